@@ -36,6 +36,8 @@ const CONTROLS = {
   reset: '.st-key-toolbar [class*=_reset] button',
   speed: '.st-key-toolbar [data-testid=stSlider]',
   presets: '.st-key-toolbar [class*=-presets-] button',
+  start: '.st-key-tune-start button',
+  map: '.st-key-tune-map',
 };
 
 /** @param {string} look @returns {HTMLElement | null} what a step points at, or what can be seen of it */
@@ -82,7 +84,8 @@ const drawHead = (data, parent) => {
   const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span> <button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
   copy.onclick = () => {
-    const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href;
+    const result = data.result ? `&result=${data.result}` : ''; // of a challenge: its characters need no quotes
+    const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}${result}`, location.href).href;
     // Where the page is not from this machine and not encrypted, browsers give no clipboard.
     const copied = navigator.clipboard ? navigator.clipboard.writeText(link) : Promise.reject();
     copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));

@@ -16,10 +16,12 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure, shipped_lessons, steps_of
+from rbmviz.lessons.results import MAX_RESULT_LINK, read_result
 from rbmviz.lessons.state import STEPS_CALLED
 from rbmviz.session import Comparison
-from rbmviz_app import links, messages, session
-from rbmviz_app.charts.style import titles
+from rbmviz.sweeps.from_settings import plan_of
+from rbmviz_app import challenge, links, messages, session
+from rbmviz_app.charts.style import number_text, titles
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
@@ -47,6 +49,8 @@ LOOK_WORDS = {
     "speed": "the speed",
     "chart": "the chart",
     "presets": "the presets",
+    "start": "the button Start",
+    "map": "the map",
 }
 
 
@@ -83,6 +87,23 @@ def open_step(lesson: str, step: int) -> PageState:
 def show_step(lesson: str, step: int, page: str) -> None:
     """Open a step, and its page if that is another one than ``page``; this ends the script run."""
     state = open_step(lesson, step)
+    if state.page == page:
+        st.rerun()
+    switch_page(state.page)
+
+
+def show_result(lesson: str, step: int, text: str, page: str) -> None:
+    """Open a challenge with a result of it, which is verified; this ends the script run.
+
+    Raises
+    ------
+    BadInput
+        If the result cannot be read, or is not allowed; then nothing is opened.
+    """
+    found = lessons()[lesson].steps[step]
+    read_result(found, text)
+    state = open_step(lesson, step)
+    challenge.open_result(LessonStep(lesson, step), found, text)
     if state.page == page:
         st.rerun()
     switch_page(state.page)
@@ -160,10 +181,28 @@ def open_link(page: str) -> None:
         session.add_link_warning(error)
         return
     state = open_step(lesson, step)
+    _open_result(LessonStep(lesson, step))
     for entry in (session.PRESENTED, session.STARTS_PAUSED):
         entry.ensure()  # they read the address, too
     if state.page != page or links.gives_settings():  # the step says what the settings are
         switch_page(state.page)
+
+
+def _open_result(place: LessonStep) -> None:
+    """Have the result verified that the address names, if it names one."""
+    step = lessons()[place.lesson].steps[place.step]
+    for text in links.values(links.RESULT)[:1]:
+        try:
+            if not step.goal:
+                raise BadInput(f"The link has a result, and step {place.step + 1} is no challenge.")
+            if len(text) > MAX_RESULT_LINK:
+                raise BadInput(
+                    f"The link's result has {len(text):,} characters and may have {MAX_RESULT_LINK:,}: open "
+                    "it as a file on the page Learn."
+                )
+            challenge.open_result(place, step, text)
+        except BadInput as error:
+            session.add_link_warning(error)
 
 
 def _place(name: str, step: str) -> tuple[str, int]:
@@ -213,10 +252,14 @@ def draw(page: str) -> None:
     comparison, _ = COMPARISONS.value.get(page, (None, ""))
     with st.container(key="lesson"):
         st.html(folder / "card.css")
-        if opens_here and comparison is not None and not _all_seen(step, place):
+        # A challenge can be tried once more; while a result is verified, nothing on the page changes.
+        watch = bool(step.goal) or not _all_seen(step, place)
+        if challenge.is_pending(place):
+            while_running(_draw_open, True)
+        elif opens_here and comparison is not None and watch and page != "tune":  # whose sweep is no run
             _draw_while_it_changes(comparison)
         else:
-            while_running(_draw_open, opens_here and not _all_seen(step, place))
+            while_running(_draw_open, opens_here and watch)
         # Not in the part with the timer: a click there is lost if the part goes just then.
         _draw_moves(place, len(lesson.steps))
 
@@ -227,7 +270,9 @@ def _draw_while_it_changes(comparison: Comparison[Any]) -> None:
 
 
 def _all_seen(step: Step, place: LessonStep) -> bool:
-    """Return whether all that a step claims has been seen."""
+    """Return whether all that a step claims has been seen; of a challenge, whether it is won."""
+    if step.goal:
+        return challenge.is_won(place)
     return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.claims)
 
 
@@ -236,17 +281,20 @@ def _draw_open() -> None:
     if found is None:  # it has just been left: this part is about to go
         return
     lesson, step, place = found
-    more_to_see = not _all_seen(step, place)
+    more_to_see, pending = not _all_seen(step, place), challenge.is_pending(place)
     now = _look(step, place)
     seen = session.SEEN_CLAIMS.value.get(place, {})
-    all_seen = bool(step.claims) and _all_seen(step, place)
+    all_seen = bool(step.claims or step.goal) and _all_seen(step, place)
+    n = len(lesson.steps)
+    head = f"{lesson.title} · step {place.step + 1} of {n}" if n > 1 else "Challenge"
     _marks(
         key="lesson marks",
         data={
             "lesson": place.lesson,
             "step": place.step + 1,
-            "head": f"{lesson.title} · step {place.step + 1} of {len(lesson.steps)}",
+            "head": head,
             "seen": all_seen,
+            "result": challenge.result_in_link(place, step) if step.goal else "",
         },
     )
     st.header(step.title, anchor=False)
@@ -259,10 +307,12 @@ def _draw_open() -> None:
         _marks(key="lesson look", data=where)
     claims = claim_lines(step, seen, now)
     _draw_claims(claims)
+    if step.goal:
+        challenge.draw(step, place)
     revealed = _draw_reveal(step, place, answer, all_seen)
     publish.card(
         {
-            "head": f"{lesson.title} · step {place.step + 1} of {len(lesson.steps)}",
+            "head": head,
             "title": step.title,
             "text": step.text,
             "question": step.question,
@@ -273,8 +323,8 @@ def _draw_open() -> None:
             "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in claims],
         }
     )
-    if more_to_see and all_seen:
-        st.rerun()  # without the timer
+    if (more_to_see and all_seen) or pending != challenge.is_pending(place):
+        st.rerun()  # with another timer, or none
 
 
 def _draw_question(step: Step, place: LessonStep) -> int | None:
@@ -305,7 +355,12 @@ def _look(step: Step, place: LessonStep) -> dict[int, float]:
         return {}
     if step.question and session.LESSON_ANSWERS.value.get(place) is None:
         return {}  # it would give the answer away: pairs of chains are counted before Play is pressed
-    shown = [one for _, one in comparison[0].peek()]
+    shown: list[Any] = [one for _, one in comparison[0].peek()]
+    if step.state.page == "tune":
+        view, _ = session.SWEEP_VIEWS.value.get(session.SHOWN_SWEEP.value or "", (None, ""))
+        if view is None or view.sweep.plan != plan_of(step.state.settings):
+            return {}  # another sweep is on the screen
+        shown = [view.sweep.scores]
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
     for i, claim in enumerate(step.claims):
         if any(panel >= len(shown) for panel, _ in claim.about):
@@ -351,11 +406,6 @@ def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:
         st.markdown("  \n".join(lines))
 
 
-def number_text(value: float) -> str:
-    """Return a number as the card writes it."""
-    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
-
-
 def look_words(step: Step) -> str:
     """Return in words what a step points at."""
     panel = step.look.partition(".")[0]
@@ -371,7 +421,7 @@ def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bo
     shown = session.REVEALED.value
     if place not in shown and not all_seen:
         st.button(
-            "Reveal",
+            "Reveal" if not step.goal else "Hint",
             icon=":material/visibility:",
             key="lesson reveal",
             on_click=session.REVEALED.set,
@@ -398,15 +448,16 @@ def _draw_moves(place: LessonStep, n: int) -> None:
 
     with st.container(horizontal=True, key="lesson_moves"):
         i = place.step
-        st.button(
-            "Back",
-            icon=":material/arrow_back:",
-            shortcut="Left",
-            disabled=not i,
-            on_click=show,
-            args=(i - 1,),
-            key="lesson back",
-        )
+        if n > 1:
+            st.button(
+                "Back",
+                icon=":material/arrow_back:",
+                shortcut="Left",
+                disabled=not i,
+                on_click=show,
+                args=(i - 1,),
+                key="lesson back",
+            )
         more: dict[str, Any] = {"icon": ":material/arrow_forward:", "shortcut": "Right", "type": "primary"}
         if i + 1 < n:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)

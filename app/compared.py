@@ -30,7 +30,7 @@ def choice_help(made_unit: CostUnit) -> str:
     )
 
 
-def standing_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str:
+def point_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str:
     """Say at which point the numbers of a panel were taken, and which panel holds that point back.
 
     Parameters

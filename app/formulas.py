@@ -5,8 +5,11 @@ Canvases are outside of Streamlit's Markdown. The browser draws MathML by itself
 
 import functools
 import re
+from collections.abc import Mapping, Sequence
 
 from latex2mathml.converter import convert
+
+from rbmviz.equations import MARK
 
 REPAIRS = (
     (r"<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>"),  # "distributed as" is an operator, with space around it
@@ -47,3 +50,23 @@ def prose(text: str) -> Prose:
     """Return a text whose formulas stand between dollars as its parts; empty parts are left out."""
     parts = [{"math": mathml(part)} if i % 2 else part for i, part in enumerate(text.split("$"))]
     return [part for part in parts if part]
+
+
+def equation(formulas: Sequence[str], symbols: Mapping[str, str]) -> list[str]:
+    r"""Return formulas whose terms are marked (``rbmviz.equations``) as MathML.
+
+    A term becomes ``<mrow class="term" data-knob="eps">``, which the panel's style underlines.
+
+    Parameters
+    ----------
+    formulas : sequence of str
+        In LaTeX; ``\knob{eps}`` stands for the symbol of a knob.
+    symbols : mapping of str to str
+        The symbol of each knob, by name, in LaTeX.
+    """
+
+    def one(formula: str) -> str:
+        found = mathml(MARK.sub(lambda mark: rf"\class{{term {mark[1]}}}{{{symbols[mark[1]]}}}", formula))
+        return re.sub(r'class="term (\w+)"', r'class="term" data-knob="\1"', found)
+
+    return [one(formula) for formula in formulas]

@@ -23,8 +23,8 @@ _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_n
 PAUSED_AT = "paused_at"
 """Name in the address: while a page is paused, the step at which it stands. The browser writes it."""
 
-LESSON, STEP = "lesson", "step"
-"""Names in the address of the open lesson, and of its step, from 1."""
+LESSON, STEP, RESULT = "lesson", "step", "result"
+"""Names in the address of the open lesson, of its step (from 1), and of the result of a challenge."""
 
 MAX_REPEATED_STEPS = 20_000
 """Steps that are made again at most when a paused page is opened again: seconds of computing."""
@@ -42,7 +42,7 @@ def gives_any(keys: Iterable[str]) -> bool:
 
 def gives_settings() -> bool:
     """Return whether the address says more than which step of a lesson is open."""
-    return any(key not in (LESSON, STEP, VERSION_KEY) for key in st.query_params)
+    return any(key not in (LESSON, STEP, RESULT, VERSION_KEY) for key in st.query_params)
 
 
 def version(page: str) -> int:
@@ -96,7 +96,7 @@ def write(
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         texts |= embedding.parts(page)
         texts |= {name: [text] for name, text in open_step().items()}
-        gone = [name for name in ("present", "paused", LESSON, STEP) if name not in texts]
+        gone = [name for name in ("present", "paused", LESSON, STEP, RESULT) if name not in texts]
         data = {
             "parts": texts,
             "settings": {name: list(values) for name, values in (settings or {}).items()},

@@ -15,6 +15,7 @@ import secrets
 import time
 import weakref
 from collections.abc import Callable, Iterable, MutableMapping
+from concurrent.futures import Future
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +23,7 @@ import streamlit as st
 
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_bytes
+from rbmviz.lessons.results import VerifiedResult
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
@@ -381,6 +383,34 @@ SEEN_CLAIMS: Entry[dict[LessonStep, dict[int, float]]] = Entry("seen claims", di
 REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
 """Steps whose answers have been asked for."""
 
+
+class Attempt(NamedTuple):
+    """A result of a challenge.
+
+    Parameters
+    ----------
+    text : str
+        The result as it stands in a link.
+    replay : Future
+        What came out when it was verified.
+    runs : tuple
+        Which runs it is of: another one of the page is another attempt.
+    given : bool
+        Whether it came with a link, or a file.
+    """
+
+    text: str
+    replay: Future[VerifiedResult]
+    runs: tuple[Any, ...]
+    given: bool
+
+
+ATTEMPTS: Entry[dict[LessonStep, Attempt]] = Entry("attempts", dict)
+"""The newest result of each challenge."""
+
+OPENED_RESULT: Entry[str] = Entry("opened result", str)
+"""Learn: the uploaded file with a result that was opened."""
+
 LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
 """The farthest step (from 1) that has been opened of each lesson, by its name."""
 
@@ -393,6 +423,7 @@ def forget_step(lesson: str, step: int) -> None:
     place = LessonStep(lesson, step)
     LESSON_ANSWERS.ensure().pop(place, None)
     SEEN_CLAIMS.ensure().pop(place, None)
+    ATTEMPTS.ensure().pop(place, None)
     REVEALED.set(REVEALED.value - {place})
 
 
@@ -595,7 +626,7 @@ def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
     if known is None or not same:
         before = known[0] if known is not None else None
         views.pop(name, None)
-        view = SweepView(sweep, before.by if before else "", before.effort if before else "samples")
+        view = SweepView(sweep, before.by if before else "", before.cost_unit if before else "samples")
         views[name] = view, secrets.token_urlsafe(24)
         while len(views) > MAX_VIEWS:
             views.pop(next(iter(views)))

@@ -21,6 +21,30 @@ from rbmviz.rbm import RBM
 Algorithm = Literal["rbm", "general", "half_step"]
 ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general", "half_step")
 
+_MAXIMAL = (
+    r"p = p(v \mid h),\ q = p(v \mid h')",
+    r"v = v' \sim p\ \text{if}\ U \le q(v) / p(v)",
+)
+
+EQUATIONS: dict[str, tuple[str, ...]] = {
+    "rbm": (
+        *_MAXIMAL,
+        r"\text{else}\ v, v'\ \text{of the same}\ U_i",
+        r"h, h'\ \text{of the same}\ U_j",
+    ),
+    "general": (
+        *_MAXIMAL,
+        r"\text{else}\ v, v'\ \text{independent}",
+        r"h, h'\ \text{independent}",
+    ),
+    "half_step": (
+        *_MAXIMAL,
+        r"\text{else}\ v, v'\ \text{of the same}\ U_i",
+        r"\Pr(h = h') = \sum_h \min\{p(h \mid v),\, p(h \mid v')\}",
+    ),
+}
+"""How each algorithm draws the next states (v, h) and (v', h') of a pair; see ``equations``."""
+
 MAX_PROPOSALS = 10_000_000
 """Residual proposals of one sweep before its loop is given up, which is counted: a small cap adds bias."""
 

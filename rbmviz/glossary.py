@@ -7,8 +7,9 @@ hidden unit  a unit that no data show; it is on where it sees the pattern of pix
 weight       how strongly a visible and a hidden unit want to be on together; in pop-CD what a sample counts
 sample       a picture that the model makes
 chain        samples in a row, each made from the one before it, by chance
-sweep        draws all hidden units anew from the pixels, then all pixels from the hidden units; a sweep of
-             settings, on the page Tune, runs an algorithm with each of many values of its knobs
+sweep        draws all hidden units anew from the pixels, then all pixels from the hidden units; a Gibbs
+             sweep, where sweeps of settings are spoken of, too
+sweep of settings  runs an algorithm with each of many values of its knobs, on the page Tune
 class        the kind of a picture, as the digit that it shows; a sample has that of the nearest example
 mode         a group of pictures alike that the model finds likely, with unlikely ones all around
 mixing       how soon a chain goes through all modes; one that mixes badly sticks in a mode
@@ -93,11 +94,14 @@ batch_size   rows of the training data in one update
 negative     the model's statistics in an update, which trainers differ in; the positive ones are the data's
 persistent   said of chains that go on from update to update; fresh ones begin anew at each
 fantasy      a sample of a model that learns, for display: from chains of its own, which no trainer reads
-inner        statistics that one trainer adds to those that all trainers give
+own statistics  those that one trainer adds to the ones that all trainers give
 checkpoint   a training as bytes, from which it goes on to the same bits
 
 Runs
 knob         one parameter of an algorithm that a person may turn, declared beside its field
+setting      of a sweep of settings: an algorithm with all its knobs, on one model; a cell of the map on the
+             page Tune
+cell         of a sweep of settings: the run of one setting with one seed, whose results are one file
 live         said of a knob that may be turned while a run goes on
 chunk        steps that a run makes between two looks at its commands, about 30 ms of work
 setup        what the panels of a page have in common: model, data, seed, start
@@ -110,7 +114,7 @@ panel        one algorithm on a page, with its knobs and its worker
 snapshot     what a run shows at one moment, as a record that never changes
 slot         the right to compute for one turn; there are as many as cores
 beat         the thread that drives all light runs of a comparison together
-record       seed, start and changes of knobs: enough to replay a run
+run log      seed, start and changes of knobs: enough to replay a run
 
 Kernels
 kernel       a function that numba compiles: arrays in, arrays out

@@ -1,15 +1,24 @@
-"""Bias and variance of gradient estimators against the exact gradient (population CD, section 4.1)."""
+"""Bias and variance of gradient estimators against a reference gradient (population CD, section 4.1).
 
+The reference is enumerated where the model is small enough, and else estimated by long parallel tempering.
+"""
+
+import hashlib
+import io
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.array_files import Damaged, Headers, read_npz, text_of
 from rbmviz.errors import BadInput
-from rbmviz.metrics import exact_gradient, too_large
+from rbmviz.metrics import Ladder, Tempered, exact_gradient, tempered_ladders, too_large
+from rbmviz.metrics.tempering import MAX_LADDERS
+from rbmviz.output import write_whole
 from rbmviz.rbm import RBM
 from rbmviz.trainers import Trainer, make_trainer, training
 from rbmviz.trainers.parameters import FixedParameters
@@ -20,6 +29,39 @@ RUNS = 20
 CHAIN_BURN_IN = 1000
 """Updates of persistent chains before the first estimate of a run."""
 
+ReferenceKind = Literal["enumeration", "parallel tempering"]
+
+
+@dataclass(frozen=True, eq=False)
+class GradientReference:
+    """The gradient of the mean log-likelihood of the training rows, against which a bias is measured.
+
+    Parameters
+    ----------
+    kind : "enumeration" or "parallel tempering"
+        How it was found.
+    estimates : float64 (n, parameters)
+        Independent estimates, whose mean is the reference: one for each ladder of temperatures, or the exact
+        gradient alone.
+    warning : str
+        Why its error may be too small; "" if nothing says so.
+    """
+
+    kind: ReferenceKind
+    estimates: np.ndarray
+    warning: str = ""
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The reference, float64 (parameters,)."""
+        return self.estimates.mean(axis=0)
+
+    @property
+    def error(self) -> float:
+        """Its squared standard error per parameter, in the unit of a squared bias; 0 if it is exact."""
+        n = len(self.estimates)
+        return float(self.estimates.var(axis=0, ddof=1).mean() / n) if n > 1 else 0.0
+
 
 @dataclass(frozen=True)
 class GradientQuality:
@@ -28,13 +70,15 @@ class GradientQuality:
     Parameters
     ----------
     bias : float
-        Squared distance of the mean of all estimates to the exact gradient, divided by the number of
+        Squared distance of the mean of all estimates to the reference, divided by the number of
         parameters. From finitely many estimates it is too large, by at most about variance / replications:
-        for an unbiased estimator it has about this value, not 0.
+        for an unbiased estimator it has about this value, not 0. ``reference_error`` is in it, too.
     bias_corrected : float
-        ``bias`` minus the squared error of the mean, estimated from the runs; unbiased, may be negative.
+        ``bias`` minus the squared errors of the mean, estimated from the runs, and of the reference;
+        unbiased, may be negative.
     std_error : float
-        Standard error of ``bias_corrected`` (and of ``bias``), by the jackknife over the runs.
+        Standard error of ``bias_corrected`` (and of ``bias``), by the jackknife over the runs, and over the
+        ladders of the reference.
     variance : float
         Mean squared distance of the estimates to their mean, over the number of parameters.
     replications : int
@@ -42,6 +86,10 @@ class GradientQuality:
     share_cut : float
         Share of all pairs of coupled chains that were cut off before they met, from 0 to 1; 0 for estimators
         without pairs. An unbiased estimator that has cut pairs is biased.
+    reference : "enumeration" or "parallel tempering"
+        How the gradient was found from which the bias is measured.
+    reference_error : float
+        Squared standard error of that gradient per parameter; 0 if it was enumerated.
     """
 
     bias: float
@@ -50,6 +98,13 @@ class GradientQuality:
     variance: float
     replications: int
     share_cut: float = 0.0
+    reference: ReferenceKind = "enumeration"
+    reference_error: float = 0.0
+
+    @property
+    def resolved(self) -> bool:
+        """Whether there is a bias to be seen: above two standard errors, and above the reference's error."""
+        return self.bias_corrected > max(2 * self.std_error, self.reference_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,37 +173,147 @@ def endless_run(
         yield EstimatorRun(n, total / n, square / n, cut / n)
 
 
-def quality(exact: np.ndarray, runs: Iterable[EstimatorRun]) -> GradientQuality:
-    """Return bias and variance, estimated from runs, of an estimator of ``exact``, float64 (parameters,)."""
+def quality(reference: GradientReference, runs: Iterable[EstimatorRun]) -> GradientQuality:
+    """Return bias and variance, estimated from runs, of an estimator of the reference."""
     runs = list(runs)
     n = sum(run.n for run in runs)
-    errors = np.array([run.mean for run in runs]) - exact
-    products = errors @ errors.T / len(exact)
+    means, target = np.array([run.mean for run in runs]), reference.mean
+    errors = means - target
+    size = len(target)
+    products = errors @ errors.T / size
 
     def unbiased(products: np.ndarray) -> float:
         # The mean over pairs of different runs, whose errors are independent.
         k = len(products)
         return float((products.sum() - np.trace(products)) / (k * (k - 1)))
 
-    without = [unbiased(np.delete(np.delete(products, i, axis=0), i, axis=1)) for i in range(len(runs))]
-    k = len(runs)
-    mean = np.mean([run.mean for run in runs], axis=0)
-    variance = (np.mean([run.square for run in runs]) - mean @ mean) / len(exact) * n / (n - 1)
+    def jackknife(without: list[float]) -> float:
+        return (len(without) - 1) * float(np.var(without))
+
+    without = [unbiased(_without(products, i)) for i in range(len(runs))]
+    squared_error = jackknife(without)
+    if len(reference.estimates) > 1:
+        # All runs are measured from the same reference: its own squared error is in every product.
+        squared_error += jackknife(_without_ladders(reference, means.mean(axis=0)))
+    mean = means.mean(axis=0)
+    variance = (np.mean([run.square for run in runs]) - mean @ mean) / size * n / (n - 1)
     return GradientQuality(
         bias=float(products.mean()),
-        bias_corrected=unbiased(products),
-        std_error=float(np.sqrt((k - 1) * np.var(without))),
+        bias_corrected=unbiased(products) - reference.error,
+        std_error=float(np.sqrt(squared_error)),
         variance=max(float(variance), 0.0),  # rounding can make it negative if all estimates are equal
         replications=n,
         share_cut=float(np.mean([run.share_cut for run in runs])),
+        reference=reference.kind,
+        reference_error=reference.error,
     )
 
 
-def exact_direction(rbm: RBM, data: np.ndarray) -> np.ndarray:
-    """Return the exact gradient of the mean log-likelihood of the rows, flat, float64 (parameters,)."""
+def _without(products: np.ndarray, i: int) -> np.ndarray:
+    """Return a matrix without its i-th row and column."""
+    return np.delete(np.delete(products, i, axis=0), i, axis=1)
+
+
+def _without_ladders(reference: GradientReference, mean: np.ndarray) -> list[float]:
+    """Return the squared distance per parameter of ``mean`` to the reference without each of its ladders.
+
+    It is corrected for the error of what is left: the mean over pairs of different ladders.
+    """
+    errors = reference.estimates - mean
+    products = errors @ errors.T / len(mean)
+    k = len(products) - 1
+    left = [_without(products, i) for i in range(k + 1)]
+    return [float((each.sum() - np.trace(each)) / (k * (k - 1))) for each in left]
+
+
+def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:
+    """Return the exact gradient of the mean log-likelihood of the rows.
+
+    Raises
+    ------
+    BadInput
+        If the model is too large to enumerate.
+    """
     if refusal := too_large(rbm):
         raise BadInput(f"{refusal}, and a bias is measured against the exact gradient.")
-    return _flat(exact_gradient(rbm, data))
+    return GradientReference("enumeration", _flat(exact_gradient(rbm, data))[None])
+
+
+def tempered(rbm: RBM, data: np.ndarray, ladders: Iterable[Ladder]) -> GradientReference:
+    """Return the gradient of the mean log-likelihood of the rows, from ladders of parallel tempering.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The model.
+    data : uint8 (n, n_visible)
+        The training set.
+    ladders : iterable of Ladder
+        Of ``metrics.tempered_ladders``, at least 3.
+    """
+    found = Tempered(tuple(ladders))
+    positive = _flat(rbm.rates(data))
+    estimates = np.array([positive - _flat(ladder) for ladder in found.ladders])
+    return GradientReference("parallel tempering", estimates, found.warning)
+
+
+def _fingerprint(rbm: RBM, data: np.ndarray) -> str:
+    """Return a hash of the model and the training rows that a stored reference belongs to."""
+    digest = hashlib.sha256(repr((rbm.W.shape, data.shape)).encode())
+    for array in (rbm.W, rbm.b, rbm.c, data):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, data: np.ndarray) -> None:
+    """Write a reference of parallel tempering into an ``.npz`` file: one estimate for each ladder.
+
+    Raises
+    ------
+    OutputFailure
+        If the file cannot be written.
+    """
+    content = io.BytesIO()
+    np.savez(
+        content,
+        estimates=reference.estimates,
+        model_and_data=np.array(_fingerprint(rbm, data)),
+        warning=np.array(reference.warning),
+    )
+    write_whole(path, content.getvalue())
+
+
+def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientReference:
+    """Return a reference of parallel tempering that ``save_reference`` has written.
+
+    Raises
+    ------
+    BadInput
+        If the file is none, or belongs to another model or to other training rows.
+    """
+    size = rbm.W.size + len(rbm.b) + len(rbm.c)
+
+    def need(headers: Headers) -> int:
+        for name in ("estimates", "model_and_data"):
+            if name not in headers:
+                raise Damaged(f"it holds no '{name}'")
+        shape = headers["estimates"].shape
+        if len(shape) != 2 or shape[1] != size or not 3 <= shape[0] <= MAX_LADDERS:
+            raise Damaged(f"its estimates are of shape {shape} and the model has {size:,} parameters")
+        return 2 * headers["estimates"].nbytes
+
+    try:
+        wanted = ("estimates", "model_and_data", "warning")
+        found = read_npz(Path(path), f"'{path}'", wanted.__contains__, need)
+        if text_of(found["model_and_data"], "model_and_data") != _fingerprint(rbm, data):
+            raise Damaged("it was made for another model, or for other training rows")
+        estimates = found["estimates"].astype(np.float64)
+        if not np.isfinite(estimates).all():
+            raise Damaged("its estimates are not all finite")
+        warning = text_of(found["warning"], "warning") if "warning" in found else ""
+    except Damaged as error:
+        raise BadInput(f"'{path}' is no reference for this gradient: {error}.") from None
+    return GradientReference("parallel tempering", estimates, warning)
 
 
 def gradient_quality(
@@ -158,6 +323,7 @@ def gradient_quality(
     replications: int = 1000,
     seed: rng.Seed = 0,
     burn_in: int = CHAIN_BURN_IN,
+    reference: GradientReference | None = None,
     **knobs: Any,
 ) -> GradientQuality:
     """Measure bias and variance of a trainer's gradient estimate at fixed parameters.
@@ -165,8 +331,10 @@ def gradient_quality(
     As in population CD, section 4.1: the bias is the squared distance between the mean of many estimates and
     the true gradient of the whole training set, the variance the mean squared distance of the estimates to
     their mean, both divided by the number of parameters. There are two differences: the true gradient is
-    enumerated (the paper uses 200,000 samples of parallel tempering), and ``bias_corrected`` is free of the
-    noise of the mean.
+    enumerated where the model is small enough (the paper uses 200,000 samples of parallel tempering), and
+    ``bias_corrected`` is free of the noise of the mean. For larger models the reference is parallel tempering
+    with 100 temperatures, here too; its own error is ``reference_error``, and a bias below it is not
+    ``resolved``.
 
     An estimate is the gradient of one update: the next mini-batch of ``batch_size`` rows gives the positive
     statistics and, if chains start at data, the starts. Batches are drawn in whole epochs, as in training, so
@@ -184,7 +352,7 @@ def gradient_quality(
     Parameters
     ----------
     rbm : RBM
-        At most 25 units in the smaller layer.
+        The model; with at most 25 units in the smaller layer it is enumerated.
     data : uint8 (n, n_visible)
         The training set.
     trainer : Trainer or str
@@ -195,6 +363,10 @@ def gradient_quality(
         Same seed, same estimates.
     burn_in : int
         Updates of persistent chains before the first estimate (default 1000).
+    reference : GradientReference, optional
+        What biases are measured against, from ``enumerated`` or ``tempered``; without it, it is computed, and
+        for a model that cannot be enumerated that takes from seconds to minutes. Give it if you measure
+        several estimators on one model.
 
     Raises
     ------
@@ -203,5 +375,8 @@ def gradient_quality(
     """
     if isinstance(trainer, str):
         trainer = make_trainer(trainer, **knobs)
-    exact = exact_direction(rbm, data)
-    return quality(exact, gradient_runs(rbm, data, trainer, replications, seed, burn_in))
+    if reference is None and too_large(rbm):
+        reference = tempered(rbm, data, tempered_ladders(rbm, seed=rng.child(seed, "reference")))
+    elif reference is None:
+        reference = enumerated(rbm, data)
+    return quality(reference, gradient_runs(rbm, data, trainer, replications, seed, burn_in))

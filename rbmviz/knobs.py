@@ -45,6 +45,9 @@ class Knob:
         An earlier name, still accepted in links, command lines and checkpoints; "": none.
     may_lack
         Whether checkpoints and records of earlier versions lack it: the knob then has its default.
+    symbol
+        Its letter in the equation of the algorithm, in LaTeX (see ``equations``); "": the equation does not
+        contain it; None: nothing is said.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Knob:
     front: bool = False
     formerly: str = ""
     may_lack: bool = False
+    symbol: str | None = None
 
     @property
     def range_text(self) -> str:

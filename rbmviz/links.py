@@ -23,7 +23,7 @@ VERSION = 2
 VERSION_KEY = "v"
 """Name of the version in the address."""
 
-PANELS_KEY = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l"}
+PANELS_KEY = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l", "tune": "m"}
 """Name of the panels in the address, by page: of the pages that lessons and recipes link to."""
 
 NO_PANEL = "none"

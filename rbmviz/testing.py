@@ -24,6 +24,7 @@ import numpy as np
 from safetensors.numpy import load, save
 from scipy.stats import chi2
 
+from rbmviz.equations import equation_of, knobs_in
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics import probabilities
@@ -181,6 +182,27 @@ def _check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
     raise AssertionError("its instances can be changed, so that a run could keep state in them.")
 
 
+def _check_equation(cls: Any) -> None:
+    """Check that the equation, if it has one, contains its knobs that have a symbol."""
+    if not hasattr(cls, "equation"):
+        return
+    knobs = knobs_of(cls)
+    others: list[dict[str, Any]] = [{one.name: value} for one in knobs.values() for value in one.choices]
+    others += [{one.name: not one.default} for one in knobs.values() if one.kind is bool]
+    equations = [equation_of(cls(**values)) for values in ({}, *others)]
+    for formulas in equations:
+        texts = all(isinstance(one, str) and one for one in formulas)
+        _require(isinstance(cls().equation, tuple) and texts, "its equation is not a tuple of formulas.")
+        for name in sorted(knobs_in(formulas)):
+            _require(name in knobs, f"its equation marks {name!r}, which is none of its knobs.")
+            _require(knobs[name].symbol, f"its equation marks the knob {name}, which has no symbol.")
+    marked = set().union(*map(knobs_in, equations))
+    for one in knobs.values():
+        _require(not one.symbol or one.name in marked, f"its equation lacks the knob {one.name}.")
+        said = one.symbol is not None or not one.live
+        _require(said, f"the live knob {one.name} has no symbol; '' says that the equation lacks it.")
+
+
 def _variants(cls: Any) -> Iterator[dict[str, Any]]:
     """Yield {} (the defaults), and other values of switches and choices that are not live."""
     yield {}
@@ -261,6 +283,11 @@ def _sampler_knobs(cls: Any) -> None:
     declared = knobs_of(cls).get("n_chains")
     _require(cls().n_chains == 1, "n_chains is not 1 unless it is asked for.")
     _require(not (declared and declared.live), "n_chains is live, but a state has a fixed number of chains.")
+
+
+@_promise(SAMPLER_PROMISES, "the equation contains the knobs that have a symbol")
+def _sampler_equation(cls: Any) -> None:
+    _check_equation(cls)
 
 
 @_promise(SAMPLER_PROMISES, "samples have the shapes and types that are promised")
@@ -538,15 +565,15 @@ def _equal(a: Progress, b: Progress) -> bool:
 
 @_promise(TRAINER_PROMISES, "it declares what it is")
 def _trainer_record(cls: Any) -> None:
-    def labels(inner: Any) -> bool:
-        return isinstance(inner, dict) and all(
-            isinstance(x, str) and x for pair in inner.items() for x in pair
+    def labels(own_stats: Any) -> bool:
+        return isinstance(own_stats, dict) and all(
+            isinstance(x, str) and x for pair in own_stats.items() for x in pair
         )
 
     def known(chains: Any) -> bool:
         return chains in ("fresh", "persistent", "driven")
 
-    _check_record(cls, "trainer", {"chains": known, "inner": labels})
+    _check_record(cls, "trainer", {"chains": known, "own_stats": labels})
     _require(trainers[cls.name] is cls, "it is not registered, and checkpoints find a trainer by its name.")
 
 
@@ -555,6 +582,11 @@ def _trainer_knobs(cls: Any) -> None:
     _check_knobs(cls, ("learning_rate", "batch_size", "iterations"))
     live = [knobs_of(cls)[name].live for name in ("learning_rate", "batch_size", "iterations")]
     _require(all(live), "learning_rate, batch_size and iterations are not live.")
+
+
+@_promise(TRAINER_PROMISES, "the equation contains the knobs that have a symbol")
+def _trainer_equation(cls: Any) -> None:
+    _check_equation(cls)
 
 
 @_promise(TRAINER_PROMISES, "progress has the counts, the model and the statistics that are promised")
@@ -567,11 +599,11 @@ def _progress(cls: Any) -> None:
         _require(made.update == update, f"after {update} updates progress.update is {made.update}.")
         _require(made.iterations == 30, f"with iterations = 30 progress.iterations is {made.iterations}.")
         _require(made.rbm.W.shape == (6, 4), f"W of the model has become {made.rbm.W.shape}.")
-        want = {*STATS, *cls.inner}
+        want = {*STATS, *cls.own_stats}
         _require(set(made.stats) == want, f"stats has {sorted(made.stats)}, and {sorted(want)} are declared.")
         _require(all(type(x) is float for x in made.stats.values()), "stats has values that are no floats.")
-        shapes = {name: x.shape for name, x in made.inner_samples.items() if x.ndim != 1}
-        _require(not shapes, f"inner_samples are not one-dimensional: {shapes}.")
+        shapes = {name: x.shape for name, x in made.per_chain.items() if x.ndim != 1}
+        _require(not shapes, f"per_chain are not one-dimensional: {shapes}.")
     _require(made.seconds > 0, "progress.seconds is 0 after 9 updates.")
 
 

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, couple, load_dataset, make_trainer, train
-from rbmviz.gradient import RUNS, EstimatorRun, gradient_quality, quality
+from rbmviz.gradient import (
+    RUNS,
+    EstimatorRun,
+    GradientReference,
+    enumerated,
+    gradient_quality,
+    load_reference,
+    quality,
+    save_reference,
+    tempered,
+)
+from rbmviz.metrics import tempered_ladders
 
 
 @pytest.fixture
@@ -26,7 +37,7 @@ def runs_of(estimates: np.ndarray) -> list[EstimatorRun]:
 def test_the_formulas_are_those_of_the_paper():
     exact = np.arange(7.0)
     estimates = np.random.default_rng(0).normal(0, 2, (RUNS, 11, 7)) + exact
-    found = quality(exact, runs_of(estimates))
+    found = quality(GradientReference("enumeration", exact[None]), runs_of(estimates))
     flat = estimates.reshape(-1, 7)
     assert found.replications == RUNS * 11
     assert found.bias == pytest.approx(((flat.mean(axis=0) - exact) ** 2).sum() / 7)
@@ -39,7 +50,8 @@ def test_the_formulas_are_those_of_the_paper():
 def test_the_corrected_bias_is_right_within_its_error(true):
     """The paper's figure is not: of an unbiased estimator it shows variance / replications."""
     g = np.random.default_rng(1)
-    found = [quality(np.zeros(6), runs_of(g.normal(true, 1, (RUNS, 3, 6)))) for _ in range(200)]
+    exact = GradientReference("enumeration", np.zeros((1, 6)))
+    found = [quality(exact, runs_of(g.normal(true, 1, (RUNS, 3, 6)))) for _ in range(200)]
     corrected = np.array([x.bias_corrected for x in found])
     assert corrected.mean() == pytest.approx(true**2, abs=3 * corrected.std() / 200**0.5)
     z = (corrected - true**2) / np.array([x.std_error for x in found])
@@ -100,7 +112,7 @@ def test_what_cannot_be_measured_is_refused(rbm, data):
         gradient_quality(rbm, data, "fpcd", 40)
     large = RBM(np.zeros((30, 26)), np.zeros(30), np.zeros(26))
     with pytest.raises(BadInput, match=r"26 units.*exact gradient"):
-        gradient_quality(large, np.eye(30, dtype=np.uint8), "cd", 40)
+        enumerated(large, np.eye(30, dtype=np.uint8))
 
 
 @pytest.mark.parametrize(
@@ -121,3 +133,54 @@ def test_population_cd_table_1(name, batch_size, ratio):
     }
     assert found["cd"].bias_corrected / found["pop_cd"].bias > ratio
     assert found["pop_cd"].variance > 5 * found["cd"].variance
+
+
+def test_a_reference_of_tempering_finds_the_same_bias(rbm, data, tmp_path):
+    """The bias of CD against long parallel tempering is that against the enumerated gradient."""
+    exact = gradient_quality(rbm, data, "cd", 1000)
+    ladders = tempered_ladders(rbm, samples=20_000, burn_in=100, n_temperatures=10, seed=1)
+    reference = tempered(rbm, data, ladders)
+    found = gradient_quality(rbm, data, "cd", 1000, reference=reference)
+    assert found.reference == "parallel tempering"
+    assert 0 < found.reference_error < exact.bias / 20
+    assert abs(found.bias_corrected - exact.bias_corrected) < 4 * (found.std_error + exact.std_error)
+    assert found.std_error > exact.std_error
+    assert found.resolved
+    assert exact.reference_error == 0
+    # It is kept in a file, for this model and these rows alone.
+    save_reference(tmp_path / "reference.npz", reference, rbm, data)
+    again = load_reference(tmp_path / "reference.npz", rbm, data)
+    assert gradient_quality(rbm, data, "cd", 1000, reference=again) == found
+    with pytest.raises(BadInput, match="another model"):
+        load_reference(tmp_path / "reference.npz", rbm, data[1:])
+    with pytest.raises(BadInput, match="7 parameters"):
+        load_reference(tmp_path / "reference.npz", RBM(np.zeros((3, 1)), np.zeros(3), np.zeros(1)), data)
+
+
+@pytest.mark.parametrize("error", [0.1, 1.0])
+def test_a_bias_below_the_error_of_its_reference_is_not_resolved(error):
+    """A mean is 0.3 away from the truth; references with this standard error see it, or do not."""
+    g = np.random.default_rng(3)
+    found = []
+    for _ in range(200):
+        estimates = g.normal(0, error * 10**0.5, (10, 6))
+        runs = runs_of(g.normal(0.3, 0.1, (RUNS, 3, 6)))
+        found.append(quality(GradientReference("parallel tempering", estimates), runs))
+    assert np.mean([x.reference_error for x in found]) == pytest.approx(error**2, rel=0.1)
+    corrected = np.array([x.bias_corrected for x in found])
+    assert corrected.mean() == pytest.approx(0.09, abs=4 * corrected.std() / 200**0.5)
+    assert np.mean([x.std_error for x in found]) == pytest.approx(corrected.std(), rel=0.35)
+    resolved = np.mean([x.resolved for x in found])
+    assert resolved > 0.5 if error < 0.3 else resolved < 0.2
+
+
+def test_a_model_that_cannot_be_enumerated_has_a_reference_of_tempering(data):
+    """Its hidden units are independent: parameters 0 but for visible biases give a known gradient."""
+    b = np.linspace(-1, 1, 30)
+    large, rows = RBM(np.zeros((30, 26)), b, np.zeros(26)), np.eye(30, dtype=np.uint8)
+    found = gradient_quality(large, rows, "cd", 40)
+    assert found.reference == "parallel tempering"
+    assert 0 < found.reference_error < 1e-4
+    reference = tempered(large, rows, tempered_ladders(large, samples=2000, burn_in=1, n_temperatures=5))
+    slope = reference.mean[-56:-26]
+    np.testing.assert_allclose(slope, 1 / 30 - 1 / (1 + np.exp(-b)), atol=0.07)

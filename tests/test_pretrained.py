@@ -9,6 +9,7 @@ import pytest
 from rbmviz import BadInput, Model, list_models, load_dataset, load_model, make_sampler, metrics, sample
 from rbmviz.cli import main
 from rbmviz.models import describe_model
+from rbmviz.sweeps.cell import model_digest
 
 FOLDER = Path(__file__).parents[1] / "pretrained"
 README = (FOLDER / "README.md").read_text()
@@ -18,7 +19,9 @@ NAMES = [
     "bas_pop_cd",
     "bas_ucd",
     "fashion_fpcd",
+    "letters_cd1",
     "letters_fpcd",
+    "letters_pcd",
     "mnist_cd1",
     "mnist_fpcd",
     "mnist_pcd",
@@ -26,11 +29,14 @@ NAMES = [
     "modes_pcd",
     "modes_pop_cd",
     "modes_ucd",
+    "newsgroups_cd1",
     "newsgroups_fpcd",
+    "newsgroups_pcd",
     "reviews_cd1",
     "reviews_fpcd",
     "usps_cd1",
     "usps_fpcd",
+    "usps_pcd",
 ]
 ENTROPY = {"bas": 3.379, "modes": 1.513}
 """Of the data, in nats: minus the most that a mean log-likelihood can be."""
@@ -62,6 +68,7 @@ def test_a_model_is_whole_and_documented(name):
     assert model.meta["knobs"]["iterations"] == model.meta["updates"]
     row = next(line for line in README.splitlines() if line.startswith(f"| `{name}`"))
     assert model.meta["dataset"] in row
+    assert f"| `{model_digest(model)}` |" in row
     assert f"{model.meta['updates']:,}" in row
     assert model.meta["command"] in README
     for score in model.meta["scores"].get("isl_10000", {}).values():

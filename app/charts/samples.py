@@ -57,12 +57,12 @@ def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
     """Return the newest samples of every panel and the log that makes them again.
 
     Arrays ``v0, v1, ...`` uint8 (m, n_visible), one per panel; ``meta`` is a JSON string: for each panel
-    its name, the number of its first sample here, and its record (sampler, seed, start, knob changes).
+    its name, the number of its first sample here, and its log (sampler, seed, start, knob changes).
     """
     model, content, panels = comparison.setup.model, io.BytesIO(), []
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for i, (panel, name) in enumerate(zip(comparison.panels, names, strict=True)):
-            (first, packed), log = panel.worker.read(lambda run: (run.held_packed(), run.record()))
+            (first, packed), log = panel.worker.read(lambda run: (run.held_packed(), run.run_log()))
             shape = len(packed), model.rbm.n_visible
             # Unpacked they would be hundreds of megabytes: a few thousand rows at a time.
             blocks = (packed[at : at + EXPORT_ROWS] for at in range(0, len(packed), EXPORT_ROWS))

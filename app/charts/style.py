@@ -62,6 +62,11 @@ def about(algorithm: Any) -> str:
     return f"{text} Source: {cls.paper}."  # type: ignore[attr-defined]
 
 
+def number_text(value: float) -> str:
+    """Return a number as short as it can be told from others: 1,412, 0.25."""
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
 def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequence[str] = ()) -> list[str]:
     """Name algorithms so that no two names are alike: the knobs in which namesakes differ are added.
 

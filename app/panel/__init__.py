@@ -11,13 +11,14 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.datasets import Dataset
+from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
 from rbmviz.session.multiples import multiples_of
 from rbmviz_app.charts.style import about, colours, dashes, titles
 from rbmviz_app.embedding import shown_knobs
-from rbmviz_app.formulas import prose
+from rbmviz_app.formulas import equation, mathml, prose
 from rbmviz_app.links import presented_knobs
 from rbmviz_app.panel.readouts import Readout
 from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS
@@ -26,7 +27,8 @@ from rbmviz_app.share import publish
 PANEL_FOLDER = Path(__file__).parent
 
 SHARED_SCRIPTS = tuple(
-    f"{name}.js" for name in ("element", "frame", "help", "readouts", "knobs", "mosaic", "back", "base")
+    f"{name}.js"
+    for name in ("element", "frame", "help", "readouts", "knobs", "equation", "mosaic", "back", "base")
 )
 """Scripts that are put before a page's own script, joined to one file, as there is no bundler."""
 
@@ -123,6 +125,7 @@ def knob_spec(knob: Knob) -> dict[str, Any]:
         "name": knob.name,
         "kind": knob.kind.__name__,
         "label": knob.label + (f" ({knob.unit})" if knob.unit else ""),
+        "symbol": mathml(knob.symbol) if knob.symbol else "",
         "help": knob.help,
         "range": knob.range_text,
         "scale": knob.scale,
@@ -148,6 +151,7 @@ def panel_spec(
     hidden: Sequence[str] = (),
     dash: Sequence[int] = (),
     multiples: bool = False,
+    formulas_of: Callable[[Any], Sequence[str]] = equation_of,
 ) -> dict[str, Any]:
     """Return what the page needs to draw a panel, as JSON values.
 
@@ -166,6 +170,8 @@ def panel_spec(
         Dashes of its curve in the charts, in pixels of line and gap; empty: a whole line.
     multiples : bool
         Whether its menu offers panels beside it with other values of a knob.
+    formulas_of : callable
+        The formulas that define an algorithm, see ``rbmviz.equations``.
     """
     algorithm = panel.worker.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
@@ -174,6 +180,7 @@ def panel_spec(
         "key": panel.key,
         "label": label,
         "about": prose(about(algorithm)),
+        "equation": equation(formulas_of(algorithm), symbols_of(algorithm)),
         "colour": accent,
         "dash": list(dash),
         "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
@@ -204,16 +211,18 @@ def panel_specs(
     hidden: Sequence[str] = (),
     multiples: bool = False,
     marks: Sequence[str] = (),
+    formulas_of: Callable[[Any], Sequence[str]] = equation_of,
 ) -> list[dict[str, Any]]:
     """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
 
     origins : a word for the start of each run, "" for the default start
     multiples : whether panels have a menu of others beside them
     marks : a word before the title of each panel, all different (default: none)
+    formulas_of : the formulas that define an algorithm
     """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
-        panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples)
+        panel_spec(panel, label, accent, readouts, front, hidden, dash, multiples, formulas_of)
         for panel, accent, label, dash in zip(
             comparison.panels,
             colours(algorithms),
@@ -254,13 +263,23 @@ def live_slider(
     *,
     on_value: OnTrigger,
     key: str,
+    formulas: Sequence[str] = (),
     present: bool = False,
     width: int = 320,
 ) -> None:
-    """Draw a slider that sends its value while it is dragged: ``st.session_state[key].value``."""
+    """Draw a slider that sends its value while it is dragged: ``st.session_state[key].value``.
+
+    formulas : what it moves a term of, see ``rbmviz.equations``
+    """
     _live_slider(
         key=key,
-        data={"knob": knob_spec(knob), "value": value, "colour": colour, "present": present},
+        data={
+            "knob": knob_spec(knob),
+            "value": value,
+            "colour": colour,
+            "equation": equation(formulas, {knob.name: knob.symbol or ""}),
+            "present": present,
+        },
         on_value_change=on_value,
         width=width,
     )

@@ -8,6 +8,7 @@
  * @property {number} key
  * @property {string} label
  * @property {Prose} about
+ * @property {string[]} equation the formulas that define it, as MathML
  * @property {string} colour
  * @property {number[]} dash of its curve in the charts: pixels of line and gap
  * @property {KnobSpec[]} knobs
@@ -52,6 +53,7 @@ const WORDS_MS = 1000; // words change this often at most: more could not be rea
 const ANNOUNCE_MS = 2000; // what is read aloud changes this often at most
 const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
 const PAUSED_MS = 500; // a pause that lasts so long is one that somebody wants
+const NARROW = 640; // pixels: in a window that is no wider, equations are folded
 const FIT_MS = 500; // while presenting, panels are fitted to the window this often
 
 /** @param {number[]} dash pixels of line and gap @returns {string} the line as a background in CSS */
@@ -104,6 +106,7 @@ class Panel {
     this.title = element('h3', { 'aria-level': 2 }); // in size a third, and next to the page's h1
     this.readouts = new ReadoutList();
     this.knobs = element('div', { class: 'knobs' });
+    this.equation = new Equation(spec.label, grid);
     // The words of the newest sample, of models of texts.
     this.words = element('p', { class: 'words', hidden: true });
     this.warningText = element('span');
@@ -135,10 +138,11 @@ class Panel {
       const control = knobControl(knob, this.spec.values[knob.name], `knob-${this.key}-${knob.name}`,
         (value, done) => this.grid.changeKnobs(this.key, { [knob.name]: value }, knob.live, done));
       this.controls[knob.name] = control;
+      markTerms(control.node, knob.name, this.equation.formulas);
       (knob.front ? front : more).push(control.node);
     }
-    this.knobs.replaceChildren(...front);
-    if (more.length) this.knobs.append(element('details', {}, element('summary', { text: 'More knobs' }), ...more));
+    this.knobs.replaceChildren(...front, this.equation.node);
+    if (more.length) this.knobs.append(element('details', { class: 'more' }, element('summary', { text: 'More knobs' }), ...more));
     this.configure(this.spec);
   }
 
@@ -150,15 +154,17 @@ class Panel {
     this.node.style.setProperty('--accent', spec.colour);
     this.node.style.setProperty('--dash', dashed(spec.dash));
     this.readouts.declare(spec.readouts);
+    this.equation.declare(spec.equation, this.controls);
     this.configureMenu();
     for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
     for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
-    const { present, embedded, present_knobs } = this.grid.data, details = this.knobs.querySelector('details');
+    const { present, embedded, present_knobs } = this.grid.data, details = /** @type {HTMLDetailsElement | null} */ (this.knobs.querySelector('details.more'));
     const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
     const chosenHere = this.grid.data.panels.some(panel => panel.knobs.some(({ name }) => present_knobs.includes(name)));
     if (!chosenHere && spec.knobs.length) stay.push((spec.knobs.find(({ front }) => front) ?? spec.knobs[0]).name);
     for (const { name } of spec.knobs) this.controls[name].node.classList.toggle('stays', stay.includes(name));
     if ((present || embedded && present_knobs.length) && details) details.open = true;
+    this.equation.stay(stay, present);
     this.arrange();
   }
 
@@ -313,6 +319,8 @@ class Grid {
     this.PanelOfPage = PanelOfPage;
     this.data = data;
     this.alive = true;
+    /** Whether equations are unfolded: at first where there is room. */
+    this.equationsOpen = innerWidth > NARROW && !data.embedded;
     /** How many frames have been shown; tests read it. */
     this.frames = 0;
     /** Whether a frame was due while the page was hidden. */

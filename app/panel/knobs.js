@@ -6,6 +6,7 @@
  * @property {string} name
  * @property {'int' | 'float' | 'bool' | 'str'} kind
  * @property {string} label
+ * @property {string} symbol its letter in the equation as MathML, or empty
  * @property {string} help
  * @property {string} range the allowed values, in words
  * @property {'linear' | 'log'} scale
@@ -59,11 +60,12 @@ const typedNumber = text => (text.trim() === '' ? NaN : Number(text.trim().repla
  */
 function knobControl(knob, value, id, change) {
   const help = helpButton(knob.label, [`${knob.help} Range: ${knob.range}.`]);
-  const label = element('label', { for: id, text: knob.label });
+  const words = element('span', { text: knob.label }), label = element('label', { for: id }, words);
+  if (knob.symbol) label.append(' ', element('span', { class: 'symbol' }, formula(knob.symbol)));
   /** @param {HTMLElement} input @param {...HTMLElement} below */
   const control = (input, ...below) => element('div', { class: 'knob' }, element('div', { class: 'row' }, label, ...help, input), ...below);
   /** @param {string} text */
-  const relabel = text => { label.textContent = text; };
+  const relabel = text => { words.textContent = text; };
   if (knob.kind === 'str') {
     const select = element('select', { id, onchange: () => change(select.value, true) },
       ...knob.choices.map(choice => element('option', { value: choice, text: choice })));

@@ -62,6 +62,19 @@ class Readout:
         }
 
 
+def rate_readout(steps: str) -> Readout:
+    """Return the readout of the steps that a run makes in a second; ``steps``: what they are, "Samples"."""
+    return Readout(
+        "rate",
+        f"{steps}/s",
+        f"{steps} in a second now, as you see them come: the speed that you have set, or less where the "
+        "machine cannot keep it.",
+        lambda shown: shown.n,
+        "rate",
+        source="Counted on this page over the last three seconds.",
+    )
+
+
 @functools.cache
 def readout_of(number: LiveNumber) -> Readout:
     """Return the readout of a number of a live metric."""

@@ -6,17 +6,20 @@ const SEND_MS = 100; // ten values a second are all that the charts can follow
 /** @param {Component} component @returns {() => void} */
 export default ({ data, parentElement, setTriggerValue }) => {
   let slider = parentElement.rbmvizSlider;
-  const spec = JSON.stringify([data.knob, data.colour]);
+  const spec = JSON.stringify([data.knob, data.colour, data.equation]);
   if (!slider || slider.spec !== spec) {
     slider?.host.remove();
     let timer = 0;
     /** @param {KnobValue} value */
     const send = value => { clearTimeout(timer); timer = setTimeout(() => slider.trigger('value', value), SEND_MS); };
     const control = knobControl(data.knob, data.value, 'live-slider', send);
-    control.node.style.setProperty('--accent', data.colour);
     control.node.classList.add('alone');
     const host = document.createElement('div');
-    host.append(control.node);
+    host.style.setProperty('--accent', data.colour);
+    const formulas = element('div', { class: 'formulas' }, ...data.equation.map((/** @type {string} */ mathml) => element('div', {}, formula(mathml))));
+    linkTerms(formulas, { [data.knob.name]: control });
+    markTerms(control.node, data.knob.name, formulas);
+    host.append(control.node, formulas);
     slider = parentElement.rbmvizSlider = { spec, control, host };
     parentElement.append(host);
   } else slider.control.set(data.value);

@@ -83,6 +83,7 @@ def parser() -> Parser:
     from rbmviz.cli import (
         app,
         bench,
+        challenge,
         couple,
         data,
         exact,
@@ -117,6 +118,7 @@ def parser() -> Parser:
         weights,
         gradient,
         lesson,
+        challenge,
         reproduce,
         bench,
         export,
@@ -215,7 +217,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     print_result(to_json(result) if args.json else args.text(result))
     if result.get("interrupted"):
         return 130
-    return 3 if result.get("claims_failed") else 0
+    return 3 if result.get("claims_failed") or result.get("results_lost") else 0
 
 
 def _unexpected(error: Exception) -> str:

@@ -128,7 +128,7 @@ def add(commands: Any) -> None:
     plan.add_argument(
         "--budget",
         choices=tuple(BUDGET_UNITS),
-        help="what -n counts: samples (trainers: updates) by default, sweeps of all chains, or seconds",
+        help="what -n counts: samples (trainers: updates) by default, Gibbs sweeps of all chains, or seconds",
     )
     plan.add_argument(
         "--replications",

@@ -281,7 +281,9 @@ def _earlier_rows(args: argparse.Namespace, files: _Files, steps: Training) -> l
     if not (files.history and args.resume):
         return []
     return read_history(
-        files.history, {*HISTORY_SPENT, *STATS, *steps.trainer.inner, *HISTORY_LIKELIHOOD}, steps.state.update
+        files.history,
+        {*HISTORY_SPENT, *STATS, *steps.trainer.own_stats, *HISTORY_LIKELIHOOD},
+        steps.state.update,
     )
 
 

@@ -6,12 +6,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rbmviz import registry
 from rbmviz.array_files import is_file, is_folder
 from rbmviz.datasets.own import is_path, reader, reader_of_path
 from rbmviz.datasets.raw import SOURCES, fetch, how_to_get, path_of
 from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput
-from rbmviz.registry import datasets
 
 __all__ = [
     "Dataset",
@@ -56,7 +56,7 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
         base, variant = text, ""
     if base not in list_datasets() and is_path(base):
         return _called(reader_of_path(Path(base)), base, variant, options)
-    return _called(datasets[base], base, variant, options)
+    return _called(registry.datasets[base], base, variant, options)
 
 
 MAX_NAME_LENGTH = 60
@@ -80,7 +80,7 @@ def load_registered(name: object) -> Dataset:
             f"'{str(name)[:MAX_NAME_LENGTH]}' is not the name of a data set ('rbmviz list datasets' shows "
             "them); a link or a file's metadata can name registered data sets only, not files."
         )
-    return _called(datasets[base], base, variant, {})
+    return _called(registry.datasets[base], base, variant, {})
 
 
 def load_bytes(content: bytes, name: str, **options: Any) -> Dataset:
@@ -103,7 +103,7 @@ def _called(function: Callable[..., Dataset], name: str, variant: str, options: 
 
 def list_datasets() -> list[str]:
     """Return the registered names."""
-    return list(datasets)
+    return list(registry.datasets)
 
 
 class MissingData(NamedTuple):
@@ -127,7 +127,7 @@ def missing_data(name: object) -> MissingData | None:
     True
     """
     base = name.partition("@")[0] if isinstance(name, str) else ""
-    file = datasets[base].file if base in list_datasets() else ""
+    file = registry.datasets[base].file if base in list_datasets() else ""
     if file not in SOURCES or not SOURCES[file].hosts or path_of(file):
         return None
     return MissingData(file, SOURCES[file].megabytes)
@@ -139,8 +139,8 @@ def describe() -> list[dict[str, str | None]]:
     ``where`` is ``bundled with ...``, ``generated``, the path of the file, or how to get missing data.
     """
     rows = []
-    for name in datasets:
-        needs, bundled_with = datasets[name].file, datasets[name].bundled_with
+    for name in registry.datasets:
+        needs, bundled_with = registry.datasets[name].file, registry.datasets[name].bundled_with
         path = path_of(needs) if needs in SOURCES else None
         if path:
             where = str(path)
@@ -148,7 +148,7 @@ def describe() -> list[dict[str, str | None]]:
             where = f"missing: {how_to_get(needs)}"
         else:
             where = _origin(bundled_with) if bundled_with else "generated"
-        about = (datasets[name].__doc__ or "").splitlines()[0]
+        about = (registry.datasets[name].__doc__ or "").splitlines()[0]
         rows.append({"name": name, "description": about, "where": where, "path": str(path) if path else None})
     return rows
 

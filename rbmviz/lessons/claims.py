@@ -1,4 +1,4 @@
-"""Claims of lessons: ``panel2.classes > 9 at 1800 samples``, parsed and never evaluated as code."""
+"""Claims and goals: ``panel2.classes > 9 at 1800 samples``, parsed and never evaluated as code."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,14 +9,23 @@ import numpy as np
 from rbmviz.coupling import ALGORITHMS, STATISTICS
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.lessons.state import STEPS_CALLED, PageState
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.session.sweep_view import first_measure
+from rbmviz.sweeps import Choice
 
 MAX_STEPS = 100_000
 """Most samples, updates, batches or pairs after which a claim is measured."""
 
+MAX_WITHIN = 5_000
+"""Most samples within which a goal is looked for, sample by sample."""
+
+LOOKED_FOR_EACH_STEP = ("sample", "chain")
+"""Pages whose numbers are known after each step, so that a goal may say ``within``."""
+
 GRAMMAR = re.compile(
     r"panel([1-9])\.([a-z]\w*) (>=|<=|>|<|=) "
     r"(?:(-?[0-9]+(?:\.[0-9]+)?)|panel([1-9])\.([a-z]\w*)(?: ([+-]) ([0-9]+(?:\.[0-9]+)?))?) "
-    r"at ([0-9][0-9,]*) ([a-z]+)",
+    r"(at|within) ([0-9][0-9,]*) ([a-z]+)",
     re.ASCII,
 )
 
@@ -111,6 +120,28 @@ def _cd_off(pairs: Any, n: int) -> float:
     return float(abs(apart.mean()) / (apart.std() / np.sqrt(n)))
 
 
+def _of_map(of: Callable[[SweepScores, Choice], float]) -> Callable[[Any, int], float | None]:
+    """Return what reads a number of the map of a sweep: where its runs end, on the first model."""
+
+    def value(scores: SweepScores, n: int) -> float | None:
+        effort = scores.plan.budget.unit
+        ends = scores.range(effort)
+        if ends is None:
+            return None
+        choices = scores.at(ends[1], effort, first_measure(scores.plan.metrics)).choices
+        return float(of(scores, next(iter(choices.values())))) if choices else None
+
+    return value
+
+
+def _best_along(axis: int) -> Callable[[SweepScores, Choice], float]:
+    def value(scores: SweepScores, choice: Choice) -> float:
+        axes = scores.plan.axes
+        return float(choice.best.knobs.get(axes[axis].knob, np.nan)) if axis < len(axes) else np.nan
+
+    return value
+
+
 _OF_PAIRS: dict[str, tuple[str, str, Callable[[Any, int], float]]] = {
     "mean": ("sweeps until they meet, on average", "", lambda pairs, n: float(pairs.tau[:n].mean())),
     "median": ("sweeps until half have met", "", lambda pairs, n: float(np.median(pairs.tau[:n]))),
@@ -147,6 +178,7 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
     "train": {
         "likelihood": PanelNumber("log-likelihood", _likelihood),
         "below_best": PanelNumber("below its best", _below_best),
+        "learning_rate": PanelNumber("learning rate", lambda shown, n: shown.algorithm.learning_rate),
     },
     "weights": {
         "ess": PanelNumber(
@@ -158,7 +190,20 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
         "log_z": PanelNumber("log Z estimate", lambda shown, n: shown.newest and shown.newest.log_z),
         "gap": PanelNumber("log Z too low by", _gap),
     },
+    "tune": {
+        "best": PanelNumber("the best score", _of_map(lambda scores, choice: choice.best.mean)),
+        "worst": PanelNumber("the worst score", _of_map(lambda scores, choice: choice.settings[-1].mean)),
+        "tied": PanelNumber(
+            "settings that cannot be told from the best",
+            _of_map(lambda scores, choice: len(choice.region)),
+        ),
+        "best_x": PanelNumber("the best value across", _of_map(_best_along(0))),
+        "best_y": PanelNumber("the best value up", _of_map(_best_along(1))),
+    },
     "coupling": {
+        "scale": PanelNumber("scale of the parameters", lambda shown, n: shown.algorithm.scale),
+    }
+    | {
         f"{algorithm}_{name}": PanelNumber(
             f"{_ALGORITHM_LABELS.get(algorithm, algorithm)}: {label}", _pairs(algorithm, of), unit
         )
@@ -174,7 +219,7 @@ def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> s
 
 
 class StepClaim(NamedTuple):
-    """After n steps a number of one panel is above, or below, another number.
+    """After n steps, or once within them, a number of one panel is above, or below, another number.
 
     Parameters
     ----------
@@ -192,6 +237,8 @@ class StepClaim(NamedTuple):
         Steps after which the numbers are taken.
     text : str
         The claim as it was written.
+    within : bool
+        Whether it is enough that it holds after one of the first n steps (default False: after n).
     """
 
     panel: int
@@ -201,6 +248,7 @@ class StepClaim(NamedTuple):
     of: tuple[int, str] | None
     n: int
     text: str
+    within: bool = False
 
     def holds(self, values: dict[tuple[int, str], float | None]) -> bool:
         """Return whether it holds for these numbers of panels, by place and metric; None is not known."""
@@ -218,7 +266,11 @@ class StepClaim(NamedTuple):
         if self.of is not None:
             offset = f" {'-' if self.number < 0 else '+'} {abs(self.number):g}" if self.number else ""
             said = f"{_number_words(page, names, *self.of)}{offset}"
-        return f"{self.number_words(page, names)} {self.operator} {said}, at {self.n:,} {STEPS_CALLED[page]}"
+        return f"{self.number_words(page, names)} {self.operator} {said}, {self.when(page)}"
+
+    def when(self, page: str) -> str:
+        """Return after how many steps it is measured, in words."""
+        return f"{'within' if self.within else 'at'} {self.n:,} {STEPS_CALLED[page]}"
 
     @property
     def about(self) -> tuple[tuple[int, str], ...]:
@@ -226,8 +278,10 @@ class StepClaim(NamedTuple):
         return ((self.panel, self.metric),) if self.of is None else ((self.panel, self.metric), self.of)
 
 
-def read_claim(text: str, state: PageState) -> StepClaim:
+def read_claim(text: str, state: PageState, is_goal: bool = False) -> StepClaim:
     """Return the claim of a text about the panels of a page.
+
+    is_goal : whether it may say ``within``, as the goal of a challenge may
 
     Raises
     ------
@@ -239,7 +293,8 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     if found is None:
         example = next(iter(PANEL_NUMBERS[state.page]))
         raise BadInput(f"the claim {shown(text)} is not written as 'panel1.{example} > 3 at 600 {unit}'.")
-    panel, metric, operator, number, other, other_metric, sign, offset, n_text, unit_text = found.groups()
+    panel, metric, operator, number, other, other_metric, sign, offset = found.groups()[:8]
+    when, n_text, unit_text = found.groups()[8:]
     for place, name in [(panel, metric), *([(other, other_metric)] if other else [])]:
         if int(place) > len(state.panels):
             raise BadInput(f"the claim {shown(text)} is about panel {place} of {len(state.panels)}.")
@@ -248,9 +303,15 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     n = int(n_text.replace(",", "")[:12])
     if unit_text != unit or not 1 <= n <= MAX_STEPS:
         raise BadInput(f"the claim {shown(text)} has to end in 1 to {MAX_STEPS:,} {unit}.")
+    within = when == "within"
+    if within and (other or not is_goal or n > MAX_WITHIN or state.page not in LOOKED_FOR_EACH_STEP):
+        raise BadInput(
+            f"the claim {shown(text)} says 'within', which a goal may of one number of a panel of "
+            f"{' or '.join(LOOKED_FOR_EACH_STEP)}, up to {MAX_WITHIN:,} samples."
+        )
     of = (int(other) - 1, other_metric) if other else None
     value = float(number) if number else float(f"{sign or '+'}{offset or 0}")
-    return StepClaim(int(panel) - 1, metric, operator, value, of, n, text)
+    return StepClaim(int(panel) - 1, metric, operator, value, of, n, text, within)
 
 
 def measure(state: PageState, name: tuple[int, str], shown: Any, n: int) -> float | None:
@@ -260,7 +321,12 @@ def measure(state: PageState, name: tuple[int, str], shown: Any, n: int) -> floa
 
 
 def steps_of(page: str, shown: Any) -> int:
-    """Return how many steps a snapshot counts: on Coupling the pairs, of the algorithm with the fewest."""
+    """Return how many steps a snapshot counts: on Coupling the pairs, of the algorithm with the fewest.
+
+    Of the page Tune ``shown`` is the scores of a sweep, which counts its runs.
+    """
+    if page == "tune":
+        return int(shown.n_done)
     if page != "coupling":
         return int(shown.n)
     return min((pair.counted.n for pair in shown.displayed_pairs), default=0)

@@ -1,13 +1,24 @@
 """Claims measured without a browser, at full speed: the same runs, made in this thread."""
 
-from collections.abc import Callable, Iterator
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.lessons.claims import StepClaim, measure
-from rbmviz.lessons.reading import Lesson
 from rbmviz.lessons.state import PageState
+from rbmviz.session.rebuild import Change
 from rbmviz.session.run import Run
+from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.sweeps import CellRun, cells
+from rbmviz.sweeps.from_settings import plan_of
+
+JUDGED_POINTS = 60
+"""Points of a training, equally spaced, whose likelihoods are computed to find the best one."""
+
+Turn = Callable[[], contextlib.AbstractContextManager[object]]
+"""Gives a turn at a core for one chunk of steps; it may also refuse to go on."""
 
 
 class Measured(NamedTuple):
@@ -21,77 +32,160 @@ class Measured(NamedTuple):
     other : float or None
         What that is compared with.
     holds : bool
+    n : int
+        Steps after which they were taken: those of the claim, or the first within which it held.
     """
 
     claim: StepClaim
     value: float | None
     other: float | None
     holds: bool
+    n: int
 
 
-def advance(run: Run, n: int) -> None:
-    """Bring a run to its n-th step and score it there, as a pause does."""
-    while run.n < n:
-        run.record_steps(run.advance(min(run.max_steps(), n - run.n)))
-    run.complete()
+class _Replay:
+    """A run that is made with changes of knobs at known steps, as ``Worker.rebuild_data`` returns them."""
 
+    def __init__(self, plan: Any, changes: Sequence[Change], turn: Turn) -> None:
+        first, *self._waiting = changes
+        self._turn = turn
+        self.run: Any = plan.run(1, first.algorithm)
+        with turn():
+            self._take_knobs()
+            self.run.prepare()
 
-def _snapshot(state: PageState, run: Any, n: int, names: list[str]) -> Any:
-    """Return the snapshot of a run after n steps; of coupled chains, after n pairs of each algorithm."""
-    if state.page == "coupling":
-        while min(pair.counted.n for pair in run.view("paused").displayed_pairs) < n:
-            run.background_work(False)
-    else:
-        advance(run, n)
-    if {"likelihood", "below_best", "gap"} & set(names):
-        while run.background_work(True):
-            pass
-    return run.view("paused")
+    def _take_knobs(self) -> None:
+        while self._waiting and self._waiting[0].n <= self.run.n:
+            self.run.set_knobs(self._waiting.pop(0).algorithm)
+
+    def advance(self, n: int) -> None:
+        """Bring the run to its n-th step and score it there, as a pause does."""
+        run: Run = self.run
+        while run.n < n:
+            self._take_knobs()
+            end = min([n, *(change.n for change in self._waiting[:1])])
+            with self._turn():
+                if not run.prepared:  # these knobs need a new state
+                    run.prepare()
+                run.record_steps(run.timed_advance(min(run.max_steps(), end - run.n)))
+        run.complete()
+
+    def snapshot(self, page: str, n: int, names: Iterable[str]) -> Any:
+        """Return the snapshot after n steps; of coupled chains, after n pairs of each algorithm."""
+        if page == "coupling":
+            while min(pair.counted.n for pair in self.run.view("paused").displayed_pairs) < n:
+                with self._turn():
+                    self.run.background_work(False)
+        else:
+            # A training computes likelihoods as it finds time: take the best of always the same points.
+            points = JUDGED_POINTS if "below_best" in names else 1
+            updates = {n * i // points for i in range(1, points + 1)}
+            for update in sorted(updates):
+                self.advance(update)
+                if {"likelihood", "below_best", "gap"} & set(names):
+                    self._complete_background_work()
+        shown = self.run.view("paused")
+        if page != "train":
+            return shown
+        likelihoods = tuple(point for point in shown.likelihoods if point.update in updates)
+        return dataclasses.replace(shown, likelihoods=likelihoods)
+
+    def _complete_background_work(self) -> None:
+        worked = True
+        while worked:
+            with self._turn():
+                worked = self.run.background_work(True)
 
 
 def measure_claims(
-    state: PageState, claims: tuple[StepClaim, ...], data: Callable[[str], Dataset] = load_registered
+    state: PageState,
+    claims: Sequence[StepClaim],
+    data: Callable[[str], Dataset] = load_registered,
+    changes: Sequence[Sequence[Change]] = (),
+    turn: Turn = contextlib.nullcontext,
 ) -> list[Measured]:
     """Return each claim about a page with its numbers, in the order of the claims.
+
+    Parameters
+    ----------
+    state : PageState
+        The page, whose runs are made.
+    claims : sequence of StepClaim
+    data : callable
+        Loads registered data by name.
+    changes : sequence of sequence of Change
+        The knobs of each panel by step; empty (the default): those of the page, which nobody turns.
+    turn : callable
+        Returns the context in which a chunk of steps is made (default: one that does nothing).
 
     Raises
     ------
     BadInput
         If data are not on this machine.
     """
-    asked: dict[tuple[int, int], list[str]] = {}  # the numbers of a panel after so many steps
-    for claim in claims:
-        for panel, metric in claim.about:
-            asked.setdefault((panel, claim.n), []).append(metric)
-    plan, algorithms = state.setup(data).plan(), state.algorithms()
-    runs: dict[int, Any] = {}
+    if state.page == "tune":
+        return _measure_map(state, claims, turn)
+    changes = changes or [[Change(0, algorithm)] for algorithm in state.algorithms()]
+    plan = state.setup(data).plan()
     found: dict[tuple[int, str, int], float | None] = {}
-    for (panel, n), names in sorted(asked.items()):
-        if panel not in runs:
-            runs = {panel: plan.run(1, algorithms[panel])}  # one at a time: their samples are kept
-            runs[panel].prepare()
-        shown = _snapshot(state, runs[panel], n, names)
+    reached: dict[StepClaim, tuple[int, float]] = {}  # goals that say "within", and held
+    for panel in sorted({panel for claim in claims for panel, _ in claim.about}):
+        # One panel at a time: the samples of each are kept.
+        asked = _numbers_by_step(claims, panel)
+        within = [claim for claim in claims if claim.within and claim.panel == panel]
+        replay = _Replay(plan, changes[panel], turn)
+        for n in sorted({*asked, *range(1, max((claim.n for claim in within), default=0) + 1)}):
+            looked_for = [claim for claim in within if claim.n >= n and claim not in reached]
+            if n not in asked and not looked_for:
+                continue
+            names = asked.get(n, [])
+            shown = replay.snapshot(state.page, n, names)
+            for name in names:
+                found[panel, name, n] = measure(state, (panel, name), shown, n)
+            for claim in looked_for:
+                value = measure(state, (panel, claim.metric), shown, n)
+                if value is not None and claim.holds({(panel, claim.metric): value}):
+                    reached[claim] = n, value
+    return [_result(claim, found, reached.get(claim)) for claim in claims]
+
+
+def _measure_map(state: PageState, claims: Sequence[StepClaim], turn: Turn) -> list[Measured]:
+    """Return each claim about the map of a sweep, whose runs are made one after the other."""
+    plan = plan_of(state.settings)
+    scores, found = SweepScores(plan), dict[tuple[int, str, int], float | None]()
+    asked = _numbers_by_step(claims, 0)
+    for i, cell in enumerate(cells(plan, registered=True)[: max(asked, default=0)]):
+        run, more = CellRun(cell), True
+        while more:
+            with turn():
+                more = run.step()
+        scores.put(i, run.columns())
+        for name in asked.get(i + 1, ()):
+            found[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
+    for n, names in asked.items():
         for name in names:
-            found[panel, name, n] = measure(state, (panel, name), shown, n)
-    return [_result(claim, found) for claim in claims]
+            found.setdefault((0, name, n), None)  # the map has fewer runs
+    return [_result(claim, found, None) for claim in claims]
 
 
-def _result(claim: StepClaim, found: dict[tuple[int, str, int], float | None]) -> Measured:
+def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[str]]:
+    """Return the names of the numbers of a panel that claims compare, by the steps after which they do."""
+    asked: dict[int, list[str]] = {}
+    for claim in claims:
+        for about, metric in claim.about:
+            if about == panel:
+                asked.setdefault(claim.n, []).append(metric)
+    return asked
+
+
+def _result(
+    claim: StepClaim, found: dict[tuple[int, str, int], float | None], reached: tuple[int, float] | None
+) -> Measured:
+    if reached is not None:
+        n, value = reached
+        return Measured(claim, value, claim.number, True, n)
     values = {(panel, name): found[panel, name, claim.n] for panel, name in claim.about}
     other = claim.number if claim.of is None else values[claim.of]
     if claim.of is not None and other is not None:
         other += claim.number
-    return Measured(claim, values[claim.panel, claim.metric], other, claim.holds(values))
-
-
-def check_lesson(lesson: Lesson) -> Iterator[tuple[int, list[Measured]]]:
-    """Yield the number (from 1) and the measured claims of each step that claims something.
-
-    Raises
-    ------
-    BadInput
-        If the data of a step are not on this machine.
-    """
-    for i, step in enumerate(lesson.steps, start=1):
-        if step.claims:
-            yield i, measure_claims(step.state, step.claims)
+    return Measured(claim, values[claim.panel, claim.metric], other, claim.holds(values), claim.n)

@@ -10,8 +10,9 @@ from typing import Any
 
 from rbmviz.array_files import printable
 from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.knobs import knobs_of
 from rbmviz.lessons.claims import StepClaim, read_claim
-from rbmviz.lessons.state import PageState, read_state
+from rbmviz.lessons.state import RUN_SETTINGS, PageState, read_state
 from rbmviz.output import reason
 
 SHIPPED = Path(str(resources.files("rbmviz.lessons"))) / "shipped"
@@ -21,6 +22,9 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
 """Names of lessons, which are also those of their files, without the suffix."""
 
 MAX_LESSON_BYTES, MAX_STEPS_OF_LESSON, MAX_CLAIMS = 200_000, 40, 8
+MAX_ALLOWED = 12
+"""Knobs that may be turned, and that may be chosen, in one challenge."""
+
 MAX_TITLE, MAX_CARD_TEXT = 80, 1500
 """Longest title and longest text, in characters: a card is read beside running pictures."""
 
@@ -30,7 +34,7 @@ MARKUP = re.compile(r"<[A-Za-z/!?]|!\[")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 LOOK = re.compile(
-    r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets", re.ASCII
+    r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets|start|map", re.ASCII
 )
 """What a step can point at: a panel, a number or a knob of it, a control, the chart."""
 
@@ -50,7 +54,8 @@ class Step:
         What to know first, as Markdown; "": nothing.
     look : str
         What to look at: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``, ``step``,
-        ``reset``, ``speed``, ``chart``, ``chart2`` or ``presets``; "": nothing in particular.
+        ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``, on Tune ``start`` or ``map``; "": nothing in
+        particular.
     question : str
         As Markdown; "": none.
     answers : tuple of str
@@ -65,6 +70,14 @@ class Step:
         LaTeX, folded on the card.
     claims : tuple of StepClaim
         What is to be seen, in numbers.
+    goal : tuple of StepClaim
+        Of a challenge: what is to be reached, in numbers; the first one is its score. Empty: no challenge.
+    turns : tuple of str
+        Of a challenge: names of knobs that may be turned at any time.
+    choose : tuple of str
+        Of a challenge: names of knobs, and of settings, that may be chosen before the first step.
+    won_by : str
+        Of a challenge: a result that wins it, as it stands in a link; see ``results``.
     """
 
     title: str
@@ -79,11 +92,18 @@ class Step:
     reveal: str = ""
     formula: str = ""
     claims: tuple[StepClaim, ...] = ()
+    goal: tuple[StepClaim, ...] = ()
+    turns: tuple[str, ...] = ()
+    choose: tuple[str, ...] = ()
+    won_by: str = ""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: its name in the address, its title, in a sentence what it is about, minutes, steps."""
+    """A lesson: its name in the address, its title, in a sentence what it is about, minutes, steps.
+
+    A lesson whose first step has a goal is a challenge.
+    """
 
     name: str
     title: str
@@ -91,23 +111,32 @@ class Lesson:
     minutes: int
     steps: tuple[Step, ...]
 
+    @property
+    def is_challenge(self) -> bool:
+        """Whether it begins with something to be reached."""
+        return bool(self.steps[0].goal)
+
 
 TYPES = {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}
 STEP_KEYS: Mapping[str, type] = {
     **dict.fromkeys(("title", "link", "do", "text", "look", "question", "reveal", "formula"), str),
     **{"answers": list, "right": int, "hold": bool, "claims": list},
+    **{"goal": list, "turns": list, "choose": list, "won_by": str},
 }
 LESSON_KEYS: Mapping[str, type] = {"title": str, "about": str, "minutes": int, "step": list}
 
 
 def shipped_lessons() -> list[str]:
-    """Return the names of the lessons that come with rbmviz, in the order of a course."""
+    """Return the names of the lessons that come with rbmviz in the order of a course, challenges last."""
     known = sorted(path.stem for path in SHIPPED.glob("*.toml"))
     return sorted(known, key=lambda name: (COURSE.index(name) if name in COURSE else len(COURSE), name))
 
 
-COURSE = ("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet")
-"""The order in which the lessons build on each other."""
+COURSE = (
+    *("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet", "tune"),
+    *("ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
+)
+"""The order in which the lessons build on each other; then the challenges."""
 
 
 def load_lesson(name: str | Path) -> Lesson:
@@ -267,8 +296,37 @@ def _read_step(said: Any) -> Step:
             f"panel{len(state.panels)}, or a number of a panel, as panel1.{_a_number(state)}."
         )
     claims = tuple(read_claim(text, state) for text in _list_of_texts(said, "claims", 0, MAX_CLAIMS, 200))
-    return Step(title, state, do, text, look, question, answers, right - 1, hold, reveal, formula, claims)
+    goal = tuple(read_claim(text, state, True) for text in _list_of_texts(said, "goal", 0, MAX_CLAIMS, 200))
+    turns, choose = (_list_of_texts(said, key, 0, MAX_ALLOWED, 40) for key in ("turns", "choose"))
+    _check_allowed(state, goal, turns, choose)
+    won_by = said.get("won_by", "")
+    return Step(
+        *(title, state, do, text, look, question, answers, right - 1, hold, reveal, formula, claims),
+        *(goal, turns, choose, won_by),
+    )
+
+
+def _check_allowed(
+    state: PageState, goal: tuple[StepClaim, ...], turns: tuple[str, ...], choose: tuple[str, ...]
+) -> None:
+    """Check what may be changed in a challenge: it has a goal, and its page has these knobs and settings."""
+    if (turns or choose) and not goal:
+        raise BadInput("turns and choose say what may be changed to reach a goal, and there is no goal.")
+    if goal and not (turns or choose):
+        raise BadInput("a goal needs something that may be changed: give turns or choose.")
+    if goal and state.page not in RUN_SETTINGS:
+        raise BadInput(f"a goal cannot be about the page {state.page}.")
+    knobs = {name: knob for one in state.algorithms() for name, knob in knobs_of(one).items()}
+    live = [name for name, knob in knobs.items() if knob.live]
+    for name in turns:
+        if name not in live:
+            raise unknown("knob that can be turned", name, live)
+    for name in choose:
+        if name not in knobs and name not in RUN_SETTINGS[state.page]:
+            raise unknown("knob or setting", name, [*knobs, *RUN_SETTINGS[state.page]])
 
 
 def _a_number(state: PageState) -> str:
-    return {"sample": "isl", "train": "likelihood", "chain": "crossings"}.get(state.page, "max_share")
+    return {"sample": "isl", "train": "likelihood", "chain": "crossings", "tune": "eps"}.get(
+        state.page, "max_share"
+    )

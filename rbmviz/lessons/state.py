@@ -16,6 +16,7 @@ from rbmviz.links import (
     VERSION_KEY,
     Algorithms,
     default_panels,
+    read_number,
     read_panels,
     version_of,
     write_panel,
@@ -31,6 +32,7 @@ from rbmviz.models import (
 )
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers, trainers
+from rbmviz.samplers import list_samplers
 from rbmviz.session import (
     Coupling,
     CouplingSetup,
@@ -42,6 +44,9 @@ from rbmviz.session import (
     random_rbm,
 )
 from rbmviz.session.equal_points import SAMPLER_UNITS, TRAINER_UNITS
+from rbmviz.sweeps import list_measures
+from rbmviz.sweeps.from_settings import KIND_OF, plan_of
+from rbmviz.trainers import list_trainers
 
 DATA_OF_MODEL, RANDOM = "automatic", "random"
 """The data that belong to a model; a coupled model of random parameters."""
@@ -49,10 +54,13 @@ DATA_OF_MODEL, RANDOM = "automatic", "random"
 MAX_LINK = 2000
 """Longest link, in characters."""
 
+MAX_RUNS_OF_MAP = 400
+"""Most runs of the sweep of a step about the page tune: settings times seeds."""
+
 MAX_STEP_PANELS = 8
 """Most panels of a step."""
 
-LEFT_OUT = {VERSION_KEY, "preset", "present", "paused", "paused_at", "lesson", "step", "ui"}
+LEFT_OUT = {VERSION_KEY, "preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
 """Parts of a copied address that say nothing about what runs."""
 
 
@@ -71,7 +79,29 @@ class Depth(NamedTuple):
     step: float
 
 
-Choice = tuple[Any, ...] | Whole | Depth | Callable[[], list[str]]
+class RealNumber(NamedTuple):
+    """A setting that may be any number from lo to hi."""
+
+    lo: float
+    hi: float
+
+
+class FreeText(NamedTuple):
+    """A setting that may be a short text: names and values of knobs, which are checked where they are used.
+
+    pattern : regular expression of what it may be
+    """
+
+    pattern: str = r"[a-z0-9_.,:=]{0,100}"
+
+
+class Several(NamedTuple):
+    """A setting that may be several names of a list."""
+
+    names: Callable[[], list[str]]
+
+
+Choice = tuple[Any, ...] | Whole | Depth | RealNumber | FreeText | Several | Callable[[], list[str]]
 """What a setting may be: one of some values, a range, or a name of a list that is read when it is needed."""
 
 ANY_SEED, SWITCH = Whole(0, 2**31 - 1), (False, True)
@@ -129,8 +159,33 @@ OFFERED: dict[str, dict[str, Choice]] = {
             "the landscape’s Gibbs chain",
         ),
     },
+    "tune": {
+        **{"tune_what": tuple(KIND_OF), "tune_models": Several(list_models), "tune_data": _data},
+        **{"tune_samplers": Several(list_samplers), "tune_trainers": Several(list_trainers)},
+        **{"tune_train_data": list_datasets, "tune_hidden": Whole(1, 30), "tune_updates": Whole(1, 20_000)},
+        **{"tune_x": FreeText(), "tune_x_from": RealNumber(0, 1e4), "tune_x_to": RealNumber(0, 1e4)},
+        **{"tune_x_n": Whole(1, 40), "tune_x_scale": ("log", "linear")},
+        **{"tune_y": FreeText(), "tune_y_from": RealNumber(0, 1e4), "tune_y_to": RealNumber(0, 1e4)},
+        **{"tune_y_n": Whole(1, 40), "tune_y_scale": ("log", "linear")},
+        **{"tune_z": FreeText(), "tune_z_values": FreeText(), "tune_knobs": FreeText()},
+        # Not seconds: another machine would find other scores.
+        **{"tune_n": Whole(1, 20_000), "tune_unit": ("samples", "sweeps"), "tune_seeds": Whole(1, 20)},
+        **{"tune_kernel": get_args(Kernel), "tune_start": get_args(Start)},
+        **{"tune_measures": Several(lambda: list(list_measures("sampler")))},
+        "tune_speed": (5, 20, 60, 200, 1000, 5000, FULL),
+    },
 }
 """What each setting of a page with live panels may be; what stands in no list here, no lesson sets."""
+
+RUN_SETTINGS: dict[str, tuple[str, ...]] = {
+    "sample": ("model", "data", "kernel", "start", "seed"),
+    "train": ("train_data", "hidden", "train_seed", "replicates"),
+    "coupling": ("coupling_model", "coupling_visible", "coupling_hidden", "coupling_start", "coupling_seed"),
+    "weights": ("weights_model", "weights_start", "weights_seed"),
+    "chain": ("land", "land_depth", "land_seed"),
+}
+"""The settings that the setup of each page is made of, where there can be a challenge; the others say how
+it is shown."""
 
 STEPS_CALLED = {
     "sample": "samples",
@@ -138,8 +193,17 @@ STEPS_CALLED = {
     "coupling": "pairs",
     "weights": "batches",
     "chain": "samples",
+    "tune": "runs",
 }
 """What is counted on each page."""
+
+
+class _Tuned:
+    """Samplers and trainers by name; no two of them are called alike."""
+
+    def __getitem__(self, name: str) -> Any:
+        return (trainers if name in trainers else samplers)[name]
+
 
 ALGORITHMS_OF_PAGE: dict[str, Algorithms] = {
     "sample": samplers,
@@ -147,6 +211,7 @@ ALGORITHMS_OF_PAGE: dict[str, Algorithms] = {
     "coupling": {Coupling.name: Coupling},
     "weights": trainers,
     "chain": samplers,
+    "tune": _Tuned(),
 }
 """The algorithms that the panels of each page can have, by name."""
 
@@ -218,12 +283,22 @@ def _landscape(values: Mapping[str, Any], data: Callable[[str], Dataset]) -> Lan
     )
 
 
+def _beside_the_map(values: Mapping[str, Any], data: Callable[[str], Dataset]) -> Any:
+    """Return what the runs beside the map share."""
+    if values["tune_what"] == "trainers":
+        return TrainingSetup(data(values["tune_train_data"]), values["tune_hidden"])
+    model, name = load_pretrained(values["tune_models"][0]), values["tune_data"]
+    dataset = data_of(model, None if name == DATA_OF_MODEL else name, data)
+    return SamplingSetup(model, dataset, 0, values["tune_start"], values["tune_kernel"])
+
+
 SETUPS: dict[str, Callable[[Mapping[str, Any], Callable[[str], Dataset]], Any]] = {
     "sample": _sampling,
     "train": _training,
     "coupling": _coupling,
     "weights": _weights,
     "chain": _landscape,
+    "tune": _beside_the_map,
 }
 
 
@@ -257,8 +332,14 @@ def read_state(link: str) -> PageState:
             continue
         if name not in known:
             raise unknown(f"setting of the page {page}", name, [key, *known])
-        values[name] = read_setting(name, given[-1], known[name], values[name])
+        choice = known[name]
+        if isinstance(choice, Several):
+            values[name] = [read_setting(name, text, choice.names, "") for text in dict.fromkeys(given)]
+        else:
+            values[name] = read_setting(name, given[-1], choice, values[name])
     panels = _read_panels(page, texts, values, version)
+    if page == "tune" and (size := plan_of(values).size) > MAX_RUNS_OF_MAP:
+        raise BadInput(f"the map has {size:,} runs and may have {MAX_RUNS_OF_MAP:,}.")
     return PageState(page, panels, values)
 
 
@@ -306,23 +387,34 @@ def read_setting(name: str, text: str, choice: Choice, default: Any) -> Any:
         if re.fullmatch("[0-9]{1,10}", text, re.ASCII) and choice.lo <= int(text) <= choice.hi:
             return int(text)
         raise BadInput(f"{name} = {shown(text)} is not a whole number from {choice.lo:,} to {choice.hi:,}.")
+    if isinstance(choice, RealNumber):
+        number = read_number(text, name)
+        if choice.lo <= number <= choice.hi:
+            return number
+        raise BadInput(f"{name} = {shown(text)} is not a number from {choice.lo:g} to {choice.hi:g}.")
+    if isinstance(choice, FreeText):
+        if re.fullmatch(choice.pattern, text, re.ASCII):
+            return text
+        raise BadInput(f"{name} = {shown(text)} is not a list of names and numbers, as k=2,alpha=1 is.")
     offered: dict[str, Any]
     if isinstance(choice, Depth):
         known = [choice.lo + i * choice.step for i in range(round((choice.hi - choice.lo) / choice.step) + 1)]
         offered = {f"{value:g}": value for value in known} | {str(value): value for value in known}
     else:
+        if isinstance(choice, Several):
+            choice = choice.names
         values = choice() if callable(choice) else choice
-        offered = {_text(value): value for value in values} | {str(value): value for value in values}
+        offered = {setting_text(value): value for value in values} | {str(value): value for value in values}
         base = text.partition("@")[0]
         if name == "train_data" and base in offered:  # a variant, whose name its list does not have
             offered[text] = text
     if text not in offered:
-        texts = list(dict.fromkeys(_text(value) for value in offered.values()))
+        texts = list(dict.fromkeys(setting_text(value) for value in offered.values()))
         raise BadInput(f"{name} = {shown(text)} is none of {', '.join(texts)}.")
     return offered[text]
 
 
-def _text(value: Any) -> str:
+def setting_text(value: Any) -> str:
     """Return a value as it stands in the address."""
     if isinstance(value, bool):
         return str(value).lower()

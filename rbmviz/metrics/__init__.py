@@ -1,5 +1,6 @@
 """Metrics, one module each. Streaming metrics have ``update`` and ``value``; no metric draws a chart."""
 
+from rbmviz import registry
 from rbmviz.metrics.ais import Annealed, ais_blocks, ais_log_z
 from rbmviz.metrics.coverage import Coverage
 from rbmviz.metrics.diagnostics import Diagnostics, chain_diagnostics
@@ -24,12 +25,12 @@ from rbmviz.metrics.gibbs_chain import (
 )
 from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
-from rbmviz.registry import metrics
+from rbmviz.metrics.tempering import Ladder, Tempered, tempered_ladders, tempered_statistics
 
 
 def list_metrics() -> list[str]:
     """Return the names of the registered metrics."""
-    return list(metrics)
+    return list(registry.metrics)
 
 
 __all__ = [
@@ -38,7 +39,9 @@ __all__ = [
     "Coverage",
     "Diagnostics",
     "Kernel",
+    "Ladder",
     "Landscape",
+    "Tempered",
     "ais_blocks",
     "ais_log_z",
     "chain_diagnostics",
@@ -62,6 +65,8 @@ __all__ = [
     "sweep_distances",
     "sweep_law",
     "sweep_law_steps",
+    "tempered_ladders",
+    "tempered_statistics",
     "too_large",
     "total_variation",
     "transition_matrix",

@@ -68,6 +68,10 @@ def largest_removable(A: np.ndarray) -> float:
     return float(A.diagonal().min())
 
 
+REMOVAL_EQUATION = (r"\tilde{A} = (A - \knob{lam}\, I) / (1 - \knob{lam})",)
+"""What ``remove_self_transitions`` computes, with its term lam marked; see ``equations``."""
+
+
 def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:
     """Return A~ = (A - lam I) / (1 - lam), a chain that stays less often and has the same stationary law.
 

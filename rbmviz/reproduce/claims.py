@@ -127,6 +127,9 @@ class PaperClaim:
     only_in_part : dict of str to str
         By size, why a run of that size shows the claim in part at best: it has fewer samples than the paper,
         say.
+    live : str
+        Address of a page that runs what this claim is about, see ``recipe.live``; "" (default): that of the
+        recipe.
     """
 
     name: str
@@ -134,6 +137,7 @@ class PaperClaim:
     paper: str
     parts: tuple[Part, ...]
     only_in_part: Mapping[str, str] | None = None
+    live: str = ""
 
 
 class Verdict(NamedTuple):

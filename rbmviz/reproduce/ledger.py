@@ -6,10 +6,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rbmviz.reproduce.claims import SIZES, VERDICTS, Number, PaperClaim, Verdict, judge
+from rbmviz.reproduce.claims import SIZES, VERDICTS, Number, PaperClaim, Size, Verdict, judge
 from rbmviz.reproduce.papers import PAPERS
-from rbmviz.reproduce.recipe import Recipe, all_recipes
+from rbmviz.reproduce.recipe import Recipe, all_recipes, live_of
 from rbmviz.reproduce.run import result_of
+
+APP = "http://localhost:8501"
+"""Where ``rbmviz app`` serves on the reader's own machine, for the links of the table."""
+
+FIRST_PAGE = "sample"
+"""The page whose address has no name."""
 
 RESULTS_FOLDER = Path(str(resources.files("rbmviz.reproduce") / "results"))
 """Folder of the stored results, which ship with the program: ``<recipe>-<size>.json`` and ``.svg``."""
@@ -30,8 +36,19 @@ def ledger() -> list[dict[str, Any]]:
 
 
 def entry(name: str, recipe: Recipe) -> dict[str, Any]:
-    """Return the stored result of a recipe, or one that says what a run of it would cost."""
-    return stored(name) or result_of(name, recipe, "quick" if "quick" in recipe.cost else "full", None, 0.0)
+    """Return the stored result of a recipe, or one that says what a run of it would cost.
+
+    Each claim has the address of the page that runs it live, ``live``: today's, not that of the result.
+    """
+    size: Size = "quick" if "quick" in recipe.cost else "full"
+    result = stored(name) or result_of(name, recipe, size, None, 0.0)
+    links = {claim.name: live_of(recipe, claim) for claim in recipe.claims}
+    return result | {"claims": [claim | {"live": links[claim["claim"]]} for claim in result["claims"]]}
+
+
+def address(live: str) -> str:
+    """Return where a page is, with its settings, in an app on the reader's own machine."""
+    return f"{APP}/{live.removeprefix(FIRST_PAGE)}"
 
 
 def numbers_of(claim: Mapping[str, Any]) -> dict[str, Number]:
@@ -77,7 +94,8 @@ def markdown(pictures: str = "") -> str:
     lines = [f"{total} claims: " + ", ".join(f"{n} {name}" for name, n in numbers.items() if n) + ".", ""]
     for key, paper in PAPERS.items():
         lines += [f"## {paper.title}", "", f"[{paper.cite}]({paper.url})", ""]
-        lines += ["| what | claim | the paper | measured here | verdict | run |", "|---|---|---|---|---|---|"]
+        heads = ("what", "claim", "the paper", "measured here", "verdict", "run", "live")
+        lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
         for result in (one for one in results if one["paper"] == key):
             for claim in result["claims"]:
                 size = (
@@ -86,6 +104,7 @@ def markdown(pictures: str = "") -> str:
                 cells = [
                     *(f"**{result['title']}** ({result['source']})", claim["text"], claim["paper"]),
                     *("; ".join(measured_texts(claim)) or "-", f"**{claim['verdict']}**", size),
+                    f"[{claim['live'].partition('?')[0]}]({address(claim['live'])})",
                 ]
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")

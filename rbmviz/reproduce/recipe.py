@@ -110,7 +110,7 @@ class Recipe:
     drawing : callable
         Returns the figure from the same.
     live : str
-        Address of the page that runs it live, see ``live``.
+        Address of the page that runs it live, see ``live``: of all claims without one of their own.
     needs : sequence of str
         Data sets beyond those that every installation has.
     not_run : str
@@ -134,6 +134,11 @@ class Recipe:
     def is_run(self, size: Size) -> bool:
         """Whether it is run at this size."""
         return self.work is not None and size in self.cost
+
+
+def live_of(recipe: Recipe, claim: PaperClaim) -> str:
+    """Return the address of the page that runs a claim live."""
+    return claim.live or recipe.live
 
 
 def live(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:

@@ -253,7 +253,7 @@ def result_of(
                 "place": recipe.place,
             },
             **{"title": recipe.title, "source": recipe.source, "about": recipe.about, "size": size},
-            **{"claims": claims, "figure": drawn, "live": recipe.live, "needs": list(recipe.needs)},
+            **{"claims": claims, "figure": drawn, "needs": list(recipe.needs)},
             **{"cost": dict(recipe.cost), "core_minutes": round(core_minutes, 3)},
             **_origin(recipe, size, found),
             "command": f"rbmviz reproduce {name} --out results{' --quick' * (size == 'quick')}",
@@ -290,7 +290,8 @@ def _origin(recipe: Recipe, size: Size, found: Found | None) -> dict[str, Any]:
                 if "model" in named:
                     models.setdefault(named["model"], model_digest(load_model(named["model"])))
                 if "data" in named:
-                    data.setdefault(named["data"], data_digest(load_dataset(named["data"])))
+                    read = load_dataset(named["data"], **named.get("data_options", {}))
+                    data.setdefault(read.name, data_digest(read))
     models.pop("", None)
     return {**origin, "models": models, "data": data, "seeds": sorted(seeds)}
 

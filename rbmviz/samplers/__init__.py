@@ -15,10 +15,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import checks, registry, rng
 from rbmviz.errors import BadInput
 from rbmviz.rbm import RBM, Model
-from rbmviz.registry import samplers
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +58,8 @@ class Sampler(Protocol):
         Whether a model without rates is refused.
     about : str, optional
         What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
+    equation : tuple of str, optional
+        The formulas that define it, in LaTeX; the terms that its knobs move are marked, see ``equations``.
     n_chains : int
         Chains that take turns: a knob (``interleave.n_chains_knob``), or a class attribute 1.
     """
@@ -154,12 +155,12 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     >>> rbmviz.make_sampler("gibbs", k=5)
     Gibbs(temperature=1.0, k=5, n_chains=1)
     """
-    return samplers.make(name, **knobs)
+    return registry.samplers.make(name, **knobs)
 
 
 def list_samplers() -> list[str]:
     """Return the registered names."""
-    return list(samplers)
+    return list(registry.samplers)
 
 
 def stream(

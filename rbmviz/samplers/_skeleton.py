@@ -29,8 +29,13 @@ class Skeleton:
     exact_chain: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = False
+    equation: ClassVar[tuple[str, ...]] = (
+        r"h \sim p(h \mid v)",
+        r"v \sim p(v \mid h)",
+        r"\knob{k}\ \text{sweeps}",
+    )
 
-    k: int = knob(1, 1, 100, label="Sweeps per sample", scale="log", help="Say what to look for.")
+    k: int = knob(1, 1, 100, label="Sweeps per sample", symbol="k", scale="log", help="Say what to look for.")
     n_chains: int = n_chains_knob()
 
     def init(

@@ -28,6 +28,13 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, shared_bytes,
 
 State = DrivenChain | Chains[DrivenChain] | SharedFastWeights
 
+GIBBS_UNDER_FAST_WEIGHTS = (
+    r"h \sim p(h \mid v;\ \theta + \theta_F)",
+    r"v \sim p(v \mid h;\ \theta + \theta_F)",
+    r"\knob{k}\ \text{sweeps, then}",
+)
+"""The first formulas of a Gibbs chain with fast parameters, see ``equations``."""
+
 
 def share_knob() -> Any:
     """Return a new knob for sharing one theta_F among all chains; see ``interleave.n_chains_knob``."""

@@ -53,12 +53,18 @@ class Gibbs:
         "to another it may take longer than anybody waits. With a temperature $T$ the chain samples the "
         r"model with the parameters $\theta / T$."
     )
+    equation: ClassVar[tuple[str, ...]] = (
+        r"h \sim p(h \mid v;\ \theta / \knob{temperature})",
+        r"v \sim p(v \mid h;\ \theta / \knob{temperature})",
+        r"\knob{k}\ \text{sweeps a sample}",
+    )
 
     temperature: float = knob(
         1.0,
         0.1,
         10.0,
         label="Temperature",
+        symbol="T",
         scale="log",
         front=True,
         help="Divides every activation: above 1 the chain leaves its mode sooner, and the digits blur.",
@@ -68,6 +74,7 @@ class Gibbs:
         1,
         100,
         label="Sweeps per sample",
+        symbol="k",
         scale="log",
         help="Gibbs sweeps between two samples: see how little even 100 help a chain that sticks.",
     )
@@ -131,5 +138,5 @@ class Gibbs:
         """Return theta / T; see Sampler."""
         chain = next_chain(state)
         m, n = len(chain.v), len(chain.h)
-        W, b, c = chain.up.rows[:m, :n], chain.down.bias[:m], chain.up.bias[:n]
+        W, b, c = chain.up.weights[:m, :n], chain.down.bias[:m], chain.up.bias[:n]
         return RBM(W / self.temperature, b / self.temperature, c / self.temperature)

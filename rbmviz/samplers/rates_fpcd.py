@@ -10,6 +10,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
+    GIBBS_UNDER_FAST_WEIGHTS,
     DrivenChain,
     State,
     driven_bytes,
@@ -52,6 +53,7 @@ class RatesFPCD:
         1e-4,
         1.0,
         label="Step size",
+        symbol=r"\varepsilon",
         scale="log",
         zero=True,
         front=True,
@@ -62,6 +64,7 @@ class RatesFPCD:
         0.0,
         1.0,
         label="Decay",
+        symbol=r"\alpha",
         front=True,
         help="Share of the push that stays after each sample: 1 samples best, 0.95 already forgets too soon.",
     )
@@ -70,6 +73,7 @@ class RatesFPCD:
         1,
         100,
         label="Sweeps per sample",
+        symbol="k",
         scale="log",
         help="Gibbs sweeps between two samples: more give cleaner samples, and fewer pushes per sweep.",
     )
@@ -77,11 +81,22 @@ class RatesFPCD:
     statistics: str = knob(
         "sampled",
         label="Statistics",
+        symbol="s",
         choices=("sampled", "mean"),
         help="The h of each push: the drawn bits, or their means, which push more smoothly and cost more.",
     )
     n_chains: int = n_chains_knob()
     share: bool = share_knob()
+
+    @property
+    def equation(self) -> tuple[str, ...]:
+        """The formulas of a sample; see ``equations``."""
+        h = "h" if self.statistics == "sampled" else r"\mathbb{E}[h \mid v]"
+        return (
+            *GIBBS_UNDER_FAST_WEIGHTS,
+            r"\theta_F \leftarrow \knob{alpha}\, \theta_F + \knob{eps}\, (R - \knob{statistics})",
+            rf"\knob{{statistics}} = (v\, {h}^\top,\ v,\ {h})",
+        )
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State:
         """Return chains started at v0 with theta_F = 0; see Sampler."""

@@ -46,12 +46,20 @@ class RatesHerding:
         r"\theta_F + \varepsilon\, (R - s)$, where $s$ are the statistics of the sample and $R$ those of "
         "the training set. Nothing is left to chance after the start."
     )
+    equation: ClassVar[tuple[str, ...]] = (
+        r"h \leftarrow [\, c + W^\top v > 0 \,]",
+        r"v \leftarrow [\, b + W h > 0 \,]",
+        r"\text{at}\ \theta + \theta_F,\ \text{at most}\ \knob{max_sweeps}\ \text{sweeps, then}",
+        r"\theta_F \leftarrow \knob{alpha}\, \theta_F + \knob{eps}\, (R - s)",
+        r"s = (v h^\top,\ v,\ h)",
+    )
 
     eps: float = knob(
         0.03,
         1e-4,
         10.0,
         label="Step size",
+        symbol=r"\varepsilon",
         scale="log",
         zero=True,
         front=True,
@@ -62,6 +70,7 @@ class RatesHerding:
         0.0,
         1.0,
         label="Decay",
+        symbol=r"\alpha",
         front=True,
         help="Share of the push that stays after each sample: below 1 the walk falls into a cycle.",
     )
@@ -70,6 +79,7 @@ class RatesHerding:
         1,
         1000,
         label="Most sweeps",
+        symbol=r"k_{\max}",
         scale="log",
         help="Climbing stops after so many sweeps: watch sweeps per sample to see whether it ever has to.",
     )

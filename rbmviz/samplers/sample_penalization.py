@@ -10,6 +10,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
 from rbmviz.samplers import Samples
 from rbmviz.samplers.fast_weights import (
+    GIBBS_UNDER_FAST_WEIGHTS,
     DrivenChain,
     State,
     driven_bytes,
@@ -54,6 +55,7 @@ class SamplePenalization:
         1e-5,
         1.0,
         label="Step size",
+        symbol=r"\varepsilon",
         scale="log",
         zero=True,
         front=True,
@@ -64,6 +66,7 @@ class SamplePenalization:
         0.0,
         1.0,
         label="Decay",
+        symbol=r"\alpha",
         front=True,
         help="Share of the penalty that stays: at 1 the picture empties in the end, below 1 it need not.",
     )
@@ -72,12 +75,14 @@ class SamplePenalization:
         1,
         100,
         label="Sweeps per sample",
+        symbol="k",
         scale="log",
         help="Gibbs sweeps between two samples: more sweeps per penalty slow the drift down.",
     )
     units: str = knob(
         "binary",
         label="Units of the penalty",
+        symbol="s",
         choices=("binary", "symmetric"),
         live=False,
         may_lack=True,
@@ -86,6 +91,19 @@ class SamplePenalization:
     )
     n_chains: int = n_chains_knob()
     share: bool = share_knob()
+
+    @property
+    def equation(self) -> tuple[str, ...]:
+        """The formulas of a sample; see ``equations``."""
+        if self.units == "symmetric":
+            s = [r"\knob{units} = (x y^\top,\ x,\ y)", r"x = 2v - 1,\ y = 2h - 1"]
+        else:
+            s = [r"\knob{units} = (v h^\top,\ v,\ h)"]
+        return (
+            *GIBBS_UNDER_FAST_WEIGHTS,
+            r"\theta_F \leftarrow \knob{alpha}\, \theta_F - \knob{eps}\, \knob{units}",
+            *s,
+        )
 
     def init(self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None) -> State | Symmetric:
         """Return chains started at v0 with theta_F = 0; see Sampler."""

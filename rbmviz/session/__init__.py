@@ -21,7 +21,7 @@ from rbmviz.session.history import RunHistory
 from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnapshot
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.limits import Limits, VisitorUsage, limits
-from rbmviz.session.recorder import Allowance, Record, replay, write_array
+from rbmviz.session.recorder import Allowance, RunLog, replay, write_array
 from rbmviz.session.release import janitor
 from rbmviz.session.sampling import SamplingPlan, SamplingRun, SamplingSetup, SamplingSnapshot, Start
 from rbmviz.session.snapshot import NewestSamples, Point, Snapshot
@@ -45,9 +45,9 @@ __all__ = [
     "Origin",
     "Panel",
     "Point",
-    "Record",
     "Results",
     "RunHistory",
+    "RunLog",
     "SamplingPlan",
     "SamplingRun",
     "SamplingSetup",

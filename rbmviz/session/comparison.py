@@ -62,7 +62,7 @@ class Pin(NamedTuple):
     snapshot: Any
 
 
-HELD_SECONDS = 2.5
+CHART_POINT_SECONDS = 2.5
 """How long panels show their scores at the point of a chart that is drawn every second."""
 
 SCORED_SECONDS = 1.0
@@ -99,8 +99,8 @@ class Comparison(Generic[S]):
         self._undo: Undo | None = None
         self.undoable_commands = 0  # so far: two offers to undo differ in it
         # What panels are compared at equal numbers of; some kinds of runs are not compared, and say nothing.
-        self.cost_unit: CostUnit = getattr(setup, "steps", "samples")
-        self._held_point: tuple[float, tuple[CostUnit, float | None]] = -math.inf, (self.cost_unit, None)
+        self.cost_unit: CostUnit = getattr(setup, "step_unit", "samples")
+        self._chart_point: tuple[float, tuple[CostUnit, float | None]] = -math.inf, (self.cost_unit, None)
         self.pins: tuple[Pin, ...] = ()
         self._next_pin = 0
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
@@ -197,9 +197,9 @@ class Comparison(Generic[S]):
     @contextlib.contextmanager
     def _at_one_moment(self) -> Iterator[float]:
         """Hold all panels and yield the time: none of them makes steps that are due later, before the end."""
-        with self._together, contextlib.ExitStack() as held:
+        with self._together, contextlib.ExitStack() as workers:
             for panel in self.panels:
-                held.enter_context(panel.worker.held())
+                workers.enter_context(panel.worker.hold_steps())
             yield time.monotonic()
 
     def step(self, n: int = 1) -> None:
@@ -387,7 +387,7 @@ class Comparison(Generic[S]):
         Also renews the leases of the panels, starts all of them if they are waiting for each other and ready,
         and drops an offer to undo that has expired. ``peek`` only reads.
         """
-        shown = [(panel.key, panel.worker.snapshot) for panel in self.panels]
+        shown = [(panel.key, panel.worker.request_snapshot()) for panel in self.panels]
         if self._undo is not None and not self.can_undo:
             self.drop_undo()
         if self.waiting_for_all:
@@ -413,20 +413,20 @@ class Comparison(Generic[S]):
 
         newest : True (for the chart of a page): take the last point now, and stay there for the frames until
             the chart is drawn again, so that chart and panels name the same point; False (the default): take
-            the point of the chart, if it is not older than HELD_SECONDS
+            the point of the chart, if it is not older than CHART_POINT_SECONDS
         """
         workers = {panel.key: panel.worker for panel in self.panels}
         left = {key: self._seconds_left(workers[key], one) for key, one in shown if key in workers}
-        at, held = self._held_point
-        fresh = not newest and held[0] == self.cost_unit and time.monotonic() - at < HELD_SECONDS
+        at, chart = self._chart_point
+        fresh = not newest and chart[0] == self.cost_unit and time.monotonic() - at < CHART_POINT_SECONDS
         runs = at_common_point(
             [(snapshot, left.get(key, 0.0)) for key, snapshot in shown],
             self.cost_unit,
-            held[1] if fresh else None,
+            chart[1] if fresh else None,
         )
         if newest and runs:
             point = runs[0].compared.point if runs[0].compared else None
-            self._held_point = time.monotonic(), (self.cost_unit, point)
+            self._chart_point = time.monotonic(), (self.cost_unit, point)
         return [(key, run) for (key, _), run in zip(shown, runs, strict=True)]
 
     def look_back(self, shown: list[tuple[int, Any]], n: int) -> list[tuple[int, Any]]:
@@ -450,7 +450,7 @@ class Comparison(Generic[S]):
         if left := worker.seconds_to_catch_up:
             return left
         # Likelihoods come later than the updates that they are of.
-        passed = shown.passed(getattr(self.setup, "steps", "samples"))
+        passed = shown.passed(getattr(self.setup, "step_unit", "samples"))
         return SCORED_SECONDS if passed is not None and passed < BEHIND * worker.caught_up_to else 0.0
 
     def peek(self) -> list[tuple[int, Any]]:

@@ -67,6 +67,10 @@ class Coupling:
         "each is an ordinary Gibbs chain, so that the time until they meet tells how soon a chain forgets "
         "its start."
     )
+    equation: ClassVar[tuple[str, ...]] = (
+        r"p(v, h) \propto e^{-E(v, h)}\ \text{at}\ \knob{scale}\, \theta",
+        r"\tau = \min\{\, t : \xi_t = \eta_{t-1} \,\} \le \knob{max_sweeps}",
+    )
 
     scale: float = knob(
         1.0,
@@ -74,6 +78,7 @@ class Coupling:
         3,
         scale="log",
         label="Scale of the parameters",
+        symbol=r"\sigma",
         help="All weights and biases times this number: the larger they are, the later the chains meet.",
     )
     max_sweeps: int = knob(
@@ -82,6 +87,7 @@ class Coupling:
         100_000,
         scale="log",
         label="Give up after",
+        symbol=r"t_{\max}",
         unit="sweeps",
         help="Pairs that have not met by then are cut off and counted, which biases the estimates.",
     )

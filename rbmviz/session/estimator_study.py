@@ -12,11 +12,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rbmviz import rng
 from rbmviz.datasets import Dataset
-from rbmviz.gradient import RUNS, EstimatorRun, GradientQuality, endless_run, exact_direction, quality
+from rbmviz.gradient import (
+    RUNS,
+    EstimatorRun,
+    GradientQuality,
+    GradientReference,
+    endless_run,
+    enumerated,
+    quality,
+)
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import log_z
 from rbmviz.rbm import RBM
@@ -162,9 +168,9 @@ class StudySnapshot(Snapshot):
 class EstimatorOnModel:
     """One estimator on one model: independent runs, each of which makes one estimate at a time."""
 
-    def __init__(self, plan: StudySetup, rbm: RBM, exact: np.ndarray, trainer: Trainer) -> None:
+    def __init__(self, plan: StudySetup, rbm: RBM, reference: GradientReference, trainer: Trainer) -> None:
         data = plan.dataset.train
-        self._exact = exact
+        self._reference = reference
         self._endless = [endless_run(rbm, data, trainer, i, plan.seed, STUDY_BURN_IN) for i in range(RUNS)]
         self.quality: GradientQuality | None = None
 
@@ -174,7 +180,7 @@ class EstimatorOnModel:
         for endless in self._endless:
             runs.append(next(endless))
             yield
-        self.quality = quality(self._exact, runs)
+        self.quality = quality(self._reference, runs)
 
 
 class StudyRun(Run):
@@ -231,9 +237,9 @@ class StudyRun(Run):
                 found += pop_weights(rbm, data[rows], k, rng.child(seed, f"weights {k}", i)).ess / batch
                 yield
             ess[k] = found / BATCHES_PER_ESS
-        exact = exact_direction(rbm, data)
+        reference = enumerated(rbm, data)
         cells = {
-            label: EstimatorOnModel(self.plan, rbm, exact, trainer)
+            label: EstimatorOnModel(self.plan, rbm, reference, trainer)
             for label, trainer in self.plan.estimators().items()
         }
         likelihood = float(-rbm.free_energy(data).mean()) - log_z(rbm)

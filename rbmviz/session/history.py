@@ -68,7 +68,7 @@ class RunHistory:
             curve += (shown.newest,)
         changes: tuple[tuple[int, dict[str, Value]], ...] = ()
         with contextlib.suppress(BadInput):
-            changes = run.record().changes
+            changes = run.run_log().changes
         return cls(run.algorithm, first, v, run.plan.model.rbm.n_visible, curve, changes)
 
     @property

@@ -116,14 +116,14 @@ class WeightSetup(NamedTuple):
         Its training part has the starts of the chains; None: random bits.
     seed : int
         Same seed, same batches.
-    start : "data" or "random"
+    start_from : "data" or "random"
         Whether chains start at training examples or at random bits.
     """
 
     model: Model
     dataset: Dataset | None = None
     seed: int = 0
-    start: Start = "data"
+    start_from: Start = "data"
 
     def plan(self) -> "WeightSetup":
         """Return the plan of each run."""
@@ -138,7 +138,7 @@ class WeightSetup(NamedTuple):
             If the data are not as wide as the model.
         """
         n_visible = self.model.rbm.n_visible
-        if self.start == "random" or self.dataset is None:
+        if self.start_from == "random" or self.dataset is None:
             shape = (RANDOM_STARTS, n_visible)
             return rng.generator(self.seed, "random starts").integers(0, 2, shape, dtype=np.uint8)
         if self.dataset.n_visible != n_visible:
@@ -157,7 +157,7 @@ class WeightSetup(NamedTuple):
         m, n = self.model.rbm.n_visible, self.model.rbm.n_hidden
         rows = trainer.n_chains or trainer.batch_size
         found = rows * (6 * m + 100)  # the newest batch, sorted, and as its chains left it
-        starts = 0 if self.start == "data" and self.dataset is not None else RANDOM_STARTS * m
+        starts = 0 if self.start_from == "data" and self.dataset is not None else RANDOM_STARTS * m
         return trainer.state_bytes(m, n) + found + starts + 5 * 8 * MAX_WEIGHTS
 
 
@@ -360,7 +360,7 @@ class WeightRun(Run):
             return True
         return False
 
-    def held(self) -> np.ndarray:
+    def log_weights(self) -> np.ndarray:
         """Return the newest (at most MAX_WEIGHTS) log weights, float64 (n,)."""
         return self._log_weights
 

@@ -1,4 +1,4 @@
-"""The record of a live run from which it can be replayed: seed, start, knob changes by sample number."""
+"""The log of a live run from which it can be replayed: seed, start, knob changes by sample number."""
 
 import dataclasses
 import itertools
@@ -30,7 +30,7 @@ MIN_HELD_SAMPLES = 1000
 
 
 MAX_LOGGED = 10_000
-"""Maximum changes of knobs in the record of a run, about 3 MB: minutes of dragging without a pause."""
+"""Maximum changes of knobs in a run log, about 3 MB: minutes of dragging without a pause."""
 
 
 class Allowance:
@@ -57,7 +57,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class RunLog:
     """The log of one run.
 
     Parameters
@@ -77,7 +77,7 @@ class Record:
     changes: tuple[tuple[int, dict[str, Value]], ...]
 
     def check(self) -> Sampler:
-        """Return the sampler with its first knobs; BadInput if no run can have written this record.
+        """Return the sampler with its first knobs; BadInput if no run can have written this log.
 
         Raises
         ------
@@ -86,10 +86,10 @@ class Record:
             increase, or a knob changes that is not live.
         """
         if not isinstance(self.sampler, str):
-            raise BadInput(f"The record names no sampler, but {shown(self.sampler)}.")
+            raise BadInput(f"The log names no sampler, but {shown(self.sampler)}.")
         cls = samplers[self.sampler]
         if not self.changes:
-            raise BadInput("The record has no knobs: it must begin with those of sample 0.")
+            raise BadInput("The log has no knobs: it must begin with those of sample 0.")
         begun, last = None, -1
         for change in self.changes:
             match change:
@@ -97,19 +97,19 @@ class Record:
                     check_names(cls, knobs)
                     made = cls(**knobs)
                 case _:
-                    raise BadInput(f"The record holds {shown(change)}: each change is a pair (n, knobs).")
+                    raise BadInput(f"The log holds {shown(change)}: each change is a pair (n, knobs).")
             begun = begun or made
             fixed = [name for name, knob in knobs_of(cls).items() if not knob.live]
             if any(getattr(made, name) != getattr(begun, name) for name in fixed):
-                raise BadInput(f"The record changes {' or '.join(fixed)} at sample {n}: no run can do so.")
-            if checks.whole("The record: a change at n", n, last + 1) and last < 0:
-                raise BadInput(f"The record begins at sample {n}: it must begin at 0.")
+                raise BadInput(f"The log changes {' or '.join(fixed)} at sample {n}: no run can do so.")
+            if checks.whole("The log: a change at n", n, last + 1) and last < 0:
+                raise BadInput(f"The log begins at sample {n}: it must begin at 0.")
             last = n
         assert begun is not None
         return begun
 
     def as_json(self) -> dict[str, Any]:
-        """Return the record as JSON values."""
+        """Return the log as JSON values."""
         return {
             "sampler": self.sampler,
             "seed": self.seed,
@@ -170,7 +170,7 @@ class Recorder:
     def _put(self, newest: np.ndarray) -> None:
         self._ring[np.arange(self.n - len(newest), self.n) % len(self._ring)] = newest
 
-    def record(self) -> Record:
+    def run_log(self) -> RunLog:
         """Return the log so far.
 
         Raises
@@ -181,14 +181,14 @@ class Recorder:
         if not self._complete:
             raise BadInput(
                 f"Knobs of {self._sampler_name} have changed more than {MAX_LOGGED:,} times in this run: it "
-                "has no complete record. Reset it to begin another one."
+                "has no complete log. Reset it to begin another one."
             )
         changes: list[tuple[int, dict[str, Value]]] = []
         for n, changed in self._changes:
             knobs = (changes[-1][1] if changes else {}) | changed
             if not changes or knobs != changes[-1][1]:
                 changes.append((n, knobs))
-        return Record(self._sampler_name, self._seed, self._start, tuple(changes))
+        return RunLog(self._sampler_name, self._seed, self._start, tuple(changes))
 
     def newest_packed(self, m: int) -> np.ndarray:
         """Return the newest m samples (fewer if fewer are held), bits packed along the rows."""
@@ -222,19 +222,19 @@ def write_array(
             out.write(block)
 
 
-def replay(record: Record, model: Model, n: int, chunk: int = 1000) -> Iterator[Samples]:
+def replay(log: RunLog, model: Model, n: int, chunk: int = 1000) -> Iterator[Samples]:
     """Make the first n samples of a recorded run again, bit for bit, in chunks of at most ``chunk``.
 
     Raises
     ------
     BadInput
-        If no run can have left the record, see ``Record.check``, or it is of another model.
+        If no run can have left the log, see ``RunLog.check``, or it is of another model.
     """
     n, chunk = checks.whole("replay: n", n), checks.whole("replay: chunk", chunk, 1)
-    changes = [*record.changes, (n, {})]
-    sampler = record.check()
+    changes = [*log.changes, (n, {})]
+    sampler = log.check()
     check_memory("The recorded run", sampler.state_bytes(*model.rbm.W.shape), "replay one of fewer chains")
-    state = sampler.init(model, rng.seed_sequence(record.seed), record.start)
+    state = sampler.init(model, rng.seed_sequence(log.seed), log.start)
     for (begin, knobs), (end, _) in itertools.pairwise(changes):
         sampler = dataclasses.replace(sampler, **knobs)  # type: ignore[type-var]
         for at in range(begin, min(end, n), chunk):

@@ -100,7 +100,7 @@ class Recording:
             sweeps.append(samples.info["sweeps"])
             norms.append(samples.info.get("fast_norm", np.zeros(0)))
         run.complete()
-        first, v = run.held()
+        first, v = run.held_samples()
         shown = _view(run)
         points, counts = shown.curve, shown.counts
         coverage = Coverage(dataset, COMPARED_EXAMPLES)
@@ -213,10 +213,10 @@ class Recording:
 
 def first_state(plan: SamplingPlan) -> np.ndarray:
     """Return the start of the first chain, uint8 (n_visible,); one of zeros if the run draws its own."""
-    start = plan.start
-    if start is None:
+    v0 = plan.v0
+    if v0 is None:
         return np.zeros(plan.model.rbm.n_visible, np.uint8)
-    return start if start.ndim == 1 else start[0]
+    return v0 if v0.ndim == 1 else v0[0]
 
 
 def _view(run: SamplingRun) -> SamplingSnapshot:

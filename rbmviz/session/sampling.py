@@ -18,7 +18,7 @@ from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
 from rbmviz.session import isl_points
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.improvement import Improvement
-from rbmviz.session.recorder import Allowance, Record, Recorder
+from rbmviz.session.recorder import Allowance, Recorder, RunLog
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import (
@@ -93,7 +93,7 @@ class SamplingSnapshot(Snapshot):
     compared : Compared or None
         The common point of a comparison, at which all scores of this snapshot were taken; None: they are the
         newest ones. See ``equal_points.at_common_point``.
-    start : uint8 (chains, ceil(n_visible / 8)) or None
+    start_picture : uint8 (chains, ceil(n_visible / 8)) or None
         Before the first sample the starts of the chains, bits packed along the rows; None: not given.
     held_from : int or None
         Number (from 0) of the first sample that the run still holds; None: of a recording, which holds none.
@@ -122,7 +122,7 @@ class SamplingSnapshot(Snapshot):
     ink: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     compared: Compared | None = None
-    start: np.ndarray | None = None
+    start_picture: np.ndarray | None = None
     held_from: int | None = None
     at: int | None = None
 
@@ -160,7 +160,7 @@ class SamplingPlan(NamedTuple):
         The model to sample.
     seed : int
         Same seed, same samples.
-    start : uint8 (n_visible,) or (rows, n_visible), or None
+    v0 : uint8 (n_visible,) or (rows, n_visible), or None
         The start of all chains, or a row for each, with at least as many rows as chains; None: random bits.
     dataset : Dataset or None
         Data that the samples are scored against; None: no ISL and no classes.
@@ -172,7 +172,7 @@ class SamplingPlan(NamedTuple):
 
     model: Model
     seed: int = 0
-    start: np.ndarray | None = None
+    v0: np.ndarray | None = None
     dataset: Dataset | None = None
     kernel: Kernel = "binary"
     allowance: Allowance | None = None
@@ -202,11 +202,11 @@ class SamplingRun(Run):
         super().__init__(number, plan, sampler)
         self._sampling = plan  # ``self.plan`` is another one in subclasses
         n_visible = plan.model.rbm.n_visible
-        start = plan.start
-        if start is not None and start.ndim == 2:
-            start = start[: sampler.n_chains] if sampler.n_chains > 1 else start[0]
-        self._start = start
-        self.recorder = Recorder(sampler, plan.seed, start, n_visible, plan.allowance or Allowance())
+        v0 = plan.v0
+        if v0 is not None and v0.ndim == 2:
+            v0 = v0[: sampler.n_chains] if sampler.n_chains > 1 else v0[0]
+        self._v0 = v0
+        self.recorder = Recorder(sampler, plan.seed, v0, n_visible, plan.allowance or Allowance())
         self.sweeps = 0
         self._means = np.zeros((0, n_visible), np.uint8)
         self.fast_norm: float | None = None
@@ -219,8 +219,8 @@ class SamplingRun(Run):
     def prepare(self) -> None:
         """Make the chains and their scores; compile the kernels, which ``seconds`` leaves out."""
         model, seed, _, dataset, kernel, _ = self._sampling
-        self.algorithm.step(self.algorithm.init(model, seed, self._start), 1)
-        self._state = self.algorithm.init(model, seed, self._start)
+        self.algorithm.step(self.algorithm.init(model, seed, self._v0), 1)
+        self._state = self.algorithm.init(model, seed, self._v0)
         n_chains = self.algorithm.n_chains
         self._scores = Scores(dataset, kernel, n_chains) if dataset is not None else None
         self.prepared = True
@@ -296,9 +296,9 @@ class SamplingRun(Run):
         if self.prepared and self._scores is not None:
             self._scores.complete(self.spent)
 
-    def record(self) -> Record:
+    def run_log(self) -> RunLog:
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
-        return self.recorder.record()
+        return self.recorder.run_log()
 
     def packed_until(self, n: int) -> tuple[int, np.ndarray]:
         """Return n, or the nearest number of samples that is held, and what was shown then, packed."""
@@ -308,7 +308,7 @@ class SamplingRun(Run):
         """Return the number of the first sample held and the newest samples, bits packed along the rows."""
         return self.recorder.held_packed()
 
-    def held(self) -> tuple[int, np.ndarray]:
+    def held_samples(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample held and the newest samples, uint8 (m, n_visible)."""
         first, packed = self.held_packed()
         return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
@@ -338,27 +338,27 @@ class SamplingRun(Run):
             spurious=covered.spurious if covered and self.n else None,
             ink=covered.ink if covered and self.n else None,
             live_numbers=scores.live_numbers if scores else {},
-            start=self._packed_start(),
+            start_picture=self._packed_start(),
             held_from=self.recorder.held_from,
         )
 
     def _packed_start(self) -> np.ndarray | None:
-        if self.n or self._start is None:
+        if self.n or self._v0 is None:
             return None
-        return np.packbits(np.atleast_2d(self._start)[:MAX_SHOWN_SAMPLES], axis=1)
+        return np.packbits(np.atleast_2d(self._v0)[:MAX_SHOWN_SAMPLES], axis=1)
 
 
 class SamplingSetup(NamedTuple):
     """What all samplers of a comparison share: see ``SamplingPlan``.
 
-    start : "data" or "random"
+    start_from : "data" or "random"
         Whether each chain starts at a held-out example (if there is a data set), or at random bits.
     """
 
     model: Model
     dataset: Dataset | None = None
     seed: int = 0
-    start: Start = "data"
+    start_from: Start = "data"
     kernel: Kernel = "binary"
     allowance: Allowance | None = None
 
@@ -367,13 +367,13 @@ class SamplingSetup(NamedTuple):
 
         See ``starts_at_data``.
         """
-        if self.start == "random" or self.dataset is None or not len(self.dataset.validation):
+        if self.start_from == "random" or self.dataset is None or not len(self.dataset.validation):
             return None
         return starts_at_data(self.dataset.validation, self.seed, n_chains)
 
     def _all_starts(self) -> np.ndarray | None:
         """Return the starts of as many chains as there can be, the same array for all panels and visitors."""
-        if self.dataset is None or self.start == "random":
+        if self.dataset is None or self.start_from == "random":
             return None
         known = _STARTS.setdefault(self.dataset, OrderedDict())
         found = known.get(self.seed)

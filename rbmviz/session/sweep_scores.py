@@ -15,20 +15,24 @@ import numpy as np
 
 from rbmviz.errors import BadInput
 from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.session.equal_points import CostUnit
 from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare, measures, telling_point
 from rbmviz.sweeps.choose import Robustness, robustness, select
-from rbmviz.sweeps.plan import Unit, read_algorithm
+from rbmviz.sweeps.plan import read_algorithm
 
 SPENT = ("n", "sweeps", "seconds")
-"""Columns of what a cell had spent at a point, the first of ``SweepScores``."""
+"""Columns of what a cell had spent at a point: samples or updates, Gibbs sweeps of all chains, seconds.
+
+They are the first of ``SweepScores.columns``, and are called so in the files of results.
+"""
 
 FIRST_POINT = 10
 """Settings are compared from so many samples on."""
 
 
-def column_of(effort: Unit) -> str:
-    """Return the column in which an effort is counted."""
-    return effort if effort in ("sweeps", "seconds") else "n"
+def column_of(cost_unit: CostUnit) -> str:
+    """Return the column of ``SPENT`` that counts this unit."""
+    return cost_unit if cost_unit in ("sweeps", "seconds") else "n"
 
 
 class MeanPoint(NamedTuple):
@@ -41,8 +45,8 @@ class MeanPoint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How all settings of a sweep stand at one point; arrays are by place of the setting, (settings,).
+class SweepAtPoint:
+    """The settings of a sweep at one point, known by their index in ``SweepScores.settings``.
 
     Parameters
     ----------
@@ -50,7 +54,7 @@ class Standing:
         The comparison on each model ("" of trainers), where a setting has reached the point: scores on two
         models are of two problems, and have two best settings.
     scored : dict of int to ScoredSetting
-        By place of the setting: those that have reached the point.
+        By index of the setting: those that have reached the point.
     """
 
     choices: Mapping[str, Choice]
@@ -93,7 +97,7 @@ class SweepScores:
         known = {text: i for i, text in enumerate(dict.fromkeys(one.algorithm for one in self.settings))}
         names = [f"{one.algorithm.partition(':')[0]}:{known[one.algorithm]}" for one in self.settings]
         self._names = np.array(names)
-        self._places = {
+        self._indices = {
             (name, one.model): i for i, (name, one) in enumerate(zip(names, self.settings, strict=True))
         }
         self._models = np.array([one.model for one in self.settings])
@@ -109,12 +113,12 @@ class SweepScores:
         return int(self._done.sum())
 
     def is_done(self, cell: int) -> bool:
-        """Return whether the cell at this place of the order is complete."""
+        """Return whether the cell of this index, in the order of the plan, is complete."""
         seed, setting = divmod(cell, len(self.settings))
         return bool(self._done[setting, seed])
 
     def put(self, cell: int, table: Mapping[str, np.ndarray], done: bool = True) -> None:
-        """Take the table of a cell, by its place in the order; done: whether the cell is complete."""
+        """Take the table of a cell, by its index in the order; done: whether the cell is complete."""
         seed, setting = divmod(cell, len(self.settings))
         rows = np.column_stack([np.asarray(table[name], float) for name in self.columns])
         with self._lock:
@@ -134,10 +138,10 @@ class SweepScores:
                 return {name: np.full((len(self.plan.seeds), 0), math.nan) for name in self.columns}
             return {name: self._values[setting, :, :, i].copy() for i, name in enumerate(self.columns)}
 
-    def mean_curve(self, setting: int, effort: Unit, by: str) -> list[MeanPoint]:
+    def mean_curve(self, setting: int, cost_unit: CostUnit, by: str) -> list[MeanPoint]:
         """Return the curve of a setting from ``FIRST_POINT`` samples on: means over the known seeds."""
         curves, found = self.curves(setting), []
-        spent, values = curves[column_of(effort)], curves[by]
+        spent, values = curves[column_of(cost_unit)], curves[by]
         for i in range(spent.shape[1]):
             known = np.isfinite(values[:, i])
             if not known.any() or curves["n"][known, i].min() < FIRST_POINT:
@@ -159,78 +163,78 @@ class SweepScores:
         found |= {f"knob_{name}": column[setting] for name, column in self._knobs.items()}
         return found | {name: values[:, i] for i, name in enumerate(self.columns)}
 
-    def range(self, effort: Unit) -> tuple[float, float] | None:
+    def range(self, cost_unit: CostUnit) -> tuple[float, float] | None:
         """Return the first and the last point at which a setting has a score; None: there is none yet."""
         with self._lock:
             if not self._values.size:
                 return None
-            n, spent = self._values[..., 0], self._values[..., SPENT.index(column_of(effort))]
+            n, spent = self._values[..., 0], self._values[..., SPENT.index(column_of(cost_unit))]
             late = spent[n >= min(FIRST_POINT, np.nanmax(n))]
         return float(np.nanmin(late)), float(np.nanmax(late))
 
-    def rounded(self, point: float, effort: Unit) -> float:
+    def rounded(self, point: float, cost_unit: CostUnit) -> float:
         """Return a point between the ends that is short to write: whole samples, or three digits."""
-        found = self.range(effort)
+        found = self.range(cost_unit)
         if found is None:
             return point
-        short = float(f"{point:.3g}") if column_of(effort) == "seconds" else float(round(point))
+        short = float(f"{point:.3g}") if column_of(cost_unit) == "seconds" else float(round(point))
         return min(max(short, found[0]), found[1])
 
-    def at(self, point: float, effort: Unit, by: str) -> Standing:
-        """Return how the settings stand at a point; ``by`` is the measure that is compared."""
-        table = self._table(by, point, effort)
+    def at(self, point: float, cost_unit: CostUnit, by: str) -> SweepAtPoint:
+        """Return the settings at a point; ``by`` is the measure that is compared."""
+        table = self._table(by, point, cost_unit)
         choices = {}
         for model in self.plan.models or ("",):
             rows = None if table is None else select(table, model=model)
             if rows is not None and len(rows["n"]):
                 with contextlib.suppress(BadInput):  # no setting has got so far
-                    choices[model] = compare(rows, point, effort, by, test_of(by, self.plan.metrics) or by)
-        scored = {self.place_of(one): one for choice in choices.values() for one in choice.settings}
-        return Standing(choices, scored)
+                    choices[model] = compare(rows, point, cost_unit, by, test_of(by, self.plan.metrics) or by)
+        scored = {self.index_of(one): one for choice in choices.values() for one in choice.settings}
+        return SweepAtPoint(choices, scored)
 
-    def place_of(self, scored: ScoredSetting) -> int:
-        """Return the place of a setting of a ``Standing``, whose names are not those of the plan."""
-        return self._places[scored.setting, scored.model]
+    def index_of(self, scored: ScoredSetting) -> int:
+        """Return the index of a setting of a ``SweepAtPoint``, whose names are not those of the plan."""
+        return self._indices[scored.setting, scored.model]
 
-    def robustness(self, point: float, effort: Unit, by: str) -> list[Robustness]:
+    def robustness(self, point: float, cost_unit: CostUnit, by: str) -> list[Robustness]:
         """Return mean and spread over the models of each setting that all have reached; [] for one model.
 
         The name of a setting is its text in the plan.
         """
-        table = self._table(by, point, effort)
+        table = self._table(by, point, cost_unit)
         try:
-            found = [] if table is None else robustness(table, point, effort, by)
+            found = [] if table is None else robustness(table, point, cost_unit, by)
         except BadInput:
             return []
-        texts = {name: self.settings[i].algorithm for (name, _), i in self._places.items()}
+        texts = {name: self.settings[i].algorithm for (name, _), i in self._indices.items()}
         return [replace(one, setting=texts[one.setting]) for one in found]
 
-    def telling_point(self, effort: Unit, by: str) -> float | None:
+    def telling_point(self, cost_unit: CostUnit, by: str) -> float | None:
         """Return the point at which the settings on the first model differ most; None before it is known."""
         table = self._table(by)
         if table is not None and self.plan.models:
             table = select(table, model=self.plan.models[0])
         try:
-            return None if table is None or not len(table["n"]) else telling_point(table, effort, by)
+            return None if table is None or not len(table["n"]) else telling_point(table, cost_unit, by)
         except BadInput:
             return None
 
-    def _table(self, by: str, point: float | None = None, effort: Unit = "samples") -> dict | None:
+    def _table(self, by: str, point: float | None = None, cost_unit: CostUnit = "samples") -> dict | None:
         """Return the rows as a table; point: only those beside it."""
         wanted = dict.fromkeys((*SPENT, by, test_of(by, self.plan.metrics), "blank"))
         names = [name for name in self.columns if name in wanted or name.removesuffix("_error") in wanted]
-        places = [self.columns.index(name) for name in names]
+        columns = [self.columns.index(name) for name in names]
         with self._lock:
             if not self._values.size:
                 return None
             known = ~np.isnan(self._values[..., 0])
             if point is not None:
-                spent = self._values[..., SPENT.index(column_of(effort))]
+                spent = self._values[..., SPENT.index(column_of(cost_unit))]
                 passed = np.nansum(spent <= point, axis=-1)  # rows up to the point
                 rows = np.arange(known.shape[-1])
                 known &= (rows >= passed[..., None] - 1) & (rows <= passed[..., None])
             setting, seed, _ = np.nonzero(known)
-            values = self._values[known][:, places]
+            values = self._values[known][:, columns]
         if not len(values):
             return None
         table = {"setting": self._names[setting], "model": self._models[setting]}

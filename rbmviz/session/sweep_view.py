@@ -10,18 +10,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from rbmviz.knobs import Knob, Value, knobs_of, values_of
 from rbmviz.session.comparison import Comparison
+from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.sweep_scores import Standing, column_of
+from rbmviz.session.sweep_scores import SweepAtPoint, column_of
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Choice
 from rbmviz.sweeps.choose import MOSTLY_BLANK
-from rbmviz.sweeps.plan import Unit, read_algorithm
+from rbmviz.sweeps.plan import Kind, read_algorithm
 
 FIRST_POINT_SHOWN = 100.0
 """Samples at which the map stands before it is known where the settings differ most."""
@@ -49,17 +50,17 @@ class MapSnapshot(Snapshot):
     Parameters
     ----------
     n : int
-        Cells that are complete.
-    word : str
+        Runs that are complete: each setting has one for each seed.
+    sweep_status : str
         Status of the sweep: "planned", "queued", "running", "paused", "finished", "failed" or "stopped".
     progress : float
         Share of the work that is done, 0 to 1.
     seconds_left : float or None
         None: not known.
-    effort, by : str
-        What is equal, and the measure that is compared.
+    cost_unit, by : str
+        What the settings are compared at equal numbers of, and the measure that is compared.
     point : float
-        Samples, sweeps or seconds.
+        Samples, updates, Gibbs sweeps or seconds, as ``cost_unit`` says.
     ends : (float, float) or None
         The first and the last point; None: there is no score yet.
     telling : float or None
@@ -71,16 +72,16 @@ class MapSnapshot(Snapshot):
     mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds_of, samples : float32
         See ``ScoredSetting``, where ``seconds_of`` is ``seconds`` and ``samples`` is ``n``.
     state : uint8
-        IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (a cell
-        of it runs now).
+        IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (a run
+        of it goes on now).
     border : tuple of str
         A sentence for each axis on whose border the best setting lies.
     """
 
-    word: str
+    sweep_status: str
     progress: float
     seconds_left: float | None
-    effort: Unit
+    cost_unit: CostUnit
     by: str
     point: float
     ends: tuple[float, float] | None
@@ -126,9 +127,9 @@ class SweepView:
 
     waiting_for_all = False
 
-    def __init__(self, sweep: Sweep, by: str = "", effort: Unit = "samples") -> None:
+    def __init__(self, sweep: Sweep, by: str = "", cost_unit: CostUnit = "samples") -> None:
         self.sweep = sweep
-        self.effort: Unit = effort if sweep.plan.kind == "sampler" else "updates"
+        self.cost_unit: CostUnit = cost_unit if sweep.plan.kind == "sampler" else "updates"
         self.by = by if by in sweep.plan.metrics else first_measure(sweep.plan.metrics)
         self.asked_point: float | None = None
         self.setting: int | None = None  # at which the page points
@@ -141,7 +142,7 @@ class SweepView:
         self._asked_at = 0.0
         self._newest = self._empty()
         self._computed_from: object = None
-        self._standing = Standing({}, {})
+        self._at_point = SweepAtPoint({}, {})
         # What the encoder of frames asks of a panel: no readouts, ready at once.
         self.plan, self.algorithm, self.seconds_to_start = sweep.plan, None, 0.0
         self.panels = (SimpleNamespace(key=MAP_KEY, worker=self),)
@@ -169,7 +170,7 @@ class SweepView:
         """Return the comparison on the model that the page points at, else the first, as it stands now."""
         with self._lock:
             self._compute()
-            choices = self._standing.choices
+            choices = self._at_point.choices
         model = "" if self.setting is None else self.sweep.scores.settings[self.setting].model
         return choices.get(model) or next(iter(choices.values()), None)
 
@@ -177,17 +178,18 @@ class SweepView:
         """Return the comparison on each model at the point of the map, as they stand now."""
         with self._lock:
             self._compute()
-            return list(self._standing.choices.values())
+            return list(self._at_point.choices.values())
 
     def set_live_knobs(self, key: int, **knobs: Value) -> None:
-        """Take what the page asks for: ``point``, ``effort``, ``by``, or the ``setting`` it points at.
+        """Take what the page asks for: ``point``, ``cost_unit``, ``by``, or the ``setting`` it points at.
 
         These are no knobs of an algorithm. What cannot be asked for is ignored.
         """
-        efforts = ("updates", "seconds") if self.sweep.plan.kind == "trainer" else get_args(Unit)
-        effort, by, point, setting = (knobs.get(name) for name in ("effort", "by", "point", "setting"))
-        if effort in efforts and effort != self.effort:
-            self.effort, self.asked_point, self._telling, self._looked_at = effort, None, None, -math.inf  # type: ignore[assignment]
+        units = units_of(self.sweep.plan.kind)
+        cost_unit, by, point, setting = (knobs.get(name) for name in ("cost_unit", "by", "point", "setting"))
+        if cost_unit in units and cost_unit != self.cost_unit:
+            self.cost_unit = cost_unit  # type: ignore[assignment]
+            self.asked_point, self._telling, self._looked_at = None, None, -math.inf
         if by in self.sweep.plan.metrics and by != self.by:
             self.by, self._telling, self._looked_at = str(by), None, -math.inf
         if isinstance(point, int | float) and math.isfinite(point) and point >= 0:
@@ -211,16 +213,16 @@ class SweepView:
     def _compute(self) -> MapSnapshot:
         sweep, scores = self.sweep, self.sweep.scores
         sweep.show_running()
-        ends = scores.range(self.effort)
+        ends = scores.range(self.cost_unit)
         now = time.monotonic()
         if now - self._looked_at > TELLING_SECONDS and scores.n_done:
-            self._telling, self._looked_at = scores.telling_point(self.effort, self.by), now
+            self._telling, self._looked_at = scores.telling_point(self.cost_unit, self.by), now
         point = self.asked_point or self._telling or self._first_point(ends)
-        point = scores.rounded(point, self.effort)
-        state = sweep.version, scores.n_rows, point, self.effort, self.by
+        point = scores.rounded(point, self.cost_unit)
+        state = sweep.version, scores.n_rows, point, self.cost_unit, self.by
         if state != self._computed_from:
-            self._computed_from, self._standing = state, scores.at(point, self.effort, self.by)
-            self._newest = self._snapshot_of(self._standing)
+            self._computed_from, self._at_point = state, scores.at(point, self.cost_unit, self.by)
+            self._newest = self._snapshot_of(self._at_point)
         at_work = {cell % len(scores.settings) for cell in sweep.running_cells}
         flags = self._newest.state & ~np.uint8(IS_RUNNING)
         flags[list(at_work)] |= IS_RUNNING
@@ -229,10 +231,10 @@ class SweepView:
             status="failed" if sweep.status == "failed" else "running" if self.running else "paused",
             error=sweep.error or None,
             n=scores.n_done,
-            word=sweep.status,
+            sweep_status=sweep.status,
             progress=sweep.progress,
             seconds_left=sweep.seconds_left,
-            effort=self.effort,
+            cost_unit=self.cost_unit,
             by=self.by,
             point=point,
             ends=ends,
@@ -244,7 +246,7 @@ class SweepView:
 
     def _first_point(self, ends: tuple[float, float] | None) -> float:
         """Return where the map stands at first: at 100 samples, or else between the ends (geometric mean)."""
-        if ends is None or column_of(self.effort) == "n":
+        if ends is None or column_of(self.cost_unit) == "n":
             return FIRST_POINT_SHOWN
         return math.sqrt(ends[0] * ends[1]) if ends[0] > 0 else ends[1]
 
@@ -257,10 +259,10 @@ class SweepView:
             n=0,
             seconds=0.0,
             algorithm=None,
-            word=self.sweep.status,
+            sweep_status=self.sweep.status,
             progress=0.0,
             seconds_left=None,
-            effort=self.effort,
+            cost_unit=self.cost_unit,
             by=self.by,
             point=FIRST_POINT_SHOWN,
             ends=None,
@@ -272,32 +274,32 @@ class SweepView:
             border=(),
         )
 
-    def _snapshot_of(self, standing: Standing) -> MapSnapshot:
-        empty, several = self._empty(), len(standing.choices) > 1
-        best = {id(choice.best) for choice in standing.choices.values()}
-        seeds = [choice.seeds for choice in standing.choices.values()]
-        for i, one in standing.scored.items():
+    def _snapshot_of(self, found: SweepAtPoint) -> MapSnapshot:
+        empty, several = self._empty(), len(found.choices) > 1
+        best = {id(choice.best) for choice in found.choices.values()}
+        seeds = [choice.seeds for choice in found.choices.values()]
+        for i, one in found.scored.items():
             for name, attribute in SHOWN_OF_EACH.items():
                 getattr(empty, name)[i] = getattr(one, attribute or name)
-            compared = len(standing.choices[one.model].seeds) > 1
+            compared = len(found.choices[one.model].seeds) > 1
             empty.state[i] = IS_KNOWN
             empty.state[i] |= IS_IN_REGION if one.in_region and compared else 0
             empty.state[i] |= IS_BEST if id(one) in best else 0
             empty.state[i] |= IS_MOSTLY_BLANK if one.blank > MOSTLY_BLANK else 0
         border = tuple(
             f"{model}: {sentence}" if several else sentence
-            for model, choice in standing.choices.items()
+            for model, choice in found.choices.items()
             for sentence in choice.border
         )
         return replace(empty, seeds=min(seeds, key=len, default=()), border=border)
 
 
-def follow(comparison: Comparison[Any], key: int, sweep: Sweep, setting: int) -> None:
+def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> None:
     """Give the live knobs of a setting to the chain of one panel, if it is of the same sampler.
 
     Knobs that would begin the run anew stay as they are: the pointer only passes by.
     """
-    algorithm = read_algorithm(sweep.plan.kind, sweep.scores.settings[setting].algorithm)
+    algorithm = read_algorithm(sweep.plan.kind, sweep.scores.settings[index].algorithm)
     wanted = {name: getattr(algorithm, name) for name, knob in knobs_of(algorithm).items() if knob.live}
     for panel in comparison.panels:
         if panel.key == key and panel.worker.algorithm.name == algorithm.name:
@@ -333,6 +335,11 @@ def range_around(knob: Knob, value: float) -> tuple[float, float]:
     return (round(lo), max(round(hi), round(lo) + 1)) if knob.kind is int else (lo, hi)
 
 
+def units_of(kind: Kind) -> tuple[CostUnit, ...]:
+    """Return what the settings of a sweep can be compared at equal numbers of."""
+    return SAMPLER_UNITS if kind == "sampler" else ("updates", "seconds")
+
+
 def first_measure(metrics: tuple[str, ...]) -> str:
     """Return the measure that a map begins with: the ISL of the validation part, or else the first one."""
     wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
@@ -345,8 +352,8 @@ def _same(a: MapSnapshot, b: MapSnapshot) -> bool:
         "status",
         "error",
         "n",
-        "word",
-        "effort",
+        "sweep_status",
+        "cost_unit",
         "by",
         "point",
         "ends",

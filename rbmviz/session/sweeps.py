@@ -162,7 +162,7 @@ class Sweep:
         check_scores(plan, "The upload")
         key = f"upload-{hashlib.sha256(content).hexdigest()[:12]}"
         sweep = cls(key, printable(name)[:MAX_SWEEP_TITLE], plan, "", None)
-        for cell, table in placed_cells(sweep.scores, stored.columns):
+        for cell, table in indexed_cells(sweep.scores, stored.columns):
             sweep.scores.put(cell, table)
         sweep.status = "finished" if sweep.scores.n_done == sweep.size else "stopped"
         sweep.error = " ".join(stored.refused)
@@ -179,7 +179,7 @@ class Sweep:
                 self.scores.put(cell, run.columns(), done=False)
 
     def passed(self) -> tuple[tuple[int, int], ...]:
-        """Return place and number of samples of the running cells: what changes between two slices."""
+        """Return index and number of samples of the running cells: what changes between two slices."""
         return tuple((cell, run.n) for cell, run in list(self._runs.items()))
 
 
@@ -187,11 +187,11 @@ class SweepEstimate(NamedTuple):
     """What a plan is thought to take.
 
     seconds : on this server; None while it is measured, 0 if it cannot be
-    cells : their number
+    runs : their number, one for each setting and seed
     """
 
     seconds: float | None
-    cells: int
+    runs: int
 
 
 class SweepQueue:
@@ -558,7 +558,7 @@ class SweepQueue:
             sentence = str(error)
         except Exception:
             log.exception("a cell of a sweep has failed")
-            sentence = "The server has made a mistake in a cell: its log says which."
+            sentence = "The server has made a mistake in a run: its log says which."
         if table is not None:
             sweep.scores.put(cell, table)
             sweep._unwritten[cell] = table
@@ -569,7 +569,7 @@ class SweepQueue:
             sweep.version += 1
             if table is None:
                 sweep.failed_cells += 1
-                sweep.error = f"{sweep.failed_cells} of {sweep.size} cells have failed. {sentence}"
+                sweep.error = f"{sweep.failed_cells} of {sweep.size} runs have failed. {sentence}"
                 sentence = ""
             self._end(sweep, sentence)
 
@@ -643,14 +643,14 @@ def check_size(plan: SweepPlan) -> None:
     most = limits()
     if plan.size > most.sweep_cells:
         raise BadInput(
-            f"This sweep has {plan.size:,} cells and the server allows {most.sweep_cells:,}: take fewer "
+            f"This sweep has {plan.size:,} runs and the server allows {most.sweep_cells:,}: take fewer "
             f"values or seeds, run it with 'rbmviz sweep', or start the server with a larger "
             f"{variable_of('sweep_cells')}."
         )
     longest = MAX_SECONDS_OF_CELL if plan.budget.unit == "seconds" else MAX_SAMPLES_OF_CELL
     if plan.budget.amount > longest:
         raise BadInput(
-            f"A cell of {plan.budget.amount:,.10g} {plan.budget.unit} is too long for a server: give "
+            f"A run of {plan.budget.amount:,.10g} {plan.budget.unit} is too long for a server: give "
             f"{longest:,} at most, or run it with 'rbmviz sweep'."
         )
 
@@ -670,16 +670,16 @@ def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], 
     assert sweep.folder is not None
     names = ["identity", "setting", "model", "seed", "version", "model_digest", *sweep.scores.columns]
     stored = Store(sweep.folder).read(names=names)
-    return placed_cells(sweep.scores, stored.columns), stored.refused
+    return indexed_cells(sweep.scores, stored.columns), stored.refused
 
 
-def placed_cells(
+def indexed_cells(
     scores: SweepScores, columns: Mapping[str, np.ndarray]
 ) -> list[tuple[int, dict[str, np.ndarray]]]:
     """Return index and table of each cell of a long table; rows of other plans are left out."""
     if not columns or not len(columns["identity"]):
         return []
-    places = {(one.algorithm, one.model): i for i, one in enumerate(scores.settings)}
+    indices = {(one.algorithm, one.model): i for i, one in enumerate(scores.settings)}
     seeds = {seed: k for k, seed in enumerate(scores.plan.seeds)}
     starts = np.flatnonzero(columns["identity"][1:] != columns["identity"][:-1]) + 1
     found: dict[tuple[str, str], dict[int, dict[str, np.ndarray]]] = {}
@@ -687,7 +687,7 @@ def placed_cells(
         first = {
             name: columns[name][rows[0]] for name in ("setting", "model", "seed", "version", "model_digest")
         }
-        setting, seed = places.get((first["setting"], first["model"])), seeds.get(int(first["seed"]))
+        setting, seed = indices.get((first["setting"], first["model"])), seeds.get(int(first["seed"]))
         if setting is None or seed is None:
             continue
         origin = str(first["version"]), str(first["model_digest"]) if len(scores.plan.models) == 1 else ""

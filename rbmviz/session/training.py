@@ -137,7 +137,7 @@ class TrainingSnapshot(Snapshot):
     traces : tuple of Trace
     newest : dict of float
         Statistics of replicate 0 now.
-    inner_samples : dict of arrays
+    per_chain : dict of arrays
         Values per chain in its last update (meeting times, log weights), by label.
     warning : str
         One sentence about a problem of replicate 0, or empty.
@@ -155,18 +155,18 @@ class TrainingSnapshot(Snapshot):
     likelihoods: tuple[Likelihood, ...]
     traces: tuple[Trace, ...]
     newest: dict[str, float]
-    inner_samples: dict[str, np.ndarray]
+    per_chain: dict[str, np.ndarray]
     warning: str
     sweeps: float = 0.0
     compared: Compared | None = None
 
     def distribution(self, label: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return edges (bins + 1,) and shares (bins,) of a quantity of ``inner_samples`` over the chains.
+        """Return edges (bins + 1,) and shares (bins,) of a quantity of ``per_chain`` over the chains.
 
         Bins of whole numbers (meeting times) hold those from one edge to below the next, and widen; those of
         other numbers (log weights) are equally wide. None: the trainer has no such quantity, or no value yet.
         """
-        values = self.inner_samples.get(label, np.zeros(0))
+        values = self.per_chain.get(label, np.zeros(0))
         values = values[np.isfinite(values)]
         if not len(values):
             return None
@@ -221,7 +221,7 @@ class TrainingSnapshot(Snapshot):
 
     def without_arrays(self) -> Self:
         """Return the curves alone, without models and pictures."""
-        return replace(self, models=(), fantasy=None, traces=(), inner_samples={})
+        return replace(self, models=(), fantasy=None, traces=(), per_chain={})
 
 
 class Origin(NamedTuple):
@@ -303,7 +303,7 @@ class TrainingSetup(NamedTuple):
     replicates: int = 1
 
     @property
-    def steps(self) -> CostUnit:
+    def step_unit(self) -> CostUnit:
         """What a step of its runs is called."""
         return "updates"
 
@@ -533,7 +533,7 @@ class TrainingRun(Run):
                 save_checkpoint(self.algorithm, state, self.plan.seed + r)
                 for r, state in enumerate(self._states)
             ),
-            progress=tuple(replace(progress, inner_samples={}) for progress in self.progress),
+            progress=tuple(replace(progress, per_chain={}) for progress in self.progress),
             names=names,
             clocks=tuple((trace.update, trace.sweeps, trace.seconds) for trace in self._traces),
             stats=np.array([[trace.stats[name] for name in names] for trace in self._traces]),
@@ -649,7 +649,7 @@ class TrainingRun(Run):
             likelihoods=tuple(self._likelihood_estimator.found),
             traces=tuple(self._traces),
             newest=newest.stats if newest else {},
-            inner_samples=newest.inner_samples if newest else {},
+            per_chain=newest.per_chain if newest else {},
             warning=self._warning(newest) if newest else "",
             sweeps=self.sweeps,
         )

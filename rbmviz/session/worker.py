@@ -168,8 +168,8 @@ class Worker(Generic[R]):
             self._pace.pause(self._shown_n(), self._backlog(), at)
             self._wake_thread()
 
-    def held(self) -> contextlib.AbstractContextManager[Any]:
-        """Let no step become due within a ``with`` block: runs that are held can take a command in step."""
+    def hold_steps(self) -> contextlib.AbstractContextManager[Any]:
+        """Let no step become due within a ``with`` block: so several runs can take a command in step."""
         return self._wake
 
     def step(self, n: int = 1) -> None:
@@ -325,9 +325,8 @@ class Worker(Generic[R]):
 
     # Queries, from any thread.
 
-    @property
-    def snapshot(self) -> Snapshot:
-        """The newest snapshot; to read it renews the lease."""
+    def request_snapshot(self) -> Snapshot:
+        """Return the newest snapshot, and renew the lease: a run that sleeps wakes up."""
         shown = self.peek()
         if self._asleep():
             with self._wake:

@@ -1,4 +1,4 @@
-"""Sweeps: the same run over a grid of knobs, models and seeds, and the choice of a setting by its scores.
+"""A sweep of settings: one run over a grid of knobs, models and seeds, and the choice of a setting by scores.
 
 ``plan`` says what is run and in which order, ``cell`` runs one cell of it, ``measures`` names what is
 measured, ``choose`` compares settings over seeds. ``execute`` runs cells on threads or a cluster, ``store``

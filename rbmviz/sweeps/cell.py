@@ -274,7 +274,7 @@ FIXED_COLUMNS: dict[str, type] = {
 """Columns that every table of a sweep has, with their types, before those of knobs and measures.
 
 setting : the algorithm with all its knobs, as text; algorithm : its name
-n : samples of a sampler, or updates of a trainer, up to this row; sweeps : of all chains
+n : samples of a sampler, or updates of a trainer, up to this row; sweeps : Gibbs sweeps of all chains
 seconds : processor time in the algorithm up to this row
 note : sentences that say why a number of this cell is NaN, or ""
 """
@@ -318,7 +318,7 @@ class _SamplingWork:
         self._state = self.sampler.init(model, cell.seed, v0)
 
     def make(self, n: int) -> np.ndarray:
-        """Make n samples; return the sweeps of each."""
+        """Make n samples; return the Gibbs sweeps of each."""
         self._made = self.sampler.step(self._state, n)
         return self._made.info["sweeps"]
 
@@ -344,17 +344,17 @@ class _TrainingWork:
             warming.trainer.step(warming.state, 1)
             _COMPILED.add(trainer.name)
         self._training, self._counted = begin(), cell.budget.unit == "sweeps"
-        self.evidence = TrainerEvidence(dataset, trainer.inner)
+        self.evidence = TrainerEvidence(dataset, trainer.own_stats)
 
     def make(self, n: int) -> np.ndarray:
-        """Make n updates; return the sweeps of all their chains, as if the last of them had made them all."""
+        """Make n updates; return the Gibbs sweeps of their chains, as if the last one had made them all."""
         before = self._training.state.sweeps
         self._progress = self._training.trainer.step(self._training.state, n)
-        sweeps = np.zeros(n, np.int64)
-        sweeps[-1] = self._progress.sweeps - before
+        gibbs_sweeps = np.zeros(n, np.int64)
+        gibbs_sweeps[-1] = self._progress.sweeps - before
         if self._counted and not self._progress.sweeps:
-            raise BadInput("This trainer makes no sweeps: give it a budget in updates or seconds.")
-        return sweeps
+            raise BadInput("This trainer makes no Gibbs sweeps: give it a budget in updates or seconds.")
+        return gibbs_sweeps
 
     def take(self, n: int) -> None:
         """Measure the model after the updates that were made last."""
@@ -370,7 +370,7 @@ class _Row(NamedTuple):
     """A point of a cell's curve; ``values``: of its measures and their errors, by column."""
 
     n: int
-    sweeps: int
+    gibbs_sweeps: int
     seconds: float
     values: dict[str, float]
 
@@ -412,7 +412,7 @@ class CellRun:
         self.cell, self.n = cell, 0
         self._work = _SamplingWork(cell) if cell.kind == "sampler" else _TrainingWork(cell)
         self._rows: tuple[_Row, ...] = ()
-        self._sweeps, self._seconds = 0, 0.0
+        self._gibbs_sweeps, self._seconds = 0, 0.0
         self._chunk, self._each = 1, math.inf  # samples of the next chunk, seconds of one
         self._over, self._failure = False, ""
 
@@ -420,7 +420,7 @@ class CellRun:
     def done(self) -> float:
         """Share of the budget that is used, 0 to 1."""
         budget = self.cell.budget
-        used = {"sweeps": self._sweeps, "seconds": self._seconds}.get(budget.unit, self.n)
+        used = {"sweeps": self._gibbs_sweeps, "seconds": self._seconds}.get(budget.unit, self.n)
         return 1.0 if self._over else min(used / budget.amount, 1.0)
 
     def step(self, seconds: float = SLICE_SECONDS) -> bool:
@@ -455,26 +455,28 @@ class CellRun:
             n = min(n, int((amount - self._seconds) / self._each) + 1)
         begin, clock = time.perf_counter(), time.thread_time()
         try:
-            sweeps = self._work.make(n)
+            gibbs_sweeps = self._work.make(n)
         except BadInput as error:
             self._fail(str(error))
             return
         spent = time.thread_time() - clock
         if unit == "sweeps":
-            within = int(np.searchsorted(self._sweeps + np.cumsum(sweeps), amount, side="right"))
+            within = int(np.searchsorted(self._gibbs_sweeps + np.cumsum(gibbs_sweeps), amount, side="right"))
             kept = max(within, 1 - self.n)  # at least one sample, or update, in all
             self._over = kept < n
-            spent, sweeps, n = spent * min(kept / n, 1.0), sweeps[:kept], min(kept, n)
+            spent, gibbs_sweeps, n = spent * min(kept / n, 1.0), gibbs_sweeps[:kept], min(kept, n)
         if n:
             self._work.take(n)
-        self._n_more(n, int(sweeps.sum()), spent)
+        self._note_spent(n, int(gibbs_sweeps.sum()), spent)
         if self.n == point or (self._over and self.n > (self._rows[-1].n if self._rows else 0)):
             self._add_row()
         took = max(time.perf_counter() - begin, 1e-7)
         self._chunk = min(max(int(n * SLICE_SECONDS / took), 1), 2 * self._chunk)
 
-    def _n_more(self, n: int, sweeps: int, seconds: float) -> None:
-        self.n, self._sweeps, self._seconds = self.n + n, self._sweeps + sweeps, self._seconds + seconds
+    def _note_spent(self, n: int, gibbs_sweeps: int, seconds: float) -> None:
+        self.n += n
+        self._gibbs_sweeps += gibbs_sweeps
+        self._seconds += seconds
         self._each = seconds / n if n and seconds else self._each
         self._over |= self.done >= 1
 
@@ -485,7 +487,7 @@ class CellRun:
             values[name] = float(measure.take(evidence))
             if measure.error is not None:
                 values[f"{name}_error"] = float(measure.error(evidence))
-        self._rows += (_Row(self.n, self._sweeps, self._seconds, values),)
+        self._rows += (_Row(self.n, self._gibbs_sweeps, self._seconds, values),)
 
     def _fail(self, reason: str) -> None:
         """End the cell: its remaining points are NaN."""
@@ -494,7 +496,7 @@ class CellRun:
         amount = self.cell.budget.amount if self.cell.budget.unit == "updates" else self.n + 1
         while self.n < amount:
             self.n = self._next_point()
-            self._rows += (_Row(self.n, self._sweeps, self._seconds, {}),)
+            self._rows += (_Row(self.n, self._gibbs_sweeps, self._seconds, {}),)
         self._over = True
 
     def finish(self) -> dict[str, np.ndarray]:
@@ -526,7 +528,11 @@ class CellRun:
         for name, knob in knobs_of(algorithm).items():
             value = getattr(algorithm, name)
             given[f"knob_{name}"] = float(value) if knob.kind in (int, float) else knob.text(value)
-        measured: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in _Row._fields[:3]}
+        measured: dict[str, Any] = {
+            "n": [row.n for row in rows],
+            "sweeps": [row.gibbs_sweeps for row in rows],
+            "seconds": [row.seconds for row in rows],
+        }
         for name in {name for row in rows for name in row.values}:
             measured[name] = [row.values.get(name, math.nan) for row in rows]
         empty = {str: "", int: -1, float: math.nan}

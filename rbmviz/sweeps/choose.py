@@ -1,13 +1,13 @@
 """Choosing a setting honestly: on the validation part, by differences that are paired over seeds.
 
 A setting is an algorithm with all its knobs on one model: the columns ``setting`` and ``model`` of a table.
-At a point (so many samples, sweeps or seconds) each has one score for each seed. The best setting is the one
-whose mean over the seeds is best on the *validation* part. Another one is compared with it by the differences
-seed by seed, as both had the same seeds and the same starts: mean, standard error over the seeds, and the
-interval of Student's t. The ``region`` has the settings whose interval, at 95 %, is not all on the worse
-side: they cannot be told apart from the best. The score that is reported for the winner is that on the *test*
-part, which was not used to choose. Errors over test points say how precisely a test set of this size measures
-a score; they are common to all seeds, and are never used to compare.
+At a point (so many samples, Gibbs sweeps or seconds) each has one score for each seed. The best setting is
+the one whose mean over the seeds is best on the *validation* part. Another one is compared with it by the
+differences seed by seed, as both had the same seeds and the same starts: mean, standard error over the seeds,
+and the interval of Student's t. The ``region`` has the settings whose interval, at 95 %, is not all on the
+worse side: they cannot be told apart from the best. The score that is reported for the winner is that on the
+*test* part, which was not used to choose. Errors over test points say how precisely a test set of this size
+measures a score; they are common to all seeds, and are never used to compare.
 
 Only seeds that all settings have are compared, so that a sweep that is not complete yet is compared by the
 seeds that are; the number stands in ``Choice.seeds``.
@@ -64,7 +64,7 @@ class ScoredSetting:
     blank : float
         Mean share of blank samples; NaN if it is not in the table.
     n, sweeps, seconds : float
-        Mean over the seeds of what it had spent by then.
+        Mean over the seeds of the samples or updates, Gibbs sweeps and seconds that it had spent by then.
     """
 
     setting: str
@@ -93,7 +93,7 @@ class Choice:
     Parameters
     ----------
     effort, point
-        Where the settings were compared: after ``point`` samples, sweeps or seconds.
+        Where the settings were compared: after ``point`` samples, Gibbs sweeps or seconds.
     by : str
         The measure that was compared.
     seeds : tuple of int
@@ -305,9 +305,10 @@ def compare(
         Cells of one data set; rows of several models or samplers are settings side by side (``select`` takes
         some of them).
     point : float, optional
-        After so many samples, sweeps or seconds (default: the last point that all settings have reached).
+        After so many samples, Gibbs sweeps or seconds (default: the last point that all settings have
+        reached).
         Between two points of a curve, scores are interpolated linearly in the logarithm of the effort.
-    effort : "samples", "updates", "sweeps" or "seconds"
+    effort : "samples", "updates", "sweeps" (Gibbs sweeps) or "seconds"
         What is equal at the point; samples of a sampler and updates of a trainer are the column ``n``.
     by : str
         Measure that chooses (default: ISL, or of trainers log-likelihood, of the validation part).
@@ -429,7 +430,7 @@ def _border(grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]]) 
 def points(columns: Columns, effort: Unit = "samples") -> np.ndarray:
     """Return the points at which all settings of a table can be compared, float64, rising.
 
-    For samples these are the points of the curves, for sweeps and seconds about as many, log-spaced.
+    For samples these are the points of the curves, for Gibbs sweeps and seconds about as many, log-spaced.
     """
     return _points(_Grid(columns, effort), effort)
 
@@ -527,10 +528,11 @@ def robustness(
     the model. The same settings, seeds and starts are run on models of the same data trained by different
     algorithms. Settings that lack one of the table's models are left out.
 
-    Shipped models (``pretrained/``) of one data set: MNIST by CD-1, PCD and FPCD (``mnist_cd1``,
-    ``mnist_pcd``, ``mnist_fpcd``), USPS by CD-1 and FPCD (``usps_cd1``, ``usps_fpcd``), reviews by CD-1 and
-    FPCD, Bars and Stripes and the 16 modes by CD-1, PCD, population CD and UCD (``bas_cd1``, ``bas_pcd``,
-    ``bas_pop_cd``, ``bas_ucd``; ``modes_...``). There are none of MNIST or USPS by population CD or UCD:
+    Shipped models (``pretrained/``) of one data set: MNIST, USPS, letters and newsgroups by CD-1, PCD and
+    FPCD each (``mnist_cd1``, ``mnist_pcd``, ``mnist_fpcd``; ``usps_...``, ``letters_...``,
+    ``newsgroups_...``), reviews by CD-1 and FPCD, Bars and Stripes and the 16 modes by CD-1, PCD, population
+    CD and UCD (``bas_cd1``, ``bas_pcd``, ``bas_pop_cd``, ``bas_ucd``; ``modes_...``). There are none of
+    MNIST, USPS, letters or words by population CD or UCD:
     'rbmviz train' makes them, and files of models can be swept as well.
 
     Parameters

@@ -174,12 +174,12 @@ class TrainerEvidence:
     ----------
     dataset : Dataset
         The training part is learned from; likelihoods are of all three parts.
-    inner : Mapping of str
+    own_stats : Mapping of str
         Labels of the trainer's own statistics, the most telling one first.
     """
 
     dataset: Dataset
-    inner: Mapping[str, str]
+    own_stats: Mapping[str, str]
     notes: dict[str, str] = field(default_factory=dict)
     progress: Progress | None = None
 
@@ -210,9 +210,9 @@ class TrainerEvidence:
         assert self.progress is not None
         return float(self.progress.stats.get(name, float("nan")))
 
-    def inner_value(self) -> float:
-        """Return the trainer's own quantity: the first of ``Trainer.inner``; NaN if it has none."""
-        first = next(iter(self.inner), "")
+    def own_value(self) -> float:
+        """Return the trainer's own quantity: the first of ``Trainer.own_stats``; NaN if it has none."""
+        first = next(iter(self.own_stats), "")
         if not first:
             self.notes["inner"] = "This trainer has no quantity of its own."
         return self.stat(first)
@@ -290,7 +290,7 @@ _ALL = (
         "likelihood",
         "high",
     ),
-    Measure("inner", "The trainer's own quantity", "trainer", lambda e: e.inner_value()),
+    Measure("inner", "The trainer's own quantity", "trainer", lambda e: e.own_value()),
     *(Measure(name, label, "trainer", _stat(name)) for name, label in STATS.items()),
 )
 

@@ -25,7 +25,7 @@ Kind = Literal["sampler", "trainer"]
 """What a sweep is over: samplers on trained models, or trainers on data."""
 
 Unit = Literal["samples", "updates", "sweeps", "seconds"]
-"""What a budget is counted in: samples of samplers, or updates of trainers; sweeps; seconds."""
+"""What a budget is counted in: samples of samplers, or updates of trainers; Gibbs sweeps; seconds."""
 
 MAX_SWEEP_CELLS = 100_000
 """Most cells of a plan."""
@@ -177,10 +177,11 @@ class Budget:
     Parameters
     ----------
     unit : "samples", "updates", "sweeps" or "seconds"
-        Samplers: samples, sweeps or seconds; trainers: updates, sweeps or seconds. Samples and sweeps are of
-        all chains together, seconds those of the processor in the algorithm itself, without scores.
+        Samplers: samples, Gibbs sweeps or seconds; trainers: updates, Gibbs sweeps or seconds. Samples and
+        Gibbs sweeps are of all chains together, seconds those of the processor in the algorithm itself,
+        without scores.
     amount : int, or float for seconds
-        In sweeps, the cell ends with the last sample that is complete by then, and has at least one. In
+        In Gibbs sweeps, the cell ends with the last sample that is complete by then, and has at least one. In
         seconds, the number of samples depends on the machine; the table says how many there were.
 
     Raises

@@ -68,10 +68,10 @@ result depends on. `_plan.json` is the plan. `rbmviz sweep show {folder}` compar
     duckdb.sql("select * from '{folder}/*.parquet'")
     polars.read_parquet("{folder}/*.parquet")
 
-A row is a point of a cell's curve: after `n` samples (or updates), `sweeps` and `seconds` of processor
-time, each measure has this value. The columns `setting`, `model_digest`, `data_digest`, `seed` and `version`
-(of the code) say what was run: select one `version` if there are several. Files whose names begin with a dot
-are left by a killed process, or were no whole results; they may be deleted.
+A row is a point of a cell's curve: after `n` samples (or updates), `sweeps` (Gibbs sweeps) and `seconds` of
+processor time, each measure has this value. The columns `setting`, `model_digest`, `data_digest`, `seed` and
+`version` (of the code) say what was run: select one `version` if there are several. Files whose names begin
+with a dot are left by a killed process, or were no whole results; they may be deleted.
 
     {command}
     rbmviz {version}

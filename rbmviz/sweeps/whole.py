@@ -69,7 +69,7 @@ def sweep(
         Data to score on (default: those that each model names; an RBM names none).
     seed : int
         The first seed (default 0).
-    budget : "samples", "sweeps" or "seconds"
+    budget : "samples", "sweeps" (Gibbs sweeps) or "seconds"
         What n counts.
     kernel : "binary" or "mean"
         Kernel of the ISL.

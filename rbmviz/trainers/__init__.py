@@ -16,13 +16,12 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import checks, registry, rng
 from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM, Model
-from rbmviz.registry import trainers
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 STATS = {
@@ -34,7 +33,7 @@ STATS = {
     "variance_b": "Gradient variance, b",
     "variance_c": "Gradient variance, c",
 }
-"""Labels of the statistics that every trainer reports; ``Trainer.inner`` has a trainer's additional ones.
+"""Labels of the statistics that every trainer reports; ``Trainer.own_stats`` has those of one trainer.
 
 gradient_norm and weight_norm are Euclidean norms, of the gradient of the last update and of W. reconstruction
 is the mean of ``|v - E[v|E[h|v]]|`` over units and rows of the last mini-batch. free_energy_gap is the mean
@@ -58,14 +57,14 @@ class Progress:
         The present model. If the knob ``average`` is on, it has the mean of the iterates (paper UCD,
         algorithm 2, line 7), while the updates continue from the last iterate.
     stats : dict of float
-        Values of ``STATS`` and of the trainer's ``inner`` by name; NaN before there is a value.
+        Values of ``STATS`` and of the trainer's ``own_stats`` by name; NaN before there is a value.
     seconds : float
         Time spent in updates so far.
     iterations : int
-        Number of updates of the whole schedule.
-    inner_samples : dict of arrays (n,)
-        Quantities with one value per chain in the last update, by label: meeting times (UCD), log weights
-        (pop-CD).
+        The trainer's knob: updates until a linear schedule reaches 0; a training may have fewer, or more.
+    per_chain : dict of arrays (n,)
+        Quantities with one value for each chain of the last update, by label: meeting times (UCD), log
+        weights (pop-CD).
     warning : str
         One sentence about a problem of the last update, or empty.
     sweeps : int
@@ -78,13 +77,13 @@ class Progress:
     stats: dict[str, float]
     seconds: float
     iterations: int
-    inner_samples: dict[str, np.ndarray] = field(default_factory=dict)
+    per_chain: dict[str, np.ndarray] = field(default_factory=dict)
     warning: str = ""
     sweeps: int = 0
 
 
 class Trainer(Protocol):
-    """The interface of trainers: the program uses nothing else.
+    """The interface of trainers: the program needs nothing else.
 
     Knobs that are ``live`` may change between two steps (``dataclasses.replace``) and act from the next
     update on.
@@ -98,7 +97,9 @@ class Trainer(Protocol):
         need time to forget their start, "driven" ones are moved by the updates themselves.
     about : str, optional
         What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
-    inner : dict of str
+    equation : tuple of str, optional
+        How it estimates the statistics of the model, in formulas, see ``equations``.
+    own_stats : dict of str
         Labels of the statistics that this trainer adds to ``STATS``, by name, the most telling one first.
     share_cut : method, optional
         Takes the state and returns the share of the last update's pairs of chains that were cut off before
@@ -107,7 +108,7 @@ class Trainer(Protocol):
         Rows of a mini-batch; 0 means 100, or all rows if there are fewer. This knob and the following two are
         read by the program; ``common_knobs.CommonKnobs`` declares them.
     iterations : int
-        Updates until a linear schedule reaches 0.
+        Updates until a linear schedule reaches 0; the updates of a training may be fewer, or more.
     learning_rate : float
         Learning rate of the first update.
     """
@@ -117,7 +118,7 @@ class Trainer(Protocol):
     paper: ClassVar[str]
     colour: ClassVar[str]
     chains: ClassVar[str]
-    inner: ClassVar[dict[str, str]]
+    own_stats: ClassVar[dict[str, str]]
 
     @property
     def batch_size(self) -> int: ...  # noqa: D102
@@ -200,12 +201,12 @@ def make_trainer(name: str, **knobs: Any) -> Trainer:
     >>> rbmviz.make_trainer("exact", learning_rate=0.1).learning_rate
     0.1
     """
-    return trainers.make(name, **knobs)
+    return registry.trainers.make(name, **knobs)
 
 
 def list_trainers() -> list[str]:
     """Return the registered names."""
-    return list(trainers)
+    return list(registry.trainers)
 
 
 def check_data(data: np.ndarray) -> np.ndarray:
@@ -265,7 +266,7 @@ class Training(Iterator[Progress]):
     Attributes
     ----------
     trainer : Trainer
-        May be replaced between two iterations by one with other live knobs.
+        May be replaced by one with other live knobs before the next progress is asked for.
     state : training.TrainingState
         The state, advanced in place.
     """
@@ -304,11 +305,11 @@ def train(
     dataset : Dataset, or uint8 (n, n_visible)
         The data set, whose training part is used, or the training rows themselves.
     trainer : Trainer
-        Its knob ``iterations``, the length of a falling schedule, is set to ``iterations``.
+        Its knob ``iterations``, at which a linear schedule reaches 0, is set to the number of updates.
     n_hidden : int
         Hidden units (default 16).
     iterations : int
-        Updates (default 1000).
+        Number of updates (default 1000): a linear schedule reaches 0 with the last one.
     seed : int, SeedSequence or Generator
         Same seed, same training (default 0).
     warm_start : RBM, optional
@@ -322,7 +323,7 @@ def train(
     Returns
     -------
     Training
-        Each iteration makes ``every`` updates and returns a ``Progress``.
+        Each ``next`` makes ``every`` updates and returns a ``Progress``.
 
     Raises
     ------

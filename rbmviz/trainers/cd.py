@@ -24,7 +24,12 @@ class CD(CommonKnobs):
         r"\rangle_{k}$, with the statistics $s = (v h^\top, v, h)$. It is quick and biased: what the model "
         "likes far from the data it never sees."
     )
-    inner: ClassVar[dict[str, str]] = {}
+    equation: ClassVar[tuple[str, ...]] = (
+        r"v_0 \in \text{data}",
+        r"v_0 \to \dots \to v_{\knob{k}}",
+        r"\langle s \rangle_{\text{model}} \approx \langle s(v_{\knob{k}}) \rangle",
+    )
+    own_stats: ClassVar[dict[str, str]] = {}
 
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_starts()

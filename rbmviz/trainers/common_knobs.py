@@ -6,7 +6,7 @@ because a dataclass field belongs to one class.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from rbmviz.knobs import knob
 
@@ -14,18 +14,29 @@ from rbmviz.knobs import knob
 def learning_rate(default: float = 0.05) -> Any:
     """Return the knob of the learning rate at the first update."""
     text = "Size of an update at the start: too large and the likelihood falls, or the weights explode."
-    return knob(default, 1e-6, 10.0, label="Learning rate", scale="log", front=True, help=text)
+    return knob(
+        default, 1e-6, 10.0, label="Learning rate", symbol=r"\eta", scale="log", front=True, help=text
+    )
 
 
 def schedule(default: str = "constant") -> Any:
     """Return the knob that says how the learning rate falls."""
     text = "A falling rate averages the noise of the updates away: look at the end of the curve."
-    return knob(default, label="Schedule", choices=("constant", "linear", "inverse_sqrt"), help=text)
+    choices = ("constant", "linear", "inverse_sqrt")
+    return knob(default, label="Schedule", symbol="t", choices=choices, help=text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CommonKnobs:
     """The knobs of all trainers, read by the training loop and the update rule, see ``training.updates``."""
+
+    update_equation: ClassVar[tuple[str, ...]] = (
+        r"g = \langle s \rangle_{\knob{batch_size}} - \langle s \rangle_{\text{model}}"
+        r" - \knob{weight_decay}\, W",
+        r"u \leftarrow \knob{momentum}\, u + g",
+        r"\theta \leftarrow \theta + \knob{learning_rate}_{\knob{schedule}}\, u",
+    )
+    """The update that every trainer makes, with its own estimate of the model's side; see ``equations``."""
 
     learning_rate: float = learning_rate()
     schedule: str = schedule()
@@ -34,6 +45,7 @@ class CommonKnobs:
         1,
         10_000_000,
         label="Iterations",
+        symbol="",
         scale="log",
         help="Updates until the linear schedule reaches zero; later updates change nothing.",
     )
@@ -42,6 +54,7 @@ class CommonKnobs:
         0.0,
         0.99,
         label="Momentum",
+        symbol=r"\mu",
         help="Share of the last step that is added to the next: faster along valleys, noisier elsewhere.",
     )
     weight_decay: float = knob(
@@ -49,6 +62,7 @@ class CommonKnobs:
         1e-7,
         1.0,
         label="Weight decay",
+        symbol=r"\lambda",
         scale="log",
         zero=True,
         help="Pull of W towards zero: chains keep mixing, and the model becomes less sharp.",
@@ -58,6 +72,7 @@ class CommonKnobs:
         1,
         10_000,
         label="Batch size",
+        symbol="B",
         scale="log",
         zero=True,
         help="Training examples in one update: "
@@ -94,6 +109,7 @@ class CommonKnobs:
     average: bool = knob(
         False,
         label="Average",
+        symbol="",
         help="The model is the mean of all parameters since this was switched on: "
         "less noise, and some delay.",
     )
@@ -102,6 +118,7 @@ class CommonKnobs:
         0.01,
         100.0,
         label="Box",
+        symbol="",
         scale="log",
         zero=True,
         help="No parameter may leave [-box, box]: "
@@ -115,7 +132,7 @@ class CommonKnobs:
 def k() -> Any:
     """Return the knob of the Gibbs sweeps in one update."""
     text = "Gibbs sweeps per update: more sweeps, less bias, and proportionally more time."
-    return knob(1, 1, 1000, label="Sweeps per update", scale="log", front=True, help=text)
+    return knob(1, 1, 1000, label="Sweeps per update", symbol="k", scale="log", front=True, help=text)
 
 
 def n_chains() -> Any:
@@ -127,4 +144,4 @@ def n_chains() -> Any:
 def n_starts() -> Any:
     """Return the knob for the number of chains that start anew at every update; 0: at the mini-batch."""
     text = "Chains per update, each started at a random training example; 0 starts them at the mini-batch."
-    return knob(0, 1, 10_000, label="Chains", scale="log", zero=True, help=text)
+    return knob(0, 1, 10_000, label="Chains", symbol="", scale="log", zero=True, help=text)

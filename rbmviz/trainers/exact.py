@@ -24,7 +24,10 @@ class Exact(CommonKnobs):
         r"\rangle_{\text{model}}$ with the statistics $s = (v h^\top, v, h)$, summed over all states of the "
         "smaller layer, which may have 25 units at most. It is the yardstick for the other trainers."
     )
-    inner: ClassVar[dict[str, str]] = {}
+    equation: ClassVar[tuple[str, ...]] = (
+        r"\langle s \rangle_{\text{model}} = \sum_h p(h)\, s(\mathbb{E}[v \mid h], h)",
+    )
+    own_stats: ClassVar[dict[str, str]] = {}
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""

@@ -37,7 +37,13 @@ class FPCD(CommonKnobs):
         r"$g$ of each update and fade, $\theta_F \leftarrow \alpha\, \theta_F + \varepsilon\, g$, which "
         r"drives the chains out of where they sit. With $\varepsilon = 0$ this is PCD."
     )
-    inner: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
+    equation: ClassVar[tuple[str, ...]] = (
+        r"v_0 = \text{the last}\ v_{\knob{k}}",
+        r"v_0 \to \dots \to v_{\knob{k}}\ \text{at}\ \theta + \theta_F",
+        r"\langle s \rangle_{\text{model}} \approx \langle s(v_{\knob{k}}) \rangle",
+        r"\theta_F \leftarrow \knob{alpha}\, \theta_F + \knob{eps}\, g",
+    )
+    own_stats: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
 
     k: int = common_knobs.k()
     learning_rate: float = common_knobs.learning_rate(0.01)
@@ -48,6 +54,7 @@ class FPCD(CommonKnobs):
         1e-5,
         1.0,
         label="Fast step size",
+        symbol=r"\varepsilon",
         scale="log",
         zero=True,
         front=True,
@@ -59,6 +66,7 @@ class FPCD(CommonKnobs):
         0.0,
         1.0,
         label="Fast decay",
+        symbol=r"\alpha",
         help="Share of the fast weights that stays after an update: the paper's 19/20.",
     )
 

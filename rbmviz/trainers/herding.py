@@ -62,7 +62,13 @@ class Herding(CommonKnobs):
         "Persistent chains that climb to a mode before every update, as at temperature 0. The weights "
         "never settle: what settles is the mean of all pictures shown, at the mean of the data."
     )
-    inner: ClassVar[dict[str, str]] = {
+    equation: ClassVar[tuple[str, ...]] = (
+        r"h \leftarrow [\, c + W^\top v > 0 \,]",
+        r"v \leftarrow [\, b + W h > 0 \,]",
+        r"\text{at most}\ \knob{max_sweeps}\ \text{sweeps}",
+        r"\langle s \rangle_{\text{model}} \approx \langle s(v, h) \rangle",
+    )
+    own_stats: ClassVar[dict[str, str]] = {
         "sweeps": "Sweeps of the climb",
         "moment_error": "Error of the mean of v, averaged over time",
     }
@@ -72,6 +78,7 @@ class Herding(CommonKnobs):
         1,
         1000,
         label="Most sweeps",
+        symbol=r"k_{\max}",
         scale="log",
         help="Climbing stops after so many sweeps: watch the statistic sweeps to see whether it has to.",
     )

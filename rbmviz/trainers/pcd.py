@@ -23,7 +23,12 @@ class PCD(CommonKnobs):
         "each, so that they can find what the model likes far from the data, as long as they mix faster "
         "than the model changes."
     )
-    inner: ClassVar[dict[str, str]] = {}
+    equation: ClassVar[tuple[str, ...]] = (
+        r"v_0 = \text{the last}\ v_{\knob{k}}",
+        r"v_0 \to \dots \to v_{\knob{k}}",
+        r"\langle s \rangle_{\text{model}} \approx \langle s(v_{\knob{k}}) \rangle",
+    )
+    own_stats: ClassVar[dict[str, str]] = {}
 
     k: int = common_knobs.k()
     learning_rate: float = common_knobs.learning_rate(0.01)

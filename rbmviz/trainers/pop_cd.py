@@ -140,7 +140,7 @@ class PopCD(CommonKnobs):
         r"drawn from: $w \propto e^{-F(v)} / q(v)$. There is less bias and more noise. If all weights were "
         "equal, this would be CD."
     )
-    inner: ClassVar[dict[str, str]] = {
+    own_stats: ClassVar[dict[str, str]] = {
         "ess": "Effective sample size",
         "max_weight": "Largest weight (share)",
     }
@@ -149,6 +149,7 @@ class PopCD(CommonKnobs):
         "visible",
         front=True,
         label="Proposal",
+        symbol="q",
         choices=PROPOSALS,
         help="What the weights compare the model with: p(v|h), p(h|v), or a mixture of several p(v|h).",
     )
@@ -157,16 +158,39 @@ class PopCD(CommonKnobs):
         1,
         1000,
         label="Hidden states in the mixture",
+        symbol="r",
         scale="log",
         help="Only for the mixture proposal: more states make weights more even, at a proportional cost.",
     )
     leave_one_out: bool = knob(
         False,
         label="Leave one out",
+        symbol="j",
         help="Normalise each weight by the others: the direction loses its bias, and the length varies more.",
     )
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_starts()
+
+    @property
+    def equation(self) -> tuple[str, ...]:
+        """The formulas of the weights, and of the weighted mean; see ``equations``."""
+        x = "h_i" if self.proposal == "joint" else "v_i"
+        q = {
+            "visible": r"p(v_i \mid h_i)",
+            "joint": r"p(h_i \mid v'_i)",
+            "mixture": r"\frac{1}{\knob{mixture}} \sum_{j=1}^{\knob{mixture}} p(v_i \mid h_j)",
+        }[self.proposal]
+        if self.leave_one_out:
+            share = r"\frac{n-1}{n} \sum_i \frac{\omega_i}{\sum_{\knob{leave_one_out} \ne i} \omega_j}"
+        else:
+            share = r"\sum_i \frac{\omega_i}{\sum_{\knob{leave_one_out}} \omega_j}"
+        return (
+            r"v'_i\ \text{after}\ \knob{k} - 1\ \text{sweeps}",
+            r"h_i \sim p(h \mid v'_i),\ v_i \sim p(v \mid h_i)",
+            rf"\omega_i = \tilde{{p}}({x}) / \knob{{proposal}}({x})",
+            rf"\knob{{proposal}}({x}) = {q}",
+            rf"\langle s \rangle_{{\text{{model}}}} \approx {share}\, s(v_i)",
+        )
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
@@ -191,8 +215,8 @@ class PopCD(CommonKnobs):
         """Advance by n updates; the weights are those of the last mini-batch."""
         training.advance(self, state, n)
         found: Population = state.own_state
-        inner_samples = {"Log weights (nats)": found.log_weights}
+        per_chain = {"Log weights (nats)": found.log_weights}
         weights = found.leave_one_out() if self.leave_one_out else found.weights
         return training.progress(
-            self, state, inner_samples, "", weights, ess=found.ess, max_weight=found.max_weight
+            self, state, per_chain, "", weights, ess=found.ess, max_weight=found.max_weight
         )

@@ -8,6 +8,7 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knob
+from rbmviz.metrics.tempering import inverse_temperatures, swaps_taken
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
@@ -76,7 +77,13 @@ class PT(CommonKnobs):
         "neighbours may swap their states by the Metropolis rule. Hot chains move freely and hand what "
         r"they find down to $\beta = 1$, whose samples make the update."
     )
-    inner: ClassVar[dict[str, str]] = {"swap_rate": "Swaps taken (share)"}
+    equation: ClassVar[tuple[str, ...]] = (
+        r"1 = \beta_1 > \dots > \beta_{\knob{n_temperatures}} = 0",
+        r"v_i\ \text{a sweep on, at}\ \beta_i\, \theta",
+        r"\Pr(v_i \leftrightarrow v_{i+1}) = \min(1,\, e^{(\beta_i - \beta_{i+1})(E_i - E_{i+1})})",
+        r"\langle s \rangle_{\text{model}} \approx \langle s(v_1) \rangle",
+    )
+    own_stats: ClassVar[dict[str, str]] = {"swap_rate": "Swaps taken (share)"}
 
     n_temperatures: int = knob(
         10,
@@ -84,6 +91,7 @@ class PT(CommonKnobs):
         100,
         front=True,
         label="Temperatures",
+        symbol="K",
         scale="log",
         live=False,
         help="Number of temperatures: with too few, most swaps are refused, as the swap rate shows.",
@@ -95,11 +103,7 @@ class PT(CommonKnobs):
     @property
     def betas(self) -> np.ndarray:
         """Inverse temperatures, coldest first."""
-        return (
-            np.linspace(1, 0, self.n_temperatures, dtype=np.float32)
-            if self.n_temperatures > 1
-            else np.ones(1)
-        )
+        return inverse_temperatures(self.n_temperatures)
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer."""
@@ -136,8 +140,7 @@ class PT(CommonKnobs):
     def swap(self, own: TemperedState, energies: np.ndarray, betas: np.ndarray, first: int) -> None:
         """Swap neighbours i, j = i + 1 with probability min(1, exp((beta_i - beta_j)(E_i - E_j)))."""
         for i in range(first, len(betas) - 1, 2):
-            gain = (betas[i] - betas[i + 1]) * (energies[i] - energies[i + 1])
-            taken = np.log1p(-own.generator.random(len(gain))) < gain
+            taken = swaps_taken(own.generator, betas[i], betas[i + 1], energies[i], energies[i + 1])
             own.v[i, taken], own.v[i + 1, taken] = own.v[i + 1, taken], own.v[i, taken]
             own.tried += len(taken)
             own.taken += int(taken.sum())

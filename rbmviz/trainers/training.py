@@ -259,7 +259,7 @@ def free_energy(theta: FixedParameters, v: np.ndarray) -> float:
 def progress(
     trainer: Any,
     state: TrainingState,
-    inner_samples: Mapping[str, np.ndarray] | None = None,
+    per_chain: Mapping[str, np.ndarray] | None = None,
     warning: str = "",
     weights: np.ndarray | None = None,
     **stats: float,
@@ -273,15 +273,15 @@ def progress(
     ----------
     trainer, state
         The training.
-    inner_samples : dict of arrays (n,), optional
-        See ``Progress.inner_samples``.
+    per_chain : dict of arrays (n,), optional
+        See ``Progress.per_chain``.
     warning : str
         See ``Progress.warning``.
     weights : float (chains,), optional
         Weights of ``state.samples`` in the negative statistics; default: equal ones.
     **stats : float
-        The trainer's own statistics, by the names in its ``inner``; a trainer without samples may give the
-        variances of STATS as well.
+        Values of the trainer's ``own_stats`` by name; a trainer without samples may give the variances of
+        STATS as well.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def progress(
             "free_energy_gap": gap,
         }
     # Before the first update there are none.
-    values = {} if inner_samples is None or state.batch is None else dict(inner_samples)
+    values = {} if per_chain is None or state.batch is None else dict(per_chain)
     rbm = RBM(*(state.mean or state.theta))
     return Progress(
         state.update,

@@ -63,7 +63,13 @@ class UCD(CommonKnobs):
         r"the exact gradient, at the price of more noise. Pairs that are cut off at $t_{\max}$ bring a bias "
         "back."
     )
-    inner: ClassVar[dict[str, str]] = {
+    equation: ClassVar[tuple[str, ...]] = (
+        r"(\xi_{t+1}, \eta_t) \sim \knob{algorithm}(\cdot \mid \xi_t, \eta_{t-1})",
+        r"\tau = \min\{\, t : \xi_t = \eta_{t-1} \,\} \le \knob{t_max}",
+        r"H = f(\xi_{\knob{k}}) + \sum_{t = k+1}^{\tau-1} [f(\xi_t) - f(\eta_{t-1})]",
+        r"\langle s \rangle_{\text{model}} \approx \langle H \rangle",
+    )
+    own_stats: ClassVar[dict[str, str]] = {
         "tau_mean": "Mean meeting time (sweeps)",
         "tau_median": "Median meeting time (sweeps)",
         "tau_max": "Longest meeting time (sweeps)",
@@ -74,6 +80,7 @@ class UCD(CommonKnobs):
     algorithm: str = knob(
         "rbm",
         label="Coupling",
+        symbol=r"\bar{P}",
         choices=ALGORITHMS,
         help="Algorithm 3 (rbm) shares randomness between the chains and meets soon; algorithm 1 (general) "
         "may not; half_step couples the hidden units, too: less noise and fewer pairs cut off.",
@@ -84,6 +91,7 @@ class UCD(CommonKnobs):
         1_000_000,
         front=True,
         label="Most sweeps",
+        symbol=r"t_{\max}",
         scale="log",
         help="Pairs that have not met by then are cut off, which biases the update: watch their share.",
     )

@@ -17,8 +17,8 @@ import numpy as np
 from rbmviz.coupling import STATISTICS
 from rbmviz.session.importance_weights import MAX_UNITS_EXACT_LOG_Z
 from rbmviz.sweeps import CellRun, cells
+from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.plan import read_algorithm
-from rbmviz_app.pages.tune.settings import plan_of
 from rbmviz_app.presets import PLAYED_SECONDS
 
 PAGES = {
@@ -45,8 +45,8 @@ METRICS = {
     "spurious_not_blank": lambda run, shown: 100 * (shown.spurious - shown.blank),  # in percent, as spurious
     "classes": lambda run, shown: int((_classes(run, shown) > 0).sum()),
     "largest_class": lambda run, shown: _classes(run, shown).max() / shown.n,
-    "blank_share": lambda run, shown: 1 - run.held()[1].any(axis=1).mean(),
-    "blank_now": lambda run, shown: 1 - run.held()[1][-100:].any(axis=1).mean(),
+    "blank_share": lambda run, shown: 1 - run.held_samples()[1].any(axis=1).mean(),
+    "blank_now": lambda run, shown: 1 - run.held_samples()[1][-100:].any(axis=1).mean(),
     "empty_share": lambda run, shown: shown.visits[0] / shown.n,
     "isl": lambda run, shown: shown.curve[-1].isl,  # at the last point of the curve
     "likelihood_error": lambda run, shown: float(shown.likelihoods[-1].std_error[0]),

@@ -138,7 +138,7 @@ def test_exports(comparison, model):
     with np.load(io.BytesIO(samples_npz(comparison, names))) as archive:
         meta = json.loads(str(archive["meta"]))
         for panel, (i, entry) in zip(comparison.panels, enumerate(meta["panels"]), strict=True):
-            record = panel.worker.read(SamplingRun.record)
+            record = panel.worker.read(SamplingRun.run_log)
             again = np.concatenate([chunk.v for chunk in replay(record, model, 12)])
             np.testing.assert_array_equal(archive[f"v{i}"], again)
             assert entry["name"] == names[i]
@@ -165,7 +165,7 @@ def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
     scope = {}
     exec(code.replace("10_000", "12"), scope)
     for i, panel in enumerate(comparison.panels):
-        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.held)[1])
+        np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.held_samples)[1])
 
 
 def charted(comparison, cost_unit="samples", view="ISL", line=None):
@@ -295,12 +295,14 @@ def test_frames_carry_what_is_new_and_nothing_twice(comparison):
     assert frame.request == {name: value for name, value in request._asdict().items() if value is not None}
     for panel, (head, blocks) in zip(comparison.panels, frame.panels, strict=True):
         assert (head["key"], head["n"], head["status"]) == (panel.key, 12, "paused")
-        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.held)[1])
+        np.testing.assert_array_equal(blocks["v"], panel.worker.read(SamplingRun.held_samples)[1])
     assert [dict(panel.blocks) for panel in read_frame(encoder.encode_next(request)).panels] == [{}, {}]
     comparison.step(3)
     wait(lambda: all(s.n == 15 for _, s in comparison.poll()), "three more")
     blocks = read_frame(encoder.encode_next(request)).panels[0].blocks
-    np.testing.assert_array_equal(blocks["v"], comparison.panels[0].worker.read(SamplingRun.held)[1][-3:])
+    np.testing.assert_array_equal(
+        blocks["v"], comparison.panels[0].worker.read(SamplingRun.held_samples)[1][-3:]
+    )
     other = request._replace(cells=4, pixels="mean", panels=keys[:1])
     [(_, blocks)] = read_frame(encoder.encode_next(other)).panels
     np.testing.assert_array_equal(blocks["mean"], comparison.poll()[0][1].newest_samples.p[-4:])
@@ -392,11 +394,11 @@ def test_sample_page_follows_its_link(page):
     test = page("sample", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
     comparison = test.session_state["comparisons"]["sample"][0]
     assert [write_panel(panel.worker.algorithm) for panel in comparison.panels] == ["gibbs:k=7"]
-    assert (comparison.setup.seed, comparison.setup.start) == (5, "random")
+    assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
     assert comparison.setup.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
     wait(lambda: comparison.poll()[0][1].n >= 20, "samples")
-    first, v = comparison.panels[0].worker.read(SamplingRun.held)
+    first, v = comparison.panels[0].worker.read(SamplingRun.held_samples)
     want = sample(comparison.setup.model, make_sampler("gibbs", k=7), first + len(v), seed=5).v
     np.testing.assert_array_equal(v, want[first:])
 
@@ -592,10 +594,10 @@ def test_training_curves_and_their_files(trainings):
     assert "' s'" in in_seconds["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
     in_sweeps, _ = training_chart(rows, looks, "sweeps", "nats")
     assert in_sweeps["x"].min() == 30  # without the point before the first update: the axis is logarithmic
-    inner = statistic_rows(shown, "tau_mean")
-    assert {row["trainer"] for row in inner} == {"panel 1"}
+    means = statistic_rows(shown, "tau_mean")
+    assert {row["trainer"] for row in means} == {"panel 1"}
     # The meeting times of the last update: bins of whole numbers, whose shares add up to 1.
-    tau = shown[1][1].inner_samples["Meeting times (sweeps)"]
+    tau = shown[1][1].per_chain["Meeting times (sweeps)"]
     bins = distribution_rows(shown, "Meeting times (sweeps)")
     assert {row["trainer"] for row in bins} == {"panel 1"}
     assert sum(row["share"] for row in bins) == pytest.approx(1)
@@ -604,7 +606,7 @@ def test_training_curves_and_their_files(trainings):
     data, spec = distribution_chart(bins, looks, "Meeting times (sweeps)")
     assert len(data) == len(bins) + 1
     assert spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
-    weights = replace(shown[1][1], inner_samples={"w": np.random.default_rng(1).normal(size=50)})
+    weights = replace(shown[1][1], per_chain={"w": np.random.default_rng(1).normal(size=50)})
     edges, shares = weights.distribution("w")
     assert (len(edges), shares.sum()) == (31, pytest.approx(1))
     assert weights.distribution("another") is None

@@ -182,8 +182,10 @@ def test_the_page_lists_all_lessons_and_those_of_the_command_line(page, monkeypa
     monkeypatch.setattr("rbmviz_app.pages.learn.page.LESSONS_OF_COMMAND", {"a-lesson": own})
     state = {"lesson reached": {"stick": 3}}
     test = page("learn", shell=True, state=state)
-    titles = [load_lesson(name).title for name in shipped_lessons()]
-    assert [one.value for one in test.header] == [*titles, "A lesson"]
+    known = [load_lesson(name) for name in shipped_lessons()]
+    titles = [lesson.title for lesson in known if not lesson.is_challenge]
+    challenges = [lesson.title for lesson in known if lesson.is_challenge]
+    assert [one.value for one in test.header] == [*titles, "A lesson", "Challenges", *challenges]
     assert [one.label for one in test.button if one.label.startswith("Go on")] == ["Go on at step 3"]
     next(one for one in test.button if one.key == "open a-lesson").click().run()
     assert not test.exception

@@ -42,7 +42,7 @@ def test_data_are_downloaded_after_a_click_or_one_sentence_says_why_not(page, mi
 def test_only_what_is_published_and_missing_is_offered(mirror):
     assert missing_data("mnist55k") == ("mnist", 11.6)
     assert missing_data("usps@0.3") == ("usps", 8.4)
-    for name in ("bas", "mnist5k@0.5", "reviews", "nosuch", "../usps", None, 7):
+    for name in ("bas", "mnist5k@0.5", "reviews", "film_reviews", "nosuch", "../usps", None, 7):
         assert missing_data(name) is None
     for source in raw.SOURCES.values():
         assert (source.megabytes > 0) == bool(source.hosts)

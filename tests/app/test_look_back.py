@@ -34,7 +34,7 @@ def stepped(comparison, n):
 def test_a_frame_holds_the_pictures_after_so_many_samples(comparison, asked):
     stepped(comparison, 1500)
     encoder = FrameEncoder(comparison)
-    runs = [panel.worker.read(SamplingRun.held) for panel in comparison.panels]
+    runs = [panel.worker.read(SamplingRun.held_samples) for panel in comparison.panels]
     for at, shown_at in {1100: 1100, 505: 505, 3: 500, 10**15: 1500}.items():
         frame = read_frame(encoder.encode_next(REQUEST._replace(at=at, **asked)))
         assert frame.request["at"] == at

@@ -148,7 +148,7 @@ def test_walk_charts_and_files(comparison):
     assert sum(int(line.split(",")[2]) for line in lines[1:]) == 300
     with np.load(io.BytesIO(samples_npz(comparison, ["a", "b"]))) as archive:
         for i, panel in enumerate(comparison.panels):
-            np.testing.assert_array_equal(archive[f"v{i}"], panel.worker.read(LandscapeRun.held)[1])
+            np.testing.assert_array_equal(archive[f"v{i}"], panel.worker.read(LandscapeRun.held_samples)[1])
             assert archive[f"v{i}"].shape == (300, 6)
         assert json.loads(str(archive["meta"]))["panels"][1]["sampler"] == "rates_fpcd"
 

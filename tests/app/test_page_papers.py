@@ -1,7 +1,7 @@
 """The ledger's page: every claim with its verdict, filters, and the figure of an entry that is opened."""
 
 from rbmviz.reproduce import PAPERS
-from rbmviz.reproduce.ledger import ledger
+from rbmviz.reproduce.ledger import APP, address, ledger
 from rbmviz_app.pages.papers.page import live_address
 
 
@@ -16,6 +16,7 @@ def test_every_claim_stands_with_its_verdict(page):
     for text, claim in zip(shown, expected, strict=True):
         assert claim["verdict"] in text
         assert claim["text"] in text
+        assert f"Run\u00a0it\u00a0live]({live_address(claim['live'])})" in text
 
 
 def test_filters(page):
@@ -45,3 +46,5 @@ def test_a_live_page_is_opened_by_its_address():
     """That of the first page has no name: Streamlit says of '/sample' that there is no such page."""
     assert live_address("sample?p=gibbs&v=2") == "./?p=gibbs&v=2"
     assert live_address("train?t=cd&v=2") == "./train?t=cd&v=2"
+    for claim in (claim for result in ledger() for claim in result["claims"]):
+        assert address(claim["live"]) == f"{APP}/{live_address(claim['live']).removeprefix('./')}"

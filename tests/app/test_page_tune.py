@@ -77,10 +77,10 @@ def test_the_page_begins_with_an_empty_map_and_a_live_chain(page):
     assert comparison.setup.dataset.name == "mnist5k"
     wait(lambda: comparison.poll()[0][1].n > 3, "samples")
     drawn = map_of(test)
-    assert (len(drawn["places"]), drawn["cells"], drawn["seeds"]) == (35, 175, 5)
+    assert (len(drawn["positions"]), drawn["runs"], drawn["seeds"]) == (35, 175, 5)
     assert drawn["x"]["label"] == "Step size"
     assert drawn["y"]["values"] == ["0.8", "0.85", "0.9", "0.95", "1"]
-    assert view_of(test).now().word == "planned"
+    assert view_of(test).now().sweep_status == "planned"
 
 
 def test_a_sweep_from_start_to_its_files(page, address_of):
@@ -94,7 +94,7 @@ def test_a_sweep_from_start_to_its_files(page, address_of):
     assert address_of(test)["sweep"] == [view.sweep.name]
     assert "cookie" in next(e.proto.json for e in test.get("bidi_component") if "address" in e.proto.id)
     shown = view.now()
-    assert (shown.n, shown.word, shown.seeds) == (12, "finished", (0, 1))
+    assert (shown.n, shown.sweep_status, shown.seeds) == (12, "finished", (0, 1))
     assert (shown.state & IS_KNOWN).all()
     assert ((shown.state & IS_BEST) > 0).sum() == 1
     [table] = [one.value for one in test.dataframe]
@@ -127,18 +127,18 @@ def test_frames_of_the_map_follow_what_the_page_asks_for(page):
     view.set_live_knobs(0, point=20)
     wait(lambda: head()["point"] == 20, "another point")
     assert not head()["moved"]
-    view.set_live_knobs(0, effort="sweeps", by="blank")
-    wait(lambda: head()["effort"] == "sweeps", "another effort")
+    view.set_live_knobs(0, cost_unit="sweeps", by="blank")
+    wait(lambda: head()["cost_unit"] == "sweeps", "another unit")
     assert head()["by"] == "blank"
     for nonsense in (
         {"point": float("nan")},
-        {"effort": "years"},
+        {"cost_unit": "years"},
         {"by": "beauty"},
         {"setting": 99},
         {"x": 1},
     ):
         view.set_live_knobs(0, **nonsense)
-    assert (view.now().effort, view.now().by, view.setting) == ("sweeps", "blank", None)
+    assert (view.now().cost_unit, view.now().by, view.setting) == ("sweeps", "blank", None)
     [panel] = read_frame(encoder.encode_next(REQUEST)).panels
     assert {name: block.shape for name, block in panel.blocks.items() if name in ("mean", "state")} == {
         "mean": (6,),
@@ -151,8 +151,8 @@ def test_the_chain_takes_the_knobs_of_the_cell_under_the_pointer(page):
     view, comparison = view_of(test), comparison_of(test)
     [panel] = comparison.panels
     run = panel.worker.peek().run
-    place = next(i for i, one in enumerate(view.sweep.scores.settings) if one.at == (2, 0))
-    view.set_live_knobs(0, setting=place)
+    index = next(i for i, one in enumerate(view.sweep.scores.settings) if one.at == (2, 0))
+    view.set_live_knobs(0, setting=index)
     assert (panel.worker.algorithm.eps, panel.worker.algorithm.alpha) == (1.0, 0.9)
     assert panel.worker.peek().run == run
 
@@ -161,7 +161,7 @@ def test_a_plan_that_cannot_be_says_why(page):
     test = page(**(SMALL | {"tune_x_from": "5", "tune_x_to": "6"}))
     assert [one.value for one in test.info] == ["rates_fpcd: eps = 5.0 is outside 0, or 0.0001 to 1."]
     test = page(**(SMALL | {"tune_x_n": "40", "tune_y_n": "40"}))
-    assert "3,200 cells and the server allows 2,000" in test.info[0].value
+    assert "3,200 runs and the server allows 2,000" in test.info[0].value
 
 
 def test_axes_of_another_sampler_are_over_its_own_knobs(page):
@@ -174,7 +174,7 @@ def test_axes_of_another_sampler_are_over_its_own_knobs(page):
 def test_a_link_to_a_sweep_that_is_gone_says_so(page):
     test = page(sweep="20260101-000000-abcdef", **SMALL)
     assert "no such sweep" in test.warning[0].value
-    assert view_of(test).now().word == "planned"
+    assert view_of(test).now().sweep_status == "planned"
 
 
 @pytest.fixture
@@ -234,11 +234,11 @@ def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_o
     wait(lambda: view.sweep.status == "finished", "the end of the sweep")
     wait(lambda: comparison.poll()[0][1].n > 3, "updates")
     shown = view.now()
-    assert (shown.effort, shown.by, shown.n) == ("updates", "log_likelihood_validation", 6)
+    assert (shown.cost_unit, shown.by, shown.n) == ("updates", "log_likelihood_validation", 6)
     # The pointer turns the knobs of the training, which goes on.
-    place = next(i for i, one in enumerate(view.sweep.scores.settings) if one.at == (1, 1))
+    index = next(i for i, one in enumerate(view.sweep.scores.settings) if one.at == (1, 1))
     run = comparison.peek()[0][1].run
-    view.set_live_knobs(0, setting=place)
+    view.set_live_knobs(0, setting=index)
     assert texts_of(comparison) == ["cd:k=10,learning_rate=0.5,iterations=20"]
     assert comparison.peek()[0][1].run == run
     assert not test.run().exception
@@ -271,8 +271,8 @@ def test_cells_and_runs_have_the_same_numbers(page):
     [grid] = [e.proto for e in test.get("bidi_component") if "rbmviz_sample" in e.proto.component_name]
     labels = [panel["label"].partition(":")[0] for panel in json.loads(grid.json)["panels"]]
     assert labels == ["Pointer", "1", "2"]
-    places = view_of(test).sweep.scores.settings
-    assert [i if i is None else places[i].at for i in map_of(test)["pinned"]] == [None, (2, 1)]
+    settings = view_of(test).sweep.scores.settings
+    assert [i if i is None else settings[i].at for i in map_of(test)["open_settings"]] == [None, (2, 1)]
 
 
 def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
@@ -329,7 +329,7 @@ def test_facets_of_samplers_and_models_and_of_a_third_axis():
         "rates-FPCD, bas_cd1, Sweeps per sample 1",
     ]
     assert drawn["facets"][4]["columns"] == [-1]  # Gibbs has no step size
-    assert len({tuple(place) for place in drawn["places"]}) == len(sweep.scores.settings)
+    assert len({tuple(position) for position in drawn["positions"]}) == len(sweep.scores.settings)
     assert not (SweepView(sweep).now().state & IS_IN_REGION).any()
     for i in range(plan.size):
         table = {name: np.zeros(2) for name in sweep.scores.columns} | {"n": np.array([5, 10])}
@@ -361,7 +361,7 @@ def test_a_folder_of_the_command_line_is_listed_by_a_name_that_is_no_path(page, 
     name = sweep_queue().add_results(folder, plan).name
     test = page(sweep=name)
     view = view_of(test)
-    assert (view.sweep.title, view.now().word, view.now().n) == ("steps", "finished", 4)
+    assert (view.sweep.title, view.now().sweep_status, view.now().n) == ("steps", "finished", 4)
     assert "steps" not in name
     assert [one.label for one in test.button if one.label in ("Delete", "Go on")] == []
     with pytest.raises(BadInput, match="Another visitor"):

@@ -254,7 +254,7 @@ def test_it_follows_its_link(page):
     assert [panel.worker.algorithm for panel in comparison.panels] == [
         make_trainer("pop_cd", k=3, n_chains=20)
     ]
-    assert (comparison.setup.seed, comparison.setup.start) == (5, "random")
+    assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
     assert any("outside 1 to 1000" in warning.value for warning in test.warning)
 
 

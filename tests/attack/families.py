@@ -25,7 +25,7 @@ from rbmviz.datasets import Dataset, load_bytes, load_dataset
 from rbmviz.models import load_model
 from rbmviz.rbm import Statistics, model_bytes
 from rbmviz.samplers import list_samplers
-from rbmviz.session import Record, replay
+from rbmviz.session import RunLog, replay
 from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells, compare, read_zip
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS
 from rbmviz.sweeps.store import PLAN_FILE, encode
@@ -433,9 +433,9 @@ def use_log(log: Any) -> None:
     try:
         rows = None if start is None else np.array(start)
         changes = tuple((change["n"], change["knobs"]) for change in log["changes"])
-        record = Record(log["sampler"], log["seed"], rows, changes)
+        record = RunLog(log["sampler"], log["seed"], rows, changes)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise BadInput(f"This harness cannot make a record of it ({type(error).__name__}).") from None
+        raise BadInput(f"This harness cannot make a log of it ({type(error).__name__}).") from None
     for samples in replay(record, small_model(), 12):
         assert samples.v.max() <= 1, "samples that are not bits"
 

@@ -66,7 +66,7 @@ def test_lambda_is_dragged_and_the_figures_follow(live):
         "[...document.querySelectorAll('[data-testid=stVegaLiteChart] canvas')].map(c => c.toDataURL())"
     )
     before = page.evaluate(pictures)
-    slider = page.get_by_label("λ, taken from the diagonal", exact=True)
+    slider = page.get_by_role("slider", name="Taken from the diagonal")
     slider.evaluate("input => { input.value = 1000; input.dispatchEvent(new Event('input')); }")  # not let go
     page.get_by_text("it is periodic").wait_for()
     page.wait_for_function(

@@ -7,7 +7,7 @@ from tests.browser.conftest import Live
 pytestmark = pytest.mark.browser
 
 KNOBS = """panels.map(p => [...p.querySelectorAll('.knob')].filter(k => k.offsetHeight)
-    .map(k => k.querySelector('label').textContent))"""
+    .map(k => k.querySelector('label > span').textContent))"""
 
 
 def test_an_iframe_has_the_panels_and_the_knobs_that_are_named(live, server):

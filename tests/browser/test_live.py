@@ -56,6 +56,17 @@ def test_a_dragged_knob_acts_without_a_restart(live):
     page.set_knob(0, "eps", 1.0)
     page.page.wait_for_url("**eps=1.0**")
     assert page.counts()[0] > n
+    # The terms that knobs move are underlined in the equation, and marked while the knob has the focus.
+    terms = "[...panels[0].querySelectorAll('.equation .term')]"
+    assert set(page.ask(f"{terms}.map(t => t.dataset.knob)")) == {"alpha", "eps", "k", "statistics"}
+    assert set(page.ask(f"{terms}.map(t => getComputedStyle(t).borderBottomStyle)")) == {"solid"}
+    marked = f"{terms}.filter(t => t.matches('.marked')).map(t => t.dataset.knob + t.textContent).join()"
+    page.page.get_by_role("slider", name="Step size").focus()
+    page.until(f"{marked} === 'epsε'")
+    page.page.keyboard.press("Tab")  # to the help of the next knob
+    page.until(f"{marked} === 'alphaα'")
+    page.page.get_by_role("combobox", name="Statistics").select_option("mean")
+    page.until("panels[0].querySelector('.equation').textContent.includes('𝔼')")
 
 
 def test_chains_begin_anew_where_the_hand_lets_go(live):

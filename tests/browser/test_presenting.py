@@ -9,7 +9,11 @@ SIZES = """p => [...p.querySelectorAll('.readouts.lead dd, .readouts.lead small,
 
 
 SHOWN_KNOBS = """p => [...p.querySelectorAll('.knob')].filter(k => k.offsetHeight)
-    .map(k => k.querySelector('label').textContent)"""
+    .map(k => k.querySelector('label > span').textContent)"""
+
+
+SHOWN_FORMULAS = """p => [...p.querySelectorAll('.knobs .formulas > *')].filter(f => f.offsetHeight)
+    .map(f => f.textContent)"""
 
 
 def test_a_projector_shows_it_large_and_without_scrolling(live):
@@ -31,6 +35,7 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
         if path == "train":  # the pictures have what the numbers and the knob leave of the height
             page.until("panels.every(p => p.getBoundingClientRect().bottom > 0.8 * innerHeight)")
             assert page.ask(f"panels.map({SHOWN_KNOBS})") == [["Learning rate"]] * 4
+            assert page.ask(f"panels.map({SHOWN_FORMULAS})") == [["θ←θ+ηtu"]] * 4
     page.page.reload()
     page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
     page.page.get_by_role("button", name="Crossings").first.click()
@@ -51,7 +56,7 @@ def test_the_matrices_fit_one_screen(live, size):
         "document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 3"
     )
     page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollHeight <= innerHeight")
-    slider = page.page.get_by_label("λ, taken from the diagonal", exact=True)
+    slider = page.page.get_by_role("slider", name="Taken from the diagonal")
     assert slider.is_visible()
     page.page.get_by_text("0.9333").wait_for()
     box = page.page.locator("[data-testid=stVegaLiteChart]").last.bounding_box()

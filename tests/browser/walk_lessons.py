@@ -9,6 +9,7 @@ With ``--look`` nothing is played: each step is answered and revealed only.
 """
 
 import argparse
+import re
 import shutil
 import sys
 import tempfile
@@ -37,7 +38,7 @@ def open_step(page: Page, lesson: Lesson, number: int) -> Step:
 
 def answer(page: Page, step: Step) -> None:
     """Choose the right answer; before that Play is disabled where the step asks first."""
-    play = page.get_by_role("button", name="Play")
+    play = page.get_by_role("button", name=re.compile("^Play"))
     if step.hold:
         expect(play).to_be_disabled(timeout=PATIENCE)
     if step.question:
@@ -49,7 +50,9 @@ def answer(page: Page, step: Step) -> None:
 def play(page: Page, step: Step) -> None:
     """Press Play, and wait until the card has seen all that the step claims."""
     if step.claims:
-        page.get_by_role("button", name="Play").click()
+        # On Tune the sweep is begun, which claims are about.
+        tune = step.state.page == "tune"
+        page.get_by_role("button", name=re.compile("^Start" if tune else "^Play")).click()
         page.locator(".st-key-lesson[data-seen]").wait_for(timeout=PATIENCE)
         expect(page.get_by_text("You were right.")).to_be_visible(timeout=PATIENCE)
 
@@ -57,7 +60,7 @@ def play(page: Page, step: Step) -> None:
 def reveal(page: Page, step: Step) -> None:
     """Reveal the answer, unless it is there."""
     if not page.locator(".st-key-lesson_reveal").is_visible():
-        page.get_by_role("button", name="Reveal").click()
+        page.get_by_role("button", name="Hint" if step.goal else "Reveal").click()
     page.locator(".st-key-lesson_reveal").wait_for(timeout=PATIENCE)
 
 
@@ -71,13 +74,13 @@ def walk(page: Live, lesson: Lesson, folder: Path | None, played: int) -> None:
     browser.goto(f"{page.address}/learn?lesson={lesson.name}")
     for number in range(1, len(lesson.steps) + 1):
         step = open_step(browser, lesson, number)
-        if step.state.settings.get("little") != "matrix":
+        if step.state.settings.get("little") != "matrix" and step.state.page != "tune":
             page.until(f"panels.length === {len(step.state.panels)}")
         if folder is not None:
             browser.wait_for_timeout(700)
             browser.screenshot(path=folder / f"{lesson.name}-{number}-a.png")
         answer(browser, step)
-        if number <= played:
+        if number <= played and not step.goal:
             play(browser, step)
         reveal(browser, step)
         if folder is not None:

@@ -639,7 +639,7 @@ def test_gradient(capsys):
     rbm, rows = load_model("bas_pcd").rbm, rbmviz.load_dataset("bas").train
     for name, knobs in {"cd": {}, "ucd": {"t_max": 5}}.items():
         want = gradient_quality(rbm, rows, name, 45, seed=2, k=2, n_chains=7, **knobs)
-        assert result[name] == dataclasses.asdict(want)
+        assert result[name] == dataclasses.asdict(want) | {"resolved": want.resolved}
         assert result[name]["replications"] == 60
     assert main([*map(str, words), "--estimators", "cd"]) == 0
     assert "without noise" in capsys.readouterr().out
@@ -648,7 +648,22 @@ def test_gradient(capsys):
     assert "did you mean 't_max'" in refused(capsys, *words, "--estimators", "ucd,cd", "--t-maxx", 4)
     assert "choose pcd" in refused(capsys, *words, "--estimators", "fpcd")
     assert "64 units and the model 16" in refused(capsys, *words, "--dataset", "digits")
-    assert "500 units" in refused(capsys, *words, "--model", "mnist_cd1", "--dataset", "mnist5k")
+
+
+def test_gradient_against_parallel_tempering(capsys, tmp_path):
+    kept = tmp_path / "reference.npz"
+    words = ["gradient", "--model", "bas_pcd", "--dataset", "bas", "--replications", 40, "--estimators", "cd"]
+    words += ["--reference", kept, "--reference-samples", 100]
+    first = run(capsys, *words)["cd"]
+    assert first["reference"] == "parallel tempering"
+    assert first["reference_error"] > 0
+    assert kept.is_file()
+    assert run(capsys, *words)["cd"] == first  # read again
+    assert main([*map(str, words)]) == 0
+    assert "parallel tempering, squared error" in capsys.readouterr().out
+    assert "another model" in refused(capsys, *words, "--model", "bas_cd1")
+    kept.write_bytes(b"PK")
+    assert "is no reference" in refused(capsys, *words)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])

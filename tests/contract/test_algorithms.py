@@ -2,22 +2,27 @@
 
 import dataclasses
 import itertools
+import re
 
 import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, list_samplers, list_trainers, rng
 from rbmviz.cli.knob_flags import read_knobs
+from rbmviz.coupling import ALGORITHMS, EQUATIONS
+from rbmviz.equations import equation_of, knobs_in, symbols_of
 from rbmviz.knobs import knob, knobs_of
 from rbmviz.registry import sampler, samplers, trainer, trainers
 from rbmviz.samplers import Samples
 from rbmviz.samplers._skeleton import Skeleton
 from rbmviz.samplers.interleave import Chains
+from rbmviz.session import Coupling
 from rbmviz.testing import SAMPLER_PROMISES, TRAINER_PROMISES, check_sampler, check_trainer
 from rbmviz.trainers import common_knobs, training
 from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
 from rbmviz.trainers.stored import stored
+from rbmviz_app.formulas import equation
 
 
 @pytest.mark.parametrize("name", list_samplers())
@@ -28,6 +33,18 @@ def test_every_sampler_keeps_the_contract(name):
 @pytest.mark.parametrize("name", list_trainers())
 def test_every_trainer_keeps_the_contract(name):
     check_trainer(trainers[name])
+
+
+def test_each_has_an_equation_that_the_pages_can_set():
+    """What an equation says of the knobs is in the contract; that there is one is not."""
+    every = [Coupling(), *(cls() for table in (samplers, trainers) for cls in map(table.__getitem__, table))]
+    for algorithm in every:
+        assert algorithm.equation, algorithm.name
+        set_formulas = equation(equation_of(algorithm), symbols_of(algorithm))
+        marked = {name for mathml in set_formulas for name in re.findall(r'data-knob="(\w+)"', mathml)}
+        assert marked == knobs_in(equation_of(algorithm)), algorithm.name
+    assert list(EQUATIONS) == list(ALGORITHMS)
+    assert all(equation(formulas, {}) for formulas in EQUATIONS.values())
 
 
 def test_the_skeleton_keeps_the_contract_and_is_not_registered():
@@ -132,6 +149,7 @@ def a_knob(name, value, lo, hi, **more):
 BROKEN_SAMPLERS = {
     "it declares what it is": {"exact_chain": "mostly"},
     "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="Sweeps", help="no sentence"),
+    "the equation contains": {"equation": (r"v \sim p(v \mid h)",)},
     "samples have the shapes and types": {"_step": other_p},
     "the same seed gives the same samples": {"init": init_by_the_clock},
     "returned samples do not change": {"_step": step_into_one_buffer},
@@ -235,6 +253,7 @@ def warn_where_large(self, state, n):
 BROKEN_TRAINERS = {
     "it declares what it is": {"chains": "sometimes"},
     "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="", help="Sweeps."),
+    "the equation contains": {"equation": (r"\knob{nothing}",)},
     "progress has the counts, the model and the statistics that are promised": {"step": no_stats},
     "the same seed gives the same training": {"init": trained_by_the_clock},
     "how a run is divided into steps does not change it": {"step": skip_a_row},

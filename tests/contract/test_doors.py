@@ -20,7 +20,7 @@ from rbmviz import (
 from rbmviz.array_files import why
 from rbmviz.knobs import knobs_of
 from rbmviz.rbm import Statistics
-from rbmviz.session.recorder import Record, replay
+from rbmviz.session.recorder import RunLog, replay
 
 HUGE = 10**5000  # more digits than Python will write
 NAN, INF = float("nan"), float("inf")
@@ -191,13 +191,13 @@ KNOBS = {"eps": 0.03, "alpha": 1.0, "k": 1, "statistics": "sampled", "n_chains":
 def test_a_record_that_no_run_has_left(wrong, model):
     right = {"sampler": "rates_fpcd", "seed": 0, "start": None}
     right["changes"] = ((0, KNOBS), (3, KNOBS | {"eps": 0.1}))
-    assert sum(len(made.v) for made in replay(Record(**right), model, 7)) == 7
-    refused(lambda: list(replay(Record(**(right | wrong)), model, 7)))
+    assert sum(len(made.v) for made in replay(RunLog(**right), model, 7)) == 7
+    refused(lambda: list(replay(RunLog(**(right | wrong)), model, 7)))
 
 
-def test_a_record_of_too_many_chains_is_refused_before_they_are_made(model, monkeypatch):
+def test_a_log_of_too_many_chains_is_refused_before_they_are_made(model, monkeypatch):
     monkeypatch.setenv("RBMVIZ_MEMORY_MB", "10")
-    record = Record("rates_fpcd", 0, None, ((0, KNOBS | {"n_chains": 1000}),))
+    record = RunLog("rates_fpcd", 0, None, ((0, KNOBS | {"n_chains": 1000}),))
     assert "GB" in refused(replay, record, model, 3)
 
 

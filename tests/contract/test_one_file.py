@@ -90,7 +90,7 @@ class MeanCD(CommonKnobs):
     """Negative statistics from k sweeps and a last one without a draw."""
 
     chains: ClassVar[str] = "fresh"
-    inner: ClassVar[dict[str, str]] = {"sharpness": "Mean distance of E[h|v] to 1/2"}
+    own_stats: ClassVar[dict[str, str]] = {"sharpness": "Mean distance of E[h|v] to 1/2"}
 
     k: int = common_knobs.k()
 
@@ -301,14 +301,14 @@ def test_a_session_runs_them(new_files, open_worker, model, toy):
     ):
         worker = open_worker(setup.plan(), algorithm)
         worker.step(12)
-        wait(lambda worker=worker: worker.snapshot.n == 12, "twelve steps")
+        wait(lambda worker=worker: worker.request_snapshot().n == 12, "twelve steps")
         worker.apply_knobs(**{"flips": 3} if algorithm.name == "flips" else {"learning_rate": 0.2})
         worker.step(3)
-        wait(lambda worker=worker: worker.snapshot.n == 15, "three more")
-        assert not worker.snapshot.error
+        wait(lambda worker=worker: worker.request_snapshot().n == 15, "three more")
+        assert not worker.request_snapshot().error
         if algorithm.name == "flips":
-            v = np.unpackbits(worker.snapshot.newest_samples.v, axis=1)
-            assert worker.snapshot.live_numbers == {"different": len(np.unique(v, axis=0))}
+            v = np.unpackbits(worker.request_snapshot().newest_samples.v, axis=1)
+            assert worker.request_snapshot().live_numbers == {"different": len(np.unique(v, axis=0))}
 
 
 @pytest.mark.parametrize(("name", "new"), [("sample", "flips"), ("chain", "flips"), ("train", "mean_cd")])

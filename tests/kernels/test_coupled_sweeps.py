@@ -109,13 +109,13 @@ def test_log_ratios_are_those_of_the_densities():
         for scale in (0.1, 3.0, 40.0):
             chains = empty(m, 3)
             layer, z = chains.v, chains.scratch.z
-            layer.a[:, m:] = state.PADDING_BIAS
-            layer.a[:, :m] = g.normal(0, scale, (2, m))
+            layer.preactivation[:, m:] = state.PADDING_BIAS
+            layer.preactivation[:, :m] = g.normal(0, scale, (2, m))
             for chain in range(2):
-                means_of(layer.p[chain], layer.a[chain])
+                means_of(layer.mean[chain], layer.preactivation[chain])
             z[:m] = g.uniform(0, 1, m)
-            v = z[:m] < layer.p[0, :m]
-            x, y = layer.a[:, :m].astype(np.float64)
+            v = z[:m] < layer.mean[0, :m]
+            x, y = layer.preactivation[:, :m].astype(np.float64)
             want = (v * (y - x) - np.logaddexp(0, y) + np.logaddexp(0, x)).sum()
             # Means are float32: each term may be wrong by so much.
             assert ratio_of(z, chains) == pytest.approx(want, rel=1e-11, abs=2.4e-7 * m**0.5)
@@ -126,12 +126,12 @@ def test_a_draw_is_the_comparison_of_uniforms_and_means(n):
     g = np.random.default_rng(n)
     chains = empty(4, n)
     layer, z = chains.h, chains.scratch.z
-    layer.a[:, n:] = state.PADDING_BIAS
-    layer.a[:, :n] = g.normal(0, 3, (2, n))
-    z[: len(layer.p[1])] = g.uniform(1e-8, 1, len(layer.p[1]))
-    means_of(layer.p[1], layer.a[1])
+    layer.preactivation[:, n:] = state.PADDING_BIAS
+    layer.preactivation[:, :n] = g.normal(0, 3, (2, n))
+    z[: len(layer.mean[1])] = g.uniform(1e-8, 1, len(layer.mean[1]))
+    means_of(layer.mean[1], layer.preactivation[1])
     draw_of(layer, 1, z)
-    want = z[:n] < layer.p[1, :n]
+    want = z[:n] < layer.mean[1, :n]
     np.testing.assert_array_equal(kernels.unpack_bits(layer.bits[1], n), want)
     np.testing.assert_array_equal(layer.bits[1], words_of(want))  # units that pad the layer are off
 
@@ -150,10 +150,10 @@ def test_pre_activations_by_the_fewest_rows_are_those_of_the_active_rows():
     for chain, other in [(0, x), (1, x), (1, x), (0, flipped), (0, few), (1, few), (0, x), (1, flipped)]:
         activate_of(layer, words_of(other), chain, chains.scratch)
         want = bias + other @ rows
-        np.testing.assert_allclose(layer.a[chain, :9], want, atol=2e-5)
-        np.testing.assert_allclose(layer.p[chain, :9], 1 / (1 + np.exp(-want)), atol=2e-6)
-        assert (layer.p[chain, 9:] < 1e-12).all()
-        np.testing.assert_array_equal(layer.given[chain], words_of(other))
+        np.testing.assert_allclose(layer.preactivation[chain, :9], want, atol=2e-5)
+        np.testing.assert_allclose(layer.mean[chain, :9], 1 / (1 + np.exp(-want)), atol=2e-6)
+        assert (layer.mean[chain, 9:] < 1e-12).all()
+        np.testing.assert_array_equal(layer.input[chain], words_of(other))
 
 
 def test_sums_wait_for_whole_blocks_and_lose_nothing():
@@ -164,7 +164,7 @@ def test_sums_wait_for_whole_blocks_and_lose_nothing():
     buffer = kernels.make_gradient_buffer(m, n)
     W, B, C = np.zeros((m, n)), np.zeros(m), np.zeros(n)
     want_W, want_B, want_C = np.zeros((m, n)), np.zeros(m), np.zeros(n)
-    for term in range(3 * statistics.TERMS):
+    for term in range(3 * statistics.BUFFER_ROWS):
         v = g.integers(0, 2, (2, m))
         words[:] = [words_of(x) for x in v]
         means[:, :n] = g.uniform(0, 1, (2, n))
@@ -203,8 +203,8 @@ def test_rounding_cannot_pile_up():
         for _ in range(sweeps):
             stream.advance(1)
         for layer in (chains.v, chains.h, stream._chains.v, stream._chains.h):
-            assert (not layer.given.any()) == fresh
-        assert not fresh or (chains.v.a == chains.v.bias).all()
+            assert (not layer.input.any()) == fresh
+        assert not fresh or (chains.v.preactivation == chains.v.bias).all()
         assert outcomes.truncated[0]
 
 
@@ -255,7 +255,7 @@ def test_both_marginals_are_exact(algorithm):
         if not found:
             apart += 1
             equal_h += chains.h.bits[0, 0] == chains.h.bits[1, 0]
-            p = chains.h.p[:, :3].astype(float)
+            p = chains.h.mean[:, :3].astype(float)
             overlap_h += np.prod(np.where(states, p[:, None], 1 - p[:, None]), axis=2).min(axis=0).sum()
     bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
     up = rbm.mean_hidden(bits[:, 3:])

@@ -138,7 +138,7 @@ def walk():
         worker.open()
         for n in steps:
             worker.step(n)
-        wait(lambda: worker.snapshot.n == sum(steps), "all samples")
+        wait(lambda: worker.request_snapshot().n == sum(steps), "all samples")
         return worker
 
     yield make
@@ -151,7 +151,7 @@ def test_a_walk_shows_the_samplers_own_samples(walk):
     model = pattern_model(["110", "011"], 3)
     sampler = make_sampler("rates_fpcd", eps=0.2)
     worker = walk(LandscapePlan(model, 5), sampler, 1, 9, 490)
-    shown, land = worker.snapshot, landscape(model.rbm)
+    shown, land = worker.request_snapshot(), landscape(model.rbm)
     floor = land.valleys[0].floor
     want = sample(model, sampler, 500, seed=5, v0=np.array([int(bit) for bit in f"{floor:03b}"]))
     visited = codes(want.v)
@@ -172,19 +172,19 @@ def test_a_walk_shows_the_samplers_own_samples(walk):
     here = visited[-1]
     assert shown.raised == pytest.approx(np.log(land.law[here] / law[here]))
     assert shown.bent == pytest.approx(total_variation(law, land.law))
-    first, kept = worker.read(LandscapeRun.held)
+    first, kept = worker.read(LandscapeRun.held_samples)
     assert first == 0
-    again = np.concatenate([chunk.v for chunk in replay(worker.read(LandscapeRun.record), model, 500)])
+    again = np.concatenate([chunk.v for chunk in replay(worker.read(LandscapeRun.run_log), model, 500)])
     np.testing.assert_array_equal(kept, again)
 
 
 def test_the_ground_rises_under_a_chain_that_unlearns_and_never_under_gibbs(walk):
     plan = LandscapePlan(pattern_model(["111/000", "000/111"], 9), 1)
-    gibbs = walk(plan, make_sampler("gibbs"), 20).snapshot
+    gibbs = walk(plan, make_sampler("gibbs"), 20).request_snapshot()
     assert (gibbs.raised, gibbs.bent, gibbs.fast_norm) == (0, 0, None)
     for name in ("rates_fpcd", "sample_penalization"):
         floor, eps = landscape(plan.model.rbm).valleys[0].floor, 0.01
-        shown = walk(plan, make_sampler(name, eps=eps, alpha=1.0), 20).snapshot
+        shown = walk(plan, make_sampler(name, eps=eps, alpha=1.0), 20).request_snapshot()
         law = landscape(plan.model.rbm).law
         assert shown.visits[floor] > 10
         assert np.log(law[floor] / shown.law[floor]) > 0.5  # nats
@@ -200,9 +200,9 @@ def test_a_start_without_samples_and_a_turned_knob_are_shown(walk):
     worker.step(3)
     worker.apply_knobs(temperature=2.0)
     worker.step(1)
-    wait(lambda: worker.snapshot.n == 4, "four samples")
+    wait(lambda: worker.request_snapshot().n == 4, "four samples")
     hot = RBM(model.rbm.W / 2, model.rbm.b / 2, model.rbm.c / 2)
-    np.testing.assert_allclose(worker.snapshot.law, probabilities(hot), rtol=1e-6)
+    np.testing.assert_allclose(worker.request_snapshot().law, probabilities(hot), rtol=1e-6)
     comparison.close()
     worker.join(PATIENCE)
 

@@ -130,3 +130,94 @@ def test_both_worlds_of_training():
     assert set(bad.values()) == {"does not hold here"}
     assert verdicts("population_cd_images", trained_as_said)["mnist"] == "holds"
     assert verdicts("population_cd_images", trained_opposed)["mnist"] == "does not hold here"
+
+
+def verdicts_of_pieces(name, found_by, size="full"):
+    """Return the verdicts on made-up pieces: each found ``found_by(its name, its arguments)``."""
+    recipe = all_recipes()[name]
+    pieces = {part.name: found_by(part.name, part.arguments) for part in recipe.work(size)}
+    found = Found({}, pieces)
+    numbers = recipe.numbers(found, size)
+    assert recipe.drawing(found, size).to_json()["rows"]
+    return {claim.name: judge(claim, numbers, size).name for claim in recipe.claims}
+
+
+def biases(pop, resolved=True):
+    """Return what is found on a model: a bias of CD of 0.003, one of pop-CD of so many times that by k."""
+
+    def found(name, arguments):
+        quality = {"std_error": 1e-5, "variance": 1e-4, "reference_error": 1e-5, "resolved": resolved}
+        result = {}
+        for k, times in pop(arguments["data"]).items():
+            noise = 1 + 0.01 * arguments["seed"]
+            result[f"cd-{k}"] = quality | {"bias_corrected": 0.003}
+            result[f"pop_cd-{k}"] = quality | {"bias_corrected": 0.003 * times * noise}
+        return result
+
+    return found
+
+
+def test_both_worlds_of_biases():
+    def as_said(data):
+        return {1: 4.0, 10: 3.0 if data == "letters" else 0.4}
+
+    def opposed(data):
+        return {k: 1 / times for k, times in as_said(data).items()}
+
+    name = "population_cd_bias_large"
+    assert set(verdicts_of_pieces(name, biases(as_said)).values()) == {"holds"}
+    assert set(verdicts_of_pieces(name, biases(as_said), "quick").values()) == {"in part"}
+    assert set(verdicts_of_pieces(name, biases(opposed)).values()) == {"does not hold here"}
+    # A bias below the error of its reference decides nothing.
+    assert set(verdicts_of_pieces(name, biases(as_said, resolved=False)).values()) == {"not decided"}
+    small = {"population_cd_bias_images": 0.1, "population_cd_bias_variance": 0.1}
+    for name, times in small.items():
+        good = verdicts_of_pieces(name, biases(lambda data, times=times: {1: times, 10: times}))
+        bad = verdicts_of_pieces(name, biases(lambda data, times=times: {1: 1 / times, 10: 1 / times}))
+        claim = "bias_images" if "images" in name else "bias"
+        assert (good[claim], bad[claim]) == ("holds", "does not hold here")
+
+
+def curve_to(*values, **more):
+    """Return a training's curve through these log-likelihoods."""
+    n = len(values)
+    return {"update": list(range(n)), "log_likelihood": list(values), "error": [0.1] * n, **more}
+
+
+def test_both_worlds_of_large_trainings():
+    def as_said(name, arguments):
+        pop, noise = "pop_cd" in arguments["trainer"], 0.1 * (arguments["seed"] % 3)
+        if arguments["data"] == "letters":
+            return curve_to(-60, -50, (-40 if pop else -35) - noise)
+        return curve_to(-200, -100, (-105 if pop else -120) - noise)
+
+    def opposed(name, arguments):
+        other = {"pop_cd": "cd", "cd": "pop_cd"}
+        trainer, _, knobs = arguments["trainer"].partition(":")
+        return as_said(name, arguments | {"trainer": f"{other[trainer]}:{knobs}"})
+
+    name = "population_cd_large"
+    assert set(verdicts_of_pieces(name, as_said).values()) == {"holds"}
+    bad = verdicts_of_pieces(name, opposed)
+    assert bad == {"letters_100": "does not hold here", "mnist_500": "in part"}  # it falls, but less
+    assert verdicts_of_pieces(name, as_said, "quick") == {"letters_100": "in part", "mnist_500": "in part"}
+
+
+@pytest.mark.parametrize(
+    ("tau", "ratio", "verdict"), [(28.0, 1.6, "holds"), (5.0, 0.4, "does not hold here")]
+)
+def test_both_worlds_of_fashion(tau, ratio, verdict):
+    def found(name, arguments):
+        noise = 0.01 * arguments["seed"]
+        if name.startswith("short-"):
+            seconds = {"CD-1": 1.0, "CD-30": 10.0, "UCD": 10.0 * ratio + noise}
+            return {"tau": tau + noise, "seconds": seconds}
+        falls = name.startswith("CD-") == (verdict == "holds")
+        end = {"UCD": -230.0, "CD-1": -250.0} if verdict == "holds" else {"UCD": -250.0, "CD-1": -230.0}
+        last = end.get(arguments["trainer"][:3].upper().replace("CD:", "CD-1"), -240.0) - noise
+        return curve_to(-300, last + 20 if falls else last - 1, last)
+
+    assert set(verdicts_of_pieces("unbiased_cd_fashion", found).values()) == {verdict}
+    quick = verdicts_of_pieces("unbiased_cd_fashion", found, "quick")
+    assert quick["converges"] == quick["cd_30"] == "not run at this size"
+    assert quick["tau"] == ("in part" if verdict == "holds" else verdict)

@@ -4,17 +4,18 @@ import inspect
 import json
 import re
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import numpy as np
 import pytest
 
 from rbmviz.coupling import couple
-from rbmviz.links import read_panels
-from rbmviz.registry import samplers, trainers
+from rbmviz.errors import BadInput
+from rbmviz.lessons.state import OFFERED, read_state
+from rbmviz.links import PANELS_KEY
 from rbmviz.reproduce import PAPERS, SIZES, Number, all_recipes
 from rbmviz.reproduce.ledger import RESULTS_FOLDER, judged_again, ledger, markdown, stored
-from rbmviz.reproduce.recipe import Found, Piece, SweepPart
+from rbmviz.reproduce.recipe import Found, Piece, SweepPart, live_of
 from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, unbiased_cd_bas
 from rbmviz.reproduce.run import caption, piece_identity
 from rbmviz_app import pages
@@ -56,17 +57,23 @@ def test_its_work_can_be_planned(name):
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_its_link_opens(name):
-    """The page's panels can be read, and its settings are the page's."""
-    address = urlsplit(RECIPES[name].live)
-    page = address.path
-    panels = pages.found()[page].PARTS[0]
-    for key, value in parse_qsl(address.query, strict_parsing=True):
-        if key == panels and page in ("sample", "chain", "train", "weights"):
-            _, refused = read_panels(trainers if page in ("train", "weights") else samplers, [value])
-            assert not refused
-        else:
-            assert key in {*pages.names_of_page(page), "v"}, key
+def test_the_links_of_its_claims_open(name):
+    """The page is one of the app, its panels can be read, and its settings have values of the page."""
+    for link in {live_of(RECIPES[name], claim) for claim in RECIPES[name].claims}:
+        address = urlsplit(link)
+        page, said = address.path, parse_qsl(address.query, strict_parsing=True)
+        assert {key for key, _ in said} <= {*pages.names_of_page(page), "v"}, link
+        if page in OFFERED:  # what lessons may set is checked with its values
+            offered = [(key, value) for key, value in said if key in {*OFFERED[page], PANELS_KEY[page], "v"}]
+            state = read_state(f"{page}?{urlencode(offered)}")
+            assert len(state.panels) == len(state.algorithms())
+            assert state.panels or page == "chain"
+
+
+def test_a_link_of_no_page_or_with_a_wrong_value_is_seen():
+    for link in ("sampel?v=2", "sample?p=rates_fpcd:epsilon=1&v=2", "train?hidden=100000&v=2"):
+        with pytest.raises(BadInput):
+            read_state(link)
 
 
 def test_citations_are_those_of_the_citation_file():

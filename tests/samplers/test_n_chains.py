@@ -314,7 +314,7 @@ def test_chains_of_a_race_start_at_examples_of_their_own(model, toy):
     np.testing.assert_array_equal(starts[:3], setup.starts(3))
     assert len({row.tobytes() for row in starts}) > 2
     assert {row.tobytes() for row in starts} <= {row.tobytes() for row in toy.validation}
-    assert SamplingSetup(model, toy, start="random").starts(8) is None
+    assert SamplingSetup(model, toy, start_from="random").starts(8) is None
     assert SamplingSetup(model).starts(8) is None
     for more in ({}, {"share": True}):
         sampler = make_sampler("rates_fpcd", n_chains=3, **more)
@@ -322,7 +322,7 @@ def test_chains_of_a_race_start_at_examples_of_their_own(model, toy):
         run.prepare()
         same(run.advance(20), sample(model, sampler, 20, seed=5, v0=starts[:3]))
     one = SamplingRun(1, setup.plan(), make_sampler("gibbs"))
-    np.testing.assert_array_equal(one.record().start, starts[0])
+    np.testing.assert_array_equal(one.run_log().start, starts[0])
 
 
 @pytest.mark.parametrize("more", [{}, {"share": True}])
@@ -333,9 +333,9 @@ def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
     for n, eps in ((6, 0.3), (5, 0.01), (9, 1.0)):
         run.set_knobs(dataclasses.replace(sampler, eps=eps))
         run.record_steps(run.advance(n))
-    record = run.record()
+    record = run.run_log()
     again = np.concatenate([chunk.v for chunk in replay(record, model, 20, chunk=3)])
-    np.testing.assert_array_equal(again, run.held()[1])
+    np.testing.assert_array_equal(again, run.held_samples()[1])
     assert np.array(record.as_json()["start"]).shape == (4, 5)
     assert run.view("paused").switches == run._scores.covered.switches
 
@@ -348,11 +348,11 @@ def test_the_landscape_is_that_of_one_chain():
         try:
             worker.step(4)
             end = time.monotonic() + 20
-            while worker.snapshot.n < 4 and worker.snapshot.status != "failed":
+            while worker.request_snapshot().n < 4 and worker.request_snapshot().status != "failed":
                 assert time.monotonic() < end
                 time.sleep(0.005)
-            assert (worker.snapshot.status == "failed") == refused
-            assert not refused or "give n_chains = 1" in worker.snapshot.error
+            assert (worker.request_snapshot().status == "failed") == refused
+            assert not refused or "give n_chains = 1" in worker.request_snapshot().error
         finally:
             worker.close()
             worker.join(20)

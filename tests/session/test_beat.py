@@ -48,7 +48,7 @@ def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model):
     comparison.pause()
     wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
     for panel, name in zip(comparison.panels, NAMES, strict=True):
-        first, v = panel.worker.read(SamplingRun.held)
+        first, v = panel.worker.read(SamplingRun.held_samples)
         start = comparison.setup.first_state()
         want = sample(model, make_sampler(name), len(v), seed=4, v0=start).v
         assert first == 0
@@ -136,12 +136,15 @@ def test_snapshots_are_made_where_somebody_looks(comparison, monkeypatch):
     assert worker.peek().n > n + 20
     assert len(made) == 1
     comparison.pause()
-    wait(lambda: worker.read(lambda run: run.n) == worker.peek().n == worker.snapshot.n, "the last one")
+    wait(
+        lambda: worker.read(lambda run: run.n) == worker.peek().n == worker.request_snapshot().n,
+        "the last one",
+    )
 
 
 def test_who_begins_to_look_amid_the_last_chunk_sees_its_steps(open_worker, model, monkeypatch):
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
-    wait(lambda: worker.snapshot.status == "paused", "a panel")
+    wait(lambda: worker.request_snapshot().status == "paused", "a panel")
     monkeypatch.setattr(worker_module, "WATCHED_SECONDS", -1.0)
     advance, held, go = SamplingRun.advance, threading.Event(), threading.Event()
 
@@ -153,19 +156,21 @@ def test_who_begins_to_look_amid_the_last_chunk_sees_its_steps(open_worker, mode
     monkeypatch.setattr(SamplingRun, "advance", slow)
     worker.step()
     assert held.wait(PATIENCE)
-    worker.snapshot  # noqa: B018
+    worker.request_snapshot()
     go.set()
     wait(lambda: worker.read(lambda run: run.n) == 1, "the sample")
     monkeypatch.setattr(worker_module, "WATCHED_SECONDS", 1e6)
-    wait(lambda: worker.snapshot.n == 1, "the sample in a snapshot")
+    wait(lambda: worker.request_snapshot().n == 1, "the sample in a snapshot")
 
 
 def test_scores_that_wait_are_complete_in_a_pause(open_worker, model, toy, monkeypatch):
     monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 1e6)
     worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), make_sampler("gibbs"))
     worker.step(37)
-    wait(lambda: worker.snapshot.n == 37 and worker.snapshot.status == "paused", "a pause")
-    assert worker.snapshot.occupancy.sum() + worker.snapshot.blanks.sum() == 37
+    wait(
+        lambda: worker.request_snapshot().n == 37 and worker.request_snapshot().status == "paused", "a pause"
+    )
+    assert worker.request_snapshot().occupancy.sum() + worker.request_snapshot().blanks.sum() == 37
 
 
 def test_the_newest_value_is_for_those_who_look(model, toy, monkeypatch):
@@ -218,6 +223,6 @@ def test_who_wakes_a_run_sees_what_it_did_before_it_slept(model, toy, monkeypatc
     wait(lambda: comparison.poll()[0][1].n > 5, "samples")
     wait(lambda: worker._asleep() and not threads("rbmviz-beat") and not threads("rbmviz-run"), "sleep")
     n = worker.read(lambda run: run.n)
-    assert worker.snapshot.n == n > 5
+    assert worker.request_snapshot().n == n > 5
     comparison.close()
     worker.join(PATIENCE)

@@ -203,7 +203,7 @@ def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy,
     assert [dict(change.knobs) for change in shown.changes] == [{"eps": 1.0}]
     assert shown.since_change == (0, None, None, 0, (0, 2), None)
     shown = advance(run, 45).view("paused")
-    v = run.held()[1]
+    v = run.held_samples()[1]
     score, coverage = naive(toy, v[70:])
     since = shown.since_change
     assert (since.n, since.isl, since.std_error) == (45, score.isl, score.std_error)
@@ -295,14 +295,17 @@ def test_a_panel_that_cannot_catch_up_joins_where_it_is(model, toy, monkeypatch)
                 wait(lambda: not comparison.waiting_for_all, "a start")
                 comparison.poll()
             late = comparison.add(make_sampler("gibbs")).worker
-            wait(lambda late=late: late.snapshot.n > 0 and not late.catching_up, "an end of catching up")
+            wait(
+                lambda late=late: late.request_snapshot().n > 0 and not late.catching_up,
+                "an end of catching up",
+            )
             wait(
                 lambda late=late, running=running: (
-                    late.snapshot.status == ("running" if running else "paused")
+                    late.request_snapshot().status == ("running" if running else "paused")
                 ),
                 "",
             )
-            assert late.snapshot.n < 1000
+            assert late.request_snapshot().n < 1000
     finally:
         close(comparison)
 
@@ -324,7 +327,7 @@ def test_a_trainer_that_is_added_catches_up_and_counts_from_then_on(toy):
         assert min(points_then) > 100  # the first never went back to where the second had begun
         assert [s.n for _, s in comparison.poll()] == [200, 200]
         first = comparison.add(make_trainer("cd", batch_size=10), catch_up=False)
-        assert (first.worker.snapshot.n, first.worker.catching_up) == (0, False)
+        assert (first.worker.request_snapshot().n, first.worker.catching_up) == (0, False)
     finally:
         close(comparison)
 
@@ -349,7 +352,7 @@ def test_frames_stay_at_the_point_of_the_chart(model, toy, monkeypatch):
         assert point() is None
         comparison.step(50)
         wait(lambda: comparison.poll()[0][1].n == 50, "steps")
-        monkeypatch.setattr(comparison_module, "HELD_SECONDS", 0.0)
+        monkeypatch.setattr(comparison_module, "CHART_POINT_SECONDS", 0.0)
         assert point() == max(n for n in points.POINTS["samples"] if n <= 50)
     finally:
         close(comparison)

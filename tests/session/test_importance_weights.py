@@ -109,11 +109,11 @@ def test_batches_are_those_of_training_at_fixed_parameters(model, toy):
     for _ in range(5):
         trainer.negative(state, FixedParameters(*state.theta), state.batches.next(0))
         want.append(state.own_state)
-    np.testing.assert_array_equal(run.held(), np.concatenate([found.log_weights for found in want]))
+    np.testing.assert_array_equal(run.log_weights(), np.concatenate([found.log_weights for found in want]))
     assert (shown.n, shown.pooled, shown.summary.n) == (5, 55, 55)
     assert shown.ess_share == pytest.approx(np.mean([found.ess for found in want]) / 11)
     assert shown.max_share == pytest.approx(np.mean([found.max_weight for found in want]))
-    assert shown.newest.log_z == pytest.approx(np.logaddexp.reduce(run.held()) - np.log(55))
+    assert shown.newest.log_z == pytest.approx(np.logaddexp.reduce(run.log_weights()) - np.log(55))
     # The newest batch, heaviest first: shares, and states beside their own weights.
     batch, last = shown.batch, want[-1]
     assert (np.diff(batch.log_weights) <= 0).all()
@@ -161,7 +161,7 @@ def test_only_the_newest_weights_are_kept_but_all_are_counted(model, toy, monkey
     monkeypatch.setattr(importance_weights, "MAX_WEIGHTS", 32)
     run = begun(WeightSetup(model, toy), make_trainer("pop_cd", n_chains=10))
     shown = weigh(run, 5)
-    assert len(run.held()) == shown.summary.n == 32
+    assert len(run.log_weights()) == shown.summary.n == 32
     assert shown.pooled == shown.newest.n == 50
 
 

@@ -35,12 +35,15 @@ from rbmviz.trainers import make_trainer
 
 def made(worker, n):
     """Wait until the worker has made n steps in all and is paused."""
-    wait(lambda: worker.snapshot.n == n and worker.snapshot.status == "paused", f"{n} steps")
+    wait(
+        lambda: worker.request_snapshot().n == n and worker.request_snapshot().status == "paused",
+        f"{n} steps",
+    )
 
 
 def live(worker, **knobs):
     """Turn knobs and make steps with them, in uneven chunks."""
-    n = worker.snapshot.n
+    n = worker.request_snapshot().n
     if knobs:
         worker.apply_knobs(**knobs)
     for more in (1, 7, 13):
@@ -50,25 +53,31 @@ def live(worker, **knobs):
 
 
 def samples_of(worker):
-    first, v = worker.read(lambda run: run.held())
-    return first, v.copy(), worker.read(lambda run: run.record()).changes
+    first, v = worker.read(lambda run: run.held_samples())
+    return first, v.copy(), worker.read(lambda run: run.run_log()).changes
 
 
 def models_of(worker):
-    return [rbm.W.copy() for rbm in worker.snapshot.models]
+    return [rbm.W.copy() for rbm in worker.request_snapshot().models]
 
 
 def pairs_of(worker):
-    drawn = worker.snapshot.displayed_pairs
+    drawn = worker.request_snapshot().displayed_pairs
     return [(d.pair, d.t, d.v.copy(), d.v2.copy(), d.path, d.met) for d in drawn]
 
 
 def weights_of(worker):
-    return worker.read(WeightRun.held).copy(), worker.snapshot.newest, worker.snapshot.pooled
+    return (
+        worker.read(WeightRun.log_weights).copy(),
+        worker.request_snapshot().newest,
+        worker.request_snapshot().pooled,
+    )
 
 
 def growth_of(worker):
-    return worker.snapshot.stage, [(g.n_hidden, g.log_likelihood, g.ess) for g in worker.snapshot.models]
+    return worker.request_snapshot().stage, [
+        (g.n_hidden, g.log_likelihood, g.ess) for g in worker.request_snapshot().models
+    ]
 
 
 def same(a, b):
@@ -151,12 +160,12 @@ def test_a_rest_changes_no_bit(open_worker, model, toy, kind):
 def test_the_scores_come_back_too(open_worker, model, toy):
     worker = open_worker(SamplingPlan(model, 5, dataset=toy), make_sampler("gibbs", n_chains=2))
     live(worker)
-    shown = worker.snapshot
+    shown = worker.request_snapshot()
     worker.rest()
     assert [point.isl for point in worker.peek().curve] == [point.isl for point in shown.curve]
     worker.open()
     made(worker, shown.n)
-    again = worker.snapshot
+    again = worker.request_snapshot()
     assert [point.isl for point in again.curve] == [point.isl for point in shown.curve]
     np.testing.assert_array_equal(again.occupancy, shown.occupancy)
     np.testing.assert_array_equal(again.newest_samples.v, shown.newest_samples.v)
@@ -168,15 +177,18 @@ def test_counted_pairs_come_back_while_paused(open_worker, model):
     worker = open_worker(CouplingSetup(model.rbm), Coupling(scale=0.3))
     worker.resume()
     wait(
-        lambda: worker.snapshot.displayed_pairs and worker.snapshot.displayed_pairs[0].counted.n > 1500,
+        lambda: (
+            worker.request_snapshot().displayed_pairs
+            and worker.request_snapshot().displayed_pairs[0].counted.n > 1500
+        ),
         "pairs",
     )
     worker.pause()
-    wait(lambda: worker.snapshot.status == "paused", "a pause")
+    wait(lambda: worker.request_snapshot().status == "paused", "a pause")
     counted = worker.read(CouplingRun.request_results).pairs
     worker.rest()
     worker.open()
-    wait(lambda: not worker.at_rest and worker.snapshot.status == "paused", "the run")
+    wait(lambda: not worker.at_rest and worker.request_snapshot().status == "paused", "the run")
     wait(
         lambda: all(
             again.n >= was.n
@@ -200,7 +212,7 @@ def test_a_long_training_comes_back_from_a_checkpoint_if_it_is_small(open_worker
     for each in (worker, twin):
         live(each)
         live(each, learning_rate=0.02)
-    before, likelihoods = worker.snapshot, worker.read(lambda run: run._likelihood_estimator.found)
+    before, likelihoods = worker.request_snapshot(), worker.read(lambda run: run._likelihood_estimator.found)
     updates = []
     monkeypatch.setattr(
         TrainingRun, "advance", lambda run, n, do=TrainingRun.advance: updates.append(n) or do(run, n)
@@ -209,7 +221,7 @@ def test_a_long_training_comes_back_from_a_checkpoint_if_it_is_small(open_worker
     worker.open()
     made(worker, 42)
     assert sum(updates) == (0 if kept else 42)
-    again = worker.snapshot
+    again = worker.request_snapshot()
     reconstructions = [[trace.stats["reconstruction"] for trace in s.traces] for s in (again, before)]
     assert same(*reconstructions)
     found = worker.read(lambda run: run._likelihood_estimator.found)
@@ -241,7 +253,7 @@ def test_a_run_that_is_being_rebuilt_says_how_far_it_is(open_worker, model, monk
     live(worker)
     worker.rest()
     with pytest.raises(BadInput, match=r"being rebuilt .* try again in a moment"):
-        worker.read(SamplingRun.held)
+        worker.read(SamplingRun.held_samples)
     held, go = threading.Event(), threading.Event()
     advance = SamplingRun.advance
 
@@ -254,8 +266,8 @@ def test_a_run_that_is_being_rebuilt_says_how_far_it_is(open_worker, model, monk
     monkeypatch.setattr(SamplingRun, "advance", slow)
     worker.open()
     assert held.wait(PATIENCE)
-    assert (worker.snapshot.status, worker.snapshot.n) == ("rebuilding", 21)
-    wait(lambda: worker.snapshot.rebuilt == pytest.approx(1 / 3), "a third")
+    assert (worker.request_snapshot().status, worker.request_snapshot().n) == ("rebuilding", 21)
+    wait(lambda: worker.request_snapshot().rebuilt == pytest.approx(1 / 3), "a third")
     go.set()
     made(worker, 21)
 
@@ -268,7 +280,7 @@ def test_commands_that_come_during_a_rest_take_effect_after_it(open_worker, mode
     worker.step(9)
     worker.open()
     made(worker, 30)
-    changes = worker.read(SamplingRun.record).changes
+    changes = worker.read(SamplingRun.run_log).changes
     assert [(n, knobs["eps"]) for n, knobs in changes] == [(0, 0.1), (21, 0.5)]
     worker.rest()
     worker.begin(SamplingPlan(model, 6))
@@ -288,7 +300,7 @@ def test_a_rest_amid_a_rebuild_begins_it_again(open_worker, model, monkeypatch):
     monkeypatch.setattr(SamplingRun, "advance", lambda run, n: advance(run, 1))
     worker.rest()
     worker.open()
-    wait(lambda: worker.snapshot.rebuilt > 0, "a beginning")
+    wait(lambda: worker.request_snapshot().rebuilt > 0, "a beginning")
     worker.rest()
     assert worker.peek().status == "rebuilding"
     worker.open()
@@ -299,15 +311,15 @@ def test_a_rest_amid_a_rebuild_begins_it_again(open_worker, model, monkeypatch):
 def test_a_failed_run_is_as_failed_after_its_rest(open_worker, toy):
     worker = open_worker(TrainingPlan(toy, 3), make_trainer("cd", weight_decay=1.0))
     worker.step(5)
-    wait(lambda: worker.snapshot.n == 5, "updates")
+    wait(lambda: worker.request_snapshot().n == 5, "updates")
     worker.apply_knobs(learning_rate=10.0)
     worker.step(500)
-    wait(lambda: worker.snapshot.status == "failed", "a failure")
-    failed, model = worker.snapshot, worker.read(TrainingRun.model)
+    wait(lambda: worker.request_snapshot().status == "failed", "a failure")
+    failed, model = worker.request_snapshot(), worker.read(TrainingRun.model)
     worker.rest()
     worker.open()
-    wait(lambda: worker.snapshot.status == "failed", "the same failure")
-    assert (worker.snapshot.n, worker.snapshot.error) == (failed.n, failed.error)
+    wait(lambda: worker.request_snapshot().status == "failed", "the same failure")
+    assert (worker.request_snapshot().n, worker.request_snapshot().error) == (failed.n, failed.error)
     np.testing.assert_array_equal(worker.read(TrainingRun.model).rbm.W, model.rbm.W)
 
 
@@ -364,12 +376,12 @@ def test_a_sleeping_run_has_no_thread_until_somebody_looks(open_worker, model, m
     monkeypatch.setattr(worker_module, "LEASE_SECONDS", 0.2)
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
-    wait(lambda: worker.snapshot.n > 0, "samples")
+    wait(lambda: worker.request_snapshot().n > 0, "samples")
     worker.join(PATIENCE)
     n = worker.read(lambda run: run.n)
     time.sleep(0.1)
     assert worker.read(lambda run: run.n) == n
-    wait(lambda: worker.snapshot.n > n, "samples after somebody looked again")
+    wait(lambda: worker.request_snapshot().n > n, "samples after somebody looked again")
 
 
 def test_a_snapshot_at_rest_is_small(open_worker, model, toy):

@@ -95,7 +95,7 @@ def test_a_recording_is_how_the_run_goes_on(open_recorded, compiled, setup):
         joined = next(shown for shown in seen[key] if shown.status == "running")
         alone = SamplingRun(1, setup.plan(), make_sampler(name))
         alone.prepare()
-        want = alone.algorithm.step(alone.algorithm.init(setup.model, 4, alone.plan.start[0]), joined.n).v
+        want = alone.algorithm.step(alone.algorithm.init(setup.model, 4, alone.plan.v0[0]), joined.n).v
         for shown in (joined, next(one for one in seen[key] if one.n > 20)):
             np.testing.assert_array_equal(
                 np.unpackbits(shown.newest_samples.v, axis=1, count=5),
@@ -179,7 +179,7 @@ def test_a_command_for_another_run_ends_the_recording(open_recorded, compiled, h
     if how in ("dragged", "let go"):
         assert [one.run for one in shown] == [1, 2]
         wait(lambda: comparison.poll()[1][1].n > 100, "the steps of the others")
-        assert comparison.panels[1].worker.read(SamplingRun.record).changes[0][1]["eps"] == 0.1
+        assert comparison.panels[1].worker.read(SamplingRun.run_log).changes[0][1]["eps"] == 0.1
 
 
 def test_a_knob_that_is_where_it_was_ends_nothing(open_recorded):
@@ -234,7 +234,7 @@ def test_a_recording_ends_with_its_last_sample(open_recorded, compiled):
 def test_another_run_has_no_recording(open_recorded, recordings, setup, model):
     for other in (
         setup._replace(seed=5),
-        setup._replace(start="random"),
+        setup._replace(start_from="random"),
         setup._replace(dataset=replace(setup.dataset, validation=1 - setup.dataset.validation)),
         setup._replace(dataset=None),
     ):

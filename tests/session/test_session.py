@@ -39,39 +39,42 @@ def test_steps_are_exactly_the_samples_of_the_sampler(open_worker, model, toy):
     worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), sampler)
     for n in (1, 9, 20):
         worker.step(n)
-    wait(lambda: worker.snapshot.n == 30, "thirty samples")
-    wait(lambda: worker.snapshot.status == "paused", "a pause after the steps")
+    wait(lambda: worker.request_snapshot().n == 30, "thirty samples")
+    wait(lambda: worker.request_snapshot().status == "paused", "a pause after the steps")
     want = sample(model, sampler, 30, seed=5)
-    np.testing.assert_array_equal(unpacked(worker.snapshot), want.v)
-    np.testing.assert_array_equal(worker.snapshot.newest_samples.p, np.rint(want.p * 255))
-    first, v = worker.read(SamplingRun.held)
+    np.testing.assert_array_equal(unpacked(worker.request_snapshot()), want.v)
+    np.testing.assert_array_equal(worker.request_snapshot().newest_samples.p, np.rint(want.p * 255))
+    first, v = worker.read(SamplingRun.held_samples)
     assert first == 0
     np.testing.assert_array_equal(v, want.v)
-    assert worker.snapshot.sweeps == 30
-    assert worker.snapshot.fast_norm == want.info["fast_norm"][-1]
+    assert worker.request_snapshot().sweeps == 30
+    assert worker.request_snapshot().fast_norm == want.info["fast_norm"][-1]
 
 
 def test_curve_points_are_those_of_the_metric_at_exact_counts(open_worker, model, toy):
     worker = open_worker(SamplingPlan(model, seed=5, dataset=toy), make_sampler("gibbs"))
     worker.step(50)
-    wait(lambda: worker.snapshot.n == 50 and worker.snapshot.status == "paused", "fifty samples")
-    curve = worker.snapshot.curve
+    wait(
+        lambda: worker.request_snapshot().n == 50 and worker.request_snapshot().status == "paused",
+        "fifty samples",
+    )
+    curve = worker.request_snapshot().curve
     assert [point.n for point in curve][:5] == [1, 2, 3, 4, 5]
     assert all(a.spent.seconds < b.spent.seconds for a, b in itertools.pairwise(curve))
     v = sample(model, make_sampler("gibbs"), 50, seed=5).v
     for point in curve:
         score = ISL(toy.test, toy.validation).update(v[: point.n]).value()
         assert (point.isl, point.beta) == pytest.approx((score.isl, score.beta))
-    occupancy = worker.snapshot.occupancy
-    assert occupancy.sum() + worker.snapshot.blanks.sum() == 50
+    occupancy = worker.request_snapshot().occupancy
+    assert occupancy.sum() + worker.request_snapshot().blanks.sum() == 50
     assert occupancy.shape == (50, 2)
 
 
 def test_occupancy_merges_its_stretches(open_worker, model, toy):
     worker = open_worker(SamplingPlan(model, dataset=toy), make_sampler("gibbs"))
     worker.step(1000)
-    wait(lambda: worker.snapshot.n == 1000, "a thousand samples")
-    snapshot = worker.snapshot
+    wait(lambda: worker.request_snapshot().n == 1000, "a thousand samples")
+    snapshot = worker.request_snapshot()
     assert snapshot.bin_width == 16  # the smallest power of two with 120 stretches or fewer
     samples = snapshot.occupancy.sum(axis=1) + snapshot.blanks
     assert (samples[:-1] == 16).all()
@@ -82,14 +85,14 @@ def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
     worker = open_worker(SamplingPlan(model, seed=2), make_sampler("rates_fpcd", eps=0.0))
     worker.resume()
     for eps in (0.5, 0.01, 1.0):
-        seen = worker.snapshot.n
-        wait(lambda seen=seen: worker.snapshot.n > seen, "samples")
+        seen = worker.request_snapshot().n
+        wait(lambda seen=seen: worker.request_snapshot().n > seen, "samples")
         worker.apply_knobs(eps=eps)
-        wait(lambda eps=eps: worker.snapshot.algorithm.eps == eps, "the new knob in use")
+        wait(lambda eps=eps: worker.request_snapshot().algorithm.eps == eps, "the new knob in use")
     worker.pause()
-    wait(lambda: worker.snapshot.status == "paused", "a pause")
-    first, v = worker.read(SamplingRun.held)
-    record = worker.read(SamplingRun.record)
+    wait(lambda: worker.request_snapshot().status == "paused", "a pause")
+    first, v = worker.read(SamplingRun.held_samples)
+    record = worker.read(SamplingRun.run_log)
     assert [knobs["eps"] for _, knobs in record.changes] == [0.0, 0.5, 0.01, 1.0]
     again = np.concatenate([chunk.v for chunk in replay(record, model, first + len(v))])
     np.testing.assert_array_equal(again[first:], v)
@@ -108,13 +111,13 @@ def test_a_log_of_knobs_is_bounded(model, monkeypatch):
         if eps == 0.125:
             break
         run.record_steps(run.advance(2))
-    changes = run.record().changes
+    changes = run.run_log().changes
     assert [(n, knobs["eps"]) for n, knobs in changes] == [(0, 0.25), (2, 0.5), (6, 0.125)]
     assert all(set(knobs) == set(changes[0][1]) for _, knobs in changes)
     run.record_steps(run.advance(1))
     run.set_knobs(make_sampler("rates_fpcd", eps=0.75))
     with pytest.raises(BadInput, match="more than 4 times"):
-        run.record()
+        run.run_log()
 
 
 def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
@@ -123,15 +126,15 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     assert allowance.samples(5) == 4000
     one = open_worker(plan, make_sampler("gibbs"))
     one.step(5000)
-    wait(lambda: one.snapshot.n == 5000, "samples")
-    first, v = one.read(SamplingRun.held)
+    wait(lambda: one.request_snapshot().n == 5000, "samples")
+    first, v = one.read(SamplingRun.held_samples)
     assert (first, len(v)) == (1000, 4000)
     other = open_worker(plan, make_sampler("gibbs"))
     assert allowance.samples(5) == 2000
     one.step(10)
-    wait(lambda: one.snapshot.n == 5010, "ten more")
+    wait(lambda: one.request_snapshot().n == 5010, "ten more")
     wanted = sample(model, make_sampler("gibbs"), 5010, seed=2).v
-    first, v = one.read(SamplingRun.held)
+    first, v = one.read(SamplingRun.held_samples)
     assert first == 3010
     np.testing.assert_array_equal(v, wanted[first:])
     # With the other one gone there is room again.
@@ -139,8 +142,8 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     other.join(PATIENCE)
     other.begin(SamplingPlan(model))
     one.step(3000)
-    wait(lambda: one.snapshot.n == 8010, "more")
-    first, v = one.read(SamplingRun.held)
+    wait(lambda: one.request_snapshot().n == 8010, "more")
+    first, v = one.read(SamplingRun.held_samples)
     assert first == 4010
     wanted = sample(model, make_sampler("gibbs"), 8010, seed=2).v
     np.testing.assert_array_equal(v, wanted[first:])
@@ -161,8 +164,8 @@ def test_reset_repeats_the_run_and_another_seed_does_not(open_worker, model):
     for seed in (1, 1, 2):
         worker.begin(SamplingPlan(model, seed))
         worker.step(40)
-        wait(lambda: worker.snapshot.n == 40, "forty samples")
-        runs.append((worker.snapshot.run, unpacked(worker.snapshot)))
+        wait(lambda: worker.request_snapshot().n == 40, "forty samples")
+        runs.append((worker.request_snapshot().run, unpacked(worker.request_snapshot())))
     assert len({run for run, _ in runs}) == 3
     np.testing.assert_array_equal(runs[0][1], runs[1][1])
     assert (runs[0][1] != runs[2][1]).any()
@@ -175,18 +178,18 @@ def test_bad_knobs_are_refused_and_the_run_goes_on(open_worker, model):
         worker.apply_knobs(k=0)
     with pytest.raises(BadInput, match="did you mean 'temperature'"):
         worker.apply_knobs(temprature=2.0)
-    seen = worker.snapshot.n
-    wait(lambda: worker.snapshot.n > seen, "samples")
+    seen = worker.request_snapshot().n
+    wait(lambda: worker.request_snapshot().n > seen, "samples")
 
 
 def test_a_failed_run_says_why_and_another_model_mends_it(open_worker, model):
     worker = open_worker(SamplingPlan(Model(model.rbm)), make_sampler("rates_fpcd"))
     worker.resume()
-    wait(lambda: worker.snapshot.status == "failed", "a failure")
-    assert "rates" in worker.snapshot.error
+    wait(lambda: worker.request_snapshot().status == "failed", "a failure")
+    assert "rates" in worker.request_snapshot().error
     worker.begin(SamplingPlan(model))
-    wait(lambda: worker.snapshot.n > 0, "samples")
-    assert worker.snapshot.error is None
+    wait(lambda: worker.request_snapshot().n > 0, "samples")
+    assert worker.request_snapshot().error is None
 
 
 def test_an_internal_error_is_shown_too(open_worker, model, monkeypatch, caplog):
@@ -196,13 +199,13 @@ def test_an_internal_error_is_shown_too(open_worker, model, monkeypatch, caplog)
     monkeypatch.setattr(SamplingRun, "advance", broken)
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.step()
-    wait(lambda: worker.snapshot.status == "failed", "a failure")
-    assert "deep inside" in worker.snapshot.error
+    wait(lambda: worker.request_snapshot().status == "failed", "a failure")
+    assert "deep inside" in worker.request_snapshot().error
     assert "a run failed" in caplog.text
     monkeypatch.undo()
     worker.begin(SamplingPlan(model))
     worker.step()
-    wait(lambda: worker.snapshot.n == 1, "a sample after the reset")
+    wait(lambda: worker.request_snapshot().n == 1, "a sample after the reset")
 
 
 def test_a_run_that_was_replaced_while_it_was_prepared_is_never_shown(model, monkeypatch):
@@ -218,7 +221,7 @@ def test_a_run_that_was_replaced_while_it_was_prepared_is_never_shown(model, mon
     worker = Worker(SamplingPlan(model), make_sampler("gibbs"))
     monkeypatch.setattr(SamplingRun, "prepare", replaced)
     worker.open()
-    wait(lambda: worker.snapshot.status == "paused", "the second run")
+    wait(lambda: worker.request_snapshot().status == "paused", "the second run")
     worker.close()
     worker.join(PATIENCE)
     assert shown == [(2, "starting")]
@@ -252,18 +255,18 @@ def test_a_pause_amid_a_launch_stops_all_panels(model, monkeypatch):
 def test_a_swap_to_a_model_of_another_size(open_worker, model):
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
-    wait(lambda: worker.snapshot.n > 0, "samples")
+    wait(lambda: worker.request_snapshot().n > 0, "samples")
     g = np.random.default_rng(0)
     worker.begin(SamplingPlan(Model(RBM(g.normal(0, 1, (9, 4)), np.zeros(9), np.zeros(4)))))
-    wait(lambda: worker.snapshot.n > 0, "samples of the new model")
-    assert worker.snapshot.newest_samples.n_visible == 9
+    wait(lambda: worker.request_snapshot().n > 0, "samples of the new model")
+    assert worker.request_snapshot().newest_samples.n_visible == 9
 
 
 def test_a_run_ends_at_n_max(open_worker, model):
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"), n_max=77)
     worker.resume()
-    wait(lambda: worker.snapshot.status == "finished", "the end")
-    assert worker.snapshot.n == 77
+    wait(lambda: worker.request_snapshot().status == "finished", "the end")
+    assert worker.request_snapshot().n == 77
 
 
 def test_rate_and_pause_keep_panels_in_step(model, toy, monkeypatch):
@@ -299,7 +302,7 @@ def test_rate_and_pause_keep_panels_in_step(model, toy, monkeypatch):
             "three steps",
         )
         assert {s.n for _, s in comparison.poll()} == {n + 3}
-        starts = [panel.worker.read(SamplingRun.record).start for panel in comparison.panels]
+        starts = [panel.worker.read(SamplingRun.run_log).start for panel in comparison.panels]
         assert all((start == starts[0]).all() for start in starts)
     finally:
         comparison.close()
@@ -311,25 +314,25 @@ def test_nobody_watching_means_nothing_computed(open_worker, model, monkeypatch)
     monkeypatch.setattr(worker_module, "LEASE_SECONDS", 0.2)
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
-    wait(lambda: worker.snapshot.n > 0, "samples")
+    wait(lambda: worker.request_snapshot().n > 0, "samples")
     time.sleep(0.5)
     n = worker.read(lambda run: run.n)  # when a chunk that is being made has its end
     time.sleep(0.2)
     assert worker.read(lambda run: run.n) == n
-    wait(lambda: worker.snapshot.n > n, "samples after somebody looked again")
+    wait(lambda: worker.request_snapshot().n > n, "samples after somebody looked again")
 
 
 def test_closing_ends_the_thread_and_opening_takes_the_run_up(open_worker, model):
     worker = open_worker(SamplingPlan(model, seed=6), make_sampler("gibbs"))
     worker.step(10)
-    wait(lambda: worker.snapshot.n == 10, "ten samples")
+    wait(lambda: worker.request_snapshot().n == 10, "ten samples")
     worker.close()
     worker.join(PATIENCE)
     worker.step(10)
     worker.open()
-    wait(lambda: worker.snapshot.n == 20, "ten more")
+    wait(lambda: worker.request_snapshot().n == 20, "ten more")
     np.testing.assert_array_equal(
-        unpacked(worker.snapshot), sample(model, make_sampler("gibbs"), 20, seed=6).v
+        unpacked(worker.request_snapshot()), sample(model, make_sampler("gibbs"), 20, seed=6).v
     )
 
 
@@ -349,7 +352,7 @@ def test_only_so_many_runs_compute_at_once(open_worker, model, monkeypatch):
     monkeypatch.setattr(SamplingRun, "advance", counted)
     for worker in workers:
         worker.resume()
-    wait(lambda: all(worker.snapshot.n > 100 for worker in workers), "samples of all")
+    wait(lambda: all(worker.request_snapshot().n > 100 for worker in workers), "samples of all")
     assert most[0] == 1
 
 
@@ -357,11 +360,17 @@ def test_only_so_many_runs_compute_at_once(open_worker, model, monkeypatch):
 
 
 def finished(worker, n):
-    wait(lambda: worker.snapshot.n >= n and worker.snapshot.status == "paused", f"{n} updates")
     wait(
-        lambda: [p.update for p in worker.snapshot.likelihoods[-1:]] == [worker.snapshot.n], "the last score"
+        lambda: worker.request_snapshot().n >= n and worker.request_snapshot().status == "paused",
+        f"{n} updates",
     )
-    return worker.snapshot
+    wait(
+        lambda: (
+            [p.update for p in worker.request_snapshot().likelihoods[-1:]] == [worker.request_snapshot().n]
+        ),
+        "the last score",
+    )
+    return worker.request_snapshot()
 
 
 @pytest.mark.parametrize("name", ["pcd", "ucd"])
@@ -469,14 +478,14 @@ def test_a_checkpoint_does_not_go_on_with_chains_of_another_number(open_worker, 
     content = worker.read(TrainingRun.checkpoint)
     later = open_worker(plan._replace(checkpoint=content), trainer)
     later.apply_knobs(n_temperatures=9)
-    wait(lambda: later.snapshot.status == "failed", "a refusal")
-    assert "made with n_temperatures = 5: set it back" in later.snapshot.error
+    wait(lambda: later.request_snapshot().status == "failed", "a refusal")
+    assert "made with n_temperatures = 5: set it back" in later.request_snapshot().error
     later.apply_knobs(n_temperatures=5)
     later.step(2)
     assert finished(later, 5).n == 5
     other = open_worker(plan._replace(checkpoint=content), make_trainer("pcd", n_chains=7))
-    wait(lambda: other.snapshot.status == "failed", "a refusal")
-    assert "is one of pt" in other.snapshot.error
+    wait(lambda: other.request_snapshot().status == "failed", "a refusal")
+    assert "is one of pt" in other.request_snapshot().error
 
 
 def test_a_training_that_diverges_keeps_the_last_good_model(open_worker, toy):
@@ -485,9 +494,9 @@ def test_a_training_that_diverges_keeps_the_last_good_model(open_worker, toy):
     good = finished(worker, 5)
     worker.apply_knobs(learning_rate=10.0)
     worker.step(500)
-    wait(lambda: worker.snapshot.status == "failed", "a failure")
-    assert "diverged before update" in worker.snapshot.error
-    assert good.n <= worker.snapshot.n < 505
+    wait(lambda: worker.request_snapshot().status == "failed", "a failure")
+    assert "diverged before update" in worker.request_snapshot().error
+    assert good.n <= worker.request_snapshot().n < 505
     kept = worker.read(TrainingRun.model)
     assert np.isfinite(kept.rbm.W).all()
     worker.apply_knobs(learning_rate=0.01)

@@ -218,7 +218,7 @@ def test_a_paced_sampler_waits_for_no_turn_in_which_it_has_nothing_to_do(model, 
     try:
         worker.open()
         worker.resume()
-        wait(lambda: worker.snapshot.n > 20, "samples")
+        wait(lambda: worker.request_snapshot().n > 20, "samples")
     finally:
         worker.close()
         worker.join()

@@ -123,7 +123,7 @@ def test_the_limits_of_a_server(queue, monkeypatch):
     monkeypatch.setenv("RBMVIZ_VISITOR_SWEEPS", "1")
     monkeypatch.setenv("RBMVIZ_SWEEPS", "2")
     monkeypatch.setenv("RBMVIZ_SWEEP_CELLS", "12")
-    with pytest.raises(BadInput, match="18 cells and the server allows 12"):
+    with pytest.raises(BadInput, match="18 runs and the server allows 12"):
         one.add(plan_of(seeds=[0, 1, 2]), "large", "owner")
     with pytest.raises(BadInput, match="too long for a server"):
         one.add(plan_of(budget=Budget("samples", 10**7)), "long", "owner")
@@ -166,7 +166,7 @@ def test_what_cannot_begin_says_why(queue):
 def test_an_estimate_comes_from_a_probe(queue):
     one = queue()
     plan = plan_of()
-    assert one.estimate(plan).cells == 12
+    assert one.estimate(plan).runs == 12
     wait(lambda: one.estimate(plan).seconds is not None, "the estimate")
     assert 0 < one.estimate(plan).seconds < 60
     assert one.list() == []
@@ -190,8 +190,8 @@ def made_up(plan, score):
     return scores
 
 
-def best_of(standing):
-    [choice] = standing.choices.values()
+def best_of(shown):
+    [choice] = shown.choices.values()
     return choice.best
 
 
@@ -200,14 +200,16 @@ def test_each_model_has_a_best_setting_of_its_own():
     scores = SweepScores(plan)
     rng = np.random.default_rng(0)
     for i in range(plan.size):
-        place = scores.settings[i % len(scores.settings)]
-        score = (place.at[0] if place.model == "bas_pcd" else -place.at[0] - 50) + rng.normal(0, 0.01, 2)
+        setting = scores.settings[i % len(scores.settings)]
+        score = (setting.at[0] if setting.model == "bas_pcd" else -setting.at[0] - 50) + rng.normal(
+            0, 0.01, 2
+        )
         table = {name: np.full(2, math.nan) for name in scores.columns}
         table |= {"n": np.array([10, 100]), "isl_validation": score, "isl_test": score}
         scores.put(i, table)
-    standing = scores.at(100, "samples", "isl_validation")
-    chosen = {model: scores.place_of(one.best) for model, one in standing.choices.items()}
-    best = {model: scores.settings[place].at[0] for model, place in chosen.items()}
+    shown = scores.at(100, "samples", "isl_validation")
+    chosen = {model: scores.index_of(one.best) for model, one in shown.choices.items()}
+    best = {model: scores.settings[index].at[0] for model, index in chosen.items()}
     assert best == {"bas_pcd": 2, "bas_cd1": 0}
     found = scores.robustness(100, "samples", "isl_test")
     assert len(found) == 6
@@ -219,13 +221,13 @@ def test_each_model_has_a_best_setting_of_its_own():
 def test_scores_at_a_point_by_setting():
     rng = np.random.default_rng(0)
     scores = made_up(plan_of(), lambda n, at, seed: -at[0] * n + at[1] + rng.normal(0, 0.01))
-    standing = scores.at(100, "samples", "isl_validation")
-    assert len(standing.scored) == 6
-    best = scores.settings[scores.place_of(best_of(standing))].at
+    shown = scores.at(100, "samples", "isl_validation")
+    assert len(shown.scored) == 6
+    best = scores.settings[scores.index_of(best_of(shown))].at
     assert best == (0, 1)
-    for i, one in standing.scored.items():
+    for i, one in shown.scored.items():
         assert one.mean == pytest.approx(-scores.settings[i].at[0] * 100 + scores.settings[i].at[1], abs=0.1)
-    assert best_of(scores.at(200, "sweeps", "isl_validation")).setting == best_of(standing).setting
+    assert best_of(scores.at(200, "sweeps", "isl_validation")).setting == best_of(shown).setting
     assert scores.telling_point("samples", "isl_validation") == 200
     assert scores.range("samples") == (10, 200)
     assert [scores.rounded(x, "samples") for x in (3, 103.4, 1e9)] == [10, 103, 200]

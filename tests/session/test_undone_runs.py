@@ -24,7 +24,7 @@ def comparison(model, toy):
 
 def kept(comparison):
     """Return the samples of the first two panels."""
-    return [panel.worker.read(SamplingRun.held)[1].tolist() for panel in comparison.panels[:2]]
+    return [panel.worker.read(SamplingRun.held_samples)[1].tolist() for panel in comparison.panels[:2]]
 
 
 def undone(comparison):

@@ -233,7 +233,7 @@ def test_a_training_ends_with_the_last_update_within_its_sweeps(trainer):
 def test_a_trainer_without_sweeps_has_no_budget_in_sweeps():
     found = table(training(algorithms=["exact"], budget=Budget("sweeps", 1000)))
     assert np.isnan(found["log_likelihood"]).all()
-    assert "makes no sweeps" in found["note"][0]
+    assert "makes no Gibbs sweeps" in found["note"][0]
 
 
 def test_trainers_have_a_quantity_of_their_own():

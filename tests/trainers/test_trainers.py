@@ -381,11 +381,11 @@ def test_statistics(name, bits):
     trainer = make_trainer(name, learning_rate=0.1, schedule="constant", batch_size=60)
     state = trainer.init(initial_rbm(bits, 4, 0), bits, 0)
     nothing = trainer.step(state, 0)
-    assert (nothing.update, nothing.inner_samples) == (0, {})
+    assert (nothing.update, nothing.per_chain) == (0, {})
     assert np.isnan(nothing.stats["reconstruction"])
     progress = trainer.step(state, 9)
     assert list(progress.stats) == list(nothing.stats)
-    assert set(progress.stats) == {*STATS, *type(trainer).inner}
+    assert set(progress.stats) == {*STATS, *type(trainer).own_stats}
     assert all(type(x) is float for x in progress.stats.values())
     rbm = progress.rbm
     want = np.abs(state.batch - rbm.mean_visible(rbm.mean_hidden(state.batch))).mean()
@@ -396,7 +396,7 @@ def test_statistics(name, bits):
         want = rbm.free_energy(state.batch).mean() - rbm.free_energy(state.samples).mean()
         assert progress.stats["free_energy_gap"] == pytest.approx(want, abs=1e-5)
     many = {"ucd": {"Meeting times (sweeps)": (100,)}, "pop_cd": {"Log weights (nats)": (60,)}}
-    assert {label: x.shape for label, x in progress.inner_samples.items()} == many.get(name, {})
+    assert {label: x.shape for label, x in progress.per_chain.items()} == many.get(name, {})
 
 
 def test_the_average_is_the_mean_of_the_iterates(bits):

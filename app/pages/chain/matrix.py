@@ -18,6 +18,7 @@ from rbmviz.metrics import (
     transition_matrix,
 )
 from rbmviz.metrics.finite_chain import (
+    REMOVAL_EQUATION,
     largest_removable,
     likeliest,
     normalise_rows,
@@ -401,13 +402,14 @@ def choose_lambda(most: float) -> float:
         lam = most
     if most > 0:
         help = "Probability taken from staying, the same in every state, and shared out over the row."
-        knob = Knob("lam", float, 0.0, "λ, taken from the diagonal", help, lo=0.0, hi=most)
+        knob = Knob("lam", float, 0.0, "Taken from the diagonal", help, lo=0.0, hi=most, symbol=r"\lambda")
         live_slider(
             knob,
             min(max(lam, 0.0), most),
             CHAIN_COLOURS[1],
             on_value=moved,
             key="chain_dial",
+            formulas=REMOVAL_EQUATION,
             present=links.presenting(),
         )
     else:

@@ -9,7 +9,7 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.landscape import LandscapePlan
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
-from rbmviz_app.panel.readouts import Readout
+from rbmviz_app.panel.readouts import Readout, rate_readout
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -75,15 +75,7 @@ READOUTS = (
         formula=r"|\theta_F|",
         source="rates-FPCD, section 4.",
     ),
-    Readout(
-        "rate",
-        "Samples/s",
-        "Samples in a second now, as you see them come: the speed that you have set, or less where the "
-        "machine cannot keep it.",
-        lambda shown: shown.n,
-        "rate",
-        source="Counted on this page over the last three seconds.",
-    ),
+    rate_readout("Samples"),
 )
 
 

@@ -163,16 +163,15 @@ def main() -> None:
     comparison = PAGE.open(setup, lambda comparison, wanted: begin(comparison, name, wanted))
     if comparison.setup == setup:  # otherwise the limits refused the setup
         take_scale_of(comparison, name)
-    # Always there, even if empty: otherwise the panel below would be rebuilt, and blink.
-    with st.container():
+    with PAGE.notes():
         if not present and name != RANDOM_MODEL:
             controls.model_line(name, model)
         if reason:
             messages.note(reason)
             offer_download(data_name(model.meta), "coupling")
-    shown = COUPLED_MODEL.value
+    shown_model = COUPLED_MODEL.value
     shape = shape_of(comparison.setup.rbm.n_visible, model.meta.get("image_shape"))
-    panel(comparison, shown, shape, present)
+    panel(comparison, shown_model, shape, present)
     if not present:
         st.caption(
             "**What you see** ξ runs one sweep ahead of η. Pixels in which the two differ are orange, strong "
@@ -184,7 +183,7 @@ def main() -> None:
     asked = ChartSettings()
     draw_pair_charts(PAGE, comparison, asked, present)
     if not present:
-        exports(comparison, asked, shown, shape)
+        exports(comparison, asked, shown_model, shape)
 
 
 def own_knobs(name: str, version: int = VERSION) -> Coupling:

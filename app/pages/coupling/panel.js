@@ -1,7 +1,7 @@
 // @ts-check
 // The panel of the Coupling page: for each algorithm a pair of chains side by side, sweep by sweep.
 
-/** @typedef {{ name: string, label: string, help: Prose, colour: string, dash: number[], readouts: ReadoutSpec[] }} PairColumnSpec */
+/** @typedef {{ name: string, label: string, help: Prose, equation: string[], colour: string, dash: number[], readouts: ReadoutSpec[] }} PairColumnSpec */
 /** @typedef {PageData & { pair_columns: PairColumnSpec[], highlight: string }} CouplingPageData */
 
 /**
@@ -26,8 +26,8 @@ const PATH_HEIGHT = 64;
 
 /** The pair of chains of one algorithm. */
 class PairColumn {
-  /** @param {PairColumnSpec} spec @param {string} highlight colour of the pixels that differ */
-  constructor(spec, highlight) {
+  /** @param {PairColumnSpec} spec @param {string} highlight colour of the pixels that differ @param {Grid} grid */
+  constructor(spec, highlight, grid) {
     this.spec = spec;
     this.highlight = highlight;
     this.columns = this.zoom = 1;
@@ -46,11 +46,13 @@ class PairColumn {
     this.badge = element('div', { class: 'badge', role: 'status', hidden: true });
     this.readouts = new ReadoutList();
     this.readouts.declare(spec.readouts);
+    this.equation = new Equation(spec.label, grid);
+    this.equation.declare(spec.equation, {});
     this.node = element('div', { class: 'pair-column', 'data-algorithm': spec.name },
       element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label, 'aria-level': 3 }), ...helpButton(spec.label, spec.help), this.caption),
       element('div', { class: 'pair' },
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
-      this.strip, this.readouts.node);
+      this.strip, this.readouts.node, this.equation.node);
     this.node.style.setProperty('--accent', spec.colour);
     this.node.style.setProperty('--dash', dashed(spec.dash)); // else it would be the panel's, in the panel's colour
   }
@@ -172,7 +174,7 @@ class PairColumn {
 class CouplingPanel extends Panel {
   unit = 'sweeps of the pairs on show';
   began = -1;
-  pairColumns = this.page.pair_columns.map(spec => new PairColumn(spec, this.page.highlight));
+  pairColumns = this.page.pair_columns.map(spec => new PairColumn(spec, this.page.highlight, this.grid));
 
   get page() { return /** @type {CouplingPageData} */ (this.grid.data); }
 

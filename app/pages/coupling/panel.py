@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.coupling import EQUATIONS
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
 from rbmviz.session.coupling import PairStatistics
 from rbmviz_app.charts.style import colour
-from rbmviz_app.formulas import prose
+from rbmviz_app.formulas import equation, prose
 from rbmviz_app.pages.coupling.charts import NAMES, style
 from rbmviz_app.panel import Canvas, OnTrigger, panel_spec
 from rbmviz_app.panel.readouts import Readout, Value, digits3
@@ -169,7 +170,7 @@ def coupling_panel(
     on_edit: OnTrigger,
     key: str,
 ) -> None:
-    """Draw the two pairs of chains; see ``Canvas.mount``.
+    """Draw a pair of chains for each coupling; see ``Canvas.mount``.
 
     labels : labels of knobs that differ for this model, by name
     """
@@ -180,6 +181,7 @@ def coupling_panel(
         column
         | {
             "help": prose(column["help"]),
+            "equation": equation(EQUATIONS[column["name"]], {}),
             "colour": colour(column["name"]),
             "dash": style(NAMES[column["name"]])[1],
             "readouts": [readout.spec() for readout in numbers],

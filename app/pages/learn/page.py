@@ -1,8 +1,10 @@
-"""All lessons: what each is about, how far it has been read, and its beginning."""
+"""All lessons and challenges: what each is about, how far it has been read, and its beginning."""
 
 import streamlit as st
 
+from rbmviz import BadInput
 from rbmviz.lessons import Lesson
+from rbmviz.lessons.results import read_file, read_link
 from rbmviz_app import card, links, messages, session
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 
@@ -11,8 +13,9 @@ TITLE, ICON, PLACE = "Learn", "cast_for_education", 8
 ABOUT_LESSONS = (
     "Each lesson is a row of cards that stand beside the live pages. A card sets the whole page, asks what "
     "you expect, and tells what to do and where to look; it turns green once you see on the page what it is "
-    "about. The arrow keys go back and on, and the address of each step can be shared. First take the lesson "
-    "*Why chains stick*."
+    "about. The arrow keys go back and on, and the address of each step can be shared. A challenge says what "
+    "is to be reached and which knobs may be turned; your result has a link, and whoever opens it sees it "
+    "verified. First take the lesson *Why chains stick*."
 )
 """What a newcomer has to know about the page."""
 
@@ -24,11 +27,37 @@ def main() -> None:
         with st.popover("About this page", icon=":material/info:", type="tertiary", key="learn about"):
             st.markdown(ABOUT_LESSONS)
     card.draw_progress_reader()
-    for lesson in card.lessons().values():
-        draw_lesson(lesson)
-    if LESSONS_OF_COMMAND:
-        st.caption("The last ones are files of whoever runs this server.")
+    lessons = card.lessons().values()
+    for lesson in lessons:
+        if not lesson.is_challenge:
+            draw_lesson(lesson)
+    st.header("Challenges", anchor=False)
+    st.caption("A goal, and the knobs that may be turned. Your result is a link that verifies itself.")
+    for lesson in lessons:
+        if lesson.is_challenge:
+            draw_lesson(lesson)
+    draw_opener()
+    messages.show_refused()
     links.write("learn", {})
+
+
+def draw_opener() -> None:
+    """Draw the uploader of a result that is too long for a link."""
+    with st.popover("Open a result", icon=":material/folder_open:", key="learn result"):
+        given = st.file_uploader(
+            "Result of a challenge",
+            type=["txt"],
+            key="challenge result",
+            help="The file that the card of a challenge gives where a result is too long for a link.",
+        )
+    if given is None or given.file_id == session.OPENED_RESULT.value:
+        return
+    session.OPENED_RESULT.set(given.file_id)
+    try:
+        lesson, number, text = read_link(read_file(given.getvalue()), card.lessons())
+        card.show_result(lesson.name, number - 1, text, "learn")
+    except BadInput as error:
+        messages.refused(error)
 
 
 def draw_lesson(lesson: Lesson) -> None:
@@ -38,8 +67,12 @@ def draw_lesson(lesson: Lesson) -> None:
     with st.container(border=True, key=f"lesson entry {lesson.name}"):
         st.header(messages.plain(lesson.title), anchor=False)
         st.markdown(lesson.about)
-        said = f"{n} steps, about {lesson.minutes} minutes."
-        st.caption(f"{said} You have read up to step {reached}." if reached else said)
+        said = f"About {lesson.minutes} minutes."
+        if not lesson.is_challenge:
+            said = f"{n} steps, about {lesson.minutes} minutes."
+        if lesson.name in LESSONS_OF_COMMAND:
+            said += " From the files of whoever runs this server."
+        st.caption(f"{said} You have read up to step {reached}." if reached and n > 1 else said)
         with st.container(horizontal=True):
             again = 1 < reached < n
             if st.button(

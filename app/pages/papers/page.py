@@ -19,8 +19,8 @@ ABOUT = (
     "the paper says, what was **measured here** with its standard error, and a **verdict** that follows from "
     "the numbers alone. *Not decided* means that the error is larger than the difference; *not run at this "
     "size* that nobody has spent the time, which stands beside it. A **quick** run has fewer seeds and wider "
-    "intervals (99 %), so that it can only say less than a full one. *Run it live* opens a page with the "
-    "same settings; `rbmviz reproduce` repeats an entry on your own machine."
+    "intervals (99 %), so that it can only say less than a full one. *Run it live* beside a claim opens a "
+    "page with its settings; `rbmviz reproduce` repeats an entry on your own machine."
 )
 """What a newcomer has to know about the page."""
 
@@ -99,11 +99,7 @@ def entry(result: Mapping[str, Any], verdict: str) -> None:
     """Draw a recipe: its claims with verdicts; below them, once it is opened, figure and reasons."""
     name = result["recipe"]
     with st.container(border=True, key=f"ledger {name}"):
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.subheader(result["title"], anchor=name, width="content")
-            if result["live"]:
-                address = live_address(result["live"])
-                st.link_button("Run it live", address, icon=":material/play_arrow:", type="tertiary")
+        st.subheader(result["title"], anchor=name)
         st.caption(result["source"])
         for claim in result["claims"]:
             if verdict in (ALL, claim["verdict"]):
@@ -122,8 +118,9 @@ def live_address(link: str) -> str:
 
 
 def claim_text(claim: Mapping[str, Any]) -> str:
-    """Return a claim as Markdown: verdict, claim, the paper's number, and ours."""
-    lines = [f"{badge(claim['verdict'])} **{claim['text']}**  ", f"Paper: {claim['paper']}.  "]
+    """Return a claim as Markdown: verdict, claim, the link that runs it, the paper's number, and ours."""
+    run = f"[:material/play_arrow: Run\u00a0it\u00a0live]({live_address(claim['live'])})"
+    lines = [f"{badge(claim['verdict'])} **{claim['text']}** {run}  ", f"Paper: {claim['paper']}.  "]
     texts = measured_texts(claim)
     if len(texts) > 1:
         lines += ["Here:", *(f"- {text}" for text in texts)]

@@ -41,7 +41,7 @@ DIFFERENCE_SPAN = 10
 """Differences are shown from 1 / DIFFERENCE_SPAN of the common point on: the early ones are large, and would
 flatten the later ones and their bands."""
 
-View = Literal["ISL", "difference to the best"]
+CurveKind = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus that of the best panel."""
 
 ISL_HEIGHT = 320
@@ -134,7 +134,7 @@ def isl_chart(
     compared: Sequence[Compared],
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
-    view: View,
+    kind: CurveKind,
     present: bool = False,
 ) -> Chart:
     """Return the chart of all curves; ``compared`` says where the live ones, which come first, stand.
@@ -144,8 +144,8 @@ def isl_chart(
 
     The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
     """
-    first = best(compared) if view != "ISL" else None
-    if view == "ISL":
+    first = best(compared) if kind != "ISL" else None
+    if kind == "ISL":
         rows = [row for curve in curves for row in _score_rows(curve, cost_unit)]
     else:
         rows, line = [], None
@@ -165,7 +165,7 @@ def isl_chart(
     rows += common_rows(compared, rows, log=True)
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
     looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
-    return data, _isl_spec(looks, line, cost_unit, view, present)
+    return data, _isl_spec(looks, line, cost_unit, kind, present)
 
 
 def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
@@ -238,7 +238,7 @@ def _isl_spec(
     looks: tuple[tuple[str, str, str, tuple[int, ...], bool], ...],
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
-    view: View,
+    kind: CurveKind,
     present: bool,
 ) -> Spec:
     names = [name for name, *_ in looks]
@@ -248,7 +248,7 @@ def _isl_spec(
     dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in looks])
     x = alt.X("x:Q", title=AXIS_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
     x = x.axis(count_axis(cost_unit == "seconds"))
-    title = "ISL (nats per test example)" if view == "ISL" else "ISL minus that of the best (nats)"
+    title = "ISL (nats per test example)" if kind == "ISL" else "ISL minus that of the best (nats)"
     y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
 
     def of(kind: str) -> alt.Chart:
@@ -270,7 +270,7 @@ def _isl_spec(
         ("std_error", "Its standard error", ".2f"),
     ]
     curves = of("point").mark_line(interpolate="monotone", strokeWidth=2)
-    known = tooltips(*(score if view == "ISL" else difference))
+    known = tooltips(*(score if kind == "ISL" else difference))
     curves = curves.encode(y=y, color=tone, strokeDash=dash, tooltip=known)
     changes = of("change").mark_point(shape="diamond", filled=True, opacity=1, size=90)
     change = tooltips(("sampler", "Sampler", ""), ("note", "Knobs", ""), ("n", "Samples", ","))
@@ -278,7 +278,7 @@ def _isl_spec(
     layers: list[Any] = [*common_layers(of), curves, changes]
     if not present:  # the panels beside it have the same strokes, and names that are large enough
         layers += end_layers(of, y, tone, "Sampler")
-    if view != "ISL":
+    if kind != "ISL":
         band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)
         layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))
     if line is not None:

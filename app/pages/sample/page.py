@@ -30,7 +30,14 @@ from rbmviz_app.page import (
     draw_chart,
     offer_panels,
 )
-from rbmviz_app.pages.sample.charts import View, curves_of, isl_chart, pinned_name, pins_of, reference_label
+from rbmviz_app.pages.sample.charts import (
+    CurveKind,
+    curves_of,
+    isl_chart,
+    pinned_name,
+    pins_of,
+    reference_label,
+)
 from rbmviz_app.pages.sample.exports import curves_csv, replay_file, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import sample_grid
@@ -47,7 +54,7 @@ PARTS = ("p",)
 AUTOMATIC = "automatic"
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
-VIEWS: tuple[View, ...] = get_args(View)
+CURVE_KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
 BANDS = (
     "ISL minus that of the panel that is best at the common point; higher is better. Bands are two standard "
     "errors of the difference, paired over the test images (in 100 groups): they say what other test images "
@@ -81,7 +88,7 @@ class Settings:
     pixels = Setting("binary")
     cells = Setting(10)
     axis: Setting[CostUnit] = Setting("samples")  # what panels are compared at equal numbers of
-    curve: Setting[View] = Setting("ISL")
+    curve: Setting[CurveKind] = Setting("ISL")
     speed: Setting[float] = Setting(60)
     improvement = Setting(False)
 
@@ -382,10 +389,10 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
             f"**How much of the unseen data have the samples covered?** Test part of "
             f"{messages.plain(dataset.name)}."
         )
-        view = controls.choose(
+        kind = controls.choose(
             Settings.curve,
             "Curves",
-            VIEWS,
+            CURVE_KINDS,
             "ISL itself, or what each panel has less than the best one.",
             label_visibility="collapsed",
         )
@@ -403,13 +410,13 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     curves = curves_of(comparison, [one for _, one in shown])
     with st.container(key="isl place"):  # while presenting its size is that of the window: presenting.css
         draw_chart(
-            isl_chart(curves, compared, line, comparison.cost_unit, view, present),
+            isl_chart(curves, compared, line, comparison.cost_unit, kind, present),
             "isl",
-            f"{view} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
+            f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
             "The curves begin with the fifth sample.",
             height="stretch" if present else "content",
         )
-    if view != "ISL":
+    if kind != "ISL":
         st.caption(BANDS)
     elif line is not None and not present:
         st.caption(YARDSTICK)

@@ -15,9 +15,9 @@ from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import SinceChange
-from rbmviz_app.compared import amount_text, standing_text
+from rbmviz_app.compared import amount_text, point_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from rbmviz_app.panel.readouts import Readout, Value, readout_of
+from rbmviz_app.panel.readouts import Readout, Value, rate_readout, readout_of
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -128,15 +128,7 @@ SCORES = (
 """Numbers of samplers that are scored against data."""
 
 READOUTS = (
-    Readout(
-        "rate",
-        "Samples/s",
-        "Samples that this panel makes in a second now, as you see them come: the speed that you have set, "
-        "or less where the machine cannot keep it.",
-        lambda shown: shown.n,
-        "rate",
-        source="Counted on this page over the last three seconds.",
-    ),
+    rate_readout("Samples"),
     Readout(
         "own_speed",
         "Sampler’s own speed",
@@ -248,8 +240,8 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
         totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest, blank ones, is of no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
-    if shown.start is not None and request.view == "sequence":
-        blocks["start"] = Bits(shown.start[:fitting], newest.n_visible)
+    if shown.start_picture is not None and request.view == "sequence":
+        blocks["start"] = Bits(shown.start_picture[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once it is rebuilt.
     newest_sent = {"samples": n} if len(newest.v) else {}
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
@@ -259,7 +251,7 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
         said["at"] = shown.at
     if shown.compared is not None and shown.curve:
         scores = shown.compared.scores
-        standing = standing_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
+        standing = point_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
         said |= {"standing": standing, "since": since_text(shown.since_change)}
     return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 

@@ -74,7 +74,7 @@ def sweep_around(
         "tune_samplers": [algorithm.name],
         "tune_data": data_choice,
         "tune_kernel": setup.kernel,
-        "tune_start": setup.start,
+        "tune_start": setup.start_from,
         "tune_knobs": write_knobs(
             algorithm, [name for name in others if getattr(algorithm, name) != known[name].default]
         ),

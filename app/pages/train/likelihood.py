@@ -1,4 +1,4 @@
-"""The charts below the trainers: how likely models find the data, and one quantity inside the trainers."""
+"""The charts below the trainers: how likely models find the data, and one statistic of the trainers."""
 
 import streamlit as st
 
@@ -29,7 +29,7 @@ READ_DISTRIBUTION = {
 
 
 def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
-    """Draw likelihood curves, and one inner quantity.
+    """Draw likelihood curves, and one statistic of the trainers.
 
     best : the highest log-likelihood of the training part that any model can reach, where it is known
     """
@@ -85,20 +85,20 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
                 f"{newest.doubtful_ess:.1f} of {LIVE_AIS_CHAINS} chains carry the estimate: the curve is "
                 "probably too high there."
             )
-    inner_quantity(comparison)
+    own_statistic(comparison)
 
 
-def inner_quantity(comparison: Comparison[TrainingSetup]) -> None:
-    """Draw one quantity inside the trainers, of those that have it."""
+def own_statistic(comparison: Comparison[TrainingSetup]) -> None:
+    """Draw one statistic: of all trainers, or of those that have it."""
     shown, cost_unit = named(comparison), comparison.cost_unit
-    inner = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.inner.items()}
-    labels = inner | STATS
+    own = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.own_stats.items()}
+    labels = own | STATS
     with st.container(horizontal=True, vertical_alignment="center"):
         statistic = controls.select(
             Settings.statistic,
             "Statistic",
             list(labels),
-            "A quantity inside the trainers; those that a trainer does not have are left out.",
+            "A number that trainers report; trainers that do not have it are left out.",
             format_func=lambda name: labels.get(name, name),
             label_visibility="collapsed",
             width=420,
@@ -109,7 +109,7 @@ def inner_quantity(comparison: Comparison[TrainingSetup]) -> None:
     having = [
         look
         for look, (_, snapshot) in zip(looks(comparison), shown, strict=True)
-        if statistic in STATS or statistic in snapshot.algorithm.inner
+        if statistic in STATS or statistic in snapshot.algorithm.own_stats
     ]
     draw_chart(
         training_chart(statistic_rows(shown, statistic), having, cost_unit, labels[statistic], log=log),
@@ -124,7 +124,7 @@ def inner_quantity(comparison: Comparison[TrainingSetup]) -> None:
 def distributions(comparison: Comparison[TrainingSetup]) -> None:
     """Draw how the chains of the last update differ, where trainers know: meeting times, log weights."""
     shown = named(comparison)
-    quantities = list(dict.fromkeys(label for _, snapshot in shown for label in snapshot.inner_samples))
+    quantities = list(dict.fromkeys(label for _, snapshot in shown for label in snapshot.per_chain))
     if not quantities:
         return
     st.markdown("**How do the chains of one update differ?**")
@@ -132,7 +132,7 @@ def distributions(comparison: Comparison[TrainingSetup]) -> None:
         having = [
             look
             for look, (_, snapshot) in zip(looks(comparison), shown, strict=True)
-            if label in snapshot.inner_samples
+            if label in snapshot.per_chain
         ]
         with column:
             draw_chart(

@@ -1,7 +1,7 @@
 // @ts-check
-// The panels of the Train page: fantasies and filters of a model that learns, its trainer's inner quantity.
+// The panels of the Train page: fantasies and filters of a model that learns, and a trace of its trainer.
 
-/** @typedef {PanelSpec & { inner: string, n_hidden: number }} TrainPanelSpec inner: label of the trace, or empty */
+/** @typedef {PanelSpec & { trace_label: string, n_hidden: number }} TrainPanelSpec trace_label: empty if there is no trace */
 
 const TRACE_HEIGHT = 40;
 const ZERO_WEIGHT = 128; // of a filter's pixels
@@ -9,7 +9,7 @@ const ZERO_WEIGHT = 128; // of a filter's pixels
 class TrainPanel extends Panel {
   unit = 'updates';
   warns = true;
-  samples = new Mosaic('samples');
+  fantasies = new Mosaic('samples');
   filters = new Mosaic('filters');
   /** Update and value, again and again. @type {Float64Array | null} */
   trace = null;
@@ -24,60 +24,60 @@ class TrainPanel extends Panel {
 
   get trainSpec() { return /** @type {TrainPanelSpec} */ (this.spec); }
 
-  makePictures() { return [this.samples.frame, this.filters.frame]; }
+  makePictures() { return [this.fantasies.frame, this.filters.frame]; }
 
   // While presenting the two pictures stand one below the other (panel.css).
   get scaled() { return this.grid.data.present ? this.stage : super.scaled; }
 
   arrange() {
-    const { view, cells, shape: [rows, columns] } = this.grid.data, { label, inner, n_hidden } = this.trainSpec;
-    this.samples.layout(rows, columns, cells, cells);
-    this.samples.canvas.hidden = view === 'filters';
-    this.samples.canvas.setAttribute('aria-label', `Fantasy samples of ${label}`);
-    this.samples.canvas.title = 'Fantasies: Gibbs chains, begun at random bits, that follow the model while it learns.';
+    const { view, cells, shape: [rows, columns] } = this.grid.data, { label, trace_label, n_hidden } = this.trainSpec;
+    this.fantasies.layout(rows, columns, cells, cells);
+    this.fantasies.canvas.hidden = view === 'filters';
+    this.fantasies.canvas.setAttribute('aria-label', `Fantasy samples of ${label}`);
+    this.fantasies.canvas.title = 'Fantasies: Gibbs chains, begun at random bits, that follow the model while it learns.';
     const side = Math.min(cells, Math.ceil(Math.sqrt(n_hidden)));
     this.filters.layout(rows, columns, side, Math.ceil(Math.min(n_hidden, side * side) / side));
     this.filters.canvas.hidden = view === 'samples';
     this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
     this.filters.canvas.title = 'Filters: the weights of hidden units, blue below zero, orange above.';
     // Panels without a trace keep its place, so that their numbers are in line with those of the others.
-    this.strip.hidden = !this.grid.data.panels.some(spec => /** @type {TrainPanelSpec} */ (spec).inner);
-    this.strip.setAttribute('aria-hidden', String(!inner));
-    this.strip.setAttribute('aria-label', `${inner} of ${label} over time`);
+    this.strip.hidden = !this.grid.data.panels.some(spec => /** @type {TrainPanelSpec} */ (spec).trace_label);
+    this.strip.setAttribute('aria-hidden', String(!trace_label));
+    this.strip.setAttribute('aria-label', `${trace_label} of ${label} over time`);
   }
 
   /** @param {PanelHead} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
   receive(head, blocks, isNewRun) {
     if (isNewRun) {
-      this.samples.clear();
+      this.fantasies.clear();
       this.filters.clear(ZERO_WEIGHT);
       this.trace = null;
     }
-    const fantasies = blocks.v ?? blocks.mean;
-    for (let i = 0; fantasies && i < rowCount(fantasies); i++) this.samples.put(i, fantasies, i);
+    const newest = blocks.v ?? blocks.mean;
+    for (let i = 0; newest && i < rowCount(newest); i++) this.fantasies.put(i, newest, i);
     const { filters, trace } = blocks;
     for (let i = 0; filters && i < Math.min(rowCount(filters), this.filters.slots); i++) this.filters.put(i, filters, i);
     if (trace) this.trace = /** @type {Float64Array} */ (trace.data);
   }
 
   drawPictures() {
-    const { grid, samples, filters } = this;
+    const { grid, fantasies, filters } = this;
     const text = /** @type {PanelHead & { standing: string }} */ (this.head).standing;
     if (this.standing.textContent !== text) this.standing.textContent = this.standing.title = text; // two lines may be too few
-    if (!samples.canvas.hidden) samples.draw(grid.ink, grid.gap, null);
+    if (!fantasies.canvas.hidden) fantasies.draw(grid.ink, grid.gap, null);
     if (!filters.canvas.hidden) filters.draw(grid.signed, grid.gap, null);
     if (!this.strip.hidden) this.drawTrace();
-    this.showWords(samples, 0);
+    this.showWords(fantasies, 0);
   }
 
-  // The inner quantity against updates: a line without axes, its range at the right.
+  // A statistic of the trainer against updates: a line without axes, its range at the right.
   drawTrace() {
     const height = TRACE_HEIGHT, trace = this.trace;
     paintOn(this.strip, height, (x, width) => {
       const plot = width - 46;
       x.fillStyle = translucent(this.grid.text, 0.65);
       x.textBaseline = 'top';
-      x.fillText(this.trainSpec.inner, 0, 0);
+      x.fillText(this.trainSpec.trace_label, 0, 0);
       if (!trace || trace.length < 4) return;
       const values = trace.filter((_, i) => i % 2 === 1), lo = Math.min(...values), hi = Math.max(...values);
       const first = trace[0], last = trace[trace.length - 2];

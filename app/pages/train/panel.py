@@ -13,9 +13,9 @@ from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer, list_trainers
 from rbmviz_app.charts.style import origin_text
-from rbmviz_app.compared import standing_text
+from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from rbmviz_app.panel.readouts import Readout, Value
+from rbmviz_app.panel.readouts import Readout, Value, rate_readout
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -63,15 +63,7 @@ COMMON = (
         source="ℓ is the log-likelihood at an update; of the values on the curve below.",
         lead=True,
     ),
-    Readout(
-        "rate",
-        "Updates/s",
-        "Updates in a second now, as you see them come: the speed that you have set, or less where the "
-        "machine cannot keep it.",
-        lambda shown: shown.n,
-        "rate",
-        source="Counted on this page over the last three seconds.",
-    ),
+    rate_readout("Updates"),
 )
 """Numbers of every trainer, before those that depend on where it began."""
 
@@ -84,7 +76,7 @@ RECONSTRUCTION = _statistic(
     source="Hinton (2012), A practical guide to training RBMs, section 5.",
 )
 
-INNER_HELP = {
+OWN_STATS_HELP = {
     "fast_norm": "How far the fast weights have pushed the chains’ model away from the one that learns.",
     "ess": "Effective sample size of the batch: so many equal weights would be worth as much.",
     "max_weight": "Share of the batch’s weight that its heaviest sample holds.",
@@ -119,24 +111,24 @@ def _own_speed(begun: int, spent: float) -> Readout:
     )
 
 
-def _inner(trainer: type[Trainer]) -> tuple[Readout, ...]:
+def _own_readouts(trainer: type[Trainer]) -> tuple[Readout, ...]:
     """Return the readouts of a trainer's own quantities."""
     return tuple(
-        _statistic(name, label, INNER_HELP.get(name, f"{label}."), source=f"{trainer.paper}.")
-        for name, label in trainer.inner.items()
+        _statistic(name, label, OWN_STATS_HELP.get(name, f"{label}."), source=f"{trainer.paper}.")
+        for name, label in trainer.own_stats.items()
     )
 
 
 def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Readout, ...]:
     """Return the readouts of a panel: those of every trainer, then the trainer's own quantities."""
     begun, spent = (plan.origin.update, plan.origin.seconds) if plan.origin else (0, 0.0)
-    return (*COMMON, _own_speed(begun, spent), RECONSTRUCTION, *_inner(type(trainer)))
+    return (*COMMON, _own_speed(begun, spent), RECONSTRUCTION, *_own_readouts(type(trainer)))
 
 
 def every_readout() -> tuple[Readout, ...]:
     """Return all numbers that a panel of this page can have."""
-    inner = {readout.label: readout for name in list_trainers() for readout in _inner(trainers[name])}
-    return (*COMMON, _own_speed(0, 0.0), RECONSTRUCTION, *inner.values())
+    own = {readout.label: readout for name in list_trainers() for readout in _own_readouts(trainers[name])}
+    return (*COMMON, _own_speed(0, 0.0), RECONSTRUCTION, *own.values())
 
 
 def filters(rbm: RBM, n_units: int) -> np.ndarray:
@@ -148,10 +140,10 @@ def filters(rbm: RBM, n_units: int) -> np.ndarray:
 
 def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
     """Return update and value of the trainer's first own quantity, float64 (points, 2), or None."""
-    inner = next(iter(shown.algorithm.inner), None)
-    if inner is None:
+    own = next(iter(shown.algorithm.own_stats), None)
+    if own is None:
         return None
-    trace = np.array([(point.update, point.stats[inner][0]) for point in shown.traces], np.float64).reshape(
+    trace = np.array([(point.update, point.stats[own][0]) for point in shown.traces], np.float64).reshape(
         -1, 2
     )
     return trace[np.isfinite(trace[:, 1])]
@@ -185,7 +177,7 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) 
     standing = ""
     if shown.compared is not None:
         scores = shown.compared.scores
-        standing = standing_text(shown.compared, "updates", scores.update if scores is not None else None)
+        standing = point_text(shown.compared, "updates", scores.update if scores is not None else None)
     knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
     values = {"standing": standing, "knobs": knobs}
     return PanelContent(values, blocks, client.after(newest_sent, slow), shown.warning)
@@ -217,7 +209,7 @@ def train_grid(
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
     specs = panel_specs(comparison, readouts, front, origins, marks=marks)
     for spec, panel in zip(specs, comparison.panels, strict=True):
-        spec["inner"] = next(iter(panel.worker.algorithm.inner.values()), "")
+        spec["trace_label"] = next(iter(panel.worker.algorithm.own_stats.values()), "")
         spec["n_hidden"] = panel.worker.plan.n_hidden
         spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(

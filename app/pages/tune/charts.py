@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.choose import MOSTLY_BLANK
-from rbmviz.sweeps.plan import Unit
 from rbmviz_app.charts.style import (
     DASHES,
     GREY,
@@ -23,7 +23,7 @@ from rbmviz_app.charts.style import (
     live_spec,
     tooltips,
 )
-from rbmviz_app.pages.tune.panel import axis_label, facet_title, knob_of_plan, value_text
+from rbmviz_app.pages.tune.panel import axis_label, facet_title, knob_of_plan, short_label, value_text
 
 CURVE_HEIGHT = 300
 SLICE_HEIGHT = 240
@@ -41,23 +41,18 @@ TABLE_COLUMNS = {
     "test_point_error": "Error over test points",
     "blank": "Blank share",
     "n": "Samples",
-    "sweeps": "Sweeps",
+    "sweeps": "Gibbs sweeps",
     "seconds": "Seconds",
     "seeds": "Seeds",
 }
 """Columns of the table of all settings behind their knobs, with their titles on the page."""
 
 
-def short_label(by: str) -> str:
-    """Return the label of a measure without what stands in brackets and behind commas."""
-    return measures[by].label.partition(",")[0].partition(" (")[0]
-
-
-def name_of(scores: SweepScores, setting: int) -> str:
+def name_of(scores: SweepScores, index: int) -> str:
     """Return a setting in words: what its facet has in common, and its knobs along the first two axes."""
-    place, plan = scores.settings[setting], scores.plan
-    parts = [facet_title(plan, place)] if facet_title(plan, place) else []
-    for axis, at in list(zip(plan.axes, place.at, strict=True))[:2]:
+    setting, plan = scores.settings[index], scores.plan
+    parts = [facet_title(plan, setting)] if facet_title(plan, setting) else []
+    for axis, at in list(zip(plan.axes, setting.at, strict=True))[:2]:
         if at >= 0:
             parts.append(f"{knob_of_plan(plan, axis.knob).label} {value_text(axis.values[at])}")
     return ", ".join(parts)
@@ -65,14 +60,14 @@ def name_of(scores: SweepScores, setting: int) -> str:
 
 def table_rows(scores: SweepScores, choice: Choice) -> Rows:
     """Return a row for each setting that has reached the point, the best first."""
-    return [_table_row(scores, one, scores.place_of(one)) for one in choice.settings]
+    return [_table_row(scores, one, scores.index_of(one)) for one in choice.settings]
 
 
-def _table_row(scores: SweepScores, one: ScoredSetting, setting: int) -> dict[str, Any]:
-    place, plan = scores.settings[setting], scores.plan
-    row: dict[str, Any] = {"algorithm": place.algorithm.partition(":")[0]}
-    row |= {"model": place.model} if place.model else {}
-    row |= {axis.knob: axis.values[at] for axis, at in zip(plan.axes, place.at, strict=True) if at >= 0}
+def _table_row(scores: SweepScores, one: ScoredSetting, index: int) -> dict[str, Any]:
+    setting, plan = scores.settings[index], scores.plan
+    row: dict[str, Any] = {"algorithm": setting.algorithm.partition(":")[0]}
+    row |= {"model": setting.model} if setting.model else {}
+    row |= {axis.knob: axis.values[at] for axis, at in zip(plan.axes, setting.at, strict=True) if at >= 0}
     own = {name: getattr(one, name) for name in TABLE_COLUMNS if hasattr(one, name)}
     low, high = one.interval
     own |= {
@@ -84,28 +79,30 @@ def _table_row(scores: SweepScores, one: ScoredSetting, setting: int) -> dict[st
     return row | {name: own[name] for name in TABLE_COLUMNS}
 
 
-def robust_rows(scores: SweepScores, point: float, effort: Unit, by: str) -> Rows:
+def robust_rows(scores: SweepScores, point: float, cost_unit: CostUnit, by: str) -> Rows:
     """Return a row for each setting that all models have: mean and spread over them, and each of them."""
-    places = {one.algorithm: i for i, one in list(enumerate(scores.settings))[::-1]}
+    settings = {one.algorithm: one for one in reversed(scores.settings)}
     rows: Rows = []
-    for one in scores.robustness(point, effort, by):
-        place = scores.settings[places[one.setting]]
-        row: dict[str, Any] = {"algorithm": place.algorithm.partition(":")[0]}
-        knobs = zip(scores.plan.axes, place.at, strict=True)
+    for one in scores.robustness(point, cost_unit, by):
+        setting = settings[one.setting]
+        row: dict[str, Any] = {"algorithm": setting.algorithm.partition(":")[0]}
+        knobs = zip(scores.plan.axes, setting.at, strict=True)
         row |= {axis.knob: axis.values[at] for axis, at in knobs if at >= 0}
         row |= {"mean": one.mean, "spread": one.spread, "worst": one.worst}
         rows.append(row | dict(zip(one.models, one.by_model, strict=True)))
     return rows
 
 
-def curves_chart(scores: SweepScores, named: Mapping[int, str], effort: Unit, by: str, point: float) -> Chart:
+def curves_chart(
+    scores: SweepScores, named: Mapping[int, str], cost_unit: CostUnit, by: str, point: float
+) -> Chart:
     """Return the curves of some settings: means over seeds, with bands of one standard deviation.
 
-    named : what is said of each setting, by its place
+    named : what is said of each setting, by its index
     """
     rows: Rows = []
-    for setting, name in named.items():
-        for one in scores.mean_curve(setting, effort, by):
+    for index, name in named.items():
+        for one in scores.mean_curve(index, cost_unit, by):
             rows.append(
                 {
                     "setting": name,
@@ -118,22 +115,22 @@ def curves_chart(scores: SweepScores, named: Mapping[int, str], effort: Unit, by
                 }
             )
     data = pd.DataFrame(rows, columns=["setting", "x", "y", "low", "high", "seeds", "point"])
-    return data, _curves_spec(tuple(named.values()), effort, by)
+    return data, _curves_spec(tuple(named.values()), cost_unit, by)
 
 
 X_WORDS = {
     "samples": "Samples",
     "updates": "Updates",
-    "sweeps": "Sweeps",
+    "sweeps": "Gibbs sweeps of all chains",
     "seconds": "Seconds of computing, a seed",
 }
 
 
 @kept_spec
-def _curves_spec(names: tuple[str, ...], effort: Unit, by: str) -> Spec:
+def _curves_spec(names: tuple[str, ...], cost_unit: CostUnit, by: str) -> Spec:
     base = alt.Chart(alt.NamedData("curves")).encode(
-        x=alt.X("x:Q", title=X_WORDS[effort], scale=alt.Scale(type="log", nice=False)).axis(
-            count_axis(effort == "seconds")
+        x=alt.X("x:Q", title=X_WORDS[cost_unit], scale=alt.Scale(type="log", nice=False)).axis(
+            count_axis(cost_unit == "seconds")
         ),
         color=_tones(names, "setting"),
     )
@@ -148,7 +145,7 @@ def _curves_spec(names: tuple[str, ...], effort: Unit, by: str) -> Spec:
         ),
         tooltip=tooltips(
             ("setting", "Setting", ""),
-            ("x", X_WORDS[effort], "," if effort != "seconds" else "~g"),
+            ("x", X_WORDS[cost_unit], "," if cost_unit != "seconds" else "~g"),
             ("y", measures[by].label, ".2f"),
             ("seeds", "Seeds", ""),
         ),
@@ -190,7 +187,7 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
 
     None if the sweep has no such axis of numbers, or the sampler of the best cell has not this knob.
     """
-    plan, best = scores.plan, scores.settings[scores.place_of(choice.best)]
+    plan, best = scores.plan, scores.settings[scores.index_of(choice.best)]
     if axis >= len(plan.axes) or best.at[axis] < 0:
         return None
     values = plan.axes[axis].values
@@ -198,13 +195,13 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
         return None
     rows: Rows = []
     for one in choice.settings:
-        place = scores.settings[scores.place_of(one)]
-        alike = place.number == best.number and place.model == best.model
-        if alike and all(at == best.at[i] for i, at in enumerate(place.at) if i != axis):
+        setting = scores.settings[scores.index_of(one)]
+        alike = setting.number == best.number and setting.model == best.model
+        if alike and all(at == best.at[i] for i, at in enumerate(setting.at) if i != axis):
             low, high = one.interval
             rows.append(
                 {
-                    "x": float(values[place.at[axis]]),
+                    "x": float(values[setting.at[axis]]),
                     "y": one.difference if math.isfinite(one.difference) else one.mean - choice.best.mean,
                     "low": None if math.isnan(low) else low,
                     "high": None if math.isnan(high) else high,
@@ -249,9 +246,9 @@ def _slice_spec(label: str, log: bool, by: str) -> Spec:
 
 
 def chosen_names(scores: SweepScores, shown: Iterable[tuple[str, int | None]]) -> dict[int, str]:
-    """Return what is said of each setting of a chart; a setting that has two roles has both words."""
+    """Return what is said of each setting of a chart, by index; one that has two roles has both words."""
     found: dict[int, str] = {}
-    for word, setting in shown:
-        if setting is not None:
-            found[setting] = f"{found[setting]}, {word}" if setting in found else word
-    return {setting: f"{words}: {name_of(scores, setting)}" for setting, words in found.items()}
+    for word, index in shown:
+        if index is not None:
+            found[index] = f"{found[index]}, {word}" if index in found else word
+    return {index: f"{words}: {name_of(scores, index)}" for index, words in found.items()}

@@ -23,7 +23,7 @@ def table_csv(view: SweepView) -> bytes:
 
 
 def curves_parquet(sweep: Sweep) -> bytes:
-    """Return all curves of all cells as one Parquet file, a row for each point of each cell."""
+    """Return all curves of all runs as one Parquet file, a row for each point of each run."""
     content = io.BytesIO()
     pd.DataFrame(sweep.scores.long_form()).to_parquet(content, index=False)
     return content.getvalue()

@@ -9,17 +9,19 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
+from rbmviz.lessons.state import ALGORITHMS_OF_PAGE
 from rbmviz.links import VERSION, write_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import list_models
-from rbmviz.registry import samplers, trainers
+from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
 from rbmviz.session.sweeps import Sweep, SweepEstimate, check_size
 from rbmviz.sweeps import SweepPlan, measures
+from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
 from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
-from rbmviz_app import controls, kept, links, messages, session
+from rbmviz_app import card, controls, kept, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, hand_over
@@ -28,6 +30,7 @@ from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.settings import MAX_HIDDEN
 from rbmviz_app.pages.tune.charts import (
     TABLE_COLUMNS,
+    X_WORDS,
     chosen_names,
     curves_chart,
     robust_rows,
@@ -38,13 +41,11 @@ from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, ta
 from rbmviz_app.pages.tune.panel import knob_of_plan, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import (
-    AUTOMATIC_DATA,
     Settings,
     chains_setup,
     choose_axes,
     choose_rest,
     choose_what,
-    plan_of,
     setup_of,
 )
 from rbmviz_app.presets import Preset
@@ -56,8 +57,8 @@ from rbmviz_app.timer import while_running
 TITLE, ICON, PLACE = "Tune", "tune", 6
 PARTS = ("m", "sweep")
 DEFAULT_PANELS = ["rates_fpcd"]
-MAX_PINNED = 4
-"""Settings beside the one under the pointer."""
+MAX_OPEN = 4
+"""Settings that can be open beside the one under the pointer."""
 CHAIN_CELLS = 8
 """Rows and columns of pictures of a chain."""
 NEW_SWEEP = ""
@@ -65,13 +66,6 @@ NEW_SWEEP = ""
 
 Beside = Comparison[SamplingSetup | TrainingSetup]
 """The runs beside the map: chains, or trainings."""
-
-
-class _Algorithms:
-    """Samplers and trainers by name; no two of them are called alike."""
-
-    def __getitem__(self, name: str) -> Any:
-        return (trainers if name in trainers else samplers)[name]
 
 
 def show_plan(preset: Preset) -> None:
@@ -89,7 +83,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     "updates: large steps win early, small ones late. Hatched cells cannot be told from the best. Point at a "
     "cell: the run beside the map takes its knobs and goes on; click to keep a setting open, up to four. "
     "First press *Start*, or drag over the empty map to feel what the knobs do.",
-    in_address=PanelsInAddress("m", _Algorithms(), DEFAULT_PANELS),
+    in_address=PanelsInAddress("m", ALGORITHMS_OF_PAGE["tune"], DEFAULT_PANELS),
     settings=settings_of(Settings),
     setup_of=setup_of,
     presets=PRESETS,
@@ -111,6 +105,9 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
 def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
+    step = card.to_set(PAGE.name)
+    if step is not None:
+        show_plan(Preset("", "", step.panels, step.settings))
     with PAGE.toolbar():
         kind, names = choose_what()
         with st.popover("Axes, length, data", icon=":material/straighten:"):
@@ -131,13 +128,14 @@ def main() -> None:
     bring_pointer(comparison, sweep.plan)
     offer_data(comparison, sweep.plan)
     PAGE.preset_caption(comparison)
+    # The view may outlive the runs of the page: it must not keep their memory.
     weak = weakref.ref(comparison)
     key = POINTER_PANEL.value
 
-    def point_at(setting: int) -> None:
+    def point_at(index: int) -> None:
         chains = weak()
         if chains is not None and key is not None:
-            follow(chains, key, sweep, setting)
+            follow(chains, key, sweep, index)
 
     view.on_setting = point_at
     session.DRAWN_CHAINS.set(tuple(panel.key for panel in comparison.panels))
@@ -302,6 +300,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
                 type="primary",
                 on_click=start,
                 key="tune start",
+                disabled=card.holds_play(PAGE.name),
                 help="Put it into the queue of this server; one sweep runs at a time, on what the chains of "
                 "all pages leave of the cores.",
             )
@@ -352,9 +351,9 @@ def estimate(plan: SweepPlan | None) -> None:
 
 
 def estimate_text(plan: SweepPlan, found: SweepEstimate) -> str:
-    """Say how many cells a plan has, and how long they take."""
+    """Say how many runs a plan has, and how long they take."""
     amount = f"{plan.budget.amount:,.10g} {plan.budget.unit}"
-    what = f"{found.cells:,} runs of {amount}"
+    what = f"{found.runs:,} runs of {amount}"
     if found.seconds is None:
         return f"{what}: measuring how long they take…"
     return f"{what}: about {duration_text(found.seconds)} on this server." if found.seconds else f"{what}."
@@ -376,15 +375,15 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     sweep = view.sweep
 
     def clicked() -> None:
-        setting = session.sent_by("tune map", "edit")["setting"]
+        index = session.sent_by("tune map", "edit")["setting"]
         if has_runs(sweep.plan):
-            toggle(comparison, sweep, setting)
+            toggle(comparison, sweep, index)
 
     sweep_map(
         view,
         live_path() + token,
         title=sweep.title or title_of(sweep.plan),
-        pinned=pinned_settings(comparison, sweep),
+        open_settings=open_settings(comparison, sweep),
         present=present,
         key="tune map",
         on_edit=clicked,
@@ -394,21 +393,21 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     messages.show_refused()
 
 
-def pinned_panels(comparison: Beside) -> list[Any]:
+def open_panels(comparison: Beside) -> list[Any]:
     """Return the panels of settings that are open, without the one that follows the pointer."""
     return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
 
 
-def pinned_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
-    """Return the places of the settings that are open; None: a knob was turned, and no cell has it."""
+def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
+    """Return the indices of the settings that are open; None: a knob was turned, and no cell has it."""
     plan = sweep.plan
     model = model_on_screen(plan) if plan.models else ""
-    places = {
-        read_algorithm(plan.kind, place.algorithm): i
-        for i, place in enumerate(sweep.scores.settings)
-        if place.model == model
+    indices = {
+        read_algorithm(plan.kind, setting.algorithm): i
+        for i, setting in enumerate(sweep.scores.settings)
+        if setting.model == model
     }
-    return [places.get(panel.worker.algorithm) for panel in pinned_panels(comparison)]
+    return [indices.get(panel.worker.algorithm) for panel in open_panels(comparison)]
 
 
 def marks_of(comparison: Beside) -> list[str]:
@@ -419,21 +418,21 @@ def marks_of(comparison: Beside) -> list[str]:
     ]
 
 
-def toggle(comparison: Beside, sweep: Sweep, setting: int) -> None:
+def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     """Open a setting beside the map, or close it."""
-    place = sweep.scores.settings[setting]
-    algorithm = read_algorithm(sweep.plan.kind, place.algorithm)
-    open_ones = pinned_panels(comparison)
+    setting = sweep.scores.settings[index]
+    algorithm = read_algorithm(sweep.plan.kind, setting.algorithm)
+    open_ones = open_panels(comparison)
     try:
-        CLICKED_MODEL.set(place.model)
+        CLICKED_MODEL.set(setting.model)
         setup = setup_of_sweep(sweep.plan)
         if setup != comparison.setup:  # a cell of another model
             comparison.change(setup)
         same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
         if same:
             comparison.remove(same[0])
-        elif len(open_ones) >= MAX_PINNED:
-            messages.refused(f"{MAX_PINNED} settings are open beside the map: close one of them first.")
+        elif len(open_ones) >= MAX_OPEN:
+            messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
         else:
             comparison.add(algorithm)
     except BadInput as error:
@@ -501,7 +500,7 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
             f"others have the numbers of their cells on the map; they are runs of their own from the first "
             f"{first}, compared at equal {comparison.cost_unit}."
         )
-        opened = pinned_panels(comparison) or list(comparison.panels[:1])
+        opened = open_panels(comparison) or list(comparison.panels[:1])
         name = OTHER_PAGE[plan.kind].title()
         with st.container(horizontal=True):
             if st.button(
@@ -532,26 +531,27 @@ def evidence(view: SweepView, comparison: Beside) -> None:
                 "Curves, slices through the best cell and the table of all settings come with the scores."
             )
         return
-    best = scores.place_of(choice.best)
+    best = scores.index_of(choice.best)
     shown = view.now()
     named = chosen_names(
         scores,
         [
             ("best", best),
             ("pointer", view.setting),
-            *((str(i), one) for i, one in enumerate(pinned_settings(comparison, sweep), start=1)),
+            *((str(i), one) for i, one in enumerate(open_settings(comparison, sweep), start=1)),
         ],
     )
     st.markdown("**How the best and the chosen settings get there**")
     draw_chart(
-        curves_chart(scores, named, view.effort, view.by, shown.point),
+        curves_chart(scores, named, view.cost_unit, view.by, shown.point),
         "tune curves",
-        f"{measures[view.by].label} against {view.effort} of the best setting and those that are chosen",
+        f"{measures[view.by].label} against {X_WORDS[view.cost_unit]} of the best setting and those that are "
+        "chosen",
     )
     slices = {axis: found for axis in (0, 1) if (found := slice_chart(scores, choice, axis)) is not None}
-    for (axis, found), place in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
+    for (axis, found), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
         label = knob_of_plan(sweep.plan, sweep.plan.axes[axis].knob).label
-        with place:
+        with column:
             st.markdown(f"**Through the best cell, along {label.lower()}**")
             draw_chart(
                 found,
@@ -585,7 +585,7 @@ def robust_table(view: SweepView, point: float) -> None:
     if len(plan.models) < 2 or len({data_name(pretrained(model).meta) for model in known}) > 1:
         return
     by = test_of(view.by, plan.metrics) or view.by
-    rows = robust_rows(view.sweep.scores, point, view.effort, by)
+    rows = robust_rows(view.sweep.scores, point, view.cost_unit, by)
     if rows:
         with st.expander("Mean and spread over the models", icon=":material/table_rows:"):
             st.dataframe(rows, hide_index=True, key="tune robustness")
@@ -617,7 +617,7 @@ def exports(view: SweepView) -> None:
                     "Curves",
                     lambda: curves_parquet(view.sweep),
                     "sweep.parquet",
-                    "All points of the curves of all cells (.parquet).",
+                    "All points of the curves of all runs (.parquet).",
                 ),
                 *(drawn if can_draw() else []),
             ],

@@ -12,24 +12,24 @@
  * @typedef {object} MapSpec
  * @property {MapAxis} x
  * @property {MapAxis | null} y null: a sweep along one axis
- * @property {{ title: string, columns: number[], rows: number[] }[]} facets places along x and y that each one has
- * @property {[number, number, number][]} places of each setting: facet, column, row
+ * @property {{ title: string, columns: number[], rows: number[] }[]} facets indices of the values along x and y that each one has
+ * @property {[number, number, number][]} positions of the cell of each setting: facet, column, row
  * @property {{ name: string, label: string, short: string, better: string, digits: number }[]} measures
- * @property {string[]} efforts
+ * @property {string[]} cost_units
  * @property {number} seeds
- * @property {number} cells
- * @property {(number | null)[]} pinned settings that are open at the right; null: one that has no cell
+ * @property {number} runs of the whole sweep: one for each setting and seed
+ * @property {(number | null)[]} open_settings those that are open at the right; null: one that has no cell
  */
 
 /** @typedef {PageData & { map: MapSpec }} TunePageData */
 
 /**
  * @typedef {object} MapHead
- * @property {string} word status of the sweep
- * @property {number} n cells that are complete
+ * @property {string} sweep_status
+ * @property {number} n runs that are complete
  * @property {number} progress
  * @property {number | null} seconds_left
- * @property {string} effort
+ * @property {string} cost_unit
  * @property {string} by
  * @property {number} point
  * @property {[number, number] | null} ends
@@ -41,7 +41,7 @@
  */
 
 // Bits of the state of a setting, as in rbmviz/session/sweep_view.py.
-const KNOWN = 1, IN_REGION = 2, BEST = 4, MOSTLY_BLANK = 8, AT_WORK = 16;
+const IS_KNOWN = 1, IS_IN_REGION = 2, IS_BEST = 4, IS_MOSTLY_BLANK = 8, IS_RUNNING = 16;
 const POINT_STEPS = 400; // of the slider of samples, sweeps or seconds
 const CELL_MOST = 74; // pixels: larger cells say no more
 const CELL_LEAST = 15;
@@ -69,8 +69,11 @@ function duration(seconds) {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** @param {string} effort @param {number} point @returns {string} */
-const amount = (effort, point) => (effort === 'seconds' ? `${Number(point.toPrecision(3))} s` : `${whole.format(Math.round(point))} ${effort}`);
+/** @param {string} costUnit @param {number} point @returns {string} */
+const amount = (costUnit, point) => (costUnit === 'seconds' ? `${Number(point.toPrecision(3))} s` : `${whole.format(Math.round(point))} ${unitName(costUnit)}`);
+
+/** The page is about sweeps of settings, too. @param {string} costUnit @returns {string} */
+const unitName = costUnit => (costUnit === 'sweeps' ? 'Gibbs sweeps' : costUnit);
 
 class MapPanel extends Panel {
   unit = 'cells';
@@ -91,10 +94,10 @@ class MapPanel extends Panel {
     element('div'));
   stateLine = element('p', { class: 'state', role: 'status' });
   pointName = element('label', { for: 'map-point' });
-  point = element('input', { id: 'map-point', type: 'range', min: 0, max: POINT_STEPS, step: 1, value: 0 });
+  slider = element('input', { id: 'map-point', type: 'range', min: 0, max: POINT_STEPS, step: 1, value: 0 });
   pointNote = element('p', { class: 'note-of-point' });
   telling = element('button', { type: 'button', class: 'telling', hidden: true, onclick: () => this.ask({ point: 0 }) });
-  effort = element('select', { 'aria-label': 'What is equal', onchange: () => this.ask({ effort: this.effort.value }) });
+  costUnit = element('select', { 'aria-label': 'What is equal', onchange: () => this.ask({ cost_unit: this.costUnit.value }) });
   by = element('select', { 'aria-label': 'What is coloured', onchange: () => this.ask({ by: this.by.value }) });
   cell = element('dl', { class: 'cell' });
   cellName = element('p', { class: 'cell-name' });
@@ -115,40 +118,40 @@ class MapPanel extends Panel {
     this.warning.remove();
     const rows = element('div', { class: 'row-of-point' }, this.pointName, this.telling);
     const choices = element('div', { class: 'choices' }, element('label', {}, element('span', { text: 'Colour' }), this.by),
-      element('label', {}, element('span', { text: 'At equal' }), this.effort));
-    this.knobs.replaceChildren(choices, rows, this.point, this.pointNote);
+      element('label', {}, element('span', { text: 'At equal' }), this.costUnit));
+    this.knobs.replaceChildren(choices, rows, this.slider, this.pointNote);
     this.stage.before(this.progress, this.stateLine);
     this.stage.after(this.verdict, this.cellName, this.cell);
-    this.canvas.addEventListener('pointermove', event => { if (event.pointerType === 'mouse' || event.buttons) this.pointAt(event); });
-    this.canvas.addEventListener('pointerdown', event => this.pointAt(event));
-    this.canvas.addEventListener('click', event => { if (this.pointAt(event)) this.pin(); });
+    this.canvas.addEventListener('pointermove', event => { if (event.pointerType === 'mouse' || event.buttons) this.chooseCellAt(event); });
+    this.canvas.addEventListener('pointerdown', event => this.chooseCellAt(event));
+    this.canvas.addEventListener('click', event => { if (this.chooseCellAt(event)) this.toggle(); });
     this.canvas.addEventListener('keydown', event => this.onKey(event));
-    this.point.addEventListener('input', () => this.ask({ point: this.pointOf(Number(this.point.value)) }));
+    this.slider.addEventListener('input', () => this.ask({ point: this.amountAt(Number(this.slider.value)) }));
   }
 
   makePictures() { return [this.canvas]; }
 
   arrange() {
-    const { measures, efforts, y, x } = this.map;
+    const { measures, cost_units, y, x } = this.map;
     const fill = (/** @type {HTMLSelectElement} */ select, /** @type {[string, string][]} */ options) => {
       if ([...select.options].map(({ value }) => value).join() !== options.map(([value]) => value).join()) {
         select.replaceChildren(...options.map(([value, text]) => element('option', { value, text })));
       }
     };
     fill(this.by, measures.map(({ name, label }) => [name, label]));
-    fill(this.effort, efforts.map(name => [name, name]));
+    fill(this.costUnit, cost_units.map(name => [name, unitName(name)]));
     this.canvas.setAttribute('aria-label', `Map of ${this.spec.label}: ${x.label}${y ? ` by ${y.label}` : ''}. Arrow keys choose a cell, Enter opens it.`);
-    if (this.at !== null && this.at >= this.map.places.length) this.at = null;
+    if (this.at !== null && this.at >= this.map.positions.length) this.at = null;
   }
 
   /** @param {number} step @returns {number} the point at a step of the slider */
-  pointOf(step) {
+  amountAt(step) {
     const [low, high] = this.shown?.ends ?? [10, 10];
     return low > 0 ? low * (high / low) ** (step / POINT_STEPS) : high * step / POINT_STEPS;
   }
 
   /** @param {number} point @returns {number} */
-  stepOf(point) {
+  stepAt(point) {
     const [low, high] = this.shown?.ends ?? [10, 10];
     return high > low && low > 0 ? Math.round(POINT_STEPS * Math.log(point / low) / Math.log(high / low)) : POINT_STEPS;
   }
@@ -159,7 +162,7 @@ class MapPanel extends Panel {
       if (name === 'state') this.state = /** @type {Uint8Array} */ (block?.data);
       else this.numbers[name] = /** @type {Float32Array} */ (block?.data);
     }
-    const { mean } = this.numbers, known = [...this.state.keys()].filter(i => this.state[i] & KNOWN && Number.isFinite(mean[i])).map(i => mean[i]);
+    const { mean } = this.numbers, known = [...this.state.keys()].filter(i => this.state[i] & IS_KNOWN && Number.isFinite(mean[i])).map(i => mean[i]);
     const sign = this.map.measures.find(({ name }) => name === head.by)?.better === 'low' ? -1 : 1;
     const good = known.map(value => sign * value).sort((a, b) => a - b);
     if (!good.length) return;
@@ -178,7 +181,7 @@ class MapPanel extends Panel {
   // The pointer and the keys
 
   /** @param {PointerEvent | MouseEvent} event @returns {boolean} whether there is a cell */
-  pointAt(event) {
+  chooseCellAt(event) {
     const { left, top } = this.canvas.getBoundingClientRect(), x = event.clientX - left, y = event.clientY - top;
     const found = this.boxes.findIndex(box => x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h);
     if (found >= 0) this.choose(found);
@@ -194,21 +197,21 @@ class MapPanel extends Panel {
     this.announce();
   }
 
-  pin() {
+  toggle() {
     if (this.at !== null) this.grid.trigger('edit', { setting: this.at });
   }
 
   /** @param {KeyboardEvent} event */
   onKey(event) {
     const steps = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] });
-    const step = steps[event.key], { places } = this.map;
-    if (event.key === 'Enter' || event.key === ' ') this.pin();
-    else if (event.key === 'Home') this.choose(Math.max([...this.state].findIndex(bits => bits & BEST), 0));
+    const step = steps[event.key], { positions } = this.map;
+    if (event.key === 'Enter' || event.key === ' ') this.toggle();
+    else if (event.key === 'Home') this.choose(Math.max([...this.state].findIndex(bits => bits & IS_BEST), 0));
     else if (step) {
-      const from = places[this.at ?? 0], to = [from[0], from[1] + step[0], from[2] + step[1]];
-      let next = places.findIndex(place => place.every((value, i) => value === to[i]));
+      const from = positions[this.at ?? 0], to = [from[0], from[1] + step[0], from[2] + step[1]];
+      let next = positions.findIndex(position => position.every((value, i) => value === to[i]));
       // Beyond the end of a facet comes the next one.
-      if (next < 0 && step[0]) next = places.findIndex(([facet, column, row]) => facet === from[0] + step[0] && row === from[2]
+      if (next < 0 && step[0]) next = positions.findIndex(([facet, column, row]) => facet === from[0] + step[0] && row === from[2]
         && column === (step[0] > 0 ? this.map.facets[facet].columns[0] : this.map.facets[facet].columns.slice(-1)[0]));
       if (this.at === null) this.choose(0);
       else if (next >= 0) this.choose(next);
@@ -229,36 +232,36 @@ class MapPanel extends Panel {
 
   /** @param {MapHead} head */
   drawWords(head) {
-    const { seeds, cells } = this.map, percent = Math.floor(100 * head.progress);
+    const { seeds, runs } = this.map, percent = Math.floor(100 * head.progress);
     /** @type {HTMLElement} */ (this.progress.firstElementChild).style.width = `${100 * head.progress}%`;
     this.progress.setAttribute('aria-valuenow', String(percent));
     const left = head.seconds_left ? `, about ${duration(head.seconds_left)} left` : '';
     const words = /** @type {Record<string, string>} */ ({
       planned: 'press Start to compute them', queued: 'waits for the sweeps before it', running: `running${left}`, paused: 'paused', finished: 'complete', failed: 'failed', stopped: 'stopped',
     });
-    put(this.stateLine, `${whole.format(head.n)} of ${whole.format(cells)} runs, ${words[head.word]}. ${head.error ?? ''}`);
+    put(this.stateLine, `${whole.format(head.n)} of ${whole.format(runs)} runs, ${words[head.sweep_status]}. ${head.error ?? ''}`);
     this.count.hidden = true;
-    const range = head.ends !== null && head.ends[1] > head.ends[0], root = /** @type {ShadowRoot} */ (this.point.getRootNode());
-    this.point.disabled = !range;
-    put(this.pointName, `Scores after ${amount(head.effort, head.point)}`);
-    this.point.setAttribute('aria-valuetext', amount(head.effort, head.point));
-    if (root.activeElement !== this.point || head.moved) this.point.value = String(this.stepOf(head.point));
-    this.point.style.setProperty('--fill', `${100 * Number(this.point.value) / POINT_STEPS}%`);
+    const range = head.ends !== null && head.ends[1] > head.ends[0], root = /** @type {ShadowRoot} */ (this.slider.getRootNode());
+    this.slider.disabled = !range;
+    put(this.pointName, `Scores after ${amount(head.cost_unit, head.point)}`);
+    this.slider.setAttribute('aria-valuetext', amount(head.cost_unit, head.point));
+    if (root.activeElement !== this.slider || head.moved) this.slider.value = String(this.stepAt(head.point));
+    this.slider.style.setProperty('--fill', `${100 * Number(this.slider.value) / POINT_STEPS}%`);
     put(this.pointNote, head.moved ? 'The map has moved here by itself: the settings differ most at this point. Drag to see others.'
       : head.telling ? '' : 'Where the settings differ most is known once several seeds are complete.');
     this.telling.hidden = head.moved || head.telling === null;
-    if (head.telling !== null) put(this.telling, `Differ most at ${amount(head.effort, head.telling)}`);
-    for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([[this.by, head.by], [this.effort, head.effort]])) if (select.value !== value) select.value = value;
-    const region = this.state.reduce((sum, bits) => sum + Number((bits & IN_REGION) !== 0), 0);
-    const known = this.state.reduce((sum, bits) => sum + (bits & KNOWN), 0);
-    const blank = this.state.some(bits => bits & MOSTLY_BLANK) ? ' Crossed out: more than half of the samples are blank.' : '';
+    if (head.telling !== null) put(this.telling, `Differ most at ${amount(head.cost_unit, head.telling)}`);
+    for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([[this.by, head.by], [this.costUnit, head.cost_unit]])) if (select.value !== value) select.value = value;
+    const region = this.state.reduce((sum, bits) => sum + Number((bits & IS_IN_REGION) !== 0), 0);
+    const known = this.state.reduce((sum, bits) => sum + (bits & IS_KNOWN), 0);
+    const blank = this.state.some(bits => bits & IS_MOSTLY_BLANK) ? ' Crossed out: more than half of the samples are blank.' : '';
     const verdict = !known ? '' : head.seeds < 2 ? `One seed so far: nothing can be told apart yet.${blank}`
       : `Hatched: ${region} of ${known} settings that cannot be told from the best (95 %, ${head.seeds} of ${seeds} seeds, paired).${blank} ${head.border.join(' ')}`;
     put(this.verdict, verdict);
   }
 
   drawMap() {
-    const { x, y, facets, places } = this.map, ink = this.grid.text, width = this.canvas.parentElement?.clientWidth ?? 0;
+    const { x, y, facets, positions } = this.map, ink = this.grid.text, width = this.canvas.parentElement?.clientWidth ?? 0;
     if (!width) return;
     const family = getComputedStyle(this.node).fontFamily, narrow = width < 480;
     const probe = context2d(this.canvas);
@@ -301,13 +304,13 @@ class MapPanel extends Panel {
         }
         const bottom = y0 + rows * cellH;
         const every = slanted ? Math.ceil(14 / cellW) : 1;
-        columns.forEach((place, i) => {
-          if (place < 0 || i % every) return;
+        columns.forEach((column, i) => {
+          if (column < 0 || i % every) return;
           c.save();
           c.translate(x0 + (i + 0.5) * cellW, bottom + 10);
           c.textAlign = 'center';
           if (slanted) { c.rotate(-Math.PI / 4); c.textAlign = 'right'; }
-          c.fillText(x.values[place], 0, 0);
+          c.fillText(x.values[column], 0, 0);
           c.restore();
         });
         c.textAlign = 'center';
@@ -315,7 +318,7 @@ class MapPanel extends Panel {
         if (columns[0] >= 0) c.fillText(x.label, x0 + columns.length * cellW / 2, bottom + xHigh + 8, Math.max(columns.length * cellW, 120));
         c.font = `12px ${family}`;
       });
-      places.forEach(([facet, column, row], i) => {
+      positions.forEach(([facet, column, row], i) => {
         const { x0, y0 } = corner(facet), { columns, rows: own } = facets[facet];
         const i0 = columns.indexOf(column), wide = column < 0 ? most * cellW : cellW;
         const oneRow = y && own[0] < 0, high = oneRow ? rows * cellH : cellH;
@@ -333,8 +336,8 @@ class MapPanel extends Panel {
   drawBox(c, { x, y, w, h }, i) {
     const ink = this.grid.text, bits = this.state[i] ?? 0, value = this.numbers.mean?.[i];
     const [px, py, pw, ph] = [x + 0.5, y + 0.5, w - 1, h - 1];
-    if (!(bits & KNOWN) || !Number.isFinite(value)) {
-      c.fillStyle = translucent(ink, bits & AT_WORK ? 0.22 : 0.07);
+    if (!(bits & IS_KNOWN) || !Number.isFinite(value)) {
+      c.fillStyle = translucent(ink, bits & IS_RUNNING ? 0.22 : 0.07);
       c.fillRect(px, py, pw, ph);
       return;
     }
@@ -347,13 +350,13 @@ class MapPanel extends Panel {
     c.rect(px, py, pw, ph);
     c.clip();
     c.lineWidth = 1.25;
-    if (bits & IN_REGION) {
+    if (bits & IS_IN_REGION) {
       c.strokeStyle = translucent(line, 0.62);
       c.beginPath();
       for (let d = -ph; d < pw; d += 7) { c.moveTo(px + d, py + ph); c.lineTo(px + d + ph, py); }
       c.stroke();
     }
-    if (bits & MOSTLY_BLANK) {
+    if (bits & IS_MOSTLY_BLANK) {
       c.strokeStyle = translucent(line, 0.9);
       c.lineWidth = 1.75;
       c.beginPath();
@@ -361,7 +364,7 @@ class MapPanel extends Panel {
       c.stroke();
     }
     c.restore();
-    if (bits & AT_WORK) {
+    if (bits & IS_RUNNING) {
       c.fillStyle = translucent(line, 0.95);
       c.beginPath();
       c.arc(x + w - 6, y + 6, 2.5, 0, 2 * Math.PI);
@@ -369,7 +372,7 @@ class MapPanel extends Panel {
     }
   }
 
-  /** Frames of the best cell, of pinned ones, and of the one under the pointer. @param {CanvasRenderingContext2D} c */
+  /** Frames of the best cell, of those that are open, and of the one under the pointer. @param {CanvasRenderingContext2D} c */
   drawFrames(c) {
     const ink = this.grid.text, back = this.grid.back;
     const frame = (/** @type {number} */ i, /** @type {number} */ wide) => {
@@ -381,7 +384,7 @@ class MapPanel extends Panel {
       c.strokeStyle = translucent(ink, 1);
       c.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     };
-    for (const best of [...this.state.keys()].filter(i => this.state[i] & BEST && this.boxes[i])) {
+    for (const best of [...this.state.keys()].filter(i => this.state[i] & IS_BEST && this.boxes[i])) {
       const { x, y, w, h } = this.boxes[best];
       frame(best, 1);
       c.fillStyle = translucent(back, 0.92);
@@ -390,7 +393,7 @@ class MapPanel extends Panel {
       c.textAlign = 'center';
       c.fillText('★', x + w / 2, y + h / 2 + 1);
     }
-    this.map.pinned.forEach((i, place) => {
+    this.map.open_settings.forEach((i, number) => {
       if (i === null || !this.boxes[i]) return;
       const { x, y } = this.boxes[i];
       frame(i, 1.5);
@@ -398,7 +401,7 @@ class MapPanel extends Panel {
       c.fillRect(x, y, 14, 14);
       c.fillStyle = translucent(back, 1);
       c.textAlign = 'center';
-      c.fillText(String(place + 1), x + 7, y + 7.5);
+      c.fillText(String(number + 1), x + 7, y + 7.5);
     });
     if (this.at !== null && this.boxes[this.at]) frame(this.at, 2.5);
   }
@@ -406,7 +409,7 @@ class MapPanel extends Panel {
   /** @param {CanvasRenderingContext2D} c @param {number} x @param {number} y @param {number} w @param {number} h @param {boolean} upright */
   drawScale(c, x, y, w, h, upright) {
     const ink = this.grid.text, { short, digits, better } = this.measure, sign = better === 'low' ? -1 : 1;
-    const any = this.state.some(bits => bits & KNOWN), length = upright ? h : w;
+    const any = this.state.some(bits => bits & IS_KNOWN), length = upright ? h : w;
     for (let k = 0; k < length; k++) {
       c.fillStyle = `rgb(${viridis(k / length).join()})`;
       if (upright) c.fillRect(x, y + h - k - 1, w, 1.5);
@@ -434,7 +437,7 @@ class MapPanel extends Panel {
 
   /** @param {number} i @returns {string} the setting in words */
   nameOf(i) {
-    const { x, y, facets, places } = this.map, [facet, column, row] = places[i];
+    const { x, y, facets, positions } = this.map, [facet, column, row] = positions[i];
     return [facets.length > 1 ? facets[facet].title : '', column >= 0 ? `${x.label} ${x.values[column]}` : '', y && row >= 0 ? `${y.label} ${y.values[row]}` : '']
       .filter(text => text).join(', ');
   }
@@ -444,15 +447,15 @@ class MapPanel extends Panel {
     const i = this.at, n = this.numbers, { digits, label } = this.measure, head = this.shown;
     if (i === null || !head) return [];
     const bits = this.state[i] ?? 0;
-    if (!(bits & KNOWN)) return [[label, 'nothing is known yet']];
+    if (!(bits & IS_KNOWN)) return [[label, 'nothing is known yet']];
     const spread = Number.isFinite(n.std_dev[i]) ? ` ± ${decimal(n.std_dev[i], digits)}` : '';
     const rows = /** @type {[string, string][]} */ ([[`${label}, mean ± spread over seeds`, `${decimal(n.mean[i], digits)}${spread}`]]);
     const error = Number.isFinite(n.std_error[i]) ? ` ± ${decimal(n.std_error[i], digits + 1)}` : '';
-    rows.push(['Minus that of the best, ± standard error', bits & BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IN_REGION ? ', cannot be told from it' : ''}`]);
+    rows.push(['Minus that of the best, ± standard error', bits & IS_BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IS_IN_REGION ? ', cannot be told from it' : ''}`]);
     if (Number.isFinite(n.test[i]) && head.by.includes('validation')) rows.push(['On the test part', `${decimal(n.test[i], digits)}${Number.isFinite(n.test_std_dev[i]) ? ` ± ${decimal(n.test_std_dev[i], digits)}` : ''}`]);
     if (Number.isFinite(n.blank[i])) rows.push(['Blank samples', `${decimal(100 * n.blank[i], 1)} %`]);
     rows.push(['Computing, a seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
-    if (head.effort !== 'samples' && head.effort !== 'updates') rows.push(['Samples, a seed', whole.format(Math.round(n.samples[i]))]);
+    if (head.cost_unit !== 'samples' && head.cost_unit !== 'updates') rows.push(['Samples, a seed', whole.format(Math.round(n.samples[i]))]);
     return rows;
   }
 
@@ -467,7 +470,7 @@ class MapPanel extends Panel {
 
   describe() {
     if (!this.shown) return '';
-    const best = [...this.state].findIndex(bits => bits & BEST), rows = this.valuesOf().map(row => row.join(' ')).join('; ');
+    const best = [...this.state].findIndex(bits => bits & IS_BEST), rows = this.valuesOf().map(row => row.join(' ')).join('; ');
     const said = best >= 0 ? `The best setting is ${this.nameOf(best)}.` : 'No cell has a score yet.';
     return `${said} ${this.at === null ? '' : `Chosen: ${this.nameOf(this.at)}. ${rows}.`}`;
   }

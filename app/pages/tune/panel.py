@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.knobs import Knob, Value, knobs_of
-from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView
+from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import GridSetting, read_algorithm
 from rbmviz_app.charts.style import RAMP
@@ -19,7 +19,7 @@ ABOUT_MAP = (
     "Each cell is one setting; its colour is the mean score of its runs, one for each seed, after as many "
     "samples as the slider says. Hatched cells cannot be told from the best one: the 95 % interval of the "
     "difference, paired over the seeds, holds zero. The star is the best mean, which chance may have chosen "
-    "from the hatched ones. A dot marks the cells that run now."
+    "from the hatched ones. A dot marks the cells whose runs go on now."
 )
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
@@ -40,11 +40,11 @@ def every_readout() -> tuple[Readout, ...]:
 def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> PanelContent:
     """Encode all numbers of all settings; a frame is made only where something has changed."""
     values = {
-        "word": shown.word,
+        "sweep_status": shown.sweep_status,
         "error": shown.error,
         "progress": round(shown.progress, 4),
         "seconds_left": shown.seconds_left,
-        "effort": shown.effort,
+        "cost_unit": shown.cost_unit,
         "by": shown.by,
         "point": shown.point,
         "ends": shown.ends,
@@ -78,22 +78,22 @@ def axis_label(knob: Knob) -> str:
     return f"{knob.label} ({knob.unit})" if knob.unit else knob.label
 
 
-def facet_title(plan: SweepPlan, place: GridSetting) -> str:
+def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
     """Say what all cells of a facet have in common: sampler, model, and the knobs of further axes."""
-    algorithm = read_algorithm(plan.kind, place.algorithm)
+    algorithm = read_algorithm(plan.kind, setting.algorithm)
     names = [one.partition(":")[0] for one in plan.algorithms]
     parts = [algorithm.label] if len(plan.algorithms) > 1 else []
     if names.count(algorithm.name) > 1:
-        parts[0] += f" {names[: place.number + 1].count(algorithm.name)}"
-    parts += [place.model] if len(plan.models) > 1 else []
-    for axis, at in list(zip(plan.axes, place.at, strict=True))[2:]:
+        parts[0] += f" {names[: setting.number + 1].count(algorithm.name)}"
+    parts += [setting.model] if len(plan.models) > 1 else []
+    for axis, at in list(zip(plan.axes, setting.at, strict=True))[2:]:
         if at >= 0:
             parts.append(f"{knob_of_plan(plan, axis.knob).label} {value_text(axis.values[at])}")
     return ", ".join(parts)
 
 
 def map_spec(
-    plan: SweepPlan, settings: Sequence[GridSetting], pinned: Sequence[int | None]
+    plan: SweepPlan, settings: Sequence[GridSetting], open_settings: Sequence[int | None]
 ) -> dict[str, Any]:
     """Return what the page needs to draw the map, as JSON values; see ``MapSpec`` in panel.js."""
 
@@ -104,15 +104,15 @@ def map_spec(
         return {"label": axis_label(knob), "values": [value_text(value) for value in plan.axes[i].values]}
 
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for i, place in enumerate(settings):
-        groups.setdefault((place.number, place.model, place.at[2:]), []).append(i)
+    for i, setting in enumerate(settings):
+        groups.setdefault((setting.number, setting.model, setting.at[2:]), []).append(i)
     keys = sorted(groups, key=lambda key: (key[0], plan.models.index(key[1]) if key[1] else 0, key[2]))
-    places: list[tuple[int, int, int]] = [(0, 0, 0)] * len(settings)
+    positions: list[tuple[int, int, int]] = [(0, 0, 0)] * len(settings)
     facets = []
     for facet, key in enumerate(keys):
         own = [(*settings[i].at[:2], 0, 0)[:2] for i in groups[key]]
         for i, (column, row) in zip(groups[key], own, strict=True):
-            places[i] = facet, column, row
+            positions[i] = facet, column, row
         facets.append(
             {
                 "title": facet_title(plan, settings[groups[key][0]]),
@@ -124,23 +124,28 @@ def map_spec(
         "x": axis(0) or {"label": "", "values": [""]},
         "y": axis(1),
         "facets": facets,
-        "places": places,
+        "positions": positions,
         "measures": [measure_spec(name) for name in plan.metrics],
-        "efforts": ["samples", "sweeps", "seconds"] if plan.kind == "sampler" else ["updates", "seconds"],
+        "cost_units": list(units_of(plan.kind)),
         "seeds": len(plan.seeds),
-        "cells": plan.size,
-        "pinned": list(pinned),
+        "runs": plan.size,
+        "open_settings": list(open_settings),
     }
 
 
+def short_label(by: str) -> str:
+    """Return the label of a measure without what stands in brackets and behind commas."""
+    return measures[by].label.partition(",")[0].partition(" (")[0]
+
+
 def measure_spec(name: str) -> dict[str, Any]:
-    """Return how a measure is written: label, label of the colours, which values are better, digits."""
+    """Return how a measure is written: label, short label, which values are better, digits."""
     measure = measures[name]
     digits = next((digits for begin, digits in DIGITS_OF.items() if name.startswith(begin)), 3)
     return {
         "name": name,
         "label": measure.label,
-        "short": measure.label,
+        "short": short_label(name),
         "better": measure.best,
         "digits": digits,
     }
@@ -151,20 +156,21 @@ def sweep_map(
     url: str,
     *,
     title: str,
-    pinned: Sequence[int | None],
+    open_settings: Sequence[int | None],
     present: bool,
     key: str,
     on_edit: OnTrigger,
 ) -> None:
-    """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": place}``.
+    """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": index}``.
 
-    pinned : places of the settings that are open beside it; None: of one that has no cell
+    open_settings : indices of the settings that are open beside it; None: of one that has no cell
     """
     plan = view.sweep.plan
     spec = {
         "key": MAP_KEY,
         "label": title,
         "about": prose(ABOUT_MAP),
+        "equation": [],
         "colour": RAMP[0],
         "dash": [],
         "knobs": [],
@@ -181,5 +187,5 @@ def sweep_map(
         present=present,
         key=key,
         on_edit=on_edit,
-        map=map_spec(plan, view.sweep.scores.settings, pinned),
+        map=map_spec(plan, view.sweep.scores.settings, open_settings),
     )

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from rbmviz import BadInput
 from rbmviz.datasets import list_datasets
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import Kernel
@@ -15,16 +14,15 @@ from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup, Start, TrainingSetup
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
-from rbmviz.sweeps import Axis, Budget, SweepPlan, list_measures, measures
+from rbmviz.sweeps import list_measures, measures
+from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, KIND_OF, NO_AXIS, PARTS_OF_AXIS, What, algorithms_of
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, MAX_UNITS_EACH_POINT
-from rbmviz.sweeps.plan import TABLES, Kind, Unit, knob_named
+from rbmviz.sweeps.plan import TABLES, Kind, Unit
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, links
 from rbmviz_app.session import ALLOWANCE, Setting, keep_hidden
 from rbmviz_app.shared import data, pretrained_line
 
-AUTOMATIC_DATA = "automatic"
-NO_AXIS = "none"
 RUN_UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
 SCALES = ("log", "linear")
 MAX_SIDE = 40
@@ -32,10 +30,6 @@ MAX_SIDE = 40
 MAX_SEEDS_OF_SWEEP = 20
 
 Scale = Literal["log", "linear"]
-What = Literal["samplers", "trainers"]
-"""What is tuned, as the address says it."""
-
-KIND_OF: dict[What, Kind] = {"samplers": "sampler", "trainers": "trainer"}
 
 
 class Settings:
@@ -82,11 +76,6 @@ def several(
 ) -> list[str]:
     """Draw a list from which several can be chosen."""
     return st.multiselect(label, options, default=setting.default, help=help, **setting.bound, **more)
-
-
-def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
-    """Return the samplers, or trainers, of these names, by name."""
-    return {name: TABLES[kind][name] for name in names}
 
 
 def number_knobs(algorithms: Sequence[type]) -> dict[str, Knob]:
@@ -192,7 +181,7 @@ def choose_axes(kind: Kind, names: Sequence[str]) -> None:
                 Settings.tune_unit,
                 "Unit",
                 RUN_UNITS,
-                "Equal samples; or equal sweeps, if samplers spend several on a sample; or seconds of "
+                "Equal samples; or equal Gibbs sweeps, if samplers spend several on a sample; or seconds of "
                 "computing.",
             )
         controls.number(
@@ -273,9 +262,6 @@ def _choose_axis(
         controls.choose(scale, "Spacing", SCALES, "Equal ratios, or equal steps.", disabled=off)
 
 
-PARTS_OF_AXIS = ("", "_from", "_to", "_n", "_scale")
-
-
 def choose_rest(kind: Kind) -> None:
     """Draw what changes rarely."""
     st.text_input(
@@ -314,72 +300,6 @@ def choose_rest(kind: Kind) -> None:
         "\n".join(["Beside the ISL and the share of blank samples; each takes time.", "", *lines]),
         placeholder="nothing more",
     )
-
-
-def with_knobs(algorithms: Mapping[str, type], text: str) -> list[str]:
-    """Return each algorithm with those of these knobs, ``k=2,n_chains=10``, that it has, as text.
-
-    Raises
-    ------
-    BadInput
-        If none has a knob.
-    """
-    pairs = [pair.strip() for pair in text.split(",") if pair.strip()]
-    for pair in pairs:
-        knob_named(pair.partition("=")[0].strip(), list(algorithms.values()))
-    own = {
-        name: [pair for pair in pairs if pair.partition("=")[0].strip() in knobs_of(one)]
-        for name, one in algorithms.items()
-    }
-    return [f"{name}:{','.join(own[name])}".removesuffix(":") for name in algorithms]
-
-
-def plan_of(values: Mapping[str, Any]) -> SweepPlan:
-    """Return the plan of these values of the settings, by name.
-
-    Raises
-    ------
-    BadInput
-        If there is none, in one sentence.
-    """
-    kind = KIND_OF[values["tune_what"]]
-    trains = kind == "trainer"
-    algorithms = algorithms_of(kind, values["tune_trainers" if trains else "tune_samplers"])
-    if not algorithms or not (trains or values["tune_models"]):
-        raise BadInput(f"Choose at least one {'trainer' if trains else 'model and one sampler'}.")
-    common: dict[str, Any] = {
-        "kind": kind,
-        "algorithms": with_knobs(algorithms, values["tune_knobs"]),
-        "axes": _axes_of(values, list(algorithms.values())),
-        "seeds": range(values["tune_seeds"]),
-    }
-    if trains:
-        return SweepPlan(
-            **common,
-            data=values["tune_train_data"],
-            n_hidden=values["tune_hidden"],
-            budget=Budget("updates", values["tune_updates"]),
-        )
-    return SweepPlan(
-        **common,
-        models=values["tune_models"],
-        data="" if values["tune_data"] == AUTOMATIC_DATA else values["tune_data"],
-        budget=Budget(values["tune_unit"], values["tune_n"]),
-        metrics=(*DEFAULT_MEASURES["sampler"], *values["tune_measures"]),
-        kernel=values["tune_kernel"],
-        start=values["tune_start"],
-    )
-
-
-def _axes_of(values: Mapping[str, Any], algorithms: Sequence[type]) -> list[Axis]:
-    found = []
-    for axis in ("x", "y"):
-        knob, lo, hi, n, scale = (values[f"tune_{axis}{part}"] for part in PARTS_OF_AXIS)
-        if knob != NO_AXIS:
-            found.append(Axis.spaced(knob_named(knob, algorithms), lo, hi, n, scale))
-    if values["tune_z"] != NO_AXIS:
-        found.append(Axis.read(f"{values['tune_z']}={values['tune_z_values']}", algorithms))
-    return found
 
 
 def chains_setup(model_name: str, data_choice: str, start: Start, kernel: Kernel, seed: int) -> SamplingSetup:

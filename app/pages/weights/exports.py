@@ -52,7 +52,7 @@ def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> by
     arrays: dict[str, Any] = {}
     panels = []
     for i, (panel, name) in enumerate(zip(comparison.panels, names, strict=True)):
-        arrays[f"log_weights{i}"] = panel.worker.read(WeightRun.held)
+        arrays[f"log_weights{i}"] = panel.worker.read(WeightRun.log_weights)
         shown: Any = panel.worker.peek()
         if shown.batch is not None:
             arrays[f"batch_log_weights{i}"], arrays[f"batch_v{i}"] = shown.batch.log_weights, shown.batch.v

@@ -240,7 +240,7 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
                 ),
             ],
         )
-        starts_at = dataset.name if dataset is not None and setup.start == "data" else None
+        starts_at = dataset.name if dataset is not None and setup.start_from == "data" else None
         controls.code(
             "weights", lambda: snippet(model_name, starts_at, algorithms_of(comparison), setup.seed)
         )

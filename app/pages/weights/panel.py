@@ -10,7 +10,7 @@ from rbmviz.session import Comparison, WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
-from rbmviz_app.panel.readouts import Readout, Value, finite
+from rbmviz_app.panel.readouts import Readout, Value, finite, rate_readout
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -147,15 +147,7 @@ READOUTS = (
         format="compact",
         source="Counted.",
     ),
-    Readout(
-        "rate",
-        "Batches/s",
-        "Batches in a second now, as you see them come: the speed that you have set, or less where the "
-        "machine cannot keep it.",
-        lambda shown: shown.n,
-        "rate",
-        source="Counted on this page over the last three seconds.",
-    ),
+    rate_readout("Batches"),
 )
 
 
@@ -171,7 +163,7 @@ def every_readout() -> tuple[Readout, ...]:
 
 @frame_encoder(WeightSnapshot, readouts, ("weights",))
 def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode the ends of a new batch, its ``log_weights`` and, slowly, the ``histogram`` of all of them."""
+    """Encode the ends of a new batch, its ``log_weights`` and, twice a second, the ``histogram`` of all."""
     if shown.n_visible != request.n_visible:
         return None
     newest, truth, batch, summary = shown.newest, shown.reference, shown.batch, shown.summary
@@ -215,6 +207,7 @@ def weights_grid(
         comparison,
         readouts,
         front=lambda knob: knob.name != "mixture",
+        formulas_of=lambda trainer: trainer.equation,  # nothing is trained: without the update
     )
     for spec, label in zip(specs, labels, strict=True):
         spec["label"] = label

@@ -29,6 +29,7 @@ QUANTITY_LOOKS = {
     "ess": "Effective sample size over batch size, 20 batches each. **Look** whether more sweeps help: only "
     "where they bring the chain closer to the model (section 3.3).",
 }
+"""What to look for in the curves of a quantity, below its chart."""
 
 
 def study(present: bool) -> None:

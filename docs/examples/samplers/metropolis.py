@@ -30,12 +30,17 @@ class Metropolis:
     exact_chain: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
     needs_rates: ClassVar[bool] = False
+    equation: ClassVar[tuple[str, ...]] = (
+        r"\Pr(v \to v') = \min(1,\, e^{F(v) - F(v')})",
+        r"\knob{flips}\ \text{proposals a sample}",
+    )
 
     flips: int = knob(
         16,
         1,
         10_000,
         label="Flips per sample",
+        symbol="m",
         scale="log",
         help="Proposals between two samples: with few of them neighbouring samples are nearly the same.",
     )

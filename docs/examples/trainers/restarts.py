@@ -19,13 +19,18 @@ class Restarts(CommonKnobs):
     """Negative statistics from persistent chains, some of which begin anew at the data before each update."""
 
     chains: ClassVar[str] = "persistent"
-    inner: ClassVar[dict[str, str]] = {"active": "Visible units on in the chains (share)"}
+    equation: ClassVar[tuple[str, ...]] = (
+        r"v_0 = \text{the last}\ v_{\knob{k}},\ \text{or data with}\ \Pr = \knob{restart}",
+        r"\langle s \rangle_{\text{model}} \approx \langle s(v_{\knob{k}}) \rangle",
+    )
+    own_stats: ClassVar[dict[str, str]] = {"active": "Visible units on in the chains (share)"}
 
     restart: float = knob(
         0.05,
         0.0,
         1.0,
         label="Restarts",
+        symbol=r"\rho",
         front=True,
         help="Share of the chains that begin anew at each update: with 0 this is PCD, with 1 it is CD.",
     )

@@ -9,7 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rbmviz.kernels._jit import inner
-from rbmviz.kernels.coupling.state import chains_fit, copy_chain, reset_to_bias, start_chains, streams_fit
+from rbmviz.kernels.coupling.state import (
+    chains_fit,
+    copy_chain,
+    layer_sizes,
+    reset_to_bias,
+    start_chains,
+    streams_fit,
+)
 from rbmviz.kernels.coupling.statistics import (
     add_difference,
     add_statistics,
@@ -143,7 +150,7 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
         If the arrays do not fit each other.
     """
     lag, pairs, slots = setup.lag, v0.shape[0], sums.W.shape[0]
-    m, n = chains.h.rows.shape[0], chains.v.rows.shape[0]  # visible and hidden units
+    m, n = layer_sizes(chains)
     fit = chains_fit(chains) and v0.shape[1] == m and streams_fit(streams, pairs)
     fit = fit and outcomes.tau.shape[0] >= pairs and outcomes.truncated.shape[0] >= pairs
     fit = fit and outcomes.rejected.shape[0] >= pairs and outcomes.rejected.shape[1] == 2
@@ -180,7 +187,7 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
             # tau is 0 before the first joint sweep, and then t, until the pair has ended and xi moves alone.
             if watching and t >= lag and (tau == 0 or tau == t):
                 record_distance(chains.v, t, current, watched.times, watched.distances[i])
-            v, p = chains.v.bits, chains.h.p
+            v, p = chains.v.bits, chains.h.mean
             if estimate and t == k:  # (A2, 4) f(xi_k)
                 if slots:
                     add_statistics(v[0], p[0], sums.buffer, sums.W[slot], sums.b[slot], sums.c[slot])

@@ -22,26 +22,26 @@ class CoupledLayer(NamedTuple):
 
     Parameters
     ----------
-    rows : float32 (units of the other layer, padded units)
-        Weights; the pre-activations are ``bias + state of the other layer @ rows``.
+    weights : float32 (units of the other layer, padded units)
+        The pre-activations are ``bias + input @ weights``, where the input is a state of the other layer.
     bias : float32 (padded units,)
         PADDING_BIAS for the units that pad the layer.
     bits : uint64 (2, words)
         State of this layer in either chain.
-    a, p : float32 (2, padded units)
-        Pre-activations and means, p = sigmoid(a), if the other layer is in the state ``given``.
-    given : uint64 (2, words of the other layer)
-        States of the other layer that ``a`` and ``p`` were computed from.
+    preactivation, mean : float32 (2, padded units)
+        The pre-activations at ``input``, and the means of the units, which are the sigmoids of those.
+    input : uint64 (2, words of the other layer)
+        States of the other layer for which both were computed.
     slope, term, quotient : float64 (padded units,)
         Work space of the log ratio: its coefficients, its terms, and the quotients of its constant.
     """
 
-    rows: np.ndarray
+    weights: np.ndarray
     bias: np.ndarray
     bits: np.ndarray
-    a: np.ndarray
-    p: np.ndarray
-    given: np.ndarray
+    preactivation: np.ndarray
+    mean: np.ndarray
+    input: np.ndarray
     slope: np.ndarray
     term: np.ndarray
     quotient: np.ndarray
@@ -67,7 +67,7 @@ class CouplingScratch(NamedTuple):
 
 
 class CoupledChains(NamedTuple):
-    """Both chains of a pair: xi is row 0 of every array, eta is row 1."""
+    """Both chains of a pair: of bits, preactivation, mean and input, row 0 is xi, row 1 is eta."""
 
     v: CoupledLayer
     h: CoupledLayer
@@ -78,15 +78,15 @@ def _words(*shape: int) -> np.ndarray:
     return np.zeros((*shape[:-1], -(-shape[-1] // 64)), np.uint64)
 
 
-def _make_layer(rows: np.ndarray, bias: np.ndarray) -> CoupledLayer:
-    others, n = rows.shape
-    a, p = aligned_zeros(2, 2, n)
-    slope, term, quotient = np.zeros((3, a.shape[1]))
+def _make_layer(weights: np.ndarray, bias: np.ndarray) -> CoupledLayer:
+    others, n = weights.shape
+    preactivation, mean = aligned_zeros(2, 2, n)
+    slope, term, quotient = np.zeros((3, mean.shape[1]))
     layer = CoupledLayer(
-        aligned_zeros(others, n), aligned_zeros(n), _words(2, n), a, p, _words(2, others),
+        aligned_zeros(others, n), aligned_zeros(n), _words(2, n), preactivation, mean, _words(2, others),
         slope, term, quotient,
     )  # fmt: skip
-    layer.rows[:, :n] = rows
+    layer.weights[:, :n] = weights
     layer.bias[:n] = bias
     layer.bias[n:] = PADDING_BIAS
     return layer
@@ -116,10 +116,10 @@ def unpack_bits(words: np.ndarray, n: int) -> np.ndarray:
 def reset_to_bias(layer):
     """Set the pre-activations to those of an empty input: they are the bias, without any rounding error."""
     for chain in range(2):
-        for w in range(layer.given.shape[1]):
-            layer.given[chain, w] = 0
-        for i in range(layer.a.shape[1]):
-            layer.a[chain, i] = layer.bias[i]
+        for w in range(layer.input.shape[1]):
+            layer.input[chain, w] = 0
+        for i in range(layer.preactivation.shape[1]):
+            layer.preactivation[chain, i] = layer.bias[i]
 
 
 @inline
@@ -141,20 +141,26 @@ def copy_chain(chains, source, target):
 
 
 @inline
+def layer_sizes(chains):
+    """Return the numbers of visible and hidden units: weights have a row for each unit of the input."""
+    return chains.h.weights.shape[0], chains.v.weights.shape[0]
+
+
+@inline
 def layer_fits(layer, units, others):
     """Return whether the arrays of a layer have the sizes of its units and of the other layer's."""
     padded = layer.bias.shape[0]
-    whole = padded >= units and padded % WIDTH == 0 and layer.rows.shape == (others, padded)
-    words = layer.bits.shape == (2, (units + 63) // 64) and layer.given.shape == (2, (others + 63) // 64)
+    whole = padded >= units and padded % WIDTH == 0 and layer.weights.shape == (others, padded)
+    words = layer.bits.shape == (2, (units + 63) // 64) and layer.input.shape == (2, (others + 63) // 64)
+    means = layer.preactivation.shape == (2, padded) and layer.mean.shape == (2, padded)
     terms = layer.slope.shape[0] == padded and layer.term.shape[0] == padded
-    terms = terms and layer.quotient.shape[0] == padded
-    return whole and words and terms and layer.a.shape == (2, padded) and layer.p.shape == (2, padded)
+    return whole and words and means and terms and layer.quotient.shape[0] == padded
 
 
 @inline
 def chains_fit(chains):
     """Return whether the arrays of both chains fit each other."""
-    m, n, scratch = chains.h.rows.shape[0], chains.v.rows.shape[0], chains.scratch
+    (m, n), scratch = layer_sizes(chains), chains.scratch
     longest = max(m, n)
     lists = scratch.on.shape[0] == longest and scratch.off.shape[0] == longest
     rest = scratch.z.shape[0] == longest + 2 * WIDTH and scratch.zeros.shape[0] == (longest + 63) // 64

@@ -1,7 +1,7 @@
 """What is collected of pairs: sums of f = (v E[h|v]', v, E[h|v]), and five numbers of each watched pair.
 
-The W of f has a row E[h|v] for each visible unit that is on. Up to TERMS rows are therefore collected, and
-then added unit by unit: W is read and written once for all of them.
+The W of f has a row E[h|v] for each visible unit that is on. Up to BUFFER_ROWS rows are therefore collected,
+and then added unit by unit: W is read and written once for all of them.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,8 @@ from rbmviz.kernels.vectors import aligned_zeros, sum_rows
 
 f64, i64, u64 = np.float64, np.int64, np.uint64
 
-TERMS = 96
-"""Rows of means that are collected before they are added to W together."""
+BUFFER_ROWS = 96
+"""Rows of means that the buffer holds before they are added to W together."""
 
 WATCHED = 5
 """Numbers of f that are kept of a watched pair."""
@@ -26,9 +26,9 @@ class GradientBuffer(NamedTuple):
 
     Parameters
     ----------
-    rows : float32 (TERMS, padded n_hidden)
+    rows : float32 (BUFFER_ROWS, padded n_hidden)
         The rows; the first ``used[0]`` (int64 (1,)) have not been added yet.
-    rows_of_unit : int32 (n_visible, TERMS)
+    rows_of_unit : int32 (n_visible, BUFFER_ROWS)
         Numbers of the rows that each visible unit receives, of which ``n_rows_of_unit`` int64 (n_visible,)
         are in use.
     total, zeros : float32 (padded n_hidden,)
@@ -85,7 +85,7 @@ class WatchedPairs(NamedTuple):
 
 def make_gradient_buffer(m: int, n: int) -> GradientBuffer:
     """Return an empty buffer for m visible and n hidden units."""
-    rows, lists = aligned_zeros(TERMS + 2, n), np.zeros((m, TERMS), np.int32)
+    rows, lists = aligned_zeros(BUFFER_ROWS + 2, n), np.zeros((m, BUFFER_ROWS), np.int32)
     return GradientBuffer(rows[:-2], np.zeros(1, np.int64), lists, np.zeros(m, np.int64), rows[-2], rows[-1])
 
 
@@ -117,7 +117,7 @@ def flush(buffer, W):
 @inline
 def reserve_rows(buffer, n, W):
     """Return the index of the first of n free rows of the buffer, which is flushed first if it has fewer."""
-    if buffer.used[0] + n > TERMS:
+    if buffer.used[0] + n > BUFFER_ROWS:
         flush(buffer, W)
     buffer.used[0] += n
     return buffer.used[0] - n
@@ -204,8 +204,8 @@ def sums_fit(sums, pairs, m, n, padded):
     slots, buffer = sums.W.shape[0], sums.buffer
     some = slots <= 1 or slots >= pairs
     totals = sums.W.shape == (slots, m, n) and sums.b.shape == (slots, m) and sums.c.shape == (slots, n)
-    rows = buffer.rows.shape == (TERMS, padded) and buffer.used.shape[0] == 1
-    lists = buffer.rows_of_unit.shape == (m, TERMS) and buffer.n_rows_of_unit.shape[0] == m
+    rows = buffer.rows.shape == (BUFFER_ROWS, padded) and buffer.used.shape[0] == 1
+    lists = buffer.rows_of_unit.shape == (m, BUFFER_ROWS) and buffer.n_rows_of_unit.shape[0] == m
     space = buffer.total.shape[0] == padded and buffer.zeros.shape[0] == padded
     return some and totals and (slots == 0 or (rows and lists and space))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from rbmviz.kernels._jit import inline
 from rbmviz.kernels.bits import list_ones, popcount
-from rbmviz.kernels.coupling.state import copy_chain
+from rbmviz.kernels.coupling.state import copy_chain, layer_sizes
 from rbmviz.kernels.random import sigmoid, uniforms
 from rbmviz.kernels.vectors import WIDTH, ones_below, product, sum_rows, total
 
@@ -47,19 +47,20 @@ def update_means(layer, state, chain, scratch):
     """Update the pre-activations and means of a layer for a state of the other layer, from few rows.
 
     The rows added are those of the active units, or of the units that flipped, or, in the second chain, of
-    the units in which the chains differ: whichever are fewest. ``given`` and ``a`` of a chain always belong
-    together. The first chain is updated first, so that the second may begin at its new pre-activations.
+    the units in which the chains differ: whichever are fewest. ``input`` and ``preactivation`` of a chain
+    always belong together. The first chain is updated first, so that the second may begin at its new
+    pre-activations.
     """
     on, off = scratch.on, scratch.off
     active, flipped, apart = u64(0), u64(0), u64(0)
     for w in range(state.shape[0]):
         active += popcount(state[w])
-        flipped += popcount(state[w] ^ layer.given[chain, w])
-        apart += popcount(state[w] ^ layer.given[0, w])  # from the other chain; in the first chain: flipped
+        flipped += popcount(state[w] ^ layer.input[chain, w])
+        apart += popcount(state[w] ^ layer.input[0, w])  # from the other chain; in the first chain: flipped
     # Begin at the state ``origin``, whose pre-activations are ``base``.
-    origin, base = layer.given[0], layer.a[0]
+    origin, base = layer.input[0], layer.preactivation[0]
     if flipped <= apart:
-        origin, base = layer.given[chain], layer.a[chain]
+        origin, base = layer.input[chain], layer.preactivation[chain]
     if active <= min(flipped, apart):
         origin, base = scratch.zeros, layer.bias
     n_on, n_off = u64(0), u64(0)
@@ -67,9 +68,9 @@ def update_means(layer, state, chain, scratch):
         now, before = state[w], origin[w]
         n_on = list_ones(now & ~before, 64 * w, on, n_on)
         n_off = list_ones(before & ~now, 64 * w, off, n_off)
-        layer.given[chain, w] = now
-    a, p = layer.a[chain], layer.p[chain]
-    sum_rows(base, a, layer.rows, on, i64(n_on), off, i64(n_off))
+        layer.input[chain, w] = now
+    a, p = layer.preactivation[chain], layer.mean[chain]
+    sum_rows(base, a, layer.weights, on, i64(n_on), off, i64(n_off))
     for i in range(a.shape[0]):
         p[i] = sigmoid(a[i])
 
@@ -80,7 +81,7 @@ def draw(layer, chain, z):
 
     Units that only pad the layer stay off, see ``state.PADDING_BIAS``.
     """
-    p = layer.p[chain]
+    p = layer.mean[chain]
     for w in range(layer.bits.shape[1]):
         bits = u64(0)
         for i in range(64 * w, min(64 * w + 64, p.shape[0]), WIDTH):
@@ -97,7 +98,7 @@ def log_ratio_constant(layer):
     max(p, 1 - p) lies in [1/2, 1], so that one logarithm serves FACTORS quotients.
     """
     slope, term, quotient, half, zero = layer.slope, layer.term, layer.quotient, f32(0.5), f32(0.0)
-    a, a2, p, p2 = layer.a[0], layer.a[1], layer.p[0], layer.p[1]
+    a, a2, p, p2 = layer.preactivation[0], layer.preactivation[1], layer.mean[0], layer.mean[1]
     for i in range(a.shape[0]):
         slope[i] = f64(a2[i]) - f64(a[i])
         term[i] = f64(max(a[i], zero)) - f64(max(a2[i], zero))
@@ -111,7 +112,7 @@ def log_ratio_constant(layer):
 @inline
 def log_ratio(layer, chain, z, constant):
     """Return log p_2(x) - log p_1(x) of the chain's proposal x = [z < p], after ``log_ratio_constant``."""
-    term, slope, p = layer.term, layer.slope, layer.p[chain]
+    term, slope, p = layer.term, layer.slope, layer.mean[chain]
     for i in range(p.shape[0]):
         term[i] = slope[i] if z[i] < p[i] else 0.0
     return constant + total(term)
@@ -195,7 +196,7 @@ def sweep(chains, n_moving, common, couple_hidden, max_proposals, stream):
     SweepOutcome
     """
     v, h, scratch, z = chains.v, chains.h, chains.scratch, chains.scratch.z
-    m, n = h.rows.shape[0], v.rows.shape[0]
+    m, n = layer_sizes(chains)
     met, rejected, rejected2, loops_given_up = False, 0, 0, 0
     for chain in range(n_moving):
         update_means(v, h.bits[chain], chain, scratch)

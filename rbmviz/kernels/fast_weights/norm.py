@@ -80,7 +80,7 @@ def recompute_norm(up, down, chain_scalars):
     theta_coef = scalars.theta_coef
     scalars.F_F = 0.0
     scalars.F_R = 0.0
-    theta, rates, M = up.theta.rows, up.rates.rows, up.M.rows
+    theta, rates, M = up.theta.weights, up.rates.weights, up.M.weights
     for r in range(M.shape[0]):
         add_norm(M[r], rates[r], theta[r], theta_coef, up.total, scalars)
     add_norm(up.M.bias, up.rates.bias, up.theta.bias, theta_coef, up.total, scalars)

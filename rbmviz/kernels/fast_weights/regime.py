@@ -117,7 +117,7 @@ def _renew_rows(chain: DrivenChain, theta_coef: float) -> None:
     _write_out(chain, theta_coef)
     recompute_norm(up, down, chain.scalars)
     if chain.scalars[0].samples % TRANSPOSE_SAMPLES == 0:
-        down.M.rows[:, : len(chain.v)] = up.M.rows[:, : len(chain.h)].T
+        down.M.weights[:, : len(chain.v)] = up.M.weights[:, : len(chain.h)].T
         rebuild(down.M, down.flips)
 
 
@@ -194,8 +194,8 @@ def write_out(half_step, chain_scalars, theta_coef):
     )
     theta, rates, M, piece = half_step.theta, half_step.rates, half_step.M, half_step.total
     apply_pending(half_step)
-    for r in range(M.rows.shape[0]):
-        write_piece(M_coef, M.rows[r], rates_coef, rates.rows[r], gain, theta.rows[r], piece)
+    for r in range(M.weights.shape[0]):
+        write_piece(M_coef, M.weights[r], rates_coef, rates.weights[r], gain, theta.weights[r], piece)
     write_piece(M_coef, M.bias, rates_coef, rates.bias, gain, theta.bias, piece)
     write_piece(M_coef, M.value, rates_coef, rates.value, gain, theta.value, piece)
 
@@ -208,6 +208,6 @@ def fold_history(half_step, history, input_history, output_history, history_leng
     if not (layers and 0 <= history_length <= CAPACITY and half_step_fits(half_step, n_in, n_out)):
         raise ValueError("fold_history: the arrays do not fit each other")
     M = half_step.M
-    subtract_rows(history, input_history, output_history, history_length, M.rows)
+    subtract_rows(history, input_history, output_history, history_length, M.weights)
     subtract_bias(history, output_history, history_length, M.bias)
     subtract_product(history, input_history, output_history, history_length, M.value)

@@ -38,7 +38,7 @@ def update_with_pending(half_step, force_rebuild):
     """Update the value of M for the flipped inputs, and apply the pending sum to the rows that flipped."""
     M, pending, flips = half_step.M, half_step.pending, half_step.flips
     counts = flips.counts[0]
-    add_to_rows(M.rows, flips.off, counts.off, f32(1.0), pending)
+    add_to_rows(M.weights, flips.off, counts.off, f32(1.0), pending)
     if force_rebuild or counts.active <= counts.on + counts.off:
         rebuild(M, flips)
         # Rows that stay active, and the bias, have yet to receive ``pending``.
@@ -46,8 +46,8 @@ def update_with_pending(half_step, force_rebuild):
         for j in range(pending.shape[0]):
             M.value[j] += n_pending * pending[j]
     else:
-        sum_rows(M.value, M.value, M.rows, flips.on, counts.on, flips.off, counts.off)
-    add_to_rows(M.rows, flips.on, counts.on, f32(-1.0), pending)
+        sum_rows(M.value, M.value, M.weights, flips.on, counts.on, flips.off, counts.off)
+    add_to_rows(M.weights, flips.on, counts.on, f32(-1.0), pending)
 
 
 @private
@@ -64,7 +64,7 @@ def apply_pending(half_step):
     """Add the pending sum to the bias and to the rows of the active units, and empty it."""
     M, pending, flips = half_step.M, half_step.pending, half_step.flips
     list_active(flips)
-    add_to_rows(M.rows, flips.active, flips.counts[0].active, f32(1.0), pending)
+    add_to_rows(M.weights, flips.active, flips.counts[0].active, f32(1.0), pending)
     for j in range(pending.shape[0]):
         M.bias[j] += pending[j]
         pending[j] = f32(0.0)
@@ -77,7 +77,7 @@ def add_outer(half_step, x, y, step):
     apply_pending(half_step)
     add_scaled(half_step.M.bias, step, y)
     for r in range(x.shape[0]):
-        add_scaled(half_step.M.rows[r], step * x[r], y)
+        add_scaled(half_step.M.weights[r], step * x[r], y)
 
 
 @private

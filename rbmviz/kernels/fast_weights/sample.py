@@ -90,9 +90,9 @@ def driven_gibbs(
 ):
     """Emit samples of rates-FPCD, or of sample penalization if the rates are 0; return how many.
 
-    The first arguments are what ``in_regime`` returns. There are out_v.shape[0] samples, or fewer where the
-    chain has to be prepared again before. Per sample: k Gibbs sweeps under theta + theta_F, then the update
-    of theta_F with the last (v, h), or with (v, E[h|v]) if ``mean_statistics``.
+    The first eight arguments are what ``in_regime`` returns. There are out_v.shape[0] samples, or fewer where
+    the chain has to be prepared again before. Per sample: k Gibbs sweeps under theta + theta_F, then the
+    update of theta_F with the last (v, h), or with (v, E[h|v]) if ``mean_statistics``.
     """
     fit = chain_fits(v, h, up, down, in_rows, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and stream.shape == (4, STREAM_LANES)):
@@ -151,7 +151,7 @@ def herding(
 ):
     """Emit samples of rates-herding, without random numbers; return how many.
 
-    The first arguments are what ``in_regime`` returns; the random stream is not used. There are
+    The first eight arguments are what ``in_regime`` returns; the random stream is not used. There are
     out_v.shape[0] samples, or fewer where the chain has to be prepared again before. Per sample: h and v are
     maximised in turn under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with
     (v, h).

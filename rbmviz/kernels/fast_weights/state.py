@@ -117,8 +117,8 @@ class DrivenChain(NamedTuple):
 
 
 def make_half_step(theta: PreActivation, rates: PreActivation, n_units: int) -> HalfStep:
-    """Return a half-step of a new chain to n_units, with M = 0; the rows of theta and R are shared."""
-    n_in, n_out = theta.rows.shape
+    """Return a half-step of a new chain to n_units, with M = 0; the weights of theta and R are shared."""
+    n_in, n_out = theta.weights.shape
     return HalfStep(
         theta=share_preactivation(theta),
         rates=share_preactivation(rates),
@@ -140,7 +140,7 @@ def make_chain(
     R_R: float,
 ) -> DrivenChain:
     """Return a chain at v with theta_F = 0. theta, rates: pre-activations up and down; R_R = |R|^2."""
-    (n_visible,), n_hidden = v.shape, theta[1].rows.shape[0]
+    (n_visible,), n_hidden = v.shape, theta[1].weights.shape[0]
     up = make_half_step(theta[0], rates[0], n_hidden)
     down = make_half_step(theta[1], rates[1], n_visible)
     for preactivation in (up.theta, up.rates, up.M):
@@ -151,7 +151,7 @@ def make_chain(
 
 
 def half_step_bytes(n_in: int, n_out: int) -> int:
-    """Return the bytes of a half-step beyond the rows and biases of theta and R, which chains share."""
+    """Return the bytes of a half-step beyond the weights and biases of theta and R, which chains share."""
     # M; values of theta and R, pending, total
     vectors = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)
     return vectors + 12 * n_out + flips_bytes(n_in) + record_bytes(Tracked)  # pending64, units
@@ -174,9 +174,9 @@ def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.n
         from_M = scalars.M_coef * M.astype(float)
         return (from_M + scalars.rates_coef * rates) + scalars.theta_coef * theta - P
 
-    M_W = up.M.rows + np.outer(up.flips.input, up.pending)
+    M_W = up.M.weights + np.outer(up.flips.input, up.pending)
     M_b, M_c = down.M.bias + down.pending, up.M.bias + up.pending
-    W = moved(M_W, up.rates.rows, up.theta.rows, P_W[:m])[:, :n]
+    W = moved(M_W, up.rates.weights, up.theta.weights, P_W[:m])[:, :n]
     b = moved(M_b, down.rates.bias, down.theta.bias, P_b)[:m]
     return W, b, moved(M_c, up.rates.bias, up.theta.bias, P_c)[:n]
 

@@ -52,7 +52,7 @@ def work(size: Size) -> list[Work]:
         )
         for model in MODELS
         for eps in STEPS
-        for seed in seeds(size, 3, 10)
+        for seed in seeds(size, 6, 10)
     ]
 
 
@@ -101,6 +101,7 @@ RECIPE = Recipe(
             tuple(
                 Part(f"{model}_large", f"slope from 0.003 to 0.03, `{model}`", 0.4, 0.6) for model in MODELS
             ),
+            live=live("sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03)), model="modes_pcd"),
         ),
     ),
     about=(
@@ -109,7 +110,7 @@ RECIPE = Recipe(
         "is an upper bound for small steps. A smaller slope is what one expects where a smaller step also "
         "makes the chain mix more slowly: the noise of consecutive samples then adds up."
     ),
-    cost={"quick": 0.4, "full": 6.0},
+    cost={"quick": 0.7, "full": 6.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

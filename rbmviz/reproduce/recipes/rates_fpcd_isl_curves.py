@@ -131,12 +131,14 @@ RECIPE = Recipe(
             "Samples of rates-FPCD eventually score higher than the training set itself (kernel on means).",
             "-78.5 (rates-FPCD) against -80.0 (training set)",
             (Part("passed_mean", "rates-FPCD, means, less the training set (nats)", at_least=0),),
+            live=live("sample", ("rates_fpcd:eps=0.001,k=5",), model="usps_fpcd", kernel="mean"),
         ),
         PaperClaim(
             "training_set_passed_binary",
             "The same with the kernel on binary samples.",
             "The paper does not say which kernel its figure has",
             (Part("passed_binary", "rates-FPCD, binary, less the training set (nats)", at_least=0),),
+            live=live("sample", ("rates_fpcd:eps=0.001,k=5",), model="usps_fpcd"),
         ),
         PaperClaim(
             "herding_first",
@@ -146,6 +148,7 @@ RECIPE = Recipe(
                 Part("herding_early", "rates-herding less rates-FPCD at 100 samples (nats)", at_least=0),
                 Part("herding_late", "rates-FPCD less rates-herding at the end (nats)", at_least=0),
             ),
+            live=live("sample", ("rates_herding:eps=0.01", "rates_fpcd:eps=0.01,k=5"), model="usps_fpcd"),
         ),
         PaperClaim(
             "sp_between",
@@ -154,6 +157,9 @@ RECIPE = Recipe(
             (
                 Part("sp_gibbs", "SP less Gibbs at the end (nats)", at_least=0),
                 Part("sp_rates", "rates-FPCD less SP at the end (nats)", at_least=0),
+            ),
+            live=live(
+                "sample", ("sample_penalization", "gibbs:k=5", "rates_fpcd:eps=0.01,k=5"), model="usps_fpcd"
             ),
         ),
     ),

@@ -117,6 +117,7 @@ RECIPE = Recipe(
                 Part(f"ink_{eps:g}", f"pixels on, SP over Gibbs less 1, eps = {eps:g}", at_least=0)
                 for eps in STEPS
             ),
+            live=live("sample", ("gibbs", "sample_penalization:eps=0.001"), model="mnist_fpcd"),
         ),
         PaperClaim(
             "uniform_end",
@@ -132,6 +133,7 @@ RECIPE = Recipe(
             "The same with units of -1 and 1.",
             "The paper's equations have units of 0 and 1",
             (Part("turned", "total variation distance to the uniform law, units of -1 and 1", at_most=0.1),),
+            live=live("chain", ("sample_penalization:eps=0.05,alpha=1.0,units=symmetric",)),
         ),
     ),
     about=(

@@ -93,6 +93,7 @@ RECIPE = Recipe(
             "Removing mass from all self-transitions leaves the stationary law as it is.",
             "The new chain converges to the same asymptotic distribution (proved)",
             (Part("apart", "largest total variation distance of the two laws", at_most=1e-8),),
+            live="chain?little=matrix&chain_matrix=sticky+ring&v=1",
         ),
         PaperClaim(
             "mixes_faster",

@@ -4,7 +4,7 @@ import math
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work
+from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, difference, dots, mean, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
@@ -29,7 +29,7 @@ def work(size: Size) -> list[Work]:
         algorithms=SETTINGS,
         axes=(Axis("eps", STEPS),),
         models=(MODEL,),
-        seeds=seeds(size, 6, 20),
+        seeds=seeds(size, 12, 20),
         budget=Budget("samples", length(size)),
     )
     return [SweepPart("steps", plan)]
@@ -94,6 +94,7 @@ RECIPE = Recipe(
             "Early, larger steps mix faster and score higher.",
             "The mixing rate increases as the step size increases",
             (Part("early", "ISL at 100 samples, eps = 0.1 less eps = 0.001, k = 5 (nats)", at_least=1),),
+            live=live("sample", ("rates_fpcd:eps=0.1,k=5", "rates_fpcd:eps=0.001,k=5"), model="usps_fpcd"),
         ),
     ),
     about=(
@@ -101,7 +102,7 @@ RECIPE = Recipe(
         "a grid of factors of about 3. In the long run the optimum is flat: at the end, step sizes from "
         "0.001 to 0.03 at k = 5 are a nat or two apart, so that the best one is mostly chance."
     ),
-    cost={"quick": 0.7, "full": 22.0},
+    cost={"quick": 1.4, "full": 22.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -171,6 +171,12 @@ RECIPE = Recipe(
             "Very few samples are rejected",
             (Part("rejected", "rejected proposals a pair, mean over the training", at_most=2),),
             {"quick": "A quick run sees the first 300 updates only."},
+            live=live(
+                "train",
+                ("ucd:learning_rate=0.2,schedule=constant,n_chains=1000",),
+                train_data="simulated",
+                hidden=100,
+            ),
         ),
         PaperClaim(
             "times",
@@ -192,6 +198,15 @@ RECIPE = Recipe(
                 Part(
                     "warm_slow", "UCD after PCD, less PCD with the reduced rate, too (nats a row)", at_least=0
                 ),
+            ),
+            live=live(
+                "train",
+                (
+                    "pcd:learning_rate=0.2,schedule=constant,n_chains=1000",
+                    "ucd:learning_rate=0.2,schedule=constant,n_chains=1000",
+                ),
+                train_data="simulated",
+                hidden=100,
             ),
         ),
         PaperClaim(

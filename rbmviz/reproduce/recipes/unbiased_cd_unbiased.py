@@ -10,7 +10,7 @@ from rbmviz.metrics import model_statistics
 from rbmviz.models import load_model
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, live
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 
@@ -91,6 +91,7 @@ RECIPE = Recipe(
             "With pairs cut off at 100 sweeps it still is.",
             "A maximum stopping time stands in algorithm 1; its bias is not mentioned",
             (Part("z_100", "distance of the mean in standard errors, 100 sweeps at most", 0.5, 1.5),),
+            live=live("coupling", ("max_sweeps=100",), coupling_model="bas_cd1"),
         ),
     ),
     about=(

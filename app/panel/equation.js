@@ -1,0 +1,62 @@
+// @ts-check
+// The equation of an algorithm, whose terms are those that its knobs move.
+
+/**
+ * Underline the terms that the controls here move, and mark the one whose control has the focus or the pointer.
+ * @param {HTMLElement} node the formulas
+ * @param {Record<string, { node: HTMLElement }>} controls by the name of the knob
+ */
+function linkTerms(node, controls) {
+  for (const term of node.querySelectorAll('[data-knob]')) term.classList.toggle('term', (term.getAttribute('data-knob') ?? '') in controls);
+}
+
+/**
+ * Mark the terms of a knob while its control has the focus or the pointer.
+ * @param {HTMLElement} control
+ * @param {string} knob
+ * @param {HTMLElement} node the formulas; what is in there may change
+ */
+function markTerms(control, knob, node) {
+  const mark = () => {
+    const on = control.matches(':hover, :focus-within');
+    control.classList.toggle('marked', on);
+    for (const term of node.querySelectorAll(`[data-knob="${knob}"]`)) term.classList.toggle('marked', on);
+  };
+  for (const name of ['focusin', 'pointerenter', 'input']) control.addEventListener(name, mark);
+  // Where the focus goes to is known after the event.
+  for (const name of ['focusout', 'pointerleave']) control.addEventListener(name, () => setTimeout(mark));
+}
+
+/** The fold of an equation; formulas stand side by side where there is room. */
+class Equation {
+  /** @param {string} label whose equation it is @param {Grid} grid */
+  constructor(label, grid) {
+    this.grid = grid;
+    this.formulas = element('div', { class: 'formulas' });
+    this.node = element('details', { class: 'equation', open: grid.equationsOpen, ontoggle: () => this.openAll() }, element('summary', { text: 'Equation', 'aria-label': `Equation: ${label}` }), this.formulas);
+    this.shown = '';
+  }
+
+  /** @param {string[]} formulas as MathML @param {Record<string, { node: HTMLElement }>} controls of its knobs */
+  declare(formulas, controls) {
+    this.node.hidden = !formulas.length;
+    const key = formulas.join();
+    if (key === this.shown) return;
+    this.shown = key;
+    this.formulas.replaceChildren(...formulas.map(mathml => element('div', {}, formula(mathml))));
+    linkTerms(this.formulas, controls);
+  }
+
+  /** While presenting, the formulas with these knobs stay. @param {string[]} knobs @param {boolean} present */
+  stay(knobs, present) {
+    for (const one of this.formulas.children) one.classList.toggle('stays', knobs.some(name => one.querySelector(`[data-knob="${name}"]`)));
+    if (present) this.node.open = true;
+  }
+
+  // Panels are there to be compared: the equations of all are open, or of none.
+  openAll() {
+    this.grid.equationsOpen = this.node.open;
+    const root = /** @type {Document | ShadowRoot} */ (this.node.getRootNode());
+    for (const other of /** @type {NodeListOf<HTMLDetailsElement>} */ (root.querySelectorAll('details.equation'))) other.open = this.node.open;
+  }
+}

@@ -1,0 +1,287 @@
+"""Long parallel tempering: the mean statistics of a model that is too large to enumerate, with errors."""
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from rbmviz import checks, rng
+from rbmviz.budget import check_memory
+from rbmviz.kernels.random import bernoulli_rows
+from rbmviz.rbm import RBM, sigmoid
+from rbmviz.registry import metric
+
+LADDER_TEMPERATURES = 100
+"""Temperatures of a ladder, as in population CD, section 4.1."""
+
+LADDERS = 10
+"""Independent ladders: standard errors come from their spread."""
+
+TEMPERED_SAMPLES = 20_000
+"""Samples of all ladders together; the paper has 200,000."""
+
+TEMPERED_BURN_IN = 1000
+"""Sweeps of each ladder before its first sample; the paper has 50,000 on one."""
+
+MAX_TEMPERATURES, MAX_LADDERS, MAX_TEMPERED_SWEEPS = 1000, 1000, 1_000_000_000
+
+SAMPLE_BLOCK = 64
+"""Samples whose products v h' are summed at a time."""
+
+MIN_SWAP_RATE = 0.1
+"""With fewer swaps between two neighbours the ladder is nearly cut there."""
+
+
+def inverse_temperatures(n: int) -> np.ndarray:
+    """Return n inverse temperatures, uniform from 1 to 0, the coldest first; 1 alone if n is 1."""
+    return np.linspace(1, 0, n, dtype=np.float32) if n > 1 else np.ones(1)
+
+
+def swaps_taken(
+    generator: np.random.Generator,
+    beta: np.ndarray | np.floating,
+    other_beta: np.ndarray | np.floating,
+    energies: np.ndarray,
+    other_energies: np.ndarray,
+) -> np.ndarray:
+    """Return which pairs of states swap their temperatures, by the rule of Metropolis, bool (pairs,).
+
+    A pair swaps with probability min(1, exp((beta - other beta) (E - other E))).
+    """
+    gain = (beta - other_beta) * (energies - other_energies)
+    return np.log1p(-generator.random(len(gain))) < gain
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """What one ladder of temperatures has found.
+
+    Parameters
+    ----------
+    W, b, c : float64 (n_visible, n_hidden), (n_visible,), (n_hidden,)
+        Means of v E[h | v]', v and E[h | v] over its samples at beta = 1.
+    swap_rates : float64 (n_temperatures - 1,)
+        Share of the proposed swaps that neighbours have made, the coldest pair first.
+    trips : int
+        How many times a state has come from the hottest temperature down to the coldest.
+    """
+
+    W: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    swap_rates: np.ndarray
+    trips: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tempered:
+    """Mean statistics of a model by long parallel tempering.
+
+    Parameters
+    ----------
+    ladders : tuple of Ladder
+        Independent of each other, at least 3.
+    """
+
+    ladders: tuple[Ladder, ...]
+
+    def each(self, name: str) -> np.ndarray:
+        """Return the means of all ladders: of v h' ("W"), v ("b") or h ("c"), float64 (ladders, ...)."""
+        return np.array([getattr(ladder, name) for ladder in self.ladders])
+
+    def mean(self, name: str) -> np.ndarray:
+        """Return the mean over the ladders, float64, of the shape of W, b or c."""
+        return self.each(name).mean(axis=0)
+
+    def std_error(self, name: str) -> np.ndarray:
+        """Return the standard error of ``mean``, from the spread of the ladders."""
+        return self.each(name).std(axis=0, ddof=1) / np.sqrt(len(self.ladders))
+
+    @property
+    def warning(self) -> str:
+        """One sentence if states hardly travel from hot to cold, else empty."""
+        rate = min((float(ladder.swap_rates.min(initial=1.0)) for ladder in self.ladders), default=1.0)
+        trips = sum(ladder.trips for ladder in self.ladders)
+        if rate >= MIN_SWAP_RATE and trips >= len(self.ladders):
+            return ""
+        return (
+            f"{trips} states came from the hottest temperature to the coldest, and the rarest swap was made "
+            f"in {rate:.1%} of all proposals: the error may be too small; take more temperatures or samples."
+        )
+
+
+def tempered_ladders(
+    rbm: RBM,
+    *,
+    samples: int = TEMPERED_SAMPLES,
+    burn_in: int = TEMPERED_BURN_IN,
+    n_temperatures: int = LADDER_TEMPERATURES,
+    n_ladders: int = LADDERS,
+    seed: rng.Seed = 0,
+    workers: int | None = None,
+) -> Iterator[Ladder]:
+    """Yield the ladders of ``tempered_statistics`` one by one, for callers with a progress bar.
+
+    Closing the iterator stops those under way. Parameters and errors are those of ``tempered_statistics``.
+    """
+    n_ladders = checks.whole("tempering: n_ladders", n_ladders, 3, MAX_LADDERS)
+    n_temperatures = checks.whole("tempering: n_temperatures", n_temperatures, 1, MAX_TEMPERATURES)
+    samples = checks.whole("tempering: samples", samples, n_ladders, MAX_TEMPERED_SWEEPS)
+    burn_in = checks.whole("tempering: burn_in", burn_in, 0, MAX_TEMPERED_SWEEPS)
+    workers = checks.whole("tempering: workers", workers or os.cpu_count() or 1, 1)
+    own = 8 * (rbm.W.size * (n_ladders + 2) + 2 * n_temperatures * (rbm.n_visible + rbm.n_hidden) * workers)
+    check_memory(f"Parallel tempering of {n_ladders} ladders", own, "take fewer ladders or temperatures")
+    betas, seed = inverse_temperatures(n_temperatures), rng.seed_sequence(seed)
+    stop = threading.Event()
+
+    def run(index: int) -> Ladder:
+        return _ladder(rbm, betas, -(-samples // n_ladders), burn_in, seed, index, stop)
+
+    def yielded() -> Iterator[Ladder]:
+        with threadpool_limits(limits=1, user_api="blas"):
+            if workers == 1:
+                yield from map(run, range(n_ladders))
+                return
+            with ThreadPoolExecutor(workers) as pool:
+                try:
+                    yield from pool.map(run, range(n_ladders))
+                finally:
+                    stop.set()
+
+    return yielded()
+
+
+@metric("tempered_statistics")
+def tempered_statistics(
+    rbm: RBM,
+    *,
+    samples: int = TEMPERED_SAMPLES,
+    burn_in: int = TEMPERED_BURN_IN,
+    n_temperatures: int = LADDER_TEMPERATURES,
+    n_ladders: int = LADDERS,
+    seed: rng.Seed = 0,
+    workers: int | None = None,
+) -> Tempered:
+    """Estimate <v h'>, <v> and <h> of a model by long parallel tempering, with standard errors.
+
+    Population CD, section 4.1, measures biases of larger models against such means: 100 replicas, 50,000
+    sweeps of burn-in, 200,000 samples. A *ladder* has a replica at each inverse temperature, uniform from 0
+    to 1. Each sweep of all replicas is followed by proposals to swap, of even and odd neighbours in turn, and
+    gives one sample, the state at beta = 1; hidden units enter by their means. Here several independent
+    ladders share the samples: the spread of their means is the error, and shows modes that some have not
+    found.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The model.
+    samples : int
+        Samples of all ladders together (default 20,000), rounded up to a multiple of ``n_ladders``.
+    burn_in : int
+        Sweeps of each ladder, from fair bits, before its first sample (default 1000).
+    n_temperatures : int
+        Replicas of a ladder (default 100). With one it is plain Gibbs sampling.
+    n_ladders : int
+        Independent ladders, at least 3 (default 10).
+    seed : int, SeedSequence or Generator
+        The same seed gives the same means on any number of threads.
+    workers : int, optional
+        Threads, each of which runs one ladder at a time (default: one for each core).
+
+    Returns
+    -------
+    Tempered
+        ``mean``, ``std_error``, ``ladders``, ``warning``. The error does not show a mode that no ladder has
+        found.
+
+    Raises
+    ------
+    BadInput
+        If a number is out of range, or the ladders need more than the memory budget.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = rbmviz.load_model("bas_cd1").rbm
+    >>> found = rbmviz.metrics.tempered_statistics(model, samples=4000, burn_in=100, n_temperatures=20)
+    >>> exact = rbmviz.metrics.model_statistics(model)
+    >>> bool(np.sqrt(np.mean((found.mean("b") - exact.b) ** 2)) < 0.05)
+    True
+    """
+    ladders = tempered_ladders(
+        rbm,
+        samples=samples,
+        burn_in=burn_in,
+        n_temperatures=n_temperatures,
+        n_ladders=n_ladders,
+        seed=seed,
+        workers=workers,
+    )
+    return Tempered(tuple(ladders))
+
+
+def _ladder(
+    rbm: RBM,
+    betas: np.ndarray,
+    samples: int,
+    burn_in: int,
+    seed: np.random.SeedSequence,
+    index: int,
+    stop: threading.Event,
+) -> Ladder:
+    """Run one ladder; its means are those of the samples so far if ``stop`` is set."""
+    n, m = len(betas), rbm.n_visible
+    stream, swaps = rng.kernel_state(seed, "tempering", index), rng.generator(seed, "swaps", index)
+    down, c = np.ascontiguousarray(rbm.W.T), rbm.c.astype(np.float64)
+    no_v, no_h = np.zeros(m, np.float32), np.zeros(rbm.n_hidden, np.float32)
+    v, h = np.zeros((n, m), np.float32), np.empty((n, rbm.n_hidden), np.float32)
+    bernoulli_rows(stream, v, no_v, v, v)  # fair bits
+    up, y = np.empty_like(h), np.empty_like(v)
+    mean_v = np.empty_like(v)
+    # Replicas keep their states and swap their temperatures: replica_at[0] is the coldest.
+    replica_at, beta = np.arange(n), betas.astype(np.float32)[:, None].copy()
+    tried, taken, was_hot, trips = np.zeros(n - 1), np.zeros(n - 1), np.zeros(n, bool), 0
+    kept_v, kept_h = (np.empty((SAMPLE_BLOCK, size)) for size in (m, rbm.n_hidden))
+    W, b, mean_h, kept, done = np.zeros(rbm.W.shape), np.zeros(m), np.zeros(rbm.n_hidden), 0, 0
+    for t in range(burn_in + samples + 1):
+        np.matmul(v, rbm.W, out=up)
+        up += rbm.c
+        if t > burn_in:
+            kept_v[kept], kept_h[kept] = v[replica_at[0]], up[replica_at[0]]
+            kept, done = kept + 1, done + 1
+        last = done == samples or stop.is_set()
+        if kept == SAMPLE_BLOCK or last:
+            means = sigmoid(kept_h[:kept])
+            W += kept_v[:kept].T @ means
+            b += kept_v[:kept].sum(axis=0)
+            mean_h += means.sum(axis=0)
+            kept = 0
+        if last:
+            break
+        up *= beta
+        bernoulli_rows(stream, up, no_h, up, h)
+        np.matmul(h, down, out=y)
+        y += rbm.b
+        np.multiply(y, beta, out=mean_v)
+        bernoulli_rows(stream, mean_v, no_v, mean_v, v)
+        energies = -np.einsum("ri,ri->r", v, y, dtype=np.float64) - h @ c
+        pairs = np.arange(t % 2, n - 1, 2)
+        colder, hotter = replica_at[pairs], replica_at[pairs + 1]
+        swap = swaps_taken(swaps, betas[pairs], betas[pairs + 1], energies[colder], energies[hotter])
+        replica_at[pairs], replica_at[pairs + 1] = (
+            np.where(swap, hotter, colder),
+            np.where(swap, colder, hotter),
+        )
+        beta[replica_at, 0] = betas
+        tried[pairs] += 1
+        taken[pairs] += swap
+        if n > 1:
+            was_hot[replica_at[-1]] = True
+            trips += int(was_hot[replica_at[0]])
+            was_hot[replica_at[0]] = False
+    done = max(done, 1)
+    return Ladder(W / done, b / done, mean_h / done, taken / np.maximum(tried, 1), trips)

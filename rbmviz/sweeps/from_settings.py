@@ -1,0 +1,91 @@
+"""The plan of a sweep from settings by name, as the address of the Tune page holds them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from rbmviz.errors import BadInput
+from rbmviz.knobs import knobs_of
+from rbmviz.sweeps.measures import DEFAULT_MEASURES
+from rbmviz.sweeps.plan import TABLES, Axis, Budget, Kind, SweepPlan, knob_named
+
+AUTOMATIC_DATA, NO_AXIS = "automatic", "none"
+"""The data that belong to a model; an axis that a map does not have."""
+
+What = Literal["samplers", "trainers"]
+"""What is tuned, as the address says it."""
+
+KIND_OF: dict[What, Kind] = {"samplers": "sampler", "trainers": "trainer"}
+
+PARTS_OF_AXIS = ("", "_from", "_to", "_n", "_scale")
+"""What the names of the settings of an axis, ``tune_x``, end in."""
+
+
+def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
+    """Return the samplers, or trainers, of these names, by name."""
+    return {name: TABLES[kind][name] for name in names}
+
+
+def with_knobs(algorithms: Mapping[str, type], text: str) -> list[str]:
+    """Return each algorithm with those of these knobs, ``k=2,n_chains=10``, that it has, as text.
+
+    Raises
+    ------
+    BadInput
+        If none has a knob.
+    """
+    pairs = [pair.strip() for pair in text.split(",") if pair.strip()]
+    for pair in pairs:
+        knob_named(pair.partition("=")[0].strip(), list(algorithms.values()))
+    own = {
+        name: [pair for pair in pairs if pair.partition("=")[0].strip() in knobs_of(one)]
+        for name, one in algorithms.items()
+    }
+    return [f"{name}:{','.join(own[name])}".removesuffix(":") for name in algorithms]
+
+
+def plan_of(values: Mapping[str, Any]) -> SweepPlan:
+    """Return the plan of these values of the settings, by name.
+
+    Raises
+    ------
+    BadInput
+        If there is none, in one sentence.
+    """
+    kind = KIND_OF[values["tune_what"]]
+    trains = kind == "trainer"
+    algorithms = algorithms_of(kind, values["tune_trainers" if trains else "tune_samplers"])
+    if not algorithms or not (trains or values["tune_models"]):
+        raise BadInput(f"Choose at least one {'trainer' if trains else 'model and one sampler'}.")
+    common: dict[str, Any] = {
+        "kind": kind,
+        "algorithms": with_knobs(algorithms, values["tune_knobs"]),
+        "axes": _axes_of(values, list(algorithms.values())),
+        "seeds": range(values["tune_seeds"]),
+    }
+    if trains:
+        return SweepPlan(
+            **common,
+            data=values["tune_train_data"],
+            n_hidden=values["tune_hidden"],
+            budget=Budget("updates", values["tune_updates"]),
+        )
+    return SweepPlan(
+        **common,
+        models=values["tune_models"],
+        data="" if values["tune_data"] == AUTOMATIC_DATA else values["tune_data"],
+        budget=Budget(values["tune_unit"], values["tune_n"]),
+        metrics=(*DEFAULT_MEASURES["sampler"], *values["tune_measures"]),
+        kernel=values["tune_kernel"],
+        start=values["tune_start"],
+    )
+
+
+def _axes_of(values: Mapping[str, Any], algorithms: Sequence[type]) -> list[Axis]:
+    found = []
+    for axis in ("x", "y"):
+        knob, lo, hi, n, scale = (values[f"tune_{axis}{part}"] for part in PARTS_OF_AXIS)
+        if knob != NO_AXIS:
+            found.append(Axis.spaced(knob_named(knob, algorithms), lo, hi, n, scale))
+    if values["tune_z"] != NO_AXIS:
+        found.append(Axis.read(f"{values['tune_z']}={values['tune_z_values']}", algorithms))
+    return found
