@@ -294,6 +294,7 @@ def _draw_open() -> None:
             "step": place.step + 1,
             "head": head,
             "seen": all_seen,
+            "blind": step.blind and session.LESSON_ANSWERS.value.get(place) is None,
             "result": challenge.result_in_link(place, step) if step.goal else "",
         },
     )
@@ -382,7 +383,7 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
     """
     if not step.claims:
         return []
-    names = titles(step.state.algorithms())
+    names = titles(step.state.all_algorithms())
     page, names = step.state.page, names if len(names) > 1 else [""]
     lines = []
     for i, claim in enumerate(step.claims):

@@ -20,7 +20,7 @@ Its ``main`` draws, in this order:
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
@@ -170,6 +170,8 @@ class LivePage(Generic[S]):
     in_address: PanelsInAddress
     title: Callable[[Sequence[Any]], list[str]] = titles
     on_preset: Callable[[Preset], None] = lambda preset: None
+    _transport_place: Any = field(init=False, repr=False, default=None)  # since ``toolbar``
+    _token: str = field(init=False, repr=False, default="")  # of the comparison's socket, since ``open``
 
     def heading(self) -> bool:
         """Draw the question; return whether the page is for a projector."""

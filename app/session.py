@@ -30,6 +30,7 @@ from rbmviz.session.comparison import Setup
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
+from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share, new_token
 
 S = TypeVar("S", bound=Setup)
@@ -327,6 +328,9 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 """Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
 
 
+DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
+"""Chain: the small model of which one unit after the other is drawn."""
+
 SHOWN_SWEEP: Entry[str | None] = Entry("shown sweep", lambda: None)
 """Tune: name of the sweep on the screen; "": the one that is planned; None: what the link says."""
 
@@ -605,10 +609,10 @@ def stop_sharing() -> None:
 def kept_share() -> Share | None:
     """Return what this session shares, and have it noted when its page is closed; None: nothing."""
     share = SHARED_PAGE.value
-    if share is None or share.over:
+    if share is not None and share.over:
         SHARED_PAGE.set(None)
         return None
-    return _open_page(share.token, share)
+    return None if share is None else _open_page(share.token, share)
 
 
 MAX_VIEWS = 4

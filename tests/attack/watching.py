@@ -5,8 +5,8 @@ From the root of the repository, with warm kernels::
     python -m tests.attack.watching --watchers 1 30 100 --seconds 30
 
 Prints a row for each crowd: frames a second of each watcher (median and least), megabits a second of all,
-frames a second and samples a second of the teacher, the share of a core of the server, memory before, at the
-beginning and at the end. The watchers count frames and unpack none: they are to cost little beside the server.
+frames and samples a second of the teacher, the share of a core of the server, memory before, at the beginning
+and at the end. The watchers count frames and unpack none: they are to cost little beside the server.
 """
 
 import argparse
