@@ -51,6 +51,7 @@ LOOK_WORDS = {
     "presets": "the presets",
     "start": "the button Start",
     "map": "the map",
+    "drawing": "the drawing",
 }
 
 
@@ -294,6 +295,7 @@ def _draw_open() -> None:
             "step": place.step + 1,
             "head": head,
             "seen": all_seen,
+            "revealed": bool(step.reveal) and (place in session.REVEALED.value or all_seen),
             "blind": step.blind and session.LESSON_ANSWERS.value.get(place) is None,
             "result": challenge.result_in_link(place, step) if step.goal else "",
         },
