@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import card, embedding, keys, messages, pages, presenting
+from rbmviz_app import card, embedding, messages, pages, presenting
 from rbmviz_app.links import drop_unreadable, open_link
 
 folder = Path(__file__).parent
@@ -31,4 +31,3 @@ presenting.draw_switch()
 messages.draw_link_warnings()
 card.draw(name)
 page.run()
-keys.draw_switch()
