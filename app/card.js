@@ -81,6 +81,11 @@ const drawHead = (data, parent) => {
     card.removeAttribute('data-folded');
     if (card.parentElement) card.parentElement.scrollTop = 0;
   }
+  card?.toggleAttribute('data-blind', data.blind); // card.css hides the charts
+  clearInterval(parent.rbmvizBlind);
+  const hide = () => panels().forEach(panel => panel.toggleAttribute('data-blind', data.blind));
+  hide();
+  if (data.blind) parent.rbmvizBlind = setInterval(hide, AGAIN); // panels are built later, and anew
   const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span> <button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
   copy.onclick = () => {
@@ -137,10 +142,17 @@ const drawLook = (data, parent) => {
 /** @param {{ data: any, parentElement: any, setTriggerValue: (name: string, value: unknown) => void }} mounted */
 export default ({ data, parentElement, setTriggerValue }) => {
   if (data.look) return drawLook(data, parentElement);
-  if (data.head) drawHead(data, parentElement);
+  if (data.head) {
+    drawHead(data, parentElement);
+    return () => { // the card goes: what it has hidden is shown
+      clearInterval(parentElement.rbmvizBlind);
+      panels().forEach(panel => panel.removeAttribute('data-blind'));
+    };
+  }
   // On the page of all lessons: say once what this browser remembers.
-  else if (!parentElement.rbmvizSent && Object.entries(kept()).some(([name, step]) => step > (data.progress[name] ?? 0))) {
+  if (!parentElement.rbmvizSent && Object.entries(kept()).some(([name, step]) => step > (data.progress[name] ?? 0))) {
     parentElement.rbmvizSent = true;
     setTriggerValue('progress', kept());
   }
+  return () => {};
 };

@@ -9,6 +9,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from rbmviz_app import process
 from rbmviz_app.access import guarded
 from rbmviz_app.clicks import ClicksOnce
+from rbmviz_app.share import routes as watching
 from rbmviz_app.stream.socket import lifespan, routes
 
 # Beside a folder "pages" Streamlit would not know our pages before the shell has named them: whoever opened
@@ -17,7 +18,7 @@ PagesManager.uses_pages_directory = False
 process.configure_allocators()
 app = st.App(
     Path(__file__).with_name("shell.py"),
-    routes=routes,
+    routes=[*routes, *watching.routes],
     middleware=[*guarded(), Middleware(ClicksOnce)],
     lifespan=lifespan,
 )

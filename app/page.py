@@ -20,7 +20,7 @@ Its ``main`` draws, in this order:
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
@@ -38,6 +38,7 @@ from rbmviz_app import card, controls, embedding, keys, links, messages, pages, 
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
+from rbmviz_app.share import publish
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
 
@@ -169,11 +170,14 @@ class LivePage(Generic[S]):
     in_address: PanelsInAddress
     title: Callable[[Sequence[Any]], list[str]] = titles
     on_preset: Callable[[Preset], None] = lambda preset: None
+    _transport_place: Any = field(init=False, repr=False, default=None)  # since ``toolbar``
+    _token: str = field(init=False, repr=False, default="")  # of the comparison's socket, since ``open``
 
     def heading(self) -> bool:
         """Draw the question; return whether the page is for a projector."""
         session.keep_set()  # before any widget of the page
         card.set_settings(self.name)
+        publish.heading(self.question)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.title(self.question, anchor=False, width="content")
@@ -407,7 +411,9 @@ class LivePage(Generic[S]):
         with st.container(key="caption"):
             shown = self._note_shown_preset(comparison)
             # A lesson's card says what it asks. Streamlit draws no container that is empty.
-            st.caption(shown.caption if shown and not card.is_open(self.name) else "&nbsp;")
+            text = shown.caption if shown and not card.is_open(self.name) else ""
+            st.caption(text or "&nbsp;")
+            publish.caption(text)
 
     def shown_caption(self) -> str:
         """Return the caption of the preset that the screen shows; "" if it shows none."""
@@ -681,3 +687,4 @@ def draw_chart(
         height = "stretch" if size else height  # presenting.css makes it as high as the window lets it be
         spec = readable(spec, st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
+        publish.chart(key, rows, spec, alt)

@@ -18,6 +18,7 @@ from rbmviz_app.session import (
     STARTS_PAUSED,
     widget_value,
 )
+from rbmviz_app.share import button
 
 folder = Path(__file__).parent
 EMPTY_CHARTS = (folder / "empty_charts.js").read_text()
@@ -30,6 +31,7 @@ def draw_switch() -> None:
     with st.container(key="presenting", horizontal=True, gap="small"):
         copy_link.draw_button()
         keys.draw_list()
+        button.draw()
         if links.presenting():
             # Not in the sheet of all pages: where this one is missing, nothing of it holds.
             st.html(folder / "presenting.css")

@@ -296,8 +296,8 @@ def read_claim(text: str, state: PageState, is_goal: bool = False) -> StepClaim:
     panel, metric, operator, number, other, other_metric, sign, offset = found.groups()[:8]
     when, n_text, unit_text = found.groups()[8:]
     for place, name in [(panel, metric), *([(other, other_metric)] if other else [])]:
-        if int(place) > len(state.panels):
-            raise BadInput(f"the claim {shown(text)} is about panel {place} of {len(state.panels)}.")
+        if int(place) > (most := len(state.panels) + len(state.branches)):
+            raise BadInput(f"the claim {shown(text)} is about panel {place} of {most}.")
         if name not in PANEL_NUMBERS[state.page]:
             raise unknown(f"number of the page {state.page}", name, PANEL_NUMBERS[state.page])
     n = int(n_text.replace(",", "")[:12])

@@ -49,6 +49,7 @@ class _Replay:
     def __init__(self, plan: Any, changes: Sequence[Change], turn: Turn) -> None:
         first, *self._waiting = changes
         self._turn = turn
+        self._judged: list[Any] = []  # likelihoods of a training, which itself drops points of a long curve
         self.run: Any = plan.run(1, first.algorithm)
         with turn():
             self._take_knobs()
@@ -79,16 +80,15 @@ class _Replay:
         else:
             # A training computes likelihoods as it finds time: take the best of always the same points.
             points = JUDGED_POINTS if "below_best" in names else 1
-            updates = {n * i // points for i in range(1, points + 1)}
-            for update in sorted(updates):
-                self.advance(update)
+            ends = {n * i // points for i in range(1, points + 1)} | {n}
+            for end in sorted(end for end in ends if end >= self.run.n):
+                self.advance(end)
                 if {"likelihood", "below_best", "gap"} & set(names):
                     self._complete_background_work()
+                    if page == "train":
+                        self._judged.append(self.run.view("paused").likelihoods[-1])
         shown = self.run.view("paused")
-        if page != "train":
-            return shown
-        likelihoods = tuple(point for point in shown.likelihoods if point.update in updates)
-        return dataclasses.replace(shown, likelihoods=likelihoods)
+        return dataclasses.replace(shown, likelihoods=tuple(self._judged)) if page == "train" else shown
 
     def _complete_background_work(self) -> None:
         worked = True
@@ -133,7 +133,15 @@ def measure_claims(
         # One panel at a time: the samples of each are kept.
         asked = _numbers_by_step(claims, panel)
         within = [claim for claim in claims if claim.within and claim.panel == panel]
-        replay = _Replay(plan, changes[panel], turn)
+        if panel < len(state.panels):
+            replay = _Replay(plan, changes[panel], turn)
+        else:
+            branch = state.branches[panel - len(state.panels)]
+            before = _Replay(plan, changes[branch.of], turn)
+            before.advance(branch.at)
+            algorithm = state.all_algorithms()[panel]
+            plan_of_branch = plan._replace(origin=before.run.origin())
+            replay = _Replay(plan_of_branch, [Change(branch.at, algorithm)], turn)
         for n in sorted({*asked, *range(1, max((claim.n for claim in within), default=0) + 1)}):
             looked_for = [claim for claim in within if claim.n >= n and claim not in reached]
             if n not in asked and not looked_for:

@@ -12,8 +12,10 @@ from rbmviz.array_files import printable
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons.claims import StepClaim, read_claim
-from rbmviz.lessons.state import RUN_SETTINGS, PageState, read_state
+from rbmviz.lessons.state import RUN_SETTINGS, Branch, PageState, read_state
+from rbmviz.links import read_panel
 from rbmviz.output import reason
+from rbmviz.registry import trainers
 
 SHIPPED = Path(str(resources.files("rbmviz.lessons"))) / "shipped"
 """Folder of the lessons that come with rbmviz."""
@@ -37,6 +39,10 @@ LOOK = re.compile(
     r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets|start|map", re.ASCII
 )
 """What a step can point at: a panel, a number or a knob of it, a control, the chart."""
+
+
+BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
+"""How a step says that a training goes on with another trainer."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,8 @@ class Step:
         Of a challenge: names of knobs, and of settings, that may be chosen before the first step.
     won_by : str
         Of a challenge: a result that wins it, as it stands in a link; see ``results``.
+    blind : bool
+        Whether panels show nothing but their pictures and strips until an answer is chosen.
     """
 
     title: str
@@ -96,6 +104,7 @@ class Step:
     turns: tuple[str, ...] = ()
     choose: tuple[str, ...] = ()
     won_by: str = ""
+    blind: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,8 +128,8 @@ class Lesson:
 
 TYPES = {str: "a text", int: "a whole number", bool: "true or false", list: "a list"}
 STEP_KEYS: Mapping[str, type] = {
-    **dict.fromkeys(("title", "link", "do", "text", "look", "question", "reveal", "formula"), str),
-    **{"answers": list, "right": int, "hold": bool, "claims": list},
+    **dict.fromkeys(("title", "link", "do", "text", "look", "question", "reveal", "formula", "branch"), str),
+    **{"answers": list, "right": int, "hold": bool, "blind": bool, "claims": list},
     **{"goal": list, "turns": list, "choose": list, "won_by": str},
 }
 LESSON_KEYS: Mapping[str, type] = {"title": str, "about": str, "minutes": int, "step": list}
@@ -133,7 +142,7 @@ def shipped_lessons() -> list[str]:
 
 
 COURSE = (
-    *("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet", "tune"),
+    *("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet", "tune", "quiz"),
     *("ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
 )
 """The order in which the lessons build on each other; then the challenges."""
@@ -281,6 +290,8 @@ def _read_step(said: Any) -> Step:
     title, do, text = _text(said, "title", MAX_TITLE), _text(said, "do"), _text(said, "text")
     question, reveal, formula = _text(said, "question"), _text(said, "reveal"), _text(said, "formula")
     state = read_state(said["link"])
+    if "branch" in said:
+        state = state._replace(branches=(_read_branch(said["branch"], state),))
     answers = _list_of_texts(said, "answers", 2 if question else 0, 6 if question else 0, 200)
     right = said.get("right", 0)
     if not 0 <= right <= len(answers):
@@ -288,6 +299,9 @@ def _read_step(said: Any) -> Step:
     hold = said.get("hold", False)
     if hold and not question:
         raise BadInput("hold = true lets Play wait for an answer, and there is no question.")
+    blind = said.get("blind", False)
+    if blind and not question:
+        raise BadInput("blind = true hides names until an answer is chosen, and there is no question.")
     look = said.get("look", "")
     found = LOOK.fullmatch(look)
     if look and (found is None or (found[1] and int(found[1]) > len(state.panels))):
@@ -302,8 +316,22 @@ def _read_step(said: Any) -> Step:
     won_by = said.get("won_by", "")
     return Step(
         *(title, state, do, text, look, question, answers, right - 1, hold, reveal, formula, claims),
-        *(goal, turns, choose, won_by),
+        *(goal, turns, choose, won_by, blind),
     )
+
+
+def _read_branch(text: str, state: PageState) -> Branch:
+    """Return the branch that a text describes: ``panel1 at 6000 updates: pop_cd:learning_rate=0.1``."""
+    found = BRANCH.fullmatch(text)
+    if found is None or state.page != "train" or int(found[1]) > len(state.panels):
+        raise BadInput(
+            f"branch = {shown(text)} is not written as 'panel1 at 6000 updates: pop_cd', for a page train."
+        )
+    try:
+        read_panel(trainers, found[3])
+    except BadInput as error:
+        raise BadInput(f"branch: {error}") from None
+    return Branch(int(found[1]) - 1, int(found[2]), found[3])
 
 
 def _check_allowed(

@@ -17,6 +17,7 @@ from rbmviz.links import (
     Algorithms,
     default_panels,
     read_number,
+    read_panel,
     read_panels,
     version_of,
     write_panel,
@@ -150,7 +151,7 @@ OFFERED: dict[str, dict[str, Choice]] = {
         **{"weights_pace": (1, 3, 10, 30, 100, 300, FULL), "weights_more": SWITCH},
     },
     "chain": {
-        **{"little": ("landscape", "matrix"), "land": tuple(LANDSCAPE_PATTERNS)},
+        **{"little": ("landscape", "matrix", "units"), "land": tuple(LANDSCAPE_PATTERNS)},
         **{"land_depth": Depth(2.0, 12.0, 0.5), "land_seed": ANY_SEED, "land_order": get_args(Order)},
         **{"land_curve": ("visits", "moments"), "land_pace": (1, 2, 5, 10, 20, 100, 1000, FULL)},
         **{"chain_steps": (10, 20, 40, 100, 400, 2000), "chain_log": SWITCH},
@@ -216,6 +217,24 @@ ALGORITHMS_OF_PAGE: dict[str, Algorithms] = {
 """The algorithms that the panels of each page can have, by name."""
 
 
+class Branch(NamedTuple):
+    """A training that goes on from what another one has learned.
+
+    Parameters
+    ----------
+    of : int
+        Place of the panel from which it goes on, from 0.
+    at : int
+        Updates of that one by then.
+    panel : str
+        Its trainer, as in a link.
+    """
+
+    of: int
+    at: int
+    panel: str
+
+
 class PageState(NamedTuple):
     """A page, its panels and its settings.
 
@@ -227,15 +246,23 @@ class PageState(NamedTuple):
         The panels, each as in a link.
     settings : dict
         Value of every setting that ``OFFERED`` has for the page: those that the link leaves out are defaults.
+    branches : tuple of Branch
+        On Train: panels that whoever does the step adds on the right (default: none).
     """
 
     page: str
     panels: tuple[str, ...]
     settings: dict[str, Any]
+    branches: tuple[Branch, ...] = ()
 
     def algorithms(self) -> list[Any]:
-        """Return the algorithm of each panel."""
+        """Return the algorithm of each panel with which the page is opened."""
         return read_panels(ALGORITHMS_OF_PAGE[self.page], self.panels)[0]
+
+    def all_algorithms(self) -> list[Any]:
+        """Return the algorithm of each panel, those of branches last."""
+        table = ALGORITHMS_OF_PAGE[self.page]
+        return [*self.algorithms(), *(read_panel(table, branch.panel) for branch in self.branches)]
 
     def setup(self, data: Callable[[str], Dataset] = load_registered) -> Any:
         """Return what all panels share.

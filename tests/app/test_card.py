@@ -14,6 +14,7 @@ from rbmviz_app import session, shared
 from rbmviz_app.formulas import mathml
 from rbmviz_app.pages.chain import matrix
 from rbmviz_app.pages.chain.settings import ORDERS, PAGE_PARTS
+from rbmviz_app.pages.chain.units import sentence
 from rbmviz_app.pages.coupling.settings import LAGS, SWEEP_CHOICES
 from rbmviz_app.pages.sample.page import GRIDS
 from rbmviz_app.session import LessonStep
@@ -191,3 +192,22 @@ def test_the_page_lists_all_lessons_and_those_of_the_command_line(page, monkeypa
     assert not test.exception
     assert [one.label for one in test.radio] == ["How often?"]
     assert list(PAGES)  # the pages that lessons can be about
+
+
+def test_a_step_opens_the_drawn_units_which_are_drawn_one_by_one(page, address_of):
+    test = page("chain", shell=True, lesson="rbm", step="2")
+
+    def press(label):
+        button(test, label).click().run()
+        assert not test.exception
+        return test.session_state["drawn units"]
+
+    state = press("Step")
+    assert (state.draws, state.last.layer, state.last.unit) == (1, "hidden", 0)
+    state = press("Sweep")
+    assert (state.draws, state.following) == (10, 0)
+    assert sentence(state).startswith("v6: bias and weights from units that are on make")
+    assert press("Reset").draws == 0
+    press("Step")
+    assert press("Again").draws == 0
+    assert address_of(test)["lesson"] == ["rbm"]

@@ -53,6 +53,12 @@ def play(page: Page, step: Step) -> None:
         # On Tune the sweep is begun, which claims are about.
         tune = step.state.page == "tune"
         page.get_by_role("button", name=re.compile("^Start" if tune else "^Play")).click()
+        if step.state.branches:
+            # The first claim is about the panel to branch from, once it has made its updates.
+            seen = page.locator(".st-key-lesson [data-testid=stIconMaterial]", has_text="check_circle")
+            seen.first.wait_for(timeout=PATIENCE)
+            page.get_by_role("button", name="Branch").click()
+            page.get_by_role("button", name=step.state.all_algorithms()[-1].label, exact=True).click()
         page.locator(".st-key-lesson[data-seen]").wait_for(timeout=PATIENCE)
         expect(page.get_by_text("You were right.")).to_be_visible(timeout=PATIENCE)
 
@@ -74,7 +80,7 @@ def walk(page: Live, lesson: Lesson, folder: Path | None, played: int) -> None:
     browser.goto(f"{page.address}/learn?lesson={lesson.name}")
     for number in range(1, len(lesson.steps) + 1):
         step = open_step(browser, lesson, number)
-        if step.state.settings.get("little") != "matrix" and step.state.page != "tune":
+        if step.state.settings.get("little", "landscape") == "landscape" and step.state.page != "tune":
             page.until(f"panels.length === {len(step.state.panels)}")
         if folder is not None:
             browser.wait_for_timeout(700)

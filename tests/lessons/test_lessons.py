@@ -134,6 +134,12 @@ BAD = {
         ('link = "chain?v=99"', "version '99' is not known"),
         ('link = "weights?w=cd"', "are all pop_cd"),
         ('link = "chain?l=none"', "has 1 panels"),
+        ('link = "train?t=cd"\nbranch = "panel1 at 60 updates: pop_cd:k=0"', "branch: pop_cd: k = 0"),
+        ('link = "tune?tune_x_from=x"', "'x' is not a number"),
+        ('link = "tune?tune_x_from=-1"', "is not a number from 0 to 10000"),
+        ('link = "tune?tune_knobs=__import__(1)"', "is not a list of names and numbers"),
+        ('link = "tune?tune_models=mnist_fpcd&tune_models=../x"', "tune_models = '../x' is none of"),
+        ('link = "tune?tune_x_n=40&tune_y_n=40"', "the map has 8,000 runs and may have 400"),
         ('link = "train?train_seed=-1"', "is not a whole number from 0"),
     ],
     "claims": [
@@ -157,7 +163,10 @@ BAD = {
     ],
     "look": [('look = "panel9"', "look = 'panel9' is none of play"), ('look = "body"', "is none of play")],
     "question": [('questoin = "x"', "did you mean 'question'"), ("", "answers is a list of 0 to 0 texts")],
-    "do": [("", "it has no 'do'")],
+    "do": [
+        ("", "it has no 'do'"),
+        ('do = "x"\nbranch = "panel1 at 60 updates: pop_cd"', "is not written as 'panel1 at 6000 updates"),
+    ],
 }
 
 

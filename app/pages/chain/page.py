@@ -6,6 +6,7 @@ from rbmviz_app import controls, links, session
 from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
 from rbmviz_app.pages.chain.matrix import draw_matrix
 from rbmviz_app.pages.chain.settings import PAGE_PARTS, Settings
+from rbmviz_app.pages.chain.units import draw_units
 
 TITLE, ICON, PLACE = "Little chain", "landscape", 5
 PARTS = ("l", "A", "lam")
@@ -23,14 +24,17 @@ def main() -> None:
             Settings.little,
             "Look at",
             PAGE_PARTS,
-            "All states of a small model while chains move among them; or the idea itself, on a matrix.",
+            "All states of a small model while chains move among them; the idea itself, on a matrix; or the "
+            "units of a model, of which one after the other is drawn.",
             label_visibility="collapsed",
         )
     with st.container():
         if part == "landscape":
             draw_landscape(present)
-        else:
+        elif part == "matrix":
             draw_matrix(present)
+        else:
+            draw_units()
 
 
 if __name__ == "__main__":

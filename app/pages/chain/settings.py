@@ -11,7 +11,7 @@ from rbmviz_app.session import COMPARISONS, TRAINED, Setting
 from rbmviz_app.shared import pattern_landscape, random_landscape
 
 ORDERS: tuple[Order, ...] = ("valley", "gray", "index")
-PAGE_PARTS = ("landscape", "matrix")
+PAGE_PARTS = ("landscape", "matrix", "units")
 RANDOM_WEIGHTS = "random weights"
 
 

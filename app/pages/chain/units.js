@@ -1,0 +1,77 @@
+// @ts-check
+// A small RBM as circles and lines: hidden units above, pixels below. A click on a unit, or Enter, has it drawn.
+
+const SVG = 'http://www.w3.org/2000/svg';
+const WIDTH = 560, HEIGHT = 330, TOP = 70, BOTTOM = 255, RADIUS = 27;
+
+/** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
+const shape = (name, attributes, text) => {
+  const node = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, String(value));
+  if (text !== undefined) node.textContent = text;
+  return node;
+};
+
+/** @param {number} i @param {number} n @returns {number} where the i-th of n units stands */
+const across = (i, n) => WIDTH * (i + 0.5) / n;
+
+/** @param {any} data @returns {SVGElement[]} the weights: thick is strong, dashed is negative, faint has a unit that is off */
+const lines = data => data.weights.flatMap((/** @type {number[]} */ row, /** @type {number} */ i) => row.map((weight, j) => {
+  const both = data.visible[i].on && data.hidden[j].on;
+  return shape('line', {
+    x1: across(j, data.hidden.length), y1: TOP + RADIUS, x2: across(i, data.visible.length), y2: BOTTOM - RADIUS,
+    class: weight < 0 ? 'weight negative' : 'weight', 'stroke-width': 1.8 * Math.abs(weight), opacity: both ? 1 : 0.28,
+  });
+}));
+
+/** @param {any} unit @param {string} layer @param {number} i @param {number} n @param {any} data @param {() => void} draw */
+const circle = (unit, layer, i, n, data, draw) => {
+  const x = across(i, n), y = layer === 'hidden' ? TOP : BOTTOM;
+  const name = layer === 'hidden' ? `hidden unit ${i + 1}` : `pixel ${i + 1}`;
+  const next = data.next[0] === layer && data.next[1] === i;
+  const last = data.last && data.last[0] === layer && data.last[1] === i;
+  const group = shape('g', {
+    role: 'button', tabindex: 0, 'data-unit': `${layer} ${i}`, class: `unit${unit.on ? ' on' : ''}${next ? ' next' : ''}${last ? ' last' : ''}`,
+    'aria-label': `${name}: ${unit.on ? 'on' : 'off'}, on with probability ${unit.p.toFixed(2)} if it is drawn${next ? '; the next of the sweep' : ''}`,
+  });
+  const above = layer === 'hidden';
+  group.append(
+    layer === 'hidden' ? shape('circle', { cx: x, cy: y, r: RADIUS }) : shape('rect', { x: x - RADIUS, y: y - RADIUS, width: 2 * RADIUS, height: 2 * RADIUS, rx: 4 }),
+    shape('text', { x, y: y + 6, class: 'state' }, unit.on ? '1' : '0'),
+    shape('text', { x, y: above ? y - RADIUS - 26 : y + RADIUS + 22 }, above ? `h${i + 1}` : `v${i + 1}`),
+    shape('text', { x, y: above ? y - RADIUS - 8 : y + RADIUS + 40, class: 'p' }, `p ${unit.p.toFixed(2)}`),
+  );
+  group.addEventListener('click', draw);
+  group.addEventListener('keydown', event => {
+    const key = /** @type {KeyboardEvent} */ (event).key;
+    if (key !== 'Enter' && key !== ' ') return;
+    event.preventDefault();
+    draw();
+  });
+  return group;
+};
+
+/** @param {Component} component @returns {() => void} */
+export default ({ data, parentElement, setTriggerValue }) => {
+  let host = parentElement.querySelector('.host');
+  if (!host) {
+    host = document.createElement('div');
+    host.className = 'host';
+    parentElement.append(host);
+  }
+  const root = host.getRootNode();
+  const focused = root instanceof ShadowRoot || root instanceof Document ? root.activeElement?.getAttribute('data-unit') : null;
+  const svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group', 'aria-label': 'The units of the model: click one to draw it' });
+  svg.append(...lines(data));
+  for (const layer of ['hidden', 'visible']) {
+    data[layer].forEach((/** @type {any} */ unit, /** @type {number} */ i) => {
+      svg.append(circle(unit, layer, i, data[layer].length, data, () => setTriggerValue('draw', { layer, unit: i, at: data.draws })));
+    });
+  }
+  const said = document.createElement('p');
+  said.setAttribute('role', 'status');
+  said.textContent = data.said;
+  host.replaceChildren(svg, said);
+  if (focused) host.querySelector(`[data-unit="${focused}"]`)?.focus();
+  return () => {};
+};

@@ -1,0 +1,105 @@
+"""A small RBM that is drawn as circles and lines: a click, or the key S, draws one unit."""
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from rbmviz.session.unit_by_unit import UnitByUnit
+from rbmviz_app import card, links, messages, session
+from rbmviz_app.pages.chain.settings import Settings
+from rbmviz_app.session import DRAWN_UNITS
+
+folder = Path(__file__).parent
+
+_drawing = st.components.v2.component(
+    "rbmviz_units", js=(folder / "units.js").read_text(), css=(folder / "units.css").read_text()
+)
+
+
+@st.fragment
+def draw_units() -> None:
+    """Draw the model, what the last draw was, and the buttons of the sweep."""
+    if card.to_set("chain") is not None:
+        DRAWN_UNITS.set(UnitByUnit.begin())
+        card.note_opened()
+    messages.draw_link_warnings("units")
+    state = DRAWN_UNITS.ensure()
+
+    def draw_unit(layer: Any, unit: int) -> None:
+        now = DRAWN_UNITS.value
+        DRAWN_UNITS.set(now.draw(layer, unit))
+
+    def clicked() -> None:
+        asked = session.sent_by("chain units", "draw")
+        if asked["at"] == DRAWN_UNITS.value.draws:  # else the click was on a drawing that has gone
+            draw_unit(asked["layer"], asked["unit"])
+
+    with st.container(horizontal=True, key="toolbar"):
+        st.button(
+            "Step",
+            icon=":material/skip_next:",
+            shortcut="S",
+            type="primary",
+            on_click=draw_unit,
+            args=state.next_unit,
+            key="units_step",
+            help="Draw the next unit of the sweep, which has a thick border: hidden units, then pixels.",
+        )
+        st.button(
+            "Sweep",
+            icon=":material/fast_forward:",
+            on_click=lambda: DRAWN_UNITS.set(DRAWN_UNITS.value.sweep()),
+            key="units_sweep",
+            help="Draw all units that this sweep has not drawn yet.",
+        )
+        st.button(
+            "Reset",
+            icon=":material/replay:",
+            shortcut="0",
+            on_click=DRAWN_UNITS.set,
+            args=(UnitByUnit.begin(),),
+            key="units_reset",
+            help="Begin anew: the same random numbers come again.",
+        )
+    _drawing(
+        key="chain units",
+        data={
+            "hidden": units_of(state.h, state.probabilities("hidden")),
+            "visible": units_of(state.v, state.probabilities("visible")),
+            "weights": state.rbm.W.tolist(),
+            "next": list(state.next_unit),
+            "last": None if state.last is None else [state.last.layer, state.last.unit],
+            "draws": state.draws,
+            "said": sentence(state),
+        },
+        on_draw_change=clicked,
+    )
+    st.caption(
+        "Blue lines are positive weights, dashed ones negative, thick ones strong; a weight counts where "
+        "both of its units are on. *p* is the probability that a unit is on if it is drawn now."
+    )
+    links.write("chain", {}, {"little": ["units"]} if Settings.little.chosen == "units" else {})
+
+
+def units_of(on: Any, p: Any) -> list[dict[str, Any]]:
+    """Return the units of a layer as JSON values."""
+    return [{"on": bool(one), "p": float(x)} for one, x in zip(on, p, strict=True)]
+
+
+def sentence(state: UnitByUnit) -> str:
+    """Return what was drawn last, with all its numbers."""
+    last = state.last
+    if last is None:
+        return f"Energy {state.energy:.1f}. Nothing has been drawn yet: press Step, or click a unit."
+    name = f"{'h' if last.layer == 'hidden' else 'v'}{last.unit + 1}"
+    what, sign = ("on", "<") if last.on else ("off", "≥")
+    changed = (
+        f"energy {last.energy_before:.1f} → {last.energy:.1f}"
+        if last.energy != last.energy_before
+        else f"energy stays {last.energy:.1f}"
+    )
+    return (
+        f"{name}: bias and weights from units that are on make {last.activation:.1f}, so p = {last.p:.2f}. "
+        f"Random number {last.u:.2f} {sign} p: {what}; {changed}."
+    )

@@ -1,0 +1,55 @@
+"""A sweep by hand: the numbers shown are those of the model, and the draws follow its conditionals."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from rbmviz.session.unit_by_unit import UnitByUnit
+
+
+def brute_energy(rbm, v, h):
+    pairs = sum(v[i] * rbm.W[i, j] * h[j] for i in range(len(v)) for j in range(len(h)))
+    return -pairs - sum(v * rbm.b) - sum(h * rbm.c)
+
+
+def test_probabilities_are_those_of_the_energy():
+    """P(on) is the share of e^-E of the two states that differ in this unit alone."""
+    state = UnitByUnit.begin(3).sweep().sweep()
+    for layer, units in (("hidden", state.h), ("visible", state.v)):
+        for i in range(len(units)):
+            both = []
+            for on in (0, 1):
+                v, h = state.v.copy(), state.h.copy()
+                (h if layer == "hidden" else v)[i] = on
+                both.append(np.exp(-brute_energy(state.rbm, v, h)))
+            assert state.probabilities(layer)[i] == pytest.approx(both[1] / sum(both))
+    assert state.energy == pytest.approx(brute_energy(state.rbm, state.v, state.h))
+
+
+def test_a_draw_says_all_its_numbers():
+    state = UnitByUnit.begin()
+    assert state.next_unit == ("hidden", 0)
+    after = state.draw("hidden", 0)
+    last = after.last
+    assert (last.activation, round(last.p, 2), last.on) == (4.0, 0.98, last.u < last.p)
+    assert (last.energy_before, last.energy) == (state.energy, after.energy) == (3.0, -1.0)
+    assert after.next_unit == ("hidden", 1)
+    assert state.h.sum() == 0  # as it was
+    assert after.draw("visible", 5).next_unit == ("hidden", 0)
+    assert after.sweep().draws == 10
+    assert after.sweep().v.tolist() == UnitByUnit.begin().sweep().v.tolist()
+    with pytest.raises(IndexError):
+        state.draw("visible", 6)
+
+
+def test_sweeps_have_the_law_of_the_model():
+    rbm = UnitByUnit.begin().rbm
+    states = np.array(list(product((0, 1), repeat=6)), np.uint8)
+    weight = np.exp(states @ rbm.b) * np.prod(1 + np.exp(rbm.c + states @ rbm.W), axis=1)
+    mean = weight @ states / weight.sum()
+    state, total, n = UnitByUnit.begin(1), np.zeros(6), 4000
+    for _ in range(n):
+        state = state.sweep()
+        total += state.v
+    np.testing.assert_allclose(total / n, mean, atol=0.05)
