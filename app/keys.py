@@ -30,7 +30,7 @@ class Key(NamedTuple):
 
 
 PLAY = Key("P", "Play, or pause", ".st-key-toolbar [class*=_play] button")
-STEP = Key("S", "One step", ".st-key-toolbar [class*=_step] button")
+ONE_STEP = Key("S", "One step", ".st-key-toolbar [class*=_step] button")
 RESET = Key("0", "Reset: begin anew", ".st-key-toolbar [class*=_reset] button")
 PRESENT = Key("F", "Present: large, for a projector", ".st-key-present button")
 LEAVE = Key("Esc", "Leave the presentation", ".st-key-leave button")
@@ -38,7 +38,7 @@ BACK = Key("Left", "Back, to the last step of the lesson", ".st-key-lesson_back 
 NEXT = Key("Right", "Next step of the lesson", ".st-key-lesson_moves button[kind=primary]")
 LIST = Key("?", "This list")
 
-SINGLE = (PLAY, STEP, RESET, BACK, NEXT, PRESENT, LEAVE, LIST)
+SINGLE = (PLAY, ONE_STEP, RESET, BACK, NEXT, PRESENT, LEAVE, LIST)
 """Keys that count wherever no text is typed."""
 
 FOCUSED = (

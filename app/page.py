@@ -594,7 +594,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             "Step",
             icon=":material/skip_next:",
             on_click=comparison.step,
-            shortcut=keys.STEP.key,
+            shortcut=keys.ONE_STEP.key,
             key=f"{page}_step",
             help=transport.step_help,
             disabled=held,
