@@ -78,7 +78,7 @@ def test_a_slow_server_has_longer_beats_and_takes_rare_looks_for_watching(
     beat = Beat(Group())
     assert beat.seconds == BEAT_SECONDS
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
-    worker.snapshot  # noqa: B018
+    worker.request_snapshot()
     worker._asked_at -= 2 * worker_module.WATCHED_SECONDS
     assert not worker.watched
     beat_for(slowdown, clock, 20, 1.0)
