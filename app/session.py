@@ -620,10 +620,10 @@ def stop_sharing() -> None:
 def kept_share() -> Share | None:
     """Return what this session shares, and have it noted when its page is closed; None: nothing."""
     share = SHARED_PAGE.value
-    if share is None or share.over:
+    if share is not None and share.over:
         SHARED_PAGE.set(None)
         return None
-    return _open_page(share.token, share)
+    return None if share is None else _open_page(share.token, share)
 
 
 MAX_VIEWS = 4
