@@ -47,7 +47,7 @@ class Slowdown:
         return max(self._factor * FALL ** max(empty, 0.0), 1.0)
 
     def note_beat(self, late: bool) -> None:
-        """Count a beat that has just ended; late: more than its interval after it was due."""
+        """Count a beat that has just ended; late: see ``beat.LATE_SECONDS``."""
         with self._lock:
             self._beats += 1
             self._late += late
