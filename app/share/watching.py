@@ -38,7 +38,7 @@ CHART_SECONDS = 1.0
 SIGN_OF_LIFE_SECONDS = 5.0
 """While nothing changes watchers hear this often that the server is there."""
 
-MAX_WAITING = 12
+MAX_MESSAGES_WAITING = 12
 """Messages that wait for one watcher; who has more to take gets a key frame instead."""
 
 FRAME_COMPRESSION = 1
@@ -70,7 +70,7 @@ class Watcher:
 
     def put(self, message: Message) -> None:
         """Let a message wait to be sent; if too many wait, all go, and a key frame takes their place."""
-        if len(self._waiting) >= MAX_WAITING:
+        if len(self._waiting) >= MAX_MESSAGES_WAITING:
             self._waiting.clear()
             self.needs_key = True
         elif not self.needs_key:

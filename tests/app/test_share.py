@@ -410,3 +410,40 @@ def test_the_lines_of_a_chart_are_taken_out_of_its_spec():
     ]
     bars = alt.Chart(alt.NamedData("curves")).mark_bar().encode(x="x:Q", y="y:Q", color="name:N")
     assert curves_of(rows, live_spec([bars], 200), "Bars") is None
+
+
+def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
+    test = page("chain", shell=True, lesson="stick", step="1")
+    share = test.session_state["shared page"] = Share("taught")
+    test.run()
+    shown = share.view
+    assert (shown.page, shown.title, shown.canvas) == ("chain", "Little chain", "chain")
+    assert shown.question.startswith("Unlearn the state")
+    assert shown.link.startswith("chain?")
+    assert "lesson=stick&step=1" in shown.link
+    assert shown.comparison is test.session_state["comparisons"]["chain"][0]
+    assert shown.card["head"] == "Why chains stick · step 1 of 7"
+    assert (shown.card["right"], shown.card["reveal"]) == (-1, [])
+    assert len(shown.card["answers"]) == 3
+    test.radio[0].set_value(2).run()
+    assert share.view.card["right"] == -1  # his answer is not shown either
+    [reveal] = [one for one in test.button if one.label == "Reveal"]
+    reveal.click().run()
+    assert share.view.card["right"] == 1
+    assert share.view.card["reveal"]
+    [leave] = [one for one in test.button if one.key == "lesson leave"]
+    leave.click().run()
+    assert share.view.card is None
+    [stop] = [one for one in test.button if one.key == "stop sharing"]
+    stop.click().run()
+    assert (share.over, test.session_state["shared page"]) == (True, None)
+    assert not test.exception
+
+
+def test_a_server_shares_so_many_views_and_one_more_is_a_sentence(page, monkeypatch):
+    monkeypatch.setattr(session, "MAX_SHARES", 0)
+    test = page("learn", shell=True)
+    [begin] = [one for one in test.button if one.key == "begin sharing"]
+    begin.click().run()
+    assert "shared page" not in test.session_state
+    assert any("shares 0 views already" in toast.value for toast in test.toast)
