@@ -16,6 +16,9 @@ const NARROW = 1000;
 /** Milliseconds for which the button says that the link has been copied. */
 const COPIED_MS = 2000;
 
+/** Milliseconds until the answer, which is drawn after the head, is there. */
+const REVEAL_MS = 300;
+
 /** @returns {Record<string, number>} */
 const kept = () => {
   try {
@@ -38,6 +41,7 @@ const CONTROLS = {
   presets: '.st-key-toolbar [class*=-presets-] button',
   start: '.st-key-tune-start button',
   map: '.st-key-tune-map',
+  drawing: '.st-key-chain-units',
 };
 
 /** @param {string} look @returns {HTMLElement | null} what a step points at, or what can be seen of it */
@@ -95,6 +99,9 @@ const drawHead = (data, parent) => {
     const copied = navigator.clipboard ? navigator.clipboard.writeText(link) : Promise.reject();
     copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
   };
+  // The answer comes at the end of the card: bring it into sight, once, where it would be below the edge.
+  if (data.revealed && parent.rbmvizRevealed !== place) setTimeout(() => card?.querySelector('.st-key-lesson_reveal')?.scrollIntoView({ block: 'nearest' }), REVEAL_MS);
+  parent.rbmvizRevealed = data.revealed ? place : '';
   const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
   fold.onclick = () => { card?.toggleAttribute('data-folded'); name(); };
   name();

@@ -20,7 +20,7 @@ from rbmviz.lessons.results import MAX_RESULT_LINK, read_result
 from rbmviz.lessons.state import STEPS_CALLED
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz_app import challenge, links, messages, session
+from rbmviz_app import challenge, keys, links, messages, session
 from rbmviz_app.charts.style import number_text, titles
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
 from rbmviz_app.share import publish
@@ -51,6 +51,7 @@ LOOK_WORDS = {
     "presets": "the presets",
     "start": "the button Start",
     "map": "the map",
+    "drawing": "the drawing",
 }
 
 
@@ -294,6 +295,7 @@ def _draw_open() -> None:
             "step": place.step + 1,
             "head": head,
             "seen": all_seen,
+            "revealed": bool(step.reveal) and (place in session.REVEALED.value or all_seen),
             "blind": step.blind and session.LESSON_ANSWERS.value.get(place) is None,
             "result": challenge.result_in_link(place, step) if step.goal else "",
         },
@@ -453,13 +455,14 @@ def _draw_moves(place: LessonStep, n: int) -> None:
             st.button(
                 "Back",
                 icon=":material/arrow_back:",
-                shortcut="Left",
+                shortcut=keys.BACK.key,
                 disabled=not i,
                 on_click=show,
                 args=(i - 1,),
                 key="lesson back",
             )
-        more: dict[str, Any] = {"icon": ":material/arrow_forward:", "shortcut": "Right", "type": "primary"}
+        shortcut = keys.NEXT.key
+        more: dict[str, Any] = {"icon": ":material/arrow_forward:", "shortcut": shortcut, "type": "primary"}
         if i + 1 < n:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)
         elif st.button("Finish", key="lesson finish", **more):

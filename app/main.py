@@ -16,6 +16,7 @@ from rbmviz_app.stream.socket import lifespan, routes
 # the first one by its address would read that it does not exist.
 PagesManager.uses_pages_directory = False
 process.configure_allocators()
+process.look_rarely_at_settings()
 app = st.App(
     Path(__file__).with_name("shell.py"),
     routes=[*routes, *watching.routes],

@@ -12,8 +12,9 @@ Its ``main`` draws, in this order:
    ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page`` and
    ``PAGE.write_address``;
-6. charts, in functions with ``@every_second`` (see ``timer``), which read ``comparison.peek()``, which renews
-   no lease, and call ``draw_chart``. A function that draws settings, too, ends with ``PAGE.withdraw_preset``;
+6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
+   ``comparison.peek()``, which renews no lease, and call ``draw_chart``. A function that draws settings, too,
+   ends with ``PAGE.withdraw_preset``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
@@ -34,7 +35,7 @@ from rbmviz.links import NO_PANEL, VERSION, Algorithms, default_panels, read_pan
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
-from rbmviz_app import card, controls, embedding, links, messages, pages, presenting, presets, session
+from rbmviz_app import card, controls, embedding, keys, links, messages, pages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
@@ -584,7 +585,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             icon=f":material/{icon}:",
             on_click=play_or_pause,
             args=(comparison,),
-            shortcut="P",
+            shortcut=keys.PLAY.key,
             key=f"{page}_play",
             type="secondary" if comparison.running or held else "primary",
             help="The lesson asks first: choose an answer on its card." if held else transport.play_help,
@@ -594,7 +595,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             "Step",
             icon=":material/skip_next:",
             on_click=comparison.step,
-            shortcut="S",
+            shortcut=keys.ONE_STEP.key,
             key=f"{page}_step",
             help=transport.step_help,
             disabled=held,
@@ -604,7 +605,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             icon=":material/replay:",
             on_click=reset,
             args=(page, comparison),
-            shortcut="0",
+            shortcut=keys.RESET.key,
             key=f"{page}_reset",
             help=transport.reset_help,
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import links
+from rbmviz_app import copy_link, keys, links
 from rbmviz_app.session import (
     COMPARISONS,
     MAX_PRESENTED_KNOBS,
@@ -29,6 +29,8 @@ _reader = st.components.v2.component("rbmviz_reader", js=(folder / "reader.js").
 def draw_switch() -> None:
     """Draw the button that begins or ends presenting, at the right end of the navigation bar."""
     with st.container(key="presenting", horizontal=True, gap="small"):
+        copy_link.draw_button()
+        keys.draw_list()
         button.draw()
         if links.presenting():
             # Not in the sheet of all pages: where this one is missing, nothing of it holds.
@@ -36,7 +38,7 @@ def draw_switch() -> None:
             st.button(
                 "Leave",
                 icon=":material/close_fullscreen:",
-                shortcut="Esc",
+                shortcut=keys.LEAVE.key,
                 key="leave",
                 on_click=PRESENTED.set,
                 args=("",),
@@ -46,7 +48,7 @@ def draw_switch() -> None:
             st.button(
                 "Present",
                 icon=":material/present_to_all:",
-                shortcut="F",
+                shortcut=keys.PRESENT.key,
                 key="present",
                 on_click=PRESENTED.set,
                 args=("1",),

@@ -306,6 +306,17 @@ class StoppedTimer(NamedTuple):
 STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict)
 """Timed parts whose timer has stopped, by name."""
 
+
+class SlowTimer(NamedTuple):
+    """A timed part that is drawn less often than every second: its fragment's id, and the seconds between."""
+
+    fragment_id: str
+    seconds: float
+
+
+SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
+"""Timed parts that are drawn less often than every second, by name."""
+
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 """Train: the last data set that could be loaded."""
 

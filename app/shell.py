@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import card, embedding, keys, messages, pages, presenting
+from rbmviz_app import card, embedding, messages, pages, presenting
 from rbmviz_app.links import drop_unreadable, open_link
 from rbmviz_app.share import publish
 
@@ -33,5 +33,4 @@ publish.begin_run(name, modules[name].TITLE)
 messages.draw_link_warnings()
 card.draw(name)
 page.run()
-keys.draw_switch()
 publish.end_run()

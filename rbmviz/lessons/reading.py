@@ -36,7 +36,8 @@ MARKUP = re.compile(r"<[A-Za-z/!?]|!\[")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 LOOK = re.compile(
-    r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets|start|map", re.ASCII
+    r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets|start|map|drawing",
+    re.ASCII,
 )
 """What a step can point at: a panel, a number or a knob of it, a control, the chart."""
 
@@ -60,8 +61,8 @@ class Step:
         What to know first, as Markdown; "": nothing.
     look : str
         What to look at: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``, ``step``,
-        ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``, on Tune ``start`` or ``map``; "": nothing in
-        particular.
+        ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``; on Tune ``start`` or ``map``; on Little
+        chain ``drawing``, that of the units; "": nothing in particular.
     question : str
         As Markdown; "": none.
     answers : tuple of str

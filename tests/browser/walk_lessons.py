@@ -9,6 +9,7 @@ With ``--look`` nothing is played: each step is answered and revealed only.
 """
 
 import argparse
+import contextlib
 import re
 import shutil
 import sys
@@ -17,6 +18,7 @@ import time
 from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from rbmviz.lessons import Lesson, Step, load_lesson, shipped_lessons
 from tests.attack.server import serving
@@ -65,8 +67,11 @@ def play(page: Page, step: Step) -> None:
 
 def reveal(page: Page, step: Step) -> None:
     """Reveal the answer, unless it is there."""
-    if not page.locator(".st-key-lesson_reveal").is_visible():
-        page.get_by_role("button", name="Hint" if step.goal else "Reveal").click()
+    button = page.get_by_role("button", name="Hint" if step.goal else "Reveal")
+    # What the step claims may be seen just now, without Play: then the button goes.
+    with contextlib.suppress(PlaywrightTimeoutError):
+        if not page.locator(".st-key-lesson_reveal").is_visible():
+            button.click(timeout=5000)
     page.locator(".st-key-lesson_reveal").wait_for(timeout=PATIENCE)
 
 

@@ -2,7 +2,7 @@
 // A small RBM as circles and lines: hidden units above, pixels below. A click on a unit, or Enter, has it drawn.
 
 const SVG = 'http://www.w3.org/2000/svg';
-const WIDTH = 560, HEIGHT = 330, TOP = 70, BOTTOM = 255, RADIUS = 27;
+const WIDTH = 560, HEIGHT = 350, TOP = 86, BOTTOM = 262, RADIUS = 27;
 
 /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
 const shape = (name, attributes, text) => {
@@ -38,8 +38,8 @@ const circle = (unit, layer, i, n, data, draw) => {
   group.append(
     layer === 'hidden' ? shape('circle', { cx: x, cy: y, r: RADIUS }) : shape('rect', { x: x - RADIUS, y: y - RADIUS, width: 2 * RADIUS, height: 2 * RADIUS, rx: 4 }),
     shape('text', { x, y: y + 6, class: 'state' }, unit.on ? '1' : '0'),
-    shape('text', { x, y: above ? y - RADIUS - 26 : y + RADIUS + 22 }, above ? `h${i + 1}` : `v${i + 1}`),
-    shape('text', { x, y: above ? y - RADIUS - 8 : y + RADIUS + 40, class: 'p' }, `p ${unit.p.toFixed(2)}`),
+    shape('text', { x, y: above ? y - RADIUS - 32 : y + RADIUS + 24 }, above ? `h${i + 1}` : `v${i + 1}`),
+    shape('text', { x, y: above ? y - RADIUS - 9 : y + RADIUS + 47, class: 'p' }, `p ${unit.p.toFixed(2)}`),
   );
   group.addEventListener('click', draw);
   group.addEventListener('keydown', event => {

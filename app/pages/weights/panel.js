@@ -162,6 +162,7 @@ class WeightPanel extends Panel {
       };
       line(this.logZ, []);
       line(this.truth, [3, 3]);
+      if (!Number.isFinite(low)) return; // no batch, and log Z is not known: the axis has no ends yet
       x.fillStyle = translucent(ink, 0.65);
       x.textBaseline = 'bottom';
       x.fillText(round3(low), 0, height);
