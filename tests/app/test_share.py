@@ -308,7 +308,7 @@ def test_limits_of_a_share_and_of_the_server_are_one_sentence(client, monkeypatc
     with connect(client) as first:
         first.receive()
         with connect(client) as second:
-            assert closed(second) == (BUSY, "1 browsers watch this view already, and more may not.")
+            assert closed(second) == (BUSY, "As many browsers watch this view as may (1).")
         monkeypatch.setenv("RBMVIZ_WATCHERS", "9")
         monkeypatch.setenv("RBMVIZ_SERVER_WATCHERS", "1")
         with connect(client) as second:
@@ -328,7 +328,7 @@ def test_a_copy_opens_the_link_while_there_is_room_for_its_chains(client, compar
 
 
 def test_the_page_allows_its_own_script_and_socket_and_nothing_else(client):
-    answer = client.get("/watch/abcd")
+    answer = client.get("/watch/Abcd")
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert ("connect-src 'self'" in policy, "unsafe" in policy) == (True, False)
