@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import re
+import socket
 import sys
 
 from starlette.middleware import Middleware
@@ -22,13 +23,76 @@ PUBLIC = "RBMVIZ_PUBLIC"
 HOSTS = "RBMVIZ_HOSTS"
 """Environment variable with the host names that people of other machines type, separated by commas."""
 
+ADDRESSES_OF_COMMAND: list[str] = []
+"""Addresses of this machine that ``rbmviz app --share`` has opened to other machines; empty: none."""
+
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+EVERY_NETWORK = "0.0.0.0"
+"""The address on which a server listens in all networks of its machine."""
+
 HOST = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\]")
 
 
 def public() -> bool:
-    """Return whether other machines may reach the server."""
+    """Return whether the environment lets other machines reach the server."""
     return os.environ.get(PUBLIC) == "1"
+
+
+def opened() -> bool:
+    """Return whether other machines may reach the server: by the environment, or by the command line."""
+    return public() or bool(ADDRESSES_OF_COMMAND)
+
+
+def open_to_others(address: str | None) -> str:
+    """Let other machines reach the server, and be answered under its own address; return where it listens.
+
+    Parameters
+    ----------
+    address : str or None
+        Address of this machine; None: it listens in all networks, and the one that leads out names it.
+
+    Raises
+    ------
+    BadInput
+        If no other machine can reach the address, or if there is no network.
+    """
+    if address is None:
+        ADDRESSES_OF_COMMAND[:] = [network_address()]
+        return EVERY_NETWORK
+    try:
+        typed = ipaddress.ip_address(address.strip("[]"))
+        reachable = not (typed.is_loopback or typed.is_unspecified)
+    except ValueError:
+        reachable = False
+    if not reachable:
+        raise BadInput(
+            f"--share tells an address to type, and {address[:60]!r} is none that other machines reach: "
+            "leave --address out, or give the address of this machine in their network, as 192.168.0.7."
+        )
+    ADDRESSES_OF_COMMAND[:] = [str(typed)]
+    return address
+
+
+def network_address() -> str:
+    """Return the address of this machine in the network that leads out.
+
+    Raises
+    ------
+    BadInput
+        If there is none.
+    """
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(("192.0.2.1", 9))  # an address of nobody; of a datagram socket nothing is sent
+            found = str(probe.getsockname()[0])
+    except OSError:
+        found = "127.0.0.1"
+    if is_loopback(found):
+        raise BadInput(
+            "This machine is in no network, so that nobody could watch: connect it, or give its address with "
+            "--address."
+        )
+    return found
 
 
 def check_address(address: str | None) -> None:
@@ -44,7 +108,7 @@ def check_address(address: str | None) -> None:
     BadInput
         If other machines can reach the address.
     """
-    if public() or is_loopback(address or ""):
+    if opened() or is_loopback(address or ""):
         return
     where = f"The address {address!r}" if address else "An empty server.address"
     raise BadInput(
@@ -79,7 +143,8 @@ def allowed_hosts() -> list[str]:
                 f"{HOSTS}: {name[:60]!r} is not a host name: give names without scheme and port, separated "
                 "by commas, as rbm.example.org or *.example.org or 192.168.0.7."
             )
-    return [*LOCAL_HOSTS, *(names if public() else [])]
+    own = [f"[{address}]" if ":" in address else address for address in ADDRESSES_OF_COMMAND]
+    return [*LOCAL_HOSTS, *own, *(names if public() else [])]
 
 
 class Loopback:
@@ -105,8 +170,9 @@ class Loopback:
 def guarded() -> list[Middleware]:
     """Return the middleware of every route, HTTP and WebSocket.
 
-    The process exits with status 2 if the server would be open to other machines without RBMVIZ_PUBLIC=1, or
-    if a limit in the environment is not a number. Called while the app is imported, before the first request.
+    The process exits with status 2 if the server would be open to other machines without RBMVIZ_PUBLIC=1 or
+    ``--share``, or if a limit in the environment is not a number. Called while the app is imported, before
+    the first request.
     """
     try:
         check_address(config.get_option("server.address"))
@@ -124,4 +190,4 @@ def guarded() -> list[Middleware]:
             file=sys.stderr,
         )
     names = Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
-    return [names] if public() else [Middleware(Loopback), names]
+    return [names] if opened() else [Middleware(Loopback), names]

@@ -20,9 +20,10 @@ from rbmviz.lessons.results import MAX_RESULT_LINK, read_result
 from rbmviz.lessons.state import STEPS_CALLED
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz_app import challenge, links, messages, session
+from rbmviz_app import challenge, keys, links, messages, session
 from rbmviz_app.charts.style import number_text, titles
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
+from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.timer import every_second, while_running
 
@@ -241,6 +242,7 @@ def draw(page: str) -> None:
     """Draw the card of the open step beside this page, if a lesson is open; card.css says where."""
     found = opened()
     if found is None:
+        publish.card(None)
         return
     lesson, step, place = found
     if session.STEP_TO_SHOW.value:
@@ -306,10 +308,24 @@ def _draw_open() -> None:
     if step.look:
         where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
         _marks(key="lesson look", data=where)
-    _draw_claims(step, seen, now)
+    claims = claim_lines(step, seen, now)
+    _draw_claims(claims)
     if step.goal:
         challenge.draw(step, place)
-    _draw_reveal(step, place, answer, all_seen)
+    revealed = _draw_reveal(step, place, answer, all_seen)
+    publish.card(
+        {
+            "head": head,
+            "title": step.title,
+            "text": step.text,
+            "question": step.question,
+            "answers": list(step.answers),
+            "right": step.right if revealed else -1,  # nobody is told before it is revealed
+            "do": step.do,
+            "reveal": step.reveal if revealed else "",
+            "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in claims],
+        }
+    )
     if (more_to_see and all_seen) or pending != challenge.is_pending(place):
         st.rerun()  # with another timer, or none
 
@@ -362,24 +378,35 @@ def _look(step: Step, place: LessonStep) -> dict[int, float]:
     return now
 
 
-def _draw_claims(step: Step, seen: dict[int, float], now: dict[int, float]) -> None:
-    """Draw the numbers to watch; what is claimed of them stands there once it is to be seen, not before."""
+def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> list[tuple[str, str, bool]]:
+    """Return the numbers to watch: in words, the value, and whether what is claimed of them has been seen.
+
+    What is claimed stands in the words once it is to be seen, not before.
+    """
     if not step.claims:
-        return
+        return []
     names = titles(step.state.all_algorithms())
     page, names = step.state.page, names if len(names) > 1 else [""]
     lines = []
     for i, claim in enumerate(step.claims):
         value = seen.get(i, now.get(i))
         if i in seen:
-            mark, said = ":green[:material/check_circle:]", claim.words(page, names)
+            said = claim.words(page, names)
         else:
-            mark, said = ":material/radio_button_unchecked:", claim.number_words(page, names)
-            said += f", watched at {claim.n:,} {STEPS_CALLED[page]}"
+            said = claim.number_words(page, names) + f", watched at {claim.n:,} {STEPS_CALLED[page]}"
         said = said if names[0] else said[:1].upper() + said[1:]
-        number = "" if value is None else f" **{number_text(value)}**"
-        lines.append(f"{mark} {messages.plain(said)}{number}")
-    st.markdown("  \n".join(dict.fromkeys(lines)))  # two claims may be about one number
+        lines.append((said, "" if value is None else number_text(value), i in seen))
+    return list(dict.fromkeys(lines))  # two claims may be about one number
+
+
+def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:
+    marks = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
+    lines = [
+        f"{marks[seen]} {messages.plain(said)}" + (f" **{number}**" if number else "")
+        for said, number, seen in claims
+    ]
+    if lines:
+        st.markdown("  \n".join(lines))
 
 
 def look_words(step: Step) -> str:
@@ -390,10 +417,10 @@ def look_words(step: Step) -> str:
     return f"panel {panel.removeprefix('panel')}" if len(step.state.panels) > 1 else "the panel"
 
 
-def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bool) -> None:
-    """Draw the answer, once somebody asks for it, or all that is claimed has been seen."""
+def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bool) -> bool:
+    """Draw the answer, once somebody asks for it, or all that is claimed has been seen; return whether."""
     if not step.reveal or (step.question and answer is None):
-        return
+        return False
     shown = session.REVEALED.value
     if place not in shown and not all_seen:
         st.button(
@@ -403,7 +430,7 @@ def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bo
             on_click=session.REVEALED.set,
             args=(shown | {place},),
         )
-        return
+        return False
     if answer is not None and step.right >= 0:
         right = step.answers[step.right]
         st.markdown("**You were right.**" if answer == step.right else f"**It is: {right}.**")
@@ -412,6 +439,7 @@ def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bo
         if step.formula:
             with st.expander("Formula"):
                 st.latex(step.formula)
+    return True
 
 
 def _draw_moves(place: LessonStep, n: int) -> None:
@@ -427,13 +455,14 @@ def _draw_moves(place: LessonStep, n: int) -> None:
             st.button(
                 "Back",
                 icon=":material/arrow_back:",
-                shortcut="Left",
+                shortcut=keys.BACK.key,
                 disabled=not i,
                 on_click=show,
                 args=(i - 1,),
                 key="lesson back",
             )
-        more: dict[str, Any] = {"icon": ":material/arrow_forward:", "shortcut": "Right", "type": "primary"}
+        shortcut = keys.NEXT.key
+        more: dict[str, Any] = {"icon": ":material/arrow_forward:", "shortcut": shortcut, "type": "primary"}
         if i + 1 < n:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)
         elif st.button("Finish", key="lesson finish", **more):

@@ -1,8 +1,11 @@
 // @ts-check
-// The switch of the single-key shortcuts, and where they count: everywhere but in text fields, unless they are off.
+// The list of keys, which ? opens, with the switch of the single-key shortcuts; and where they count: everywhere but in text fields, unless they are off.
 // The buttons of the page say their keys themselves (Streamlit's `shortcut`), and Streamlit listens on the document.
 // It hears nothing from sliders and boxes, and hears what is typed into the fields of our panels: so what must not
 // come there is stopped one step before, and what must is sent again from the body of the page.
+
+/** The key that opens the list, see app/keys.py. */
+const LIST = '?';
 
 /** Where the browser remembers that they are off. */
 const OFF = 'rbmviz single keys off';
@@ -42,10 +45,12 @@ const listen = () => {
   shared.rbmvizKeys = true;
   /** @param {KeyboardEvent} event */
   const pass = event => {
+    const list = shared.rbmvizKeyList;
+    if (list?.dialog.open) return event.stopPropagation(); // no key acts on the page behind the list
     // The card of a lesson has arrows as keys; they belong to the control that has the focus, if it moves by them.
     const alone = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
     if ((event.key === 'ArrowLeft' || event.key === 'ArrowRight') && alone) {
-      if (localStorage.getItem(OFF) || takesArrows(event.composedPath()[0])) event.stopPropagation();
+      if (isOff() || takesArrows(event.composedPath()[0])) event.stopPropagation();
       return;
     }
     // Tab, Enter and the space bar belong to it, too.
@@ -53,6 +58,10 @@ const listen = () => {
     // The path tells of controls inside of our panels, too, which the document cannot see into.
     const target = event.composedPath()[0];
     if (isOff() || takesText(target)) event.stopPropagation();
+    else if (event.key === LIST) {
+      event.stopPropagation();
+      if (event.type === 'keydown') list?.show();
+    }
     else if (target instanceof HTMLInputElement) {
       event.stopPropagation();
       const { key, code, keyCode, shiftKey, repeat } = event;
@@ -63,15 +72,71 @@ const listen = () => {
   document.documentElement.addEventListener('keyup', pass);
 };
 
-/** @param {{ data: { label: string, help: string }, parentElement: HTMLElement }} mounted */
+/**
+ * @typedef {{ key: string, does: string, where: string }} Key see app/keys.py
+ * @typedef {{ groups: { title: string, keys: Key[] }[], label: string, help: string }} KeyData
+ */
+
+/** @param {string} selector @param {Document | ShadowRoot} [root] @returns {boolean} whether there is such a control to be seen, in our panels, too */
+const isThere = (selector, root = document) => [...root.querySelectorAll(selector)].some(node => node.checkVisibility())
+  || [...root.querySelectorAll('*')].some(node => node.shadowRoot !== null && isThere(selector, node.shadowRoot));
+
+/** @returns {Element | null} what has the focus, in our panels, too */
+const focused = () => {
+  let node = document.activeElement;
+  while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+  return node;
+};
+
+const ARROWS = /** @type {Record<string, string>} */ ({ Left: '←', Right: '→' });
+
+/** @param {Key} key @returns {Node[]} a line of the list */
+const line = ({ key, does }) => {
+  const name = document.createElement('dt'), text = document.createElement('dd');
+  key.split(', ').forEach((one, i) => {
+    const kbd = document.createElement('kbd');
+    kbd.textContent = ARROWS[one] ?? one;
+    name.append(i ? ' ' : '', kbd);
+  });
+  text.textContent = does;
+  return [name, text];
+};
+
+/** @param {HTMLElement} list @param {KeyData} data */
+const fill = (list, { groups }) => list.replaceChildren(...groups.flatMap(({ title, keys }) => {
+  const heading = document.createElement('h3'), lines = document.createElement('dl');
+  heading.textContent = title;
+  lines.append(...keys.filter(({ where }) => !where || isThere(where)).flatMap(line));
+  return [heading, lines];
+}));
+
+/** @param {{ data: KeyData, parentElement: any }} mounted */
 export default ({ data, parentElement }) => {
   listen();
-  const box = document.createElement('input'), label = document.createElement('label');
-  box.type = 'checkbox';
-  box.checked = !isOff();
-  box.addEventListener('change', () => setOff(!box.checked));
-  label.append(box, ` ${data.label}`);
-  label.title = data.help;
-  parentElement.querySelector('label')?.remove(); // and nothing else: the style is in there, too
-  parentElement.append(label);
+  parentElement.querySelector('.bar')?.remove(); // and nothing else: the style is in there, too
+  const bar = document.createElement('div');
+  bar.className = 'bar of-keys';
+  bar.innerHTML = `<button type="button" title="The keys of this page" aria-label="Keys" aria-haspopup="dialog"><kbd>?</kbd></button>
+    <dialog aria-labelledby="keys-title"><header><h2 id="keys-title">Keys</h2><button type="button">Close</button></header><div></div><label><input type="checkbox"> <span></span></label><small></small></dialog>`;
+  const dialog = /** @type {HTMLDialogElement} */ (bar.querySelector('dialog'));
+  const box = /** @type {HTMLInputElement} */ (bar.querySelector('input'));
+  const [open, close] = bar.querySelectorAll('button');
+  /** @type {Element | null} */
+  let before = null;
+  const show = () => {
+    if (dialog.open) return;
+    before = focused();
+    box.checked = !isOff();
+    fill(/** @type {HTMLElement} */ (dialog.querySelector('div')), data);
+    dialog.showModal();
+  };
+  open.onclick = show;
+  close.onclick = () => dialog.close();
+  dialog.onclick = event => { if (event.target === dialog) dialog.close(); }; // beside it
+  dialog.onclose = () => { if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true }); };
+  box.onchange = () => setOff(!box.checked);
+  /** @type {HTMLElement} */ (bar.querySelector('label span')).textContent = data.label;
+  /** @type {HTMLElement} */ (bar.querySelector('small')).textContent = data.help;
+  parentElement.append(bar);
+  /** @type {any} */ (window).rbmvizKeyList = { show, dialog };
 };

@@ -15,6 +15,7 @@ import streamlit as st
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.links import VERSION, VERSION_KEY, settings_left_out, version_of
 from rbmviz_app import embedding, kept, pages, session, shared
+from rbmviz_app.share import publish
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
 
@@ -104,6 +105,9 @@ def write(
         if texts[kept.PART] or texts.get("sweep"):  # what only this browser may delete
             data["cookie"] = f"{kept.COOKIE}={kept.owner()}"
         _address(key=f"{page} address", data=data)
+        own = ("present", "paused", "ui", "show") if session.EMBEDDED.value else ("present", "paused")
+        shown = {**(settings or {}), **texts}
+        publish.link(page, {name: values for name, values in shown.items() if name not in own})
 
 
 def open_link(page: str) -> None:

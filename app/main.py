@@ -9,15 +9,17 @@ from streamlit.runtime.pages_manager import PagesManager
 from rbmviz_app import process
 from rbmviz_app.access import guarded
 from rbmviz_app.clicks import ClicksOnce
+from rbmviz_app.share import routes as watching
 from rbmviz_app.stream.socket import lifespan, routes
 
 # Beside a folder "pages" Streamlit would not know our pages before the shell has named them: whoever opened
 # the first one by its address would read that it does not exist.
 PagesManager.uses_pages_directory = False
 process.configure_allocators()
+process.look_rarely_at_settings()
 app = st.App(
     Path(__file__).with_name("shell.py"),
-    routes=routes,
+    routes=[*routes, *watching.routes],
     middleware=[*guarded(), Middleware(ClicksOnce)],
     lifespan=lifespan,
 )

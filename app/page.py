@@ -12,15 +12,16 @@ Its ``main`` draws, in this order:
    ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page`` and
    ``PAGE.write_address``;
-6. charts, in functions with ``@every_second`` (see ``timer``), which read ``comparison.peek()``, which renews
-   no lease, and call ``draw_chart``. A function that draws settings, too, ends with ``PAGE.withdraw_preset``;
+6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
+   ``comparison.peek()``, which renews no lease, and call ``draw_chart``. A function that draws settings, too,
+   ends with ``PAGE.withdraw_preset``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
@@ -34,10 +35,11 @@ from rbmviz.links import NO_PANEL, VERSION, Algorithms, default_panels, read_pan
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
-from rbmviz_app import card, controls, embedding, links, messages, pages, presenting, presets, session
+from rbmviz_app import card, controls, embedding, keys, links, messages, pages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
+from rbmviz_app.share import publish
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
 
@@ -169,11 +171,14 @@ class LivePage(Generic[S]):
     in_address: PanelsInAddress
     title: Callable[[Sequence[Any]], list[str]] = titles
     on_preset: Callable[[Preset], None] = lambda preset: None
+    _transport_place: Any = field(init=False, repr=False, default=None)  # since ``toolbar``
+    _token: str = field(init=False, repr=False, default="")  # of the comparison's socket, since ``open``
 
     def heading(self) -> bool:
         """Draw the question; return whether the page is for a projector."""
         session.keep_set()  # before any widget of the page
         card.set_settings(self.name)
+        publish.heading(self.question)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.title(self.question, anchor=False, width="content")
@@ -407,7 +412,9 @@ class LivePage(Generic[S]):
         with st.container(key="caption"):
             shown = self._note_shown_preset(comparison)
             # A lesson's card says what it asks. Streamlit draws no container that is empty.
-            st.caption(shown.caption if shown and not card.is_open(self.name) else "&nbsp;")
+            text = shown.caption if shown and not card.is_open(self.name) else ""
+            st.caption(text or "&nbsp;")
+            publish.caption(text)
 
     def shown_caption(self) -> str:
         """Return the caption of the preset that the screen shows; "" if it shows none."""
@@ -578,7 +585,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             icon=f":material/{icon}:",
             on_click=play_or_pause,
             args=(comparison,),
-            shortcut="P",
+            shortcut=keys.PLAY.key,
             key=f"{page}_play",
             type="secondary" if comparison.running or held else "primary",
             help="The lesson asks first: choose an answer on its card." if held else transport.play_help,
@@ -588,7 +595,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             "Step",
             icon=":material/skip_next:",
             on_click=comparison.step,
-            shortcut="S",
+            shortcut=keys.ONE_STEP.key,
             key=f"{page}_step",
             help=transport.step_help,
             disabled=held,
@@ -598,7 +605,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             icon=":material/replay:",
             on_click=reset,
             args=(page, comparison),
-            shortcut="0",
+            shortcut=keys.RESET.key,
             key=f"{page}_reset",
             help=transport.reset_help,
         )
@@ -681,3 +688,4 @@ def draw_chart(
         height = "stretch" if size else height  # presenting.css makes it as high as the window lets it be
         spec = readable(spec, st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
+        publish.chart(key, rows, spec, alt)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import links
+from rbmviz_app import copy_link, keys, links
 from rbmviz_app.session import (
     COMPARISONS,
     MAX_PRESENTED_KNOBS,
@@ -18,6 +18,7 @@ from rbmviz_app.session import (
     STARTS_PAUSED,
     widget_value,
 )
+from rbmviz_app.share import button
 
 folder = Path(__file__).parent
 EMPTY_CHARTS = (folder / "empty_charts.js").read_text()
@@ -27,14 +28,17 @@ _reader = st.components.v2.component("rbmviz_reader", js=(folder / "reader.js").
 
 def draw_switch() -> None:
     """Draw the button that begins or ends presenting, at the right end of the navigation bar."""
-    with st.container(key="presenting"):
+    with st.container(key="presenting", horizontal=True, gap="small"):
+        copy_link.draw_button()
+        keys.draw_list()
+        button.draw()
         if links.presenting():
             # Not in the sheet of all pages: where this one is missing, nothing of it holds.
             st.html(folder / "presenting.css")
             st.button(
                 "Leave",
                 icon=":material/close_fullscreen:",
-                shortcut="Esc",
+                shortcut=keys.LEAVE.key,
                 key="leave",
                 on_click=PRESENTED.set,
                 args=("",),
@@ -44,7 +48,7 @@ def draw_switch() -> None:
             st.button(
                 "Present",
                 icon=":material/present_to_all:",
-                shortcut="F",
+                shortcut=keys.PRESENT.key,
                 key="present",
                 on_click=PRESENTED.set,
                 args=("1",),

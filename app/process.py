@@ -5,6 +5,8 @@ import contextlib
 import ctypes
 import os
 
+from streamlit.watcher import polling_path_watcher
+
 from rbmviz.session.release import trim
 from rbmviz_app.download_files import delete_old
 
@@ -38,7 +40,19 @@ def configure_allocators() -> None:
         libc.mallopt(ARENA_MAX, ARENAS)
 
 
-COLLECT_SECONDS = 5
+SETTINGS_SECONDS = 1.0
+"""Seconds between two looks at Streamlit's settings files, which nobody edits while the server runs.
+
+Streamlit itself looks five times a second, for 0.2 % of a core, and has no option for it.
+"""
+
+
+def look_rarely_at_settings() -> None:
+    """Have Streamlit look rarely whether its settings files have changed."""
+    polling_path_watcher._POLLING_PERIOD_SECS = SETTINGS_SECONDS  # type: ignore[misc]
+
+
+COLLECT_SECONDS = 10
 """Seconds between two full collections, after which free memory goes back to the system.
 
 A page with charts leaves some 60 objects a second in reference cycles (Altair's charts are such). Python

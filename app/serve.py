@@ -21,8 +21,8 @@ from rbmviz.errors import shown
 from rbmviz.lessons import Lesson
 from rbmviz.output import reason
 from rbmviz.sweeps import SweepPlan
-from rbmviz_app import shared
-from rbmviz_app.access import check_address
+from rbmviz_app import access, shared
+from rbmviz_app.access import check_address, open_to_others
 
 PORTS = 100
 """Ports that are tried if none is asked for and the first ones are taken."""
@@ -68,7 +68,7 @@ def settings_of_environment() -> dict[str, Any]:
     return found
 
 
-def settings(address: str | None, port: int | None) -> dict[str, Any]:
+def settings(address: str | None, port: int | None, share: bool = False) -> dict[str, Any]:
     """Return the settings that the server is started with, the port among them.
 
     What the command line says has precedence over Streamlit's environment variables
@@ -80,14 +80,19 @@ def settings(address: str | None, port: int | None) -> dict[str, Any]:
         The address to listen on; None: no other than that of the environment or the packaged settings.
     port : int or None
         The port; None: that of Streamlit's settings, or else the first free one from 8501.
+    share : bool
+        Whether other machines may reach the server (see ``access.open_to_others``).
 
     Raises
     ------
     BadInput
-        If other machines can reach the address and RBMVIZ_PUBLIC is not 1, or if it cannot be listened on.
+        If other machines can reach the address without ``share`` or RBMVIZ_PUBLIC=1, or if it cannot be
+        listened on.
     """
     # Streamlit's greeting would say the address before anything listens on it.
     found = packaged_settings() | settings_of_environment() | {"logger.hideWelcomeMessage": True}
+    if share:
+        address = open_to_others(address)
     found |= {} if address is None else {"server.address": address}
     check_address(found["server.address"])
     asked = port is not None or "server.port" in found or config.is_manually_set("server.port")
@@ -121,9 +126,10 @@ def serve(
     address: str | None,
     port: int | None,
     browser: bool,
-    announce: Callable[[str], object],
+    announce: Callable[[str, str], object],
     results: Sequence[tuple[Path, SweepPlan]] = (),
     lessons: Sequence[Lesson] = (),
+    share: bool = False,
 ) -> None:
     """Serve the app until the process is asked to stop.
 
@@ -136,18 +142,21 @@ def serve(
     browser : bool
         Whether to open the page in a browser; where there is no screen none is opened.
     announce : callable
-        Called with the address of the page, from another thread, as soon as the server answers.
+        Called with the address of the page, and with that which other machines type ("": none), from another
+        thread, as soon as the server answers.
     results : sequence of (Path, SweepPlan)
         Folders of sweeps that the Tune page lists, with their plans.
     lessons : sequence of Lesson
         Lessons that the Learn page lists after those that come with rbmviz.
+    share : bool
+        See ``settings``.
 
     Raises
     ------
     BadInput
         See ``settings``.
     """
-    chosen = settings(address, port)
+    chosen = settings(address, port, share)
     for name, value in chosen.items():  # the routes, and who may reach them, are decided by an import
         config.set_option(name, value)
     shared.set_first_model(model)
@@ -158,15 +167,19 @@ def serve(
     main.app.run(config=chosen)
 
 
-def _announce(browser: bool, announce: Callable[[str], object]) -> None:
+def _announce(browser: bool, announce: Callable[[str, str], object]) -> None:
     address, port = str(config.get_option("server.address")), int(config.get_option("server.port"))
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address).strip("[]")
     if not _answers(host, port):
         return
     scheme = "https" if config.get_option("server.sslCertFile") else "http"
     base = str(config.get_option("server.baseUrlPath")).strip("/")
-    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/{base}"
-    announce(url)
+
+    def url_of(host: str) -> str:
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/{base}"
+
+    url = url_of(host)
+    announce(url, next(map(url_of, access.ADDRESSES_OF_COMMAND), ""))
     if browser and not config.get_option("server.headless"):
         webbrowser.open(url)
 

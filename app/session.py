@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import streamlit as st
 
-from rbmviz import Model
+from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.lessons.results import VerifiedResult
 from rbmviz.rbm import load_model_bytes
@@ -31,6 +31,7 @@ from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
+from rbmviz_app.share.view import Share, new_token
 
 S = TypeVar("S", bound=Setup)
 T = TypeVar("T")
@@ -305,6 +306,17 @@ class StoppedTimer(NamedTuple):
 STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict)
 """Timed parts whose timer has stopped, by name."""
 
+
+class SlowTimer(NamedTuple):
+    """A timed part that is drawn less often than every second: its fragment's id, and the seconds between."""
+
+    fragment_id: str
+    seconds: float
+
+
+SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
+"""Timed parts that are drawn less often than every second, by name."""
+
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 """Train: the last data set that could be loaded."""
 
@@ -430,6 +442,9 @@ def forget_step(lesson: str, step: int) -> None:
     REVEALED.set(REVEALED.value - {place})
 
 
+SHARED_PAGE: Entry[Share | None] = Entry("shared page", lambda: None)
+"""What this session shares with those who watch; None: nothing."""
+
 CLICKED_MODEL: Entry[str] = Entry("clicked model", str)
 """Tune: the model of the cell that was clicked last; "": none."""
 
@@ -554,6 +569,61 @@ def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tup
     if comparison.closed_at is not None:
         comparison.open()
     return comparison, token, is_new
+
+
+# Sharing
+
+
+MAX_SHARES = 50
+"""Views that all visitors share at a time."""
+
+
+@st.cache_resource(show_spinner=False)
+def shares_by_token() -> MutableMapping[str, Share]:
+    """Return what the sessions of this process share, by token."""
+    return weakref.WeakValueDictionary()
+
+
+def _leave(share: Share) -> None:
+    # On the server's event loop: this sets a flag only.
+    share.leave()
+
+
+@st.cache_resource(scope="session", on_release=_leave, show_spinner=False)
+def _open_page(token: str, _share: Share) -> Share:
+    return _share
+
+
+def begin_sharing() -> None:
+    """Share the page of this session, if the server has room for one more such view.
+
+    Raises
+    ------
+    BadInput
+        If it has none.
+    """
+    shared = [share for share in list(shares_by_token().values()) if not share.over]
+    if len(shared) >= MAX_SHARES:
+        raise BadInput(f"This server shares {MAX_SHARES} views already: try again when one has ended.")
+    share = Share(new_token())
+    shares_by_token()[share.token] = share
+    SHARED_PAGE.set(share)
+
+
+def stop_sharing() -> None:
+    """End what this session shares."""
+    if (share := SHARED_PAGE.value) is not None:
+        share.stop()
+        SHARED_PAGE.set(None)
+
+
+def kept_share() -> Share | None:
+    """Return what this session shares, and have it noted when its page is closed; None: nothing."""
+    share = SHARED_PAGE.value
+    if share is not None and share.over:
+        SHARED_PAGE.set(None)
+        return None
+    return None if share is None else _open_page(share.token, share)
 
 
 MAX_VIEWS = 4

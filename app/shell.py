@@ -4,8 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import card, embedding, keys, messages, pages, presenting
+from rbmviz_app import card, embedding, messages, pages, presenting
 from rbmviz_app.links import drop_unreadable, open_link
+from rbmviz_app.share import publish
 
 folder = Path(__file__).parent
 # A file of our own: the named icons of Streamlit would be fetched from the network.
@@ -28,7 +29,8 @@ card.open_link(name)
 embedding.draw_sheet()
 presenting.draw_reader()
 presenting.draw_switch()
+publish.begin_run(name, modules[name].TITLE)
 messages.draw_link_warnings()
 card.draw(name)
 page.run()
-keys.draw_switch()
+publish.end_run()

@@ -300,7 +300,9 @@ def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientRefe
         shape = headers["estimates"].shape
         if len(shape) != 2 or shape[1] != size or not 3 <= shape[0] <= MAX_LADDERS:
             raise Damaged(f"its estimates are of shape {shape} and the model has {size:,} parameters")
-        return 2 * headers["estimates"].nbytes
+        if headers["estimates"].dtype.kind != "f":
+            raise Damaged("its estimates are not floating-point numbers")
+        return 2 * sum(header.nbytes for header in headers.values())
 
     try:
         wanted = ("estimates", "model_and_data", "warning")

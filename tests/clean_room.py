@@ -75,7 +75,7 @@ IN_PYTHON = """
 import importlib.util, rbmviz
 model = rbmviz.load_model("mnist_fpcd")
 samples = rbmviz.sample(model, rbmviz.make_sampler("rates_fpcd"), n=20, seed=0)
-assert samples.v.shape == (20, 784) and len(rbmviz.list_models()) >= 23
+assert samples.v.shape == (20, 784) and len(rbmviz.list_models()) >= 24
 assert importlib.util.find_spec("app") is None, "the folder app/ travels under its own name"
 """
 

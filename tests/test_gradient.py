@@ -153,6 +153,11 @@ def test_a_reference_of_tempering_finds_the_same_bias(rbm, data, tmp_path):
     assert gradient_quality(rbm, data, "cd", 1000, reference=again) == found
     with pytest.raises(BadInput, match="another model"):
         load_reference(tmp_path / "reference.npz", rbm, data[1:])
+    for estimates, reason in ((np.full((3, 23), "x"), "numbers"), (np.full((3, 23), np.nan), "finite")):
+        whole = dict(np.load(tmp_path / "reference.npz"))
+        np.savez(tmp_path / "damaged.npz", **whole | {"estimates": estimates})
+        with pytest.raises(BadInput, match=reason):
+            load_reference(tmp_path / "damaged.npz", rbm, data)
     with pytest.raises(BadInput, match="7 parameters"):
         load_reference(tmp_path / "reference.npz", RBM(np.zeros((3, 1)), np.zeros(3), np.zeros(1)), data)
 

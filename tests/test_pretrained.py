@@ -19,6 +19,7 @@ NAMES = [
     "bas_pop_cd",
     "bas_ucd",
     "fashion_fpcd",
+    "film_reviews_cd1",
     "letters_cd1",
     "letters_fpcd",
     "letters_pcd",

@@ -22,6 +22,7 @@ from rbmviz_app.formulas import equation, mathml, prose
 from rbmviz_app.links import presented_knobs
 from rbmviz_app.panel.readouts import Readout
 from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS
+from rbmviz_app.share import publish
 
 PANEL_FOLDER = Path(__file__).parent
 
@@ -60,6 +61,7 @@ class Canvas:
     """
 
     def __init__(self, folder: Path) -> None:
+        self._name = folder.name
         self._mount = _component(folder.name, folder, "panel.js")
 
     def mount(
@@ -114,6 +116,7 @@ class Canvas:
         }
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, **triggers)
+        publish.canvas(self._name, common | data)
 
 
 def knob_spec(knob: Knob) -> dict[str, Any]:

@@ -35,6 +35,11 @@ class Equation {
     this.formulas = element('div', { class: 'formulas' });
     this.node = element('details', { class: 'equation', open: grid.equationsOpen, ontoggle: () => this.openAll() }, element('summary', { text: 'Equation', 'aria-label': `Equation: ${label}` }), this.formulas);
     this.shown = '';
+    // What is wider than the panel is scrolled, by the arrow keys, too.
+    new ResizeObserver(() => {
+      if (this.formulas.scrollWidth > this.formulas.clientWidth) this.formulas.tabIndex = 0;
+      else this.formulas.removeAttribute('tabindex');
+    }).observe(this.formulas);
   }
 
   /** @param {string[]} formulas as MathML @param {Record<string, { node: HTMLElement }>} controls of its knobs */

@@ -68,8 +68,8 @@ def replay_html(replay: Replay, plain: bool = False) -> bytes:
         data = zlib.compress(data, COMPRESSION)
     script, style = _script(), _style()
     return HTML.format(
-        policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'",
+        policy=f"default-src 'none'; script-src {source_hash(script)}; style-src {source_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'",
         title=html.escape(printable(replay.title)),
         style=style,
         packed="no" if plain else "deflate",
@@ -78,7 +78,8 @@ def replay_html(replay: Replay, plain: bool = False) -> bytes:
     ).encode()
 
 
-def _hash(text: str) -> str:
+def source_hash(text: str) -> str:
+    """Return the hash by which a security policy allows a script or a style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -91,7 +92,8 @@ def _script() -> str:
 
 
 def _style() -> str:
-    files = (PANEL_FOLDER / "panel.css", SAMPLE_FOLDER / "panel.css", REPLAY_FOLDER / "replay.css")
+    sheets = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", SAMPLE_FOLDER / "panel.css")
+    files = (*sheets, REPLAY_FOLDER / "replay.css")
     return "\n".join(file.read_text() for file in files)
 
 

@@ -27,6 +27,7 @@ from rbmviz import BadInput
 from rbmviz.knobs import Value
 from rbmviz.session import Comparison
 from rbmviz.session.compiling import COMPILING
+from rbmviz.session.slowdown import SLOWDOWN
 from rbmviz_app.kept import write_all
 from rbmviz_app.process import collect_garbage
 from rbmviz_app.session import comparisons_by_token, views_by_token
@@ -52,8 +53,12 @@ MESSAGES_PER_SECOND = 250
 KNOB_SECONDS = 1 / 60
 """Seconds between two changes of knobs, at least."""
 
-POLL_SECONDS, PAUSED_POLL_SECONDS = 0.02, 0.1
-"""Seconds between two looks for something new to send; on a paused page only a command makes it."""
+POLL_SECONDS, PAUSED_POLL_SECONDS, RESTING_POLL_SECONDS = 0.02, 0.1, 0.3
+"""Seconds between two looks for something new to send: on a page that runs, one that is paused, and one that
+rests. On a paused page only a command makes it."""
+
+RESTS_AFTER_SECONDS = 3.0
+"""A paused page rests when nothing has changed for so long: most who step do so again within seconds."""
 
 MAX_SOCKETS = 8
 """Connections to one page: a browser has one, and for a moment after a lost Wi-Fi the dead ones before it."""
@@ -183,22 +188,27 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
     """Answer each request with a frame, when it is due and there is something new to show."""
     encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
     sent_state: tuple[Any, ...] | None = None
-    due = 0.0  # when the next frame may be sent
+    due = changed_at = 0.0  # when the next frame may be sent, and when there was something new
     while True:
         request = await pending.take_request()
-        due = max(due + 1 / request.fps, now())
+        due = max(due + SLOWDOWN.factor / request.fps, now())
         await asyncio.sleep(due - now())
         quiet_until = now() + QUIET_SECONDS
         while True:
             if pending.has_request():  # the page shows something else now: other panels, perhaps, at rest
                 request = await pending.take_request()
             state = (request, comparison.running, *comparison.poll())
-            if state != sent_state or now() >= quiet_until:
+            if state != sent_state:
+                changed_at = now()
+                break
+            if now() >= quiet_until:
                 break
             if comparison.running:
-                await asyncio.sleep(POLL_SECONDS)
+                await asyncio.sleep(POLL_SECONDS * SLOWDOWN.factor)
             else:  # what is asked for now, as when somebody looks back, is not what waits
-                request = await pending.newer_request(PAUSED_POLL_SECONDS) or request
+                rests = now() - changed_at > RESTS_AFTER_SECONDS
+                seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
+                request = await pending.newer_request(seconds) or request
         sent_state = state
         try:
             await socket.send_bytes(encoder.encode_next(request))

@@ -29,7 +29,13 @@ def add(commands: Any) -> None:
     command.add_argument("--port", type=PORT, help="port to listen on; default the first free one from 8501")
     command.add_argument(
         "--address",
-        help="address to listen on; default 127.0.0.1. One that other machines reach needs RBMVIZ_PUBLIC=1",
+        help="address to listen on; default 127.0.0.1. One that other machines reach needs RBMVIZ_PUBLIC=1, "
+        "or --share",
+    )
+    command.add_argument(
+        "--share",
+        action="store_true",
+        help="let other machines use the server, all of it, and say which address they type",
     )
     command.add_argument(
         "--results",
@@ -63,13 +69,18 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         # By its name: the package stands below the app, and is installed without Streamlit, too.
         serve = importlib.import_module("rbmviz_app.serve").serve
 
-    def announce(url: str) -> None:
+    def announce(url: str, others: str) -> None:
         if args.json:
-            print_result(to_json({"url": url}))
-        else:
-            print_result(f"The app is at {url} (Ctrl-C stops it).")
+            print_result(to_json({"url": url} | ({"share_url": others} if others else {})))
+            return
+        print_result(f"The app is at {url} (Ctrl-C stops it).")
+        if others:
+            print_result(
+                f"Open to other machines: whoever reaches {others} can use all of this server, without a "
+                "password and without encryption, until you stop it."
+            )
 
-    serve(model, args.address, args.port, not args.no_browser, announce, results, lessons)
+    serve(model, args.address, args.port, not args.no_browser, announce, results, lessons, args.share)
     return {}
 
 

@@ -5,8 +5,8 @@ goes at a rate, and takes little of a core, is handed to the beat of its compari
 then ends. Whatever else the run has to do (compile, go at full speed, work in the background) is done by a
 thread of its own.
 
-When the cores run out, a beat comes late. Then beats become longer: each makes more samples at once, and
-there are fewer new pictures, so that frames are reduced before samples.
+When the cores run out, beats end late. Then they become longer, those of all pages alike: each makes more
+samples at once, and there are fewer new pictures, so that frames are reduced before samples (``slowdown``).
 """
 
 import threading
@@ -14,6 +14,7 @@ import time
 from typing import Protocol
 
 from rbmviz.session.slots import SLOTS, Group, Kind
+from rbmviz.session.slowdown import SLOWDOWN
 
 BEAT_SECONDS = 0.05
 """Interval of the beats: a page asks for 20 frames per second, and each has new samples."""
@@ -21,14 +22,8 @@ BEAT_SECONDS = 0.05
 UNWATCHED_SECONDS = 0.1
 """Interval of the beats while no run is watched: no picture waits for the samples."""
 
-FULL_SERVER_SECONDS = 0.2
-"""Longest interval, on a full server; longer than ``worker.BEAT_BACKLOG_SECONDS``, it would skip samples."""
-
 RARE_STEPS_SECONDS = 0.5
 """Longest interval between two beats when steps are due more rarely."""
-
-LONGER, SHORTER = 1.5, 0.95
-"""Factors of the interval: after a beat that took longer than its interval, and after any other beat."""
 
 
 class Paced(Protocol):
@@ -61,7 +56,7 @@ class Beat:
         self._start_now = False  # because of a command
         self._after_command = False  # the last beat was for a command
         self._tick = 0.0  # time of the last beat
-        self.seconds = BEAT_SECONDS
+        self._due = 0.0  # when it was due
 
     def join(self, run: Paced) -> None:
         """Drive a run from now on."""
@@ -87,13 +82,15 @@ class Beat:
     def _work(self) -> None:
         self._tick, self._after_command = time.monotonic(), False
         while runs := self._wait():
-            begin = time.monotonic()
             with SLOTS.turn(self.group, Kind.PACED):
                 for run in runs:
                     run.on_beat()
-            late = time.monotonic() - begin > self.seconds
-            self.seconds *= LONGER if late else SHORTER
-            self.seconds = min(max(self.seconds, BEAT_SECONDS), FULL_SERVER_SECONDS)
+            SLOWDOWN.note_beat(late=time.monotonic() - self._due > self.seconds)
+
+    @property
+    def seconds(self) -> float:
+        """Interval of the beats of a page that is watched."""
+        return BEAT_SECONDS * SLOWDOWN.factor
 
     def _wait(self) -> list[Paced]:
         """Wait for the next beat; return the runs to drive, [] to end the thread."""
@@ -107,6 +104,7 @@ class Beat:
                     # In time, beats keep their interval, whatever the delay of a single one.
                     in_time = not self._start_now and now - at < self.seconds
                     self._tick = at if in_time else now
+                    self._due = now if self._start_now else at
                     self._after_command, self._start_now = self._start_now, False
                     return self._runs.copy()
                 self._wake.wait(at - now)

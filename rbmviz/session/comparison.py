@@ -62,8 +62,8 @@ class Pin(NamedTuple):
     snapshot: Any
 
 
-CHART_POINT_SECONDS = 2.5
-"""How long panels show their scores at the point of a chart that is drawn every second."""
+CHART_POINT_SECONDS = 7.5
+"""How long panels show their scores at the point of a chart; of long runs one is drawn every five seconds."""
 
 SCORED_SECONDS = 1.0
 """In about how many seconds a panel is scored that has made the steps that it had missed."""

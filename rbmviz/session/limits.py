@@ -43,6 +43,12 @@ class Limits:
         Sweeps of one visitor that wait, run or rest.
     sweep_cells : int
         Cells of one sweep.
+    watchers : int
+        Browsers that watch one shared view.
+    server_watchers : int
+        Browsers that watch any shared view.
+    copied_runs : int
+        Panels of all visitors that may run when a watcher takes a copy of a shared view, its panels included.
     """
 
     panels: int = 12
@@ -53,6 +59,9 @@ class Limits:
     sweeps: int = 20
     visitor_sweeps: int = 5
     sweep_cells: int = 2000
+    watchers: int = 120
+    server_watchers: int = 300
+    copied_runs: int = 48
 
 
 def variable_of(name: str) -> str:
@@ -137,6 +146,10 @@ class VisitorUsage:
             raise
         if needed:
             self._kept[name] = needed
+
+    def awake(self) -> int:
+        """Return how many panels may make steps now, those that are paused among them."""
+        return sum(comparison.awake for _, comparison in list(self._comparisons.values()))
 
     def has_room(self) -> bool:
         """Return whether all that is in use now is within the limits."""

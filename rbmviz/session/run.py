@@ -16,7 +16,10 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from rbmviz.session.snapshot import Snapshot, Status
 
 CHUNK_SECONDS = 0.03
-"""Duration of a chunk of steps, and so the longest delay of a command."""
+"""Processor time of a chunk of steps: where a core is free, the longest delay of a command."""
+
+CLOCK_SECONDS = time.get_clock_info("thread_time").resolution
+"""Shortest processor time that can be told from none."""
 
 
 class Run(abc.ABC):
@@ -40,9 +43,9 @@ class Run(abc.ABC):
     prepared : bool
         Whether ``prepare`` has been called and its result is valid; ``advance`` needs it.
     chunk : int
-        Estimate of the steps that take CHUNK_SECONDS, by the clock.
+        Estimate of the steps that take CHUNK_SECONDS of processor time.
     step_seconds : float
-        Estimate of the processor time of a step; a chunk that waited for a core looks slow only by the clock.
+        Estimate of the processor time of a step.
     watched : bool
         Whether snapshots are being requested; if not, what is only displayed need not be computed.
     """
@@ -93,12 +96,16 @@ class Run(abc.ABC):
     def size_chunk(self, steps: int, spent: float, seconds: float = CHUNK_SECONDS) -> None:
         """Fit ``chunk`` and ``step_seconds`` to the steps just made; each at most doubles.
 
-        steps : how many they were; spent : the seconds they took; seconds : how long a chunk should take
+        Processor time counts. By the clock, a chunk that has waited for a core looks slow: the next ones
+        would be smaller, and a full server would make each step at the highest cost.
+
+        steps : how many they were; spent : the seconds they took, by the clock; seconds : how long a chunk
+            should take
         """
-        self.chunk = min(max(int(steps * seconds / spent), 1), 2 * self.chunk)
+        used = time.thread_time() - self._chunk_begin
+        self.chunk = min(max(int(steps * seconds / min(max(used, CLOCK_SECONDS), spent)), 1), 2 * self.chunk)
         # What is added is for clocks by which a chunk takes no time.
-        each = (time.thread_time() - self._chunk_begin) / max(steps, 1)
-        self.step_seconds = min(each, 2 * self.step_seconds + 1e-6)
+        self.step_seconds = min(used / max(steps, 1), 2 * self.step_seconds + 1e-6)
 
     @abc.abstractmethod
     def record_steps(self, made: Any) -> None:

@@ -29,6 +29,7 @@ from rbmviz.session.rebuild import Change, Log, Rebuild
 from rbmviz.session.recorded_start import Recorded, RecordedStart
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.slots import SLOTS, Group, Kind
+from rbmviz.session.slowdown import SLOWDOWN
 from rbmviz.session.snapshot import Snapshot, Status
 
 LEASE_SECONDS = 30.0
@@ -355,8 +356,8 @@ class Worker(Generic[R]):
 
     @property
     def watched(self) -> bool:
-        """Whether a snapshot was requested within WATCHED_SECONDS."""
-        return time.monotonic() - self._asked_at <= WATCHED_SECONDS
+        """Whether a snapshot was requested within WATCHED_SECONDS; on a full server they are rarer."""
+        return time.monotonic() - self._asked_at <= WATCHED_SECONDS * SLOWDOWN.factor
 
     @property
     def seconds_to_start(self) -> float:
@@ -534,7 +535,7 @@ class Worker(Generic[R]):
             self._note_prepared(run)
             self._publish(run)
         n = self._take_commands(run)
-        if n is None:
+        if n is None or self._handed_over():
             return
         if n == 0:
             self._publish_status(run)
@@ -644,7 +645,7 @@ class Worker(Generic[R]):
         self._wait(run)
 
     def _wait(self, run: Run | Rebuild) -> None:
-        """Wait for a command, hand the run to the beat, or end the thread after a long wait or in sleep."""
+        """Wait for a command, or end the thread after a long wait or in sleep."""
         with self._wake:
             if run is not self._run or self._due_steps():
                 return
@@ -654,10 +655,6 @@ class Worker(Generic[R]):
             if self._asleep() or (not pacing and time.monotonic() - self._busy_at > IDLE_SECONDS):
                 if newest:
                     self._leave.set()
-            elif newest and self._is_light():
-                self._leave.set()
-                self._beating = True
-                self._beat.join(self)
             else:
                 self._wake.wait(CHUNK_SECONDS if pacing else 0.5)
 
@@ -665,6 +662,19 @@ class Worker(Generic[R]):
         return self._pace.running and not self._asleep() and self._snapshot.status != "failed"
 
     # When the beat drives the run.
+
+    def _handed_over(self) -> bool:
+        """Hand the run to the beat if that can drive it, even while steps are due; this thread then ends.
+
+        On a full server steps are always due: dozens of threads would stay, each waiting for all the others.
+        """
+        with self._wake:
+            if self._thread is not threading.current_thread() or not self._is_light():
+                return False
+            self._leave.set()
+            self._beating = True
+            self._beat.join(self)
+            return True
 
     def _is_light(self) -> bool:
         """Whether the beat can drive the run: it is paced, needs little of a core, and has no other work."""

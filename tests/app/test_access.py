@@ -160,3 +160,34 @@ def test_a_server_on_all_interfaces_ends_before_anybody_is_answered(tmp_path):
         "The address '0.0.0.0' would let other machines use this server"
     )
     assert "Traceback" not in ended.stderr
+
+
+def test_share_opens_the_server_under_the_address_that_it_tells(monkeypatch, capsys):
+    monkeypatch.setattr(access, "ADDRESSES_OF_COMMAND", [])
+    monkeypatch.setattr(access, "network_address", lambda: "192.168.0.7")
+    monkeypatch.setenv(access.HOSTS, "rbm.example.org")  # nothing without RBMVIZ_PUBLIC
+    assert access.open_to_others(None) == "0.0.0.0"
+    open_ = client(monkeypatch, "0.0.0.0", base="http://192.168.0.7:8501")
+    assert not capsys.readouterr().err
+    hosts = {"192.168.0.7:8501": 200, "localhost": 200, "192.168.0.8": 400, "rbm.example.org": 400, "": 400}
+    for host, status in hosts.items():
+        assert open_.get("/", headers={"host": host}).status_code == status, host
+    assert access.open_to_others("fd00::7") == "fd00::7"
+    assert access.allowed_hosts()[-1] == "[fd00::7]"
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "::", "", "rbm.example.org"])
+def test_share_refuses_an_address_that_nobody_could_type(address, monkeypatch):
+    monkeypatch.setattr(access, "ADDRESSES_OF_COMMAND", [])
+    with pytest.raises(BadInput, match="is none that other machines reach"):
+        access.open_to_others(address)
+    assert not access.opened()
+
+
+def test_a_machine_without_a_network_cannot_share(monkeypatch):
+    def no_network(*_):
+        raise OSError("Network is unreachable")
+
+    monkeypatch.setattr(access.socket.socket, "connect", no_network)
+    with pytest.raises(BadInput, match="in no network"):
+        access.network_address()

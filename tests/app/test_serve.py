@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rbmviz import BadInput
-from rbmviz_app import serve, shared
+from rbmviz_app import access, serve, shared
 
 PACKAGED = Path(__file__).parents[2] / "app" / ".streamlit" / "config.toml"
 
@@ -113,3 +113,21 @@ def test_the_sample_page_begins_with_the_model_of_the_command_line(model, page, 
     assert any("5 visible and 3 hidden units" in caption.value for caption in opened.caption)
     linked = page("sample", shell=True, v="1", model="bas_pcd", paused="1")
     assert chosen(linked) == "bas_pcd"
+
+
+def test_share_listens_for_other_machines_and_only_with_the_flag(monkeypatch):
+    monkeypatch.setattr(access, "ADDRESSES_OF_COMMAND", [])
+    monkeypatch.setattr(access, "network_address", lambda: "192.168.0.7")
+    assert serve.settings(None, None)["server.address"] == "127.0.0.1"
+    assert serve.settings(None, None, share=True)["server.address"] == "0.0.0.0"
+    assert access.ADDRESSES_OF_COMMAND == ["192.168.0.7"]
+
+
+def test_the_address_for_the_others_is_announced(monkeypatch):
+    options = {"server.address": "0.0.0.0", "server.port": 8501, "server.baseUrlPath": "class"}
+    monkeypatch.setattr(serve.config, "get_option", options.get)
+    monkeypatch.setattr(serve, "_answers", lambda host, port: host == "127.0.0.1")
+    monkeypatch.setattr(access, "ADDRESSES_OF_COMMAND", ["192.168.0.7"])
+    said = []
+    serve._announce(False, lambda *urls: said.append(urls))
+    assert said == [("http://127.0.0.1:8501/class", "http://192.168.0.7:8501/class")]

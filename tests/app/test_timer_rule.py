@@ -1,10 +1,10 @@
-"""When a page has nothing new to draw until the next command."""
+"""When a page has nothing new to draw until the next command, and how often it is drawn before."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from rbmviz_app.timer import waits_for_command
+from rbmviz_app.timer import growth, seconds_to_next, waits_for_command
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,26 @@ from rbmviz_app.timer import waits_for_command
 def test_only_comparisons_that_need_a_command_wait_for_one(statuses, waiting, expected):
     shown = [(i, SimpleNamespace(status=status)) for i, status in enumerate(statuses)]
     assert waits_for_command(SimpleNamespace(waiting_for_all=waiting, peek=lambda: shown)) is expected
+
+
+def test_a_run_of_constant_speed_is_drawn_less_and_less_often():
+    draws, at, interval = [], 2.0, 1.0
+    while at < 300:
+        before, at = at, at + interval
+        interval = seconds_to_next(1 - before / at, at - before)
+        draws.append((at, interval))
+    assert all(interval == 1 for at, interval in draws if at < 25)
+    assert all(interval == 2 for at, interval in draws if 32 < at < 65)
+    assert all(interval == 5 for at, interval in draws if at > 80)
+
+
+def test_a_full_server_draws_less_often_and_a_new_run_at_once():
+    assert [seconds_to_next(1.0, 1.0, slowdown) for slowdown in (1.0, 1.9, 2.0, 4.9, 10.0)] == [1, 1, 2, 2, 5]
+    assert seconds_to_next(0.0, 5.0) == 5  # nothing new, but nobody has paused it
+    shown = ((0, 1, 600, "running", 1), (1, 1, 590, "running", 2))
+    later = ((0, 1, 660, "running", 3), (1, 1, 650, "running", 4))
+    anew = ((0, 2, 3, "running", 5), (1, 1, 650, "running", 4))
+    starting = ((0, 1, 0, "starting", 6),)
+    assert growth(shown, later) == pytest.approx(60 / 650)
+    assert growth(later, anew) == growth(starting, starting) == 1
+    assert growth(shown, ()) == 0

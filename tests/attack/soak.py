@@ -22,7 +22,7 @@ import numpy as np
 from scipy.stats import theilslopes
 
 from rbmviz.bench.machine import machine
-from tests.attack import mutate
+from tests.attack import mutate, watching
 from tests.attack.server import ROOT, Server, serving
 from tests.attack.visitor import PAGES, Refused, Visitor
 
@@ -322,6 +322,7 @@ PHASES: dict[str, Callable[[Server, float], Awaitable[Rows]]] = {
     "crowd": lambda server, minutes: crowd(server, 200, 20),
     "sessions": lambda server, minutes: sessions(server, 40),
     "hostile": lambda server, minutes: hostile(server, 6),
+    "watchers": lambda server, minutes: watching.hostile(server, 30),
 }
 
 

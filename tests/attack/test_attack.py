@@ -47,12 +47,13 @@ def test_a_server_stands_visitors_watchers_and_floods(minutes, report, tmp_path)
 
 
 async def short_soak(server):
-    from tests.attack import soak
+    from tests.attack import soak, watching
 
     rows = await soak.mixed(server, 0.15)
     rows += await soak.crowd(server, 50, 4)
     rows += await soak.sessions(server, 10)
     rows += await soak.hostile(server, 1)
+    rows += await watching.hostile(server, 4)
     return rows
 
 

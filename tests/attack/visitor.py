@@ -86,6 +86,7 @@ class Visitor:
         self.session = ""
         self.data: dict[str, Any] = {}
         self.buttons: dict[str, tuple[str, str]] = {}  # label -> (widget id, fragment id)
+        self.shared = ""  # the address for those who watch, if the page is shared
         self.exceptions: list[str] = []
         self.errors: list[str] = []
         self.frames = self.n_bytes = self.runs = 0
@@ -271,6 +272,8 @@ class Visitor:
                 self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
             case "alert":
                 self.errors.append(element.alert.body)
+            case "code" if "/watch/" in element.code.code_text:
+                self.shared = element.code.code_text
             case "button":
                 self.buttons[element.button.label] = element.button.id, message.delta.fragment_id
 

@@ -155,15 +155,27 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     page.ask("panels[1].querySelector('input[type=range]').focus()")
     page.page.keyboard.press("p")
     page.until("panels.every(p => p.dataset.status === 'paused')")
+    # The list of keys has those that count here, and the switch; the focus comes back.
+    page.page.keyboard.press("?")
+    keys = page.page.get_by_role("dialog", name="Keys")
+    assert keys.locator("dt").all_text_contents()[:5] == ["P", "S", "0", "F", "?"]
+    page.page.keyboard.press("p")  # does nothing behind the list
     switch = page.page.get_by_label("Shortcuts of a single key")
     switch.uncheck()
+    page.page.keyboard.press("Escape")
+    keys.wait_for(state="hidden")
+    assert page.ask("panels[1].getRootNode().activeElement === panels[1].querySelector('input[type=range]')")
+    assert page.ask("panels.map(p => p.dataset.status)") == ["paused", "paused"]
     page.page.wait_for_url("**paused_at=**")
     page.page.reload()
     page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused' && p.dataset.n > 0)")
-    assert not switch.is_checked()
+    page.page.keyboard.press("?")
     page.page.keyboard.press("p")
     page.page.wait_for_timeout(300)
     assert page.ask("panels.map(p => p.dataset.status)") == ["paused", "paused"]
+    assert not keys.is_visible()
+    page.page.get_by_role("button", name="Keys").click()
+    assert not switch.is_checked()
 
 
 def test_no_frame_is_broken_or_blank(live):
@@ -192,6 +204,26 @@ def test_no_frame_is_broken_or_blank(live):
     )
     page.until("window.seen.frames > 60")
     assert page.ask("window.seen.bad") == 0
+
+
+def test_the_link_is_copied_or_shown(live):
+    """With a clipboard it says so; where the browser gives none, the address is there, selected."""
+    page = live(permissions=["clipboard-read", "clipboard-write"]).open("?p=gibbs:k=3")
+    button = page.page.get_by_role("button", name="Copy link")
+    page.page.wait_for_url("**v=**")
+    button.click()
+    page.page.get_by_role("status").get_by_text("Copied").wait_for()
+    assert page.page.evaluate("navigator.clipboard.readText()") == page.page.evaluate("location.href")
+    page.page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    button.press("Enter")
+    address = page.page.get_by_label("Copy the link here")
+    address.wait_for()
+    assert "k=3" in address.input_value()
+    length = address.evaluate("e => e.selectionEnd - e.selectionStart")
+    assert length == len(address.input_value())
+    page.page.keyboard.press("Escape")
+    address.wait_for(state="hidden")
+    assert button.evaluate("e => e.getRootNode().activeElement === e")
 
 
 def test_a_link_reproduces_the_samples(live):

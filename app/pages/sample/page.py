@@ -47,7 +47,7 @@ from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import ALLOWANCE, Setting, settings_of
 from rbmviz_app.shared import data, training_part_isl
-from rbmviz_app.timer import every_second
+from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
 PARTS = ("p",)
@@ -379,9 +379,9 @@ def reading_help() -> None:
     )
 
 
-@every_second
+@as_curves_grow
 def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> None:
-    """Draw the ISL curves; runs every second, and does not renew the lease of a hidden page."""
+    """Draw the ISL curves, again and again; does not renew the lease of a hidden page."""
     if dataset is None or not comparison.panels:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

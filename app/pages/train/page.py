@@ -23,7 +23,7 @@ from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, 
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import settings_of
 from rbmviz_app.shared import data
-from rbmviz_app.timer import every_second
+from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Train", "school", 2
 PARTS = ("t",)
@@ -203,9 +203,9 @@ def reading_help() -> None:
     )
 
 
-@every_second
+@as_curves_grow
 def charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
-    """Draw the charts; read once a second, without renewing any lease."""
+    """Draw the charts, again and again, without renewing any lease."""
     draw_charts(comparison, best)
     PAGE.withdraw_preset(comparison)
 

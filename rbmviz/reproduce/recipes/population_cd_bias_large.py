@@ -49,7 +49,7 @@ def work(size: Size) -> list[Work]:
         given = {"data": data, "n_hidden": row.n_hidden, "batch": row.batch, "rate": row.rate}
         given |= {"updates": row.updates[size], "replications": 100 if quick else 20_000}
         given |= {"samples": 10_000, "burn_in": 500} if quick else {"samples": 200_000, "burn_in": 5000}
-        each = seeds(size, 4 if data == "letters" else 3, 12)
+        each = seeds(size, 8 if data == "letters" else 5, 12)
         found += [Piece(f"{data}-{seed}", estimator_biases, given | {"seed": seed}) for seed in each]
     return found
 
@@ -127,7 +127,7 @@ RECIPE = Recipe(
         "resolved, and the ratio is then unknown. CD-1 trains the models: Letters at the rate 0.1 with 10^5 "
         "updates in a full run and 10^4 in a quick one, MNIST at 0.01 with 15,000 and 1,500."
     ),
-    cost={"quick": 8.0, "full": 2500.0},
+    cost={"quick": 8.0, "full": 700.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

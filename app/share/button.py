@@ -1,0 +1,71 @@
+"""The button that shares what is on the page, and says to whom."""
+
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.session import limits
+from rbmviz_app import access, messages
+from rbmviz_app.access import is_loopback
+from rbmviz_app.session import SHARED_PAGE, begin_sharing, popover_key, stop_sharing
+from rbmviz_app.share.routes import watch_path
+from rbmviz_app.share.view import SHARE_SECONDS, Share
+from rbmviz_app.timer import while_running
+
+WHAT = (
+    "Whoever has the link sees your panels as they run, on a phone, too, and changes nothing: the page that "
+    "you open, your knobs, the charts and the card of a lesson."
+)
+"""What it is to share, before one does."""
+
+
+def draw() -> None:
+    """Draw the button: what it is to share, or the link, how many watch, and the end of it."""
+    share = SHARED_PAGE.value
+    label, icon = ("Share", "cast_for_education") if share is None else ("Shared", "groups")
+    with st.popover(label, icon=f":material/{icon}:", key=popover_key(f"sharing {share is not None}")):
+        if share is None:
+            st.markdown(WHAT)
+            st.button("Share this view", key="begin sharing", type="primary", on_click=_begin)
+            return
+        url, others = link_of(share)
+        st.markdown("Those who open this link watch your panels, and can change nothing:")
+        st.code(url, language=None, wrap_lines=True)
+        if not others:
+            st.caption(
+                "Only browsers of this machine reach this address: for those of others, start the app with "
+                "`rbmviz app --share`."
+            )
+        while_running(_draw_watchers, True)
+        st.caption(
+            "It follows you to other pages, and ends when you stop it, ten minutes after this page is closed "
+            f"or after {SHARE_SECONDS / 3600:.0f} hours. *Take a copy* there opens the address of your page."
+        )
+        st.button("Stop sharing", key="stop sharing", icon=":material/stop_circle:", on_click=stop_sharing)
+
+
+def _begin() -> None:
+    try:
+        begin_sharing()
+    except BadInput as error:
+        messages.refused(error)
+
+
+def _draw_watchers() -> None:
+    share = SHARED_PAGE.value
+    if share is not None:
+        n = share.watchers
+        who = {0: "Nobody watches yet.", 1: "One browser watches."}.get(n, f"{n:,} browsers watch.")
+        st.markdown(f"**{who}**" + (" More may not." if n >= limits().watchers else ""))
+
+
+def link_of(share: Share) -> tuple[str, bool]:
+    """Return the address for those who watch, and whether other machines can reach it."""
+    here = urlsplit(st.context.url or "http://localhost")
+    host, port = here.hostname or "localhost", here.port
+    if is_loopback(host) and access.ADDRESSES_OF_COMMAND:
+        host = access.ADDRESSES_OF_COMMAND[0]
+    where = f"[{host}]" if ":" in host else host
+    path = watch_path() + share.token
+    return f"{here.scheme}://{where}{f':{port}' if port else ''}{path}", not is_loopback(host)

@@ -1,0 +1,95 @@
+"""The watchers' page: one file for all of them, with its scripts and styles in it; it has no session.
+
+It draws with the scripts of the live pages. Its security policy allows its own scripts and styles, by their
+hashes, and a connection to the server that it comes from, and nothing else. The token is in its address only.
+"""
+
+import functools
+import html
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS
+from rbmviz_app.replay.page import source_hash
+
+SHARE_FOLDER = Path(__file__).parent
+PAGES_FOLDER = PANEL_FOLDER.parent / "pages"
+
+EXPORTED = re.compile(r"^export default component => mount\((\w+), component\);$", re.MULTILINE)
+"""The last line of a page's ``panel.js``: which class draws its panels."""
+
+PAGE_HTML = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+{styles}
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+BODY = """<noscript>This page draws what is shared by a script of its own: allow scripts to see it.</noscript>
+<main id="watch"></main>
+<script>{script}</script>"""
+
+SENTENCE = """<main class="sentence"><h1>rbmviz</h1><p>{sentence}</p></main>"""
+
+HEADERS = {
+    "Referrer-Policy": "no-referrer",  # the address has the token
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
+    script_hashes, style_hashes = (
+        " ".join(map(source_hash, sources)) or "'none'" for sources in (scripts, styles)
+    )
+    return (
+        f"default-src 'none'; script-src {script_hashes}; style-src {style_hashes}; img-src data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'"
+    )
+
+
+@functools.cache
+def watchers_page() -> tuple[str, dict[str, str]]:
+    """Return the page, which is the same for all shares, and its headers."""
+    script, styles = _script(), _styles()
+    written = "\n".join(f'<style data-page="{name}">{style}</style>' for name, style in styles.items())
+    page = PAGE_HTML.format(title="rbmviz: watching", styles=written, body=BODY.format(script=script))
+    return page, HEADERS | {"Content-Security-Policy": _policy([script], list(styles.values()))}
+
+
+def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
+    """Return a page that says one sentence, and its headers."""
+    style = _styles()[""]
+    body = SENTENCE.format(sentence=html.escape(sentence))
+    page = PAGE_HTML.format(title="rbmviz", styles=f"<style>{style}</style>", body=body)
+    return page, HEADERS | {"Content-Security-Policy": _policy([], [style])}
+
+
+def _script() -> str:
+    """Return the scripts of the live panels of all pages, each with names of its own, and of this page."""
+    shared = "\n".join((PANEL_FOLDER / name).read_text() for name in SHARED_SCRIPTS)
+    panels = []
+    for file in sorted(PAGES_FOLDER.glob("*/panel.js")):
+        own = EXPORTED.sub(r"return \1;", file.read_text())
+        panels.append(f"{json.dumps(file.parent.name)}: (() => {{\n{own}\n}})(),")
+    table = "\n".join(panels)
+    own = "\n".join((SHARE_FOLDER / name).read_text() for name in ("curves.js", "watch.js"))
+    return f"\n'use strict';\n{shared}\nconst PANEL_CLASSES = {{\n{table}\n}};\n{own}"
+
+
+def _styles() -> dict[str, str]:
+    """Return the sheets by the page that they are for; "": all pages."""
+    shared = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", SHARE_FOLDER / "watch.css")
+    sheets = {"": "\n".join(file.read_text() for file in shared)}
+    return sheets | {file.parent.name: file.read_text() for file in sorted(PAGES_FOLDER.glob("*/panel.css"))}

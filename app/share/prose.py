@@ -1,0 +1,59 @@
+"""The Markdown of captions and cards as JSON values: the watchers' page has no Markdown of its own.
+
+Of Markdown there are paragraphs, lists, strong and emphasised words, code, and formulas between dollars; the
+words of a link stay, its address does not. What else stands in a text is shown as it is written.
+"""
+
+import re
+from typing import Any
+
+from rbmviz_app.formulas import mathml
+
+INLINE = re.compile(
+    r"\$(?P<math>[^$]+)\$|`(?P<code>[^`]+)`|\*\*(?P<strong>.+?)\*\*|(?<!\w)[*_](?P<em>[^*_]+)[*_](?!\w)"
+    r"|\[(?P<link>[^\]]+)\]\([^)]*\)|:material/\w+:",
+    re.DOTALL,
+)
+"""What is more than text within a paragraph."""
+
+ITEM = re.compile(r"^(?:[-*]|\d+\.) +", re.MULTILINE)
+
+StyledText = list[str]
+"""A style ("text", "strong", "em", "code" or "math") and the text in it; of "math" it is MathML."""
+
+
+def marked(text: str) -> list[dict[str, Any]]:
+    """Return a text as blocks: ``{"items": [runs of a paragraph or of each item], "list": bool}``."""
+    blocks = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        is_list = ITEM.match(block) is not None
+        items = ITEM.split(block)[1:] if is_list else [block]
+        if block:
+            blocks.append({"list": is_list, "items": [_runs(" ".join(item.split())) for item in items]})
+    return blocks
+
+
+def _runs(text: str, style: str = "text") -> list[StyledText]:
+    found: list[StyledText] = []
+    at = 0
+    for match in INLINE.finditer(text):
+        if match.start() > at:
+            found.append([style, text[at : match.start()]])
+        at = match.end()
+        kind, inner = match.lastgroup, match[match.lastgroup] if match.lastgroup else ""
+        if kind == "math":
+            found.append(_formula(inner))
+        elif kind == "code":
+            found.append(["code", inner])
+        elif kind:
+            found += _runs(inner, kind if kind != "link" else style)
+    if at < len(text):
+        found.append([style, text[at:]])
+    return found
+
+
+def _formula(latex: str) -> StyledText:
+    try:
+        return ["math", mathml(latex)]
+    except Exception:  # the converter has errors of many types for a formula that it cannot read
+        return ["code", latex]

@@ -1,0 +1,144 @@
+"""The routes of those who watch: the page, its socket, and the way to a copy of what is shared."""
+
+import asyncio
+import contextlib
+from typing import Any
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit import config
+
+from rbmviz.errors import BadInput
+from rbmviz.session import limits
+from rbmviz_app.session import shares_by_token, visitors
+from rbmviz_app.share.page import sentence_page, watchers_page
+from rbmviz_app.share.view import ENDED, Share
+from rbmviz_app.share.watching import Audience, Watcher
+from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED, is_own_origin
+
+ALIVE, KEY_FRAME = "alive", "key"
+"""What a watcher may say: that it is there, and that it needs a key frame."""
+
+ALIVE_SECONDS = 90.0
+"""Who has said nothing for so long has gone: a phone whose network is away closes no connection."""
+
+MESSAGE_SECONDS = 0.25
+"""Between two messages of a watcher that are read, at least."""
+
+AUDIENCE = Audience()
+"""All who watch on this server."""
+
+
+def base_path() -> str:
+    """Return the path below which the server runs, "" or with a slash before it."""
+    base = str(config.get_option("server.baseUrlPath")).strip("/")
+    return f"/{base}" if base else ""
+
+
+def watch_path() -> str:
+    """Return the path of the watchers' pages, to which a token is added."""
+    return f"{base_path()}/watch/"
+
+
+def shared(token: str) -> Share | None:
+    """Return what is shared under a token; None: nothing any more."""
+    share = shares_by_token().get(token)
+    return None if share is None or share.over else share
+
+
+async def page(request: Request) -> Response:
+    """Answer with the watchers' page, or with the sentence that the token is over."""
+    if shared(request.path_params["token"]) is None:
+        return _sentence(ENDED, 404)
+    text, headers = watchers_page()
+    return HTMLResponse(text, headers=headers)
+
+
+async def copy(request: Request) -> Response:
+    """Lead to a page of one's own, with the settings of the shared one, if the server has room for it."""
+    share = shared(request.path_params["token"])
+    if share is None:
+        return _sentence(ENDED, 404)
+    view, most = share.view, limits().copied_runs
+    panels = len(view.comparison.panels) if view.comparison is not None else 0
+    if sum(visitor.awake() for visitor in list(visitors())) + panels > most:
+        return _sentence(
+            f"The server has no room for a copy now: it lets {most} chains run at a time, and they do. Watch "
+            "on, and try again later.",
+            503,
+        )
+    return RedirectResponse(
+        f"{base_path()}/{view.link or view.page}", 303, headers={"Cache-Control": "no-store"}
+    )
+
+
+def _sentence(sentence: str, status: int) -> Response:
+    text, headers = sentence_page(sentence)
+    return HTMLResponse(text, status, headers)
+
+
+async def watch(socket: WebSocket) -> None:
+    """Send one browser what is shared, until it leaves or the share ends."""
+    if not is_own_origin(socket.headers.get("origin"), socket.headers.get("host")):
+        await socket.close(code=UNKNOWN_TOKEN)
+        return
+    await socket.accept()
+    share = shared(socket.path_params["token"])
+    if share is None:
+        await socket.close(code=UNKNOWN_TOKEN, reason=ENDED)
+        return
+    watcher = Watcher(packed=socket.query_params.get("packed") == "1")
+    try:
+        AUDIENCE.check_room(share)
+    except BadInput as full:
+        await socket.close(code=BUSY, reason=str(full)[:120])
+        return
+    try:
+        with AUDIENCE.watching(share, watcher):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_read, socket, watcher)
+                await _send(socket, watcher)
+                tasks.cancel_scope.cancel()
+    except* WebSocketDisconnect:
+        pass
+    except* BadInput as refused:
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has gone meanwhile
+            await socket.close(code=UNSUPPORTED, reason=str(refused.exceptions[0])[:120])
+
+
+async def _send(socket: WebSocket, watcher: Watcher) -> None:
+    """Send what waits for a watcher; when no more will come, close the connection with the reason."""
+    try:
+        while (message := await watcher.take()) is not None:
+            await (socket.send_text(message) if isinstance(message, str) else socket.send_bytes(message))
+        await socket.close(code=UNKNOWN_TOKEN, reason=watcher.ended)
+    except RuntimeError as error:  # the server itself has closed the connection meanwhile
+        raise WebSocketDisconnect from error
+
+
+async def _read(socket: WebSocket, watcher: Watcher) -> None:
+    """Read what a watcher says: that it is there, or that it needs a key frame."""
+    while True:
+        try:
+            async with asyncio.timeout(ALIVE_SECONDS):
+                message: Any = await socket.receive()
+        except TimeoutError:
+            raise BadInput("Nothing has been heard of this page for too long.") from None
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message.get("code", 1005))
+        text = message.get("text")
+        if text == KEY_FRAME:
+            watcher.needs_key = True
+        elif text != ALIVE:
+            raise BadInput("Who watches can say nothing here.")
+        await asyncio.sleep(MESSAGE_SECONDS)
+
+
+routes = [
+    Route(watch_path() + "{token}", page),
+    Route(watch_path() + "{token}/copy", copy),
+    WebSocketRoute(watch_path() + "{token}/live", watch),
+]

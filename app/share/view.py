@@ -1,0 +1,152 @@
+"""What a visitor shares: the page as it stands, for everybody who knows the token."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from rbmviz.session import Comparison
+
+AWAY_SECONDS = 600.0
+"""A share ends when the page that is shared has been closed for so long; a session lasts no longer."""
+
+SHARE_SECONDS = 8 * 3600.0
+"""A share ends after so long: nobody remembers it the next day."""
+
+ENDED = "This view is not shared any more: ask for the new link."
+"""What watchers read whose token is over, or was never one."""
+
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Of tokens: what is read from a projector and typed on a phone has no l, 1, i, o and 0."""
+
+TOKEN_PARTS, TOKEN_PART_LETTERS = 4, 4
+"""Sixteen letters of 31: 79 bits, which cannot be guessed."""
+
+
+def new_token() -> str:
+    """Return a token that cannot be guessed, as ``k7mf-q2xw-9hbt-ru3e``."""
+    parts = ["".join(secrets.choice(LETTERS) for _ in range(TOKEN_PART_LETTERS)) for _ in range(TOKEN_PARTS)]
+    return "-".join(parts)
+
+
+class SharedView(NamedTuple):
+    """What is on the shared page, besides the pictures, which come from its comparison.
+
+    Parameters
+    ----------
+    page, title, question : str
+        Name of the page's folder, its title, and its question.
+    caption : list of dict
+        The sentence above its panels (see ``prose.marked``).
+    link : str
+        Path and query of the page as it stands, which opens it for somebody else.
+    card : dict or None
+        The open step of a lesson (see ``publish.card``); None: no lesson is open.
+    canvas : str
+        The folder whose ``panel.js`` draws the panels; "": the page has none.
+    data : dict
+        What that script is given (see ``panel.Canvas.mount``).
+    comparison : Comparison or None
+        The runs of the panels.
+    charts : mapping of str to (rows, spec, label)
+        The charts of the page by their keys, in their order.
+    """
+
+    page: str = ""
+    title: str = ""
+    question: str = ""
+    caption: Sequence[dict[str, Any]] = ()
+    link: str = ""
+    card: dict[str, Any] | None = None
+    canvas: str = ""
+    data: dict[str, Any] | None = None
+    comparison: Comparison[Any] | None = None
+    charts: Mapping[str, tuple[Any, dict[str, Any], str]] = MappingProxyType({})
+
+
+class Share:
+    """A page that is shared. The script runs of its session say what is on it; watchers only read.
+
+    Parameters
+    ----------
+    token : str
+        Whoever knows it may watch.
+    clock : callable
+        Seconds of a clock that never goes back.
+    """
+
+    def __init__(self, token: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.token = token
+        self.view = SharedView()
+        """Replaced as a whole: a reader has a consistent one without waiting."""
+        self.watchers = 0
+        """Browsers that watch now."""
+        self._clock = clock
+        self.changed_at = self._begun_at = clock()
+        self._away_since: float | None = None
+        self._stopped = False
+        self._drawn: set[str] = set()  # by the present run of the whole script
+        self._lock = threading.Lock()
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody may watch any more."""
+        now, away = self._clock(), self._away_since
+        too_long = now - self._begun_at > SHARE_SECONDS
+        return self._stopped or too_long or (away is not None and now - away > AWAY_SECONDS)
+
+    @property
+    def away(self) -> bool:
+        """Whether the page that is shared is not open at the moment, so that its runs rest."""
+        return self._away_since is not None
+
+    def stop(self) -> None:
+        """End the share: its token opens nothing from now on."""
+        self._stopped = True
+
+    def leave(self) -> None:
+        """Note that the connection to the page that is shared has been lost, or closed."""
+        self._away_since = self._clock()
+
+    def publish(self, **changes: Any) -> None:
+        """Change fields of the view; what is equal to what stands there keeps its identity."""
+        with self._lock:
+            self._away_since = None
+            now = self.view._asdict()
+            changes = {name: value for name, value in changes.items() if now[name] != value}
+            if changes:
+                self.view = self.view._replace(**changes)
+                self.changed_at = self._clock()
+
+    def begin_run(self, page: str, title: str) -> None:
+        """Note that the whole page is drawn anew: perhaps another one."""
+        self._drawn = set()
+        if page != self.view.page:
+            with self._lock:
+                self.view = SharedView(page, title)
+                self.changed_at, self._away_since = self._clock(), None
+        else:
+            self.publish()
+
+    def publish_canvas(self, name: str, data: dict[str, Any], comparison: Comparison[Any]) -> None:
+        """Show the panels of a comparison; ``name``: the folder of the script that draws them."""
+        self._drawn.add("canvas")
+        self.publish(canvas=name, data=data, comparison=comparison)
+
+    def publish_chart(self, key: str, rows: Any, spec: dict[str, Any], label: str) -> None:
+        """Show a chart; ``label`` describes it in words."""
+        self._drawn.add(f"chart {key}")
+        with self._lock:  # rows are compared by identity: each drawing has new ones
+            self._away_since = None
+            self.view = self.view._replace(charts={**self.view.charts, key: (rows, spec, label)})
+
+    def end_run(self) -> None:
+        """Take away what the run of the whole page has not drawn again."""
+        charts = {key: one for key, one in self.view.charts.items() if f"chart {key}" in self._drawn}
+        if len(charts) < len(self.view.charts):
+            with self._lock:
+                self.view = self.view._replace(charts=charts)
+        if "canvas" not in self._drawn:
+            self.publish(canvas="", data=None, comparison=None)

@@ -1,0 +1,293 @@
+"""Those who watch a shared view: each message is made once, and handed to all of them.
+
+A broadcast has one encoder for all watchers of a share. What is new on the page is sent to those who have all
+that came before. Who has just come, or was too slow to take what waited for it, gets a key frame instead: all
+that the page shows now. Watchers say nothing but that they are alive, or that they need a key frame.
+"""
+
+import asyncio
+import contextlib
+import json
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from rbmviz.errors import BadInput
+from rbmviz.knobs import values_of
+from rbmviz.session import limits
+from rbmviz_app.share.curves import curves_of
+from rbmviz_app.share.view import ENDED, Share, SharedView
+from rbmviz_app.stream.encoder import FrameEncoder
+from rbmviz_app.stream.requests import FrameRequest
+
+WATCHED_FPS = 10.0
+"""Frames per second that watchers get, at most."""
+
+MAX_BYTES_PER_SECOND = 12e6
+"""Of all watchers of a share together: what a wireless network carries. Large frames come more rarely."""
+
+SETTLE_SECONDS, LATEST_SECONDS = 0.15, 1.0
+"""A page is shown when nothing of it has changed for so long, or after so long at the latest: while it is
+drawn it is neither the old one nor the new one."""
+
+CHART_SECONDS = 1.0
+"""Between two drawings of the charts, at least."""
+
+SIGN_OF_LIFE_SECONDS = 5.0
+"""While nothing changes watchers hear this often that the server is there."""
+
+MAX_MESSAGES_WAITING = 12
+"""Messages that wait for one watcher; who has more to take gets a key frame instead."""
+
+FRAME_COMPRESSION = 1
+"""Level of deflate: quick, and what is sent is mostly zeros and words."""
+
+Message = str | bytes
+
+
+class Watcher:
+    """One browser that watches: what waits to be sent to it.
+
+    packed : whether it can unpack compressed frames
+    """
+
+    def __init__(self, packed: bool = True) -> None:
+        self.packed = packed
+        self.needs_key = True
+        """Whether it lacks something that has been sent to the others."""
+        self.ended = ""
+        """Why no more will come; "": more will."""
+        self._waiting: deque[Message] = deque()
+        self._ready = asyncio.Event()
+        self._sending = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that waited has left."""
+        return not self._waiting and not self._sending
+
+    def put(self, message: Message) -> None:
+        """Let a message wait to be sent; if too many wait, all go, and a key frame takes their place."""
+        if len(self._waiting) >= MAX_MESSAGES_WAITING:
+            self._waiting.clear()
+            self.needs_key = True
+        elif not self.needs_key:
+            self._waiting.append(message)
+            self._ready.set()
+
+    def end(self, sentence: str) -> None:
+        """Let nothing more be sent; sentence : why."""
+        self._waiting.clear()
+        self.ended = sentence
+        self._ready.set()
+
+    async def take(self) -> Message | None:
+        """Wait for the next message; None: there will be none. Whoever takes one has sent the one before."""
+        self._sending = False
+        while not self._waiting and not self.ended:
+            self._ready.clear()
+            await self._ready.wait()
+        if self.ended:
+            return None
+        self._sending = True
+        return self._waiting.popleft()
+
+
+class Broadcast:
+    """Makes the messages of one share, while anybody watches it.
+
+    Parameters
+    ----------
+    share : Share
+    clock : callable
+        Seconds of a clock that never goes back.
+    """
+
+    def __init__(self, share: Share, clock: Callable[[], float] = time.monotonic) -> None:
+        self._share, self._clock = share, clock
+        self.watchers: set[Watcher] = set()
+        self._view = SharedView()
+        self._view_at = -1e9  # when it was taken over from the share
+        self._texts: dict[str, str] = {}  # newest message of each kind, by kind
+        self._canvas: Any = None  # of what those of the canvas and of the charts were made
+        self._charts: Any = None
+        self._charts_at = -1e9
+        self._encoder: FrameEncoder | None = None
+        self._encoded: Any = None  # the comparison of the encoder
+        self._scene = 0
+        self._sent_state: Any = None
+        self._said_at = -1e9
+        self.seconds_to_next = 1 / WATCHED_FPS
+        """Until the next step is due."""
+
+    async def run(self) -> None:
+        """Make steps until nobody watches."""
+        try:
+            while self.watchers and not self._share.over:
+                self.step()
+                await asyncio.sleep(self.seconds_to_next)
+        finally:
+            for watcher in self.watchers:
+                watcher.end(
+                    ENDED if self._share.over else "This view cannot be shown any more: reload the page."
+                )
+
+    def step(self) -> None:
+        """Give the watchers what is new, or a key frame."""
+        self._take_view()
+        changed = self._changed_texts()
+        in_step = [watcher for watcher in self.watchers if not watcher.needs_key]
+        n_bytes = 0
+        for text in changed:
+            for watcher in in_step:
+                watcher.put(text)
+        frame = self._next_frame()
+        if frame is not None:
+            n_bytes += _put_frame(frame, [watcher for watcher in in_step if not watcher.needs_key])
+        late = [watcher for watcher in self.watchers if watcher.needs_key and watcher.idle]
+        if late:
+            for watcher in late:
+                watcher.needs_key = False
+                for text in self._texts.values():
+                    watcher.put(text)
+            key = self._key_frame()
+            n_bytes += _put_frame(key, late) if key is not None else 0
+        now = self._clock()
+        if changed or frame is not None:
+            self._said_at = now
+        elif now - self._said_at > SIGN_OF_LIFE_SECONDS:
+            self._said_at = now
+            for watcher in in_step:
+                watcher.put('{"alive":true}')
+        self.seconds_to_next = max(1 / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
+
+    def _take_view(self) -> None:
+        """Take over what is on the page, once it is drawn."""
+        share, now = self._share, self._clock()
+        view = share.view
+        if view is self._view:
+            return
+        if view._replace(charts=self._view.charts) == self._view:  # charts are drawn again every second
+            self._view = view
+        elif now - share.changed_at >= SETTLE_SECONDS or now - self._view_at >= LATEST_SECONDS:
+            self._view, self._view_at = view, now
+
+    def _changed_texts(self) -> list[str]:
+        """Make the messages about the page anew; return those that have changed."""
+        view, comparison, away = self._view, self._view.comparison, self._share.away
+        if comparison is not self._encoded:
+            self._encoded, self._sent_state = comparison, None
+            self._encoder = FrameEncoder(comparison) if comparison is not None else None
+            self._scene += 1
+        page = {name: getattr(view, name) for name in ("page", "title", "question", "caption")}
+        parts: dict[str, Any] = {
+            "page": page | {"away": away, "copy": bool(view.link)},
+            "card": view.card,
+            "knobs": _knobs(comparison) if comparison is not None else {},
+        }
+        if (self._scene, view.data) != self._canvas:  # by identity first: it is the largest part
+            self._canvas = self._scene, view.data
+            parts = {"canvas": {"scene": self._scene, "name": view.canvas, "data": view.data}} | parts
+        if view.charts is not self._charts and self._clock() - self._charts_at >= CHART_SECONDS:
+            self._charts, self._charts_at = view.charts, self._clock()
+            found = [curves_of(*chart) for chart in view.charts.values()]
+            parts["charts"] = [chart for chart in found if chart is not None]
+        changed = []
+        for kind, part in parts.items():
+            text = json.dumps({kind: part}, separators=(",", ":"), allow_nan=False)
+            if text != self._texts.get(kind):
+                self._texts[kind] = text
+                changed.append(text)
+        return changed
+
+    def _request(self) -> FrameRequest | None:
+        """Return what the frames of the page are to show; None: it has no panels now."""
+        data = self._view.data
+        if data is None or self._share.away:
+            return None
+        keys = [panel["key"] for panel in data["panels"]]
+        cells, n_visible = data["cells"] ** 2, data["n_visible"]
+        return FrameRequest(WATCHED_FPS, data["view"], data["pixels"], cells, n_visible, keys)
+
+    def _next_frame(self) -> bytes | None:
+        """Return what is new since the last frame; None: nothing."""
+        request, comparison = self._request(), self._view.comparison
+        if request is None or comparison is None or self._encoder is None:
+            return None
+        state = (request, comparison.running, *comparison.poll())
+        if state == self._sent_state:
+            return None
+        self._sent_state = state
+        return self._encoder.encode_next(request)
+
+    def _key_frame(self) -> bytes | None:
+        """Return all that the panels show now; None: there are none."""
+        request, comparison = self._request(), self._view.comparison
+        if request is None or comparison is None:
+            return None
+        return FrameEncoder(comparison).encode_next(request)
+
+
+def _put_frame(frame: bytes, watchers: list[Watcher]) -> int:
+    """Let a frame wait for all of these watchers, compressed once; return the bytes that go out."""
+    n_bytes, packed = 0, b""
+    for watcher in watchers:
+        if watcher.packed:
+            packed = packed or zlib.compress(frame, FRAME_COMPRESSION)
+        message = packed if watcher.packed else frame
+        watcher.put(message)
+        n_bytes += len(message)
+    return n_bytes
+
+
+def _knobs(comparison: Any) -> dict[int, dict[str, Any]]:
+    """Return the values of all knobs of all panels, by key and name."""
+    return {panel.key: values_of(panel.worker.algorithm) for panel in comparison.panels}
+
+
+class Audience:
+    """All who watch on this server, by share; on the server's event loop."""
+
+    def __init__(self) -> None:
+        self._broadcasts: dict[str, tuple[Broadcast, asyncio.Task[None]]] = {}
+
+    @property
+    def watchers(self) -> int:
+        """How many browsers watch."""
+        return sum(len(broadcast.watchers) for broadcast, _ in self._broadcasts.values())
+
+    def check_room(self, share: Share) -> None:
+        """Refuse one more watcher of a share if a limit would be exceeded.
+
+        Raises
+        ------
+        BadInput
+            If there is no room.
+        """
+        most = limits()
+        if share.watchers >= most.watchers:
+            raise BadInput(f"{most.watchers:,} browsers watch this view already, and more may not.")
+        if self.watchers >= most.server_watchers:
+            raise BadInput("As many browsers watch on this server as may: try again later.")
+
+    @contextlib.contextmanager
+    def watching(self, share: Share, watcher: Watcher) -> Any:
+        """Let a watcher have what is shared, as long as this context is open."""
+        broadcast, task = self._broadcasts.get(share.token, (None, None))
+        if broadcast is None or task is None or task.done():
+            broadcast = Broadcast(share)
+            broadcast.watchers.add(watcher)
+            task = asyncio.create_task(broadcast.run())
+            self._broadcasts[share.token] = broadcast, task
+        broadcast.watchers.add(watcher)
+        share.watchers = len(broadcast.watchers)
+        try:
+            yield
+        finally:
+            broadcast.watchers.discard(watcher)
+            share.watchers = len(broadcast.watchers)
+            if not broadcast.watchers and self._broadcasts.get(share.token, (None,))[0] is broadcast:
+                task.cancel()
+                del self._broadcasts[share.token]

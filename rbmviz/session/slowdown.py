@@ -1,0 +1,67 @@
+"""How far this process slows down what is only shown, so that samples come in time when the cores run out.
+
+Beats are the signal. A beat makes the samples of all panels of a page, every 50 ms. Where threads wait for
+a core, or for the interpreter, many beats end late. Then beats become longer, so that each makes more samples
+at less cost, and frames and charts come less often, for all visitors alike. When beats are in time again, all
+of that comes back by itself.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+
+MAX_FACTOR = 10.0
+"""Largest slowdown: 2 frames per second of 20, and a beat every half a second."""
+
+WINDOW_SECONDS = 1.0
+"""Beats are counted for so long before the factor changes."""
+
+LATE_SHARE, IN_TIME_SHARE = 0.25, 0.1
+"""Where a larger share of the beats than the first was late, the factor grows; up to the second, it falls."""
+
+GROWTH, FALL = 1.4, 0.92
+"""What the factor is multiplied by: in 7 s it grows from 1 to its largest value, in 28 s it is back."""
+
+
+class Slowdown:
+    """The slowdown of a process, from 1 (none) to MAX_FACTOR.
+
+    Parameters
+    ----------
+    clock : callable
+        Returns seconds; default time.monotonic.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._factor = 1.0  # at the begin of the window
+        self._window_begin = clock()
+        self._beats = self._late = 0  # in the window
+
+    @property
+    def factor(self) -> float:
+        """How many times less often than asked for beats, frames and charts come now."""
+        # Without any beat there is nothing that could come late.
+        empty = (self._clock() - self._window_begin) / WINDOW_SECONDS - 1
+        return max(self._factor * FALL ** max(empty, 0.0), 1.0)
+
+    def note_beat(self, late: bool) -> None:
+        """Count a beat that has just ended; late: more than its interval after it was due."""
+        with self._lock:
+            self._beats += 1
+            self._late += late
+            now = self._clock()
+            if now - self._window_begin < WINDOW_SECONDS:
+                return
+            factor, share = self.factor, self._late / self._beats
+            if share > LATE_SHARE:
+                factor = min(factor * GROWTH, MAX_FACTOR)
+            elif share <= IN_TIME_SHARE:
+                factor = max(factor * FALL, 1.0)
+            self._factor, self._window_begin = factor, now
+            self._beats = self._late = 0
+
+
+SLOWDOWN = Slowdown()
+"""That of this process."""

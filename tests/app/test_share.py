@@ -1,0 +1,449 @@
+"""What is shared with those who watch: when it ends, what they are sent, and that they can change nothing."""
+
+import asyncio
+import json
+import re
+import zlib
+
+import altair as alt
+import pandas as pd
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+from waiting import wait
+
+from rbmviz import make_sampler
+from rbmviz.session import Comparison, SamplingSetup, VisitorUsage
+from rbmviz_app import session
+from rbmviz_app.access import guarded
+from rbmviz_app.charts.style import live_spec
+from rbmviz_app.session import comparisons_by_token, shares_by_token, visitors
+from rbmviz_app.share import publish, routes, view, watching
+from rbmviz_app.share.curves import curves_of
+from rbmviz_app.share.page import watchers_page
+from rbmviz_app.share.prose import marked
+from rbmviz_app.share.view import ENDED, Share
+from rbmviz_app.share.watching import Broadcast, Watcher
+from rbmviz_app.stream.frames import read_frame
+from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
+
+HOME = "http://127.0.0.1:8501"
+DATA = {"view": "sequence", "pixels": "binary", "cells": 2, "n_visible": 5, "panels": [{"key": 0}]}
+
+
+class Clock:
+    """A clock that is put forward by hand."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def comparison(model):
+    """Two paused samplers of a tiny model."""
+    comparison = Comparison(SamplingSetup(model), rate=200)
+    for name in ("gibbs", "rates_fpcd"):
+        comparison.add(make_sampler(name))
+    comparison.step(3)
+    wait(lambda: [shown.n for _, shown in comparison.poll()] == [3, 3], "three samples")
+    yield comparison
+    comparison.close()
+    for panel in comparison.panels:
+        panel.worker.join(60)
+
+
+@pytest.fixture
+def share(comparison, clock):
+    share = Share("abcd", clock)
+    share.begin_run("sample", "Sample")
+    share.publish(question="Which one sticks?", link="sample?model=bas_pcd")
+    share.publish_canvas("sample", DATA, comparison)
+    share.end_run()
+    clock.now += 1
+    shares_by_token()["abcd"] = share
+    return share
+
+
+async def sent(watcher):
+    """Return what waits for a watcher: messages of JSON by kind, and frames as they are read."""
+    texts, frames = {}, []
+    while not watcher.idle:
+        message = await watcher.take()
+        if isinstance(message, str):
+            texts |= json.loads(message)
+        else:
+            frames.append(read_frame(zlib.decompress(message) if watcher.packed else message))
+        watcher._sending = False
+    return texts, frames
+
+
+def run(test):
+    asyncio.run(test())
+
+
+def test_a_token_cannot_be_guessed_and_can_be_typed():
+    tokens = {view.new_token() for _ in range(200)}
+    assert len(tokens) == 200
+    assert all(re.fullmatch(r"([a-z2-9]{4}-){3}[a-z2-9]{4}", token) for token in tokens)
+    assert not set("l1io0") & set("".join(tokens))
+
+
+def test_a_share_ends_when_it_is_stopped_when_its_page_is_gone_and_after_a_day(share, clock):
+    share.leave()
+    clock.now += view.AWAY_SECONDS - 1
+    assert (share.away, share.over) == (True, False)
+    share.begin_run("sample", "Sample")  # the page is there again
+    assert not share.away
+    clock.now += view.AWAY_SECONDS + 1
+    assert not share.over
+    share.leave()
+    clock.now += view.AWAY_SECONDS + 1
+    assert share.over
+    other = Share("other", clock)
+    clock.now += view.SHARE_SECONDS + 1
+    assert other.over
+    stopped = Share("stopped", clock)
+    stopped.stop()
+    assert stopped.over
+
+
+def test_what_a_run_of_the_page_does_not_draw_again_goes(share):
+    rows = pd.DataFrame({"x": [1]})
+    share.publish_chart("isl", rows, {"layer": []}, "ISL")
+    share.end_run()
+    assert list(share.view.charts) == ["isl"]
+    share.begin_run("sample", "Sample")
+    assert share.view.canvas == "sample"  # the page is being drawn: what was there stays until then
+    share.end_run()
+    assert (share.view.canvas, share.view.comparison, dict(share.view.charts)) == ("", None, {})
+    share.publish(card={"title": "a"}, question="?")
+    share.begin_run("learn", "Learn")
+    assert (share.view.page, share.view.question, share.view.card) == ("learn", "", None)
+
+
+def test_all_watchers_get_the_same_bytes_and_who_comes_later_a_key_frame(share, comparison, clock):
+    async def test():
+        broadcast = Broadcast(share, clock)
+        first, second = Watcher(), Watcher(packed=False)
+        broadcast.watchers |= {first, second}
+        broadcast.step()
+        (texts, [frame]), (_, [same]) = await sent(first), await sent(second)
+        assert texts["page"]["question"] == "Which one sticks?"
+        assert texts["canvas"]["name"] == "sample"
+        assert texts["knobs"]["1"]["alpha"] == 1
+        assert [part.head["n"] for part in frame.panels] == [3]  # the panels that the page draws
+        assert frame.panels[0].blocks["v"].tolist() == same.panels[0].blocks["v"].tolist()
+        broadcast.step()
+        assert (await sent(first), await sent(second)) == (({}, []), ({}, []))
+        comparison.step()
+        wait(lambda: comparison.poll()[0][1].n == 4, "a sample")
+        late = Watcher()
+        broadcast.watchers.add(late)
+        broadcast.step()
+        (_, [new]), (_, [key]) = await sent(first), await sent(late)
+        assert len(new.panels[0].blocks["v"]) == 1
+        assert len(key.panels[0].blocks["v"]) == 4  # as many as the panel shows
+        assert key.panels[0].blocks["v"].tolist()[-1] == new.panels[0].blocks["v"].tolist()[0]
+
+    run(test)
+
+
+def test_a_watcher_that_falls_behind_gets_one_key_frame_when_it_has_sent_what_it_was_sending(
+    share, comparison, clock
+):
+    async def test():
+        broadcast, slow = Broadcast(share, clock), Watcher()
+        broadcast.watchers.add(slow)
+        broadcast.step()
+        while not slow.idle:
+            stuck = await slow.take()
+            if isinstance(stuck, bytes):
+                break  # its network is stuck: the frame does not leave
+        for n in range(4, 30):
+            comparison.step()
+            wait(lambda n=n: comparison.poll()[0][1].n == n, "a sample")
+            broadcast.step()
+        assert slow.needs_key
+        assert not slow._waiting
+        slow._sending = False
+        broadcast.step()
+        texts, [key] = await sent(slow)
+        assert {"page", "canvas", "card", "knobs"} <= set(texts)
+        assert key.panels[0].head["n"] == 29
+
+    run(test)
+
+
+def test_changes_of_the_page_are_sent_once_it_is_drawn(share, clock):
+    async def test():
+        broadcast, watcher = Broadcast(share, clock), Watcher()
+        broadcast.watchers.add(watcher)
+        broadcast.step()
+        await sent(watcher)
+        share.publish(question="Another one?")
+        broadcast.step()
+        assert await sent(watcher) == ({}, [])
+        clock.now += watching.SETTLE_SECONDS + 0.01
+        broadcast.step()
+        texts, _ = await sent(watcher)
+        assert list(texts) == ["page"]
+        share.leave()
+        broadcast.step()
+        assert (await sent(watcher))[0]["page"]["away"] is True
+        clock.now += watching.SIGN_OF_LIFE_SECONDS + 1
+        broadcast.step()
+        assert (await sent(watcher))[0] == {"alive": True}
+
+    run(test)
+
+
+def test_large_frames_come_more_rarely(share, clock, monkeypatch):
+    async def test():
+        broadcast = Broadcast(share, clock)
+        broadcast.watchers |= {Watcher(packed=False) for _ in range(10)}
+        monkeypatch.setattr(watching, "MAX_BYTES_PER_SECOND", 1000)
+        broadcast.step()
+        assert broadcast.seconds_to_next > 2
+        broadcast.step()
+        assert broadcast.seconds_to_next == 1 / watching.WATCHED_FPS
+
+    run(test)
+
+
+# The routes
+
+
+@pytest.fixture
+def client(share, monkeypatch):
+    for name in ("RBMVIZ_PUBLIC", "RBMVIZ_HOSTS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("rbmviz_app.access.config.get_option", lambda name: "127.0.0.1")
+    monkeypatch.setattr(routes, "base_path", lambda: "")
+    with TestClient(Starlette(routes=routes.routes, middleware=guarded()), base_url=HOME) as client:
+        yield client
+
+
+def connect(client, token="abcd", **headers):
+    path = f"ws://127.0.0.1:8501/watch/{token}/live"
+    return client.websocket_connect(path, headers={"origin": HOME} | headers)
+
+
+def closed(socket):
+    while True:
+        message = socket.receive()
+        if message["type"] == "websocket.close":
+            return message["code"], message.get("reason")
+
+
+def test_a_watcher_gets_the_page_and_its_frames_and_is_counted(client, share):
+    with connect(client) as socket:
+        kinds = set()
+        while True:
+            message = socket.receive()
+            if message.get("bytes"):
+                break
+            kinds |= set(json.loads(message["text"]))
+        assert {"page", "canvas", "knobs"} <= kinds
+        assert len(read_frame(message["bytes"]).panels) == 1
+        assert share.watchers == 1
+        socket.send_text("alive")
+        share.stop()
+        assert closed(socket) == (UNKNOWN_TOKEN, ENDED)
+    wait(lambda: share.watchers == 0, "nobody watches")
+
+
+SAID = {
+    "a knob": '{"panel":0,"knobs":{"eps":1}}',
+    "a request": '{"fps":60}',
+    "nothing": "",
+    "much": "x" * 5000,
+    "nearly": "alive ",
+    "bytes": b"alive",
+    "no text": b"\xff",
+}
+
+
+@pytest.mark.parametrize("said", SAID.values(), ids=SAID)
+def test_watchers_change_nothing(client, comparison, said):
+    before = [panel.worker.algorithm for panel in comparison.panels]
+    with connect(client) as socket:
+        (socket.send_bytes if isinstance(said, bytes) else socket.send_text)(said)
+        assert closed(socket) == (UNSUPPORTED, "Who watches can say nothing here.")
+    assert [panel.worker.algorithm for panel in comparison.panels] == before
+
+
+def test_a_token_that_is_over_says_so_on_the_page_and_on_the_socket(client, share):
+    share.stop()
+    for token in ("abcd", "guessed"):
+        answer = client.get(f"/watch/{token}")
+        assert (answer.status_code, ENDED in answer.text) == (404, True)
+        assert client.get(f"/watch/{token}/copy", follow_redirects=False).status_code == 404
+        with connect(client, token) as socket:
+            assert closed(socket) == (UNKNOWN_TOKEN, ENDED)
+
+
+def test_pages_of_other_origins_and_foreign_names_get_nothing(client):
+    with pytest.raises(WebSocketDisconnect), connect(client, origin="http://evil.example"):
+        pass
+    with (
+        pytest.raises(WebSocketDisconnect),
+        connect(client, host="evil.example", origin="http://evil.example"),
+    ):
+        pass
+    assert client.get("/watch/abcd", headers={"host": "evil.example"}).status_code == 400
+
+
+def test_limits_of_a_share_and_of_the_server_are_one_sentence(client, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_WATCHERS", "1")
+    with connect(client) as first:
+        first.receive()
+        with connect(client) as second:
+            assert closed(second) == (BUSY, "1 browsers watch this view already, and more may not.")
+        monkeypatch.setenv("RBMVIZ_WATCHERS", "9")
+        monkeypatch.setenv("RBMVIZ_SERVER_WATCHERS", "1")
+        with connect(client) as second:
+            assert closed(second) == (BUSY, "As many browsers watch on this server as may: try again later.")
+
+
+def test_a_copy_opens_the_link_while_there_is_room_for_its_chains(client, comparison, monkeypatch):
+    answer = client.get("/watch/abcd/copy", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sample?model=bas_pcd")
+    visitor = VisitorUsage(visitors())
+    visitor.visit("sample", "sample", comparison)
+    monkeypatch.setenv("RBMVIZ_COPIED_RUNS", "4")  # two that run, and the two of the copy
+    assert client.get("/watch/abcd/copy", follow_redirects=False).status_code == 303
+    monkeypatch.setenv("RBMVIZ_COPIED_RUNS", "3")
+    full = client.get("/watch/abcd/copy", follow_redirects=False)
+    assert (full.status_code, "it lets 3 chains run at a time" in full.text) == (503, True)
+
+
+def test_the_page_allows_its_own_script_and_socket_and_nothing_else(client):
+    answer = client.get("/watch/abcd")
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert ("connect-src 'self'" in policy, "unsafe" in policy) == (True, False)
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    text, _ = watchers_page()
+    assert "abcd" not in text  # the same for all
+    assert not re.findall(r'(?:src|href)="(?!data:)', text.partition("<script>")[0])
+    assert "export default" not in text
+
+
+# What the script runs say
+
+
+def test_the_socket_of_the_owner_and_what_is_about_his_browser_is_not_shared(share, comparison, monkeypatch):
+    comparisons_by_token()["secret"] = comparison
+    monkeypatch.setattr(publish, "SHARED_PAGE", session.Entry("none", lambda: share))
+    panel = {"key": 0, "values": {"eps": 1}, "multiples": [1], "knobs": []}
+    publish.canvas("sample", DATA | {"url": "/rbmviz/live/secret", "present": True, "panels": [panel]})
+    assert "secret" not in json.dumps(share.view.data)
+    assert set(share.view.data) == set(DATA)
+    assert share.view.data["panels"] == [{"key": 0, "values": {}, "multiples": [], "knobs": []}]
+    before = share.view
+    publish.canvas("tune", DATA | {"url": "/rbmviz/live/a-map"})
+    assert share.view is before
+    publish.link("sample", {"v": ["2"], "p": ["gibbs", "rates_fpcd:eps=0.1"], "preset": []})
+    assert share.view.link == "sample?v=2&p=gibbs&p=rates_fpcd%3Aeps%3D0.1"
+
+
+def test_markdown_becomes_text_with_a_few_styles():
+    assert marked("It *sticks*, **very** long: `k=1` at [home](http://x).") == [
+        {
+            "list": False,
+            "items": [
+                [
+                    ["text", "It "],
+                    ["em", "sticks"],
+                    ["text", ", "],
+                    ["strong", "very"],
+                    ["text", " long: "],
+                    ["code", "k=1"],
+                    ["text", " at "],
+                    ["text", "home"],
+                    ["text", "."],
+                ]
+            ],
+        }
+    ]
+    [listed, rest] = marked("- one\n- two $x^2$\n\n<b>no HTML</b>")
+    assert (listed["list"], len(listed["items"]), listed["items"][1][1][0]) == (True, 2, "math")
+    assert rest["items"] == [[["text", "<b>no HTML</b>"]]]
+    assert marked("") == []
+    assert marked(r"$\nosuchcommand{$")[0]["items"][0][0][0] == "code"
+
+
+def test_the_lines_of_a_chart_are_taken_out_of_its_spec():
+    names, tones = ["a", "b"], ["#111111", "#222222"]
+    rows = pd.DataFrame(
+        {
+            "kind": ["point", "point", "end", "point", "point"],
+            "name": ["a", "a", "a", "b", "b"],
+            "x": [10, 1, 10, 0, 2.0],
+            "y": [0.123456789, 2, 3, 4, float("nan")],
+        }
+    )
+    line = (
+        alt.Chart(alt.NamedData("curves"))
+        .mark_line()
+        .encode(
+            x=alt.X("x:Q", title="Samples", scale=alt.Scale(type="log")),
+            y=alt.Y("y:Q", title="Share", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
+            color=alt.Color("name:N", scale=alt.Scale(domain=names, range=tones)),
+            strokeDash=alt.StrokeDash("name:N", scale=alt.Scale(domain=names, range=[[1, 0], [8, 3]])),
+        )
+    )
+    found = curves_of(rows, live_spec([line], 200), "Shares")
+    assert found["x"] == {"title": "Samples", "log": True, "percent": False, "domain": None}
+    assert (found["y"]["percent"], found["y"]["domain"]) == (True, [0, 1])
+    assert found["lines"] == [
+        {"name": "a", "colour": "#111111", "dash": [1, 0], "points": [(1.0, 2.0), (10.0, 0.12346)]}
+    ]
+    bars = alt.Chart(alt.NamedData("curves")).mark_bar().encode(x="x:Q", y="y:Q", color="name:N")
+    assert curves_of(rows, live_spec([bars], 200), "Bars") is None
+
+
+def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
+    test = page("chain", shell=True, lesson="stick", step="1")
+    share = test.session_state["shared page"] = Share("taught")
+    test.run()
+    shown = share.view
+    assert (shown.page, shown.title, shown.canvas) == ("chain", "Little chain", "chain")
+    assert shown.question.startswith("Unlearn the state")
+    assert shown.link.startswith("chain?")
+    assert "lesson=stick&step=1" in shown.link
+    assert shown.comparison is test.session_state["comparisons"]["chain"][0]
+    assert shown.card["head"] == "Why chains stick · step 1 of 7"
+    assert (shown.card["right"], shown.card["reveal"]) == (-1, [])
+    assert len(shown.card["answers"]) == 3
+    test.radio[0].set_value(2).run()
+    assert share.view.card["right"] == -1  # his answer is not shown either
+    [reveal] = [one for one in test.button if one.label == "Reveal"]
+    reveal.click().run()
+    assert share.view.card["right"] == 1
+    assert share.view.card["reveal"]
+    [leave] = [one for one in test.button if one.key == "lesson leave"]
+    leave.click().run()
+    assert share.view.card is None
+    [stop] = [one for one in test.button if one.key == "stop sharing"]
+    stop.click().run()
+    assert (share.over, test.session_state["shared page"]) == (True, None)
+    assert not test.exception
+
+
+def test_a_server_shares_so_many_views_and_one_more_is_a_sentence(page, monkeypatch):
+    monkeypatch.setattr(session, "MAX_SHARES", 0)
+    test = page("learn", shell=True)
+    [begin] = [one for one in test.button if one.key == "begin sharing"]
+    begin.click().run()
+    assert "shared page" not in test.session_state
+    assert any("shares 0 views already" in toast.value for toast in test.toast)

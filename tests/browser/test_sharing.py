@@ -1,0 +1,78 @@
+"""A teacher shares a page: watchers see the same pictures, follow page and knobs, and can turn nothing."""
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+CELLS, SIDE, GAP = 6, 4, 2
+"""Pictures in a row and in a column of a panel, pixels of a picture in both directions and between two."""
+
+BITS = f"""panels.map(panel => {{
+    const canvas = panel.querySelector('canvas.picture'), {{ width, height }} = canvas;
+    const {{ data }} = canvas.getContext('2d').getImageData(0, 0, width, height);
+    const all = {CELLS} * ({SIDE} + {GAP}) + {GAP}, bits = [];
+    // The middle of a pixel.
+    const at = i => (Math.floor(i / {SIDE}) * ({SIDE} + {GAP}) + {GAP} + 0.5 + i % {SIDE}) / all;
+    for (let y = 0; y < {CELLS} * {SIDE}; y++) for (let x = 0; x < {CELLS} * {SIDE}; x++)
+        bits.push(Number(data[4 * (Math.floor(at(y) * height) * width + Math.floor(at(x) * width))] > 128));
+    return [panel.dataset.n, bits.join('')];
+}})"""
+"""Of each panel: its steps, and whether each pixel of its pictures is bright."""
+
+
+def started(teacher):
+    """Share the page of a teacher; return the address for those who watch."""
+    page = teacher.page
+    page.get_by_role("button", name="Share", exact=False).first.click()
+    page.get_by_role("button", name="Share this view").click()
+    page.get_by_role("button", name="Shared", exact=False).click()
+    return page.locator("[data-testid=stCode]").inner_text().strip()
+
+
+def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(live):
+    teacher = live().open("?model=bas_pcd&p=gibbs&p=rates_fpcd&cells=6&present=1")
+    url = started(teacher)
+    phone = {"width": 390, "height": 844}
+    watchers = [live(color_scheme=scheme, viewport=phone) for scheme in ("light", "dark")]
+    for watcher in watchers:
+        watcher.page.goto(url)
+        watcher.until("panels.length === 2 && panels.every(p => Number(p.dataset.n) > 0)")
+        assert watcher.page.evaluate("document.documentElement.scrollWidth") == 390
+        assert not watcher.page.locator("main :is(input, select, .remove:visible)").count()
+        watcher.page.get_by_text("Live", exact=True).wait_for()
+    teacher.page.get_by_text("2 browsers watch.").wait_for()
+    teacher.page.keyboard.press("Escape")
+
+    # Paused, the pictures are those of the teacher: bit for bit, by the ink of each cell.
+    teacher.page.get_by_role("button", name="Pause").click()
+    teacher.until("panels.every(p => p.dataset.status === 'paused')")
+    counts = teacher.counts()
+    for watcher in watchers:
+        watcher.until(f"JSON.stringify(panels.map(p => Number(p.dataset.n))) === '{counts}'".replace(" ", ""))
+        watcher.page.get_by_text("Paused", exact=True).wait_for()
+    light = watchers[0]
+    assert light.ask(BITS) == teacher.ask(BITS)
+
+    # A knob that is let go, and the page that is opened, are followed.
+    teacher.set_knob(1, "eps", 0.9)
+    shown = teacher.ask("panels[1].querySelector('.knob input.value').value")
+    for watcher in watchers:
+        watcher.until(f"panels[1].querySelector('[data-knob=eps] dd').textContent === '{shown}'")
+    teacher.page.get_by_role("link", name="Little chain").first.click()
+    for watcher in watchers:
+        watcher.page.get_by_role("heading", name="Unlearn the state you are in", exact=False).wait_for()
+        watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")
+        watcher.until("document.querySelectorAll('.chart canvas').length === 1")
+    copy = light.page.locator("a.copy").get_attribute("href")
+    assert (
+        light.page.request.get(light.address + copy, max_redirects=0).headers["location"].startswith("/chain")
+    )
+
+    teacher.page.get_by_role("button", name="Shared", exact=False).click()
+    teacher.page.get_by_role("button", name="Stop sharing").click()
+    for watcher in watchers:
+        watcher.page.get_by_text("This view is not shared any more", exact=False).first.wait_for()
+    light.errors.clear()
+    assert light.page.goto(url).status == 404
+    assert "not shared any more" in light.page.inner_text("main")
+    light.errors.clear()  # Chromium reports the status, which is meant
