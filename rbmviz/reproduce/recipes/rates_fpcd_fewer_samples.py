@@ -17,7 +17,7 @@ COUNTS = (100, 1000, 10_000)
 
 def work(size: Size) -> list[Work]:
     """Return the work: long Gibbs chains, and short ones of rates-FPCD."""
-    given: dict[str, Any] = {"models": MODELS, "seeds": seeds(size, 12, 40)}
+    given: dict[str, Any] = {"models": MODELS, "seeds": seeds(size, 8, 40)}
     given |= {"metrics": ("isl_test", "isl_validation")}
     samples = Budget("samples", max(COUNTS))
     return [
@@ -94,7 +94,7 @@ RECIPE = Recipe(
         "one of samples, not of seconds: the speed of a sample is a claim of its own. The factor depends "
         "strongly on the number of samples, which the paper's sentence does not name for USPS."
     ),
-    cost={"quick": 1.8, "full": 6.0},
+    cost={"quick": 1.2, "full": 6.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

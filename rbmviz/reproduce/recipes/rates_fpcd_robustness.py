@@ -23,7 +23,7 @@ def work(size: Size) -> list[Work]:
     plan = SweepPlan(
         algorithms=SAMPLERS,
         models=MODELS,
-        seeds=seeds(size, 12, 40),
+        seeds=seeds(size, 4, 40),
         budget=Budget("samples", length(size)),
         metrics=("isl_test", "isl_validation", "blank"),
     )
@@ -85,7 +85,7 @@ RECIPE = Recipe(
         "Three models of MNIST with 500 hidden units, trained by CD-1, PCD and FPCD; one chain each, one "
         "sweep a sample. The second claim is one about models of words in the paper."
     ),
-    cost={"quick": 1.1, "full": 35.0},
+    cost={"quick": 0.4, "full": 35.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

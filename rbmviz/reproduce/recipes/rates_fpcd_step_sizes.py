@@ -29,7 +29,7 @@ def work(size: Size) -> list[Work]:
         algorithms=SETTINGS,
         axes=(Axis("eps", STEPS),),
         models=(MODEL,),
-        seeds=seeds(size, 12, 20),
+        seeds=seeds(size, 6, 20),
         budget=Budget("samples", length(size)),
     )
     return [SweepPart("steps", plan)]
@@ -102,7 +102,7 @@ RECIPE = Recipe(
         "a grid of factors of about 3. In the long run the optimum is flat: at the end, step sizes from "
         "0.001 to 0.03 at k = 5 are a nat or two apart, so that the best one is mostly chance."
     ),
-    cost={"quick": 1.4, "full": 22.0},
+    cost={"quick": 0.7, "full": 22.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
