@@ -39,7 +39,7 @@ from rbmviz_app.session import ATTEMPTS, COMPARISONS, Attempt, LessonStep
 MAX_REPLAY_SECONDS = 60.0
 """Seconds of computing that a result may take to be verified."""
 
-MAX_WAITING = 20
+MAX_WAITING_RESULTS = 20
 """Results of all visitors that wait to be verified; one at a time is."""
 
 MAX_KNOWN = 100
@@ -78,7 +78,7 @@ class Replays:
             known = self._known.get((place, text))
             if known is not None:
                 return known
-            if sum(not one.done() for one in self._known.values()) >= MAX_WAITING:
+            if sum(not one.done() for one in self._known.values()) >= MAX_WAITING_RESULTS:
                 raise BadInput("Too many results wait to be verified on this server: try again in a minute.")
             self._known[place, text] = made = self._pool.submit(self._verify, step, result)
             while len(self._known) > MAX_KNOWN:

@@ -29,7 +29,10 @@ class Table:
         self._discovered = False
 
     def add(self, name: str, entry: Any) -> None:
-        """Register an entry; a second one of the same name is a mistake."""
+        """Register an entry; ValueError if another module has registered one of the same name.
+
+        A module that is imported again replaces its own.
+        """
         if name in self._entries and self._entries[name].__module__ != entry.__module__:
             raise ValueError(f"two {self.kind}s are called '{name}'")
         self._entries[name] = entry

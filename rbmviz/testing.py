@@ -727,8 +727,7 @@ def _hostile_checkpoints(cls: Any) -> None:
                 continue
             same = wrong.shape == x.shape and wrong.dtype == x.dtype
             _require(
-                same or not x.shape[0],
-                f"{name} is accepted as {wrong.dtype} {wrong.shape} instead of {x.dtype} {x.shape}.",
+                same, f"{name} is accepted as {wrong.dtype} {wrong.shape} instead of {x.dtype} {x.shape}."
             )
 
 

@@ -45,7 +45,7 @@ def watch_path() -> str:
 
 def shared(token: str) -> Share | None:
     """Return what is shared under a token; None: nothing any more."""
-    share = shares_by_token().get(token)
+    share = shares_by_token().get(token.lower())  # some phones begin what is typed with a capital
     return None if share is None or share.over else share
 
 

@@ -268,7 +268,7 @@ class Audience:
         """
         most = limits()
         if share.watchers >= most.watchers:
-            raise BadInput(f"{most.watchers:,} browsers watch this view already, and more may not.")
+            raise BadInput(f"As many browsers watch this view as may ({most.watchers:,}).")
         if self.watchers >= most.server_watchers:
             raise BadInput("As many browsers watch on this server as may: try again later.")
 

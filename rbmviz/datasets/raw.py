@@ -329,14 +329,13 @@ def arrays(name: str) -> Arrays:
     BadInput
         If the file is not on this machine (the message says how to get it), or holds other arrays.
     """
-    path, file = path_of(name), OTHER_FILE_NAMES.get(name, name)
+    path, file, source = path_of(name), OTHER_FILE_NAMES.get(name, name), SOURCES[name]
     if path is None:
         raise BadInput(
             f"The data of '{name}' are not on this machine: {how_to_get(name)}, "
-            f"{'so' if how_to_get(name).startswith('there') else 'or'} set RBMVIZ_DATA_DIR to a folder with "
+            f"{'or' if source.hosts or source.package else 'so'} set RBMVIZ_DATA_DIR to a folder with "
             f"{file}.npz."
         )
-    source = SOURCES[name]
 
     def need(headers: Mapping[str, Header]) -> int:
         _check(source, headers)

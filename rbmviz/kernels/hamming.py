@@ -170,8 +170,8 @@ def log_mixtures(histograms, log_odds, out):
     """Write log sum_d histogram[d] exp(-d log_odds[b]) for every histogram and b, float64 (points, betas).
 
     Up to a factor this is the density of a point in the mixture of the indirect sampling likelihood
-    (``metrics/isl.py``): one bump around each sample, whose odds that a unit is equal are
-    log_odds = log(beta / (1 - beta)), for several values of beta.
+    (``metrics/isl.py``): one bump around each sample, in which a unit is equal with the odds
+    beta / (1 - beta) = exp(log_odds), for several values of beta.
 
     histograms (points, width + 1), none of them empty; log_odds float64 (betas,). The power of the smallest
     distance is taken out of each sum, so that it cannot underflow to 0.

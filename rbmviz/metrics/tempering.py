@@ -65,9 +65,9 @@ class Ladder:
     W, b, c : float64 (n_visible, n_hidden), (n_visible,), (n_hidden,)
         Means of v E[h | v]', v and E[h | v] over its samples at beta = 1.
     swap_rates : float64 (n_temperatures - 1,)
-        Share of the proposed swaps that neighbours have made, the coldest pair first.
+        Share of the proposed swaps that neighbours have made, burn-in included, the coldest pair first.
     trips : int
-        How many times a state has come from the hottest temperature down to the coldest.
+        How many times a state has come from the hottest temperature down to the coldest, burn-in included.
     """
 
     W: np.ndarray
@@ -133,8 +133,9 @@ def tempered_ladders(
     samples = checks.whole("tempering: samples", samples, n_ladders, MAX_TEMPERED_SWEEPS)
     burn_in = checks.whole("tempering: burn_in", burn_in, 0, MAX_TEMPERED_SWEEPS)
     workers = checks.whole("tempering: workers", workers or os.cpu_count() or 1, 1)
-    own = 8 * (rbm.W.size * (n_ladders + 2) + 2 * n_temperatures * (rbm.n_visible + rbm.n_hidden) * workers)
-    check_memory(f"Parallel tempering of {n_ladders} ladders", own, "take fewer ladders or temperatures")
+    states = n_temperatures * (rbm.n_visible + rbm.n_hidden)
+    needed = 8 * (rbm.W.size * (n_ladders + 2) + 2 * states * workers)
+    check_memory(f"Parallel tempering of {n_ladders} ladders", needed, "take fewer ladders or temperatures")
     betas, seed = inverse_temperatures(n_temperatures), rng.seed_sequence(seed)
     stop = threading.Event()
 
@@ -234,41 +235,43 @@ def _ladder(
     stop: threading.Event,
 ) -> Ladder:
     """Run one ladder; its means are those of the samples so far if ``stop`` is set."""
-    n, m = len(betas), rbm.n_visible
+    n, n_visible, n_hidden = len(betas), rbm.n_visible, rbm.n_hidden
     stream, swaps = rng.kernel_state(seed, "tempering", index), rng.generator(seed, "swaps", index)
-    down, c = np.ascontiguousarray(rbm.W.T), rbm.c.astype(np.float64)
-    no_v, no_h = np.zeros(m, np.float32), np.zeros(rbm.n_hidden, np.float32)
-    v, h = np.zeros((n, m), np.float32), np.empty((n, rbm.n_hidden), np.float32)
-    bernoulli_rows(stream, v, no_v, v, v)  # fair bits
-    up, y = np.empty_like(h), np.empty_like(v)
-    mean_v = np.empty_like(v)
+    transposed, c = np.ascontiguousarray(rbm.W.T), rbm.c.astype(np.float64)
+    no_b, no_c = np.zeros(n_visible, np.float32), np.zeros(n_hidden, np.float32)  # added to x already
+    v, h = np.zeros((n, n_visible), np.float32), np.empty((n, n_hidden), np.float32)
+    bernoulli_rows(stream, v, no_b, v, v)  # fair bits
+    # The pre-activations of h and v at beta = 1, and work space in which they become means at each beta.
+    x_h, x_v = np.empty_like(h), np.empty_like(v)
+    mean_h, mean_v = np.empty_like(h), np.empty_like(v)
     # Replicas keep their states and swap their temperatures: replica_at[0] is the coldest.
     replica_at, beta = np.arange(n), betas.astype(np.float32)[:, None].copy()
     tried, taken, was_hot, trips = np.zeros(n - 1), np.zeros(n - 1), np.zeros(n, bool), 0
-    kept_v, kept_h = (np.empty((SAMPLE_BLOCK, size)) for size in (m, rbm.n_hidden))
-    W, b, mean_h, kept, done = np.zeros(rbm.W.shape), np.zeros(m), np.zeros(rbm.n_hidden), 0, 0
+    kept_v, kept_x_h = (np.empty((SAMPLE_BLOCK, size)) for size in (n_visible, n_hidden))
+    sum_W, sum_v, sum_h = np.zeros(rbm.W.shape), np.zeros(n_visible), np.zeros(n_hidden)
+    kept, done = 0, 0  # samples in the block, and all so far
     for t in range(burn_in + samples + 1):
-        np.matmul(v, rbm.W, out=up)
-        up += rbm.c
+        np.matmul(v, rbm.W, out=x_h)
+        x_h += rbm.c
         if t > burn_in:
-            kept_v[kept], kept_h[kept] = v[replica_at[0]], up[replica_at[0]]
+            kept_v[kept], kept_x_h[kept] = v[replica_at[0]], x_h[replica_at[0]]
             kept, done = kept + 1, done + 1
         last = done == samples or stop.is_set()
         if kept == SAMPLE_BLOCK or last:
-            means = sigmoid(kept_h[:kept])
-            W += kept_v[:kept].T @ means
-            b += kept_v[:kept].sum(axis=0)
-            mean_h += means.sum(axis=0)
+            means = sigmoid(kept_x_h[:kept])
+            sum_W += kept_v[:kept].T @ means
+            sum_v += kept_v[:kept].sum(axis=0)
+            sum_h += means.sum(axis=0)
             kept = 0
         if last:
             break
-        up *= beta
-        bernoulli_rows(stream, up, no_h, up, h)
-        np.matmul(h, down, out=y)
-        y += rbm.b
-        np.multiply(y, beta, out=mean_v)
-        bernoulli_rows(stream, mean_v, no_v, mean_v, v)
-        energies = -np.einsum("ri,ri->r", v, y, dtype=np.float64) - h @ c
+        np.multiply(x_h, beta, out=mean_h)
+        bernoulli_rows(stream, mean_h, no_c, mean_h, h)
+        np.matmul(h, transposed, out=x_v)
+        x_v += rbm.b
+        np.multiply(x_v, beta, out=mean_v)
+        bernoulli_rows(stream, mean_v, no_b, mean_v, v)
+        energies = -np.einsum("ri,ri->r", v, x_v, dtype=np.float64) - h @ c
         pairs = np.arange(t % 2, n - 1, 2)
         colder, hotter = replica_at[pairs], replica_at[pairs + 1]
         swap = swaps_taken(swaps, betas[pairs], betas[pairs + 1], energies[colder], energies[hotter])
@@ -284,4 +287,4 @@ def _ladder(
             trips += int(was_hot[replica_at[0]])
             was_hot[replica_at[0]] = False
     done = max(done, 1)
-    return Ladder(W / done, b / done, mean_h / done, taken / np.maximum(tried, 1), trips)
+    return Ladder(sum_W / done, sum_v / done, sum_h / done, taken / np.maximum(tried, 1), trips)

@@ -22,6 +22,10 @@ BEAT_SECONDS = 0.05
 UNWATCHED_SECONDS = 0.1
 """Interval of the beats while no run is watched: no picture waits for the samples."""
 
+LATE_SECONDS = 0.2
+"""A beat is late if it ends so long after it was due, and longer than its interval. Samples would be skipped
+after a second (``worker.BEAT_BACKLOG_SECONDS``); what is sooner costs nothing but evenness."""
+
 RARE_STEPS_SECONDS = 0.5
 """Longest interval between two beats when steps are due more rarely."""
 
@@ -85,7 +89,7 @@ class Beat:
             with SLOTS.turn(self.group, Kind.PACED):
                 for run in runs:
                     run.on_beat()
-            SLOWDOWN.note_beat(late=time.monotonic() - self._due > self.seconds)
+            SLOWDOWN.note_beat(late=time.monotonic() - self._due > max(self.seconds, LATE_SECONDS))
 
     @property
     def seconds(self) -> float:

@@ -16,11 +16,11 @@ MAX_FACTOR = 10.0
 WINDOW_SECONDS = 1.0
 """Beats are counted for so long before the factor changes."""
 
-LATE_SHARE, IN_TIME_SHARE = 0.25, 0.1
+LATE_SHARE, IN_TIME_SHARE = 0.25, 0.15
 """Where a larger share of the beats than the first was late, the factor grows; up to the second, it falls."""
 
-GROWTH, FALL = 1.4, 0.92
-"""What the factor is multiplied by: in 7 s it grows from 1 to its largest value, in 28 s it is back."""
+GROWTH, FALL = 1.4, 0.85
+"""What the factor is multiplied by: in 7 s it grows from 1 to its largest value, in 15 s it is back."""
 
 
 class Slowdown:
@@ -47,7 +47,7 @@ class Slowdown:
         return max(self._factor * FALL ** max(empty, 0.0), 1.0)
 
     def note_beat(self, late: bool) -> None:
-        """Count a beat that has just ended; late: more than its interval after it was due."""
+        """Count a beat that has just ended; late: see ``beat.LATE_SECONDS``."""
         with self._lock:
             self._beats += 1
             self._late += late

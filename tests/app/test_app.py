@@ -338,7 +338,7 @@ def test_shares_of_classes_are_of_all_samples_and_blank_ones_are_of_no_class(com
 def test_a_chain_that_stays_empty_is_named(comparison):
     request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
     off = Model(RBM(np.zeros((5, 3)), np.full(5, -30.0), np.zeros(3)))
-    comparison.change(comparison.setup._replace(model=off, start="random"))
+    comparison.change(comparison.setup._replace(model=off, start_from="random"))
     comparison.remove(comparison.panels[1].key)
     for steps, said in ((20, False), (200, True)):
         comparison.step(steps)

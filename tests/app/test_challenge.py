@@ -96,6 +96,6 @@ def test_replays_are_few_and_bounded(monkeypatch):
     monkeypatch.setattr(challenge, "MAX_REPLAY_SECONDS", -1.0)
     error = replays.submit(SIZE, step, "1").exception(60)
     assert "takes more than -1 seconds" in str(error)
-    monkeypatch.setattr(challenge, "MAX_WAITING", 0)
+    monkeypatch.setattr(challenge, "MAX_WAITING_RESULTS", 0)
     with pytest.raises(BadInput, match="Too many results wait"):
         replays.submit(SIZE, step, "1~1@0:eps=0.5")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import zlib
+from types import SimpleNamespace
 
 import altair as alt
 import pandas as pd
@@ -19,7 +20,7 @@ from rbmviz_app import session
 from rbmviz_app.access import guarded
 from rbmviz_app.charts.style import live_spec
 from rbmviz_app.session import comparisons_by_token, shares_by_token, visitors
-from rbmviz_app.share import publish, routes, view, watching
+from rbmviz_app.share import button, publish, routes, view, watching
 from rbmviz_app.share.curves import curves_of
 from rbmviz_app.share.page import watchers_page
 from rbmviz_app.share.prose import marked
@@ -307,7 +308,7 @@ def test_limits_of_a_share_and_of_the_server_are_one_sentence(client, monkeypatc
     with connect(client) as first:
         first.receive()
         with connect(client) as second:
-            assert closed(second) == (BUSY, "1 browsers watch this view already, and more may not.")
+            assert closed(second) == (BUSY, "As many browsers watch this view as may (1).")
         monkeypatch.setenv("RBMVIZ_WATCHERS", "9")
         monkeypatch.setenv("RBMVIZ_SERVER_WATCHERS", "1")
         with connect(client) as second:
@@ -327,7 +328,7 @@ def test_a_copy_opens_the_link_while_there_is_room_for_its_chains(client, compar
 
 
 def test_the_page_allows_its_own_script_and_socket_and_nothing_else(client):
-    answer = client.get("/watch/abcd")
+    answer = client.get("/watch/Abcd")
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert ("connect-src 'self'" in policy, "unsafe" in policy) == (True, False)
@@ -447,3 +448,19 @@ def test_a_server_shares_so_many_views_and_one_more_is_a_sentence(page, monkeypa
     begin.click().run()
     assert "shared page" not in test.session_state
     assert any("shares 0 views already" in toast.value for toast in test.toast)
+
+
+@pytest.mark.parametrize(
+    ("opened_as", "opened", "told", "others"),
+    [
+        ("http://127.0.0.1:8501/train?x=1", [], "http://127.0.0.1:8501/watch/abcd", False),
+        ("http://localhost:8501", ["192.168.0.7"], "http://192.168.0.7:8501/watch/abcd", True),
+        ("http://[::1]:8501/", ["fd00::7"], "http://[fd00::7]:8501/watch/abcd", True),
+        ("https://rbm.example.org/sample", ["192.168.0.7"], "https://rbm.example.org/watch/abcd", True),
+        (None, [], "http://localhost/watch/abcd", False),
+    ],
+)
+def test_the_link_has_the_address_that_others_reach(share, monkeypatch, opened_as, opened, told, others):
+    monkeypatch.setattr(button, "st", SimpleNamespace(context=SimpleNamespace(url=opened_as)))
+    monkeypatch.setattr(button.access, "ADDRESSES_OF_COMMAND", opened)
+    assert button.link_of(share) == (told, others)

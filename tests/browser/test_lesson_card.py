@@ -34,3 +34,25 @@ def test_a_lesson_is_walked_to_its_end(live):
     assert box["y"] + box["height"] <= top
     browser.get_by_role("button", name="Fold").click()
     assert sheet.bounding_box()["height"] < 80 < box["height"]
+
+
+def test_a_result_is_verified_and_a_quiz_hides_who_draws(live):
+    page = live(viewport={"width": 1280, "height": 800})
+    browser = page.page
+    result = "1~land=letters L T X~land_depth=10~2@0:eps=0.2"
+    browser.goto(f"{page.address}/learn?lesson=break-gibbs&step=1&result={result}")
+    card = browser.locator(".st-key-lesson")
+    expect(card.get_by_text("Verified: Gibbs: crossings 0 at 600 samples")).to_be_visible(timeout=30_000)
+    expect(browser.locator(".st-key-lesson[data-seen]")).to_be_visible()
+    # A unit of the drawn model is drawn by a click on it.
+    browser.goto(f"{page.address}/chain?little=units")
+    unit = browser.locator("[data-unit='visible 5']")
+    unit.click(timeout=30_000)
+    expect(browser.get_by_text("v6: bias and weights")).to_be_visible(timeout=30_000)
+    expect(unit).to_have_attribute("role", "button")
+    browser.goto(f"{page.address}/learn?lesson=quiz&step=1")
+    page.until(
+        "panels.length === 1 && getComputedStyle(panels[0].querySelector('header')).visibility === 'hidden'"
+    )
+    card.locator("[role=radiogroup] label").first.click()
+    page.until("getComputedStyle(panels[0].querySelector('header')).visibility === 'visible'")

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.session.unit_by_unit import UnitByUnit
-from rbmviz_app import card, links, messages, session
+from rbmviz_app import card, keys, links, messages, session
 from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.session import DRAWN_UNITS
 
@@ -39,7 +39,7 @@ def draw_units() -> None:
         st.button(
             "Step",
             icon=":material/skip_next:",
-            shortcut="S",
+            shortcut=keys.ONE_STEP.key,
             type="primary",
             on_click=draw_unit,
             args=state.next_unit,
@@ -56,7 +56,7 @@ def draw_units() -> None:
         st.button(
             "Reset",
             icon=":material/replay:",
-            shortcut="0",
+            shortcut=keys.RESET.key,
             on_click=DRAWN_UNITS.set,
             args=(UnitByUnit.begin(),),
             key="units_reset",

@@ -16,9 +16,9 @@ from rbmviz_app.pages.coupling.charts import NAMES, POINT_COLUMNS
 def pairs_npz(results: Results) -> bytes:
     """Return all counted pairs, in order, as .npz.
 
-    For each stream the arrays are named ``tau_rbm``, ``tau_general``, ``tau_half_step``, and
-    ``tau_rbm_lag10`` for pairs of another lag: tau, truncated, rejected (pairs, 2); for lag 1 also unbiased
-    and plain (pairs, 5), estimates of ``statistics``.
+    For each coupling the arrays end in its name (``tau_rbm``, ``tau_general``, ``tau_half_step``), for pairs
+    of another lag than 1 in that, too (``tau_rbm_lag10``): tau, truncated, rejected (pairs, 2); for lag 1
+    also unbiased and plain (pairs, len(statistics)), the estimates of UCD and of CD-k for ``statistics``.
     """
     arrays: dict[str, Any] = {"statistics": np.array(STATISTICS), "k": results.pairs[0].k}
     for counted in (*results.pairs, *(c for c in results.lagged if c.lag > 1)):

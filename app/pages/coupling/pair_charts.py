@@ -7,7 +7,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.coupling import STATISTICS
 from rbmviz.session import Comparison, CouplingRun, CouplingSetup
-from rbmviz.session.coupling import Results
+from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
@@ -135,7 +135,8 @@ def draw_bound(found: Results | None, present: bool) -> None:
         exact = (
             "The grey curve is exact."
             if len(found.exact)
-            else "The model is too large for the exact curve (32 units in all, 20 visible)."
+            else f"The model is too large for the exact curve ({MAX_UNITS_EXACT_DISTANCE} units in all, "
+            f"{MAX_LAW_VISIBLE} visible)."
         )
         cut = max((c.truncated_share for c in found.lagged), default=0)
         warning = (

@@ -120,12 +120,15 @@ def every_readout() -> tuple[Readout, ...]:
     return READOUTS[0]
 
 
-def _pair(column: str, pair: Any, n_visible: int) -> dict[str, Block]:
-    """Return the blocks of a pair: its two states, and how many pixels differed on the way."""
+def _pair(prefix: str, pair: Any, n_visible: int) -> dict[str, Block]:
+    """Return the blocks of a pair: its two states, and how many pixels differed on the way.
+
+    prefix : of their names, as panel.js reads them: ``rbm``, and ``rbm ended`` for the newest finished pair
+    """
     return {
-        f"{column} v": Bits(pair.v, n_visible),
-        f"{column} v2": Bits(pair.v2, n_visible),
-        f"{column} path": np.array(pair.path, np.uint32),
+        f"{prefix} v": Bits(pair.v, n_visible),
+        f"{prefix} v2": Bits(pair.v2, n_visible),
+        f"{prefix} path": np.array(pair.path, np.uint32),
     }
 
 

@@ -1,4 +1,4 @@
-"""All lessons and challenges: what each is about, how far it has been read, and its beginning."""
+"""All lessons and challenges: what each is about, how far it has been read, and a button that opens it."""
 
 import streamlit as st
 
@@ -74,15 +74,15 @@ def draw_lesson(lesson: Lesson) -> None:
             said += " From the files of whoever runs this server."
         st.caption(f"{said} You have read up to step {reached}." if reached and n > 1 else said)
         with st.container(horizontal=True):
-            again = 1 < reached < n
+            is_begun = 1 < reached < n
             if st.button(
-                f"Go on at step {reached}" if again else "Begin",
+                f"Go on at step {reached}" if is_begun else "Begin",
                 icon=":material/play_lesson:",
                 type="primary",
                 key=f"open {lesson.name}",
             ):
-                card.show_step(lesson.name, reached - 1 if again else 0, "learn")
-            if again and st.button("From the beginning", type="tertiary", key=f"begin {lesson.name}"):
+                card.show_step(lesson.name, reached - 1 if is_begun else 0, "learn")
+            if is_begun and st.button("From the beginning", type="tertiary", key=f"begin {lesson.name}"):
                 card.show_step(lesson.name, 0, "learn")
 
 

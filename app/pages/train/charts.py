@@ -98,11 +98,11 @@ def training_chart(
     compared : where the panels stand; the common point is marked
     present : whether it is for a projector, beside the panels
     """
-    wide = cost_unit == "sweeps"  # those of two trainers differ by powers of ten: a logarithmic axis
+    log_x = cost_unit == "sweeps"  # those of two trainers differ by powers of ten: a logarithmic axis
     shown: Rows = []
     for row in rows:
         x = row[FIELDS[cost_unit]]
-        if (log and row["low"] <= 0) or (wide and x <= 0):
+        if (log and row["low"] <= 0) or (log_x and x <= 0):
             continue
         held = row if floor is None else row | {key: max(row[key], floor) for key in ("low", "high")}
         y = row["value"] if floor is None else max(row["value"], floor)
@@ -116,7 +116,8 @@ def training_chart(
     ends = end_rows(
         [(name, label) for name, label, _ in algorithms], shown, "trainer", PLOT_HEIGHT_OF_TRAINING, also, log
     )
-    data = pd.DataFrame([*shown, *ends, *common_rows(compared, shown, log=wide)], columns=list(CHART_COLUMNS))
+    common = common_rows(compared, shown, log=log_x)
+    data = pd.DataFrame([*shown, *ends, *common], columns=list(CHART_COLUMNS))
     return data, _training_spec(tuple(algorithms), cost_unit, title, best, log, present)
 
 

@@ -38,9 +38,10 @@ def model_file(model: Model | None) -> bytes:
 
 
 def snippet(setup: TrainingSetup, trainers: Sequence[Any]) -> str:
-    """Return Python code that repeats the trainings of the page, as long as no knob was turned meanwhile.
+    """Return Python code that repeats the first replicate of each training, if no knob was turned meanwhile.
 
-    With a linear schedule it does not: ``iterations`` replaces the knob that says when the schedule ends.
+    With a linear schedule it does not, because ``iterations`` replaces the knob that says when the schedule
+    ends; nor with a file of one's own, which no name loads.
     """
     lines = ["import rbmviz", "", f'data = rbmviz.load_dataset("{setup.dataset.name}")']
     for i, trainer in enumerate(trainers):

@@ -36,9 +36,11 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
     if not comparison.panels:
         return
     shown = named(comparison)
-    exact = shown[0][1].method == "exact"
+    methods = {snapshot.method for _, snapshot in shown}  # one that began at a model may have another size
+    exact = methods == {"exact"}
     with st.container(horizontal=True, vertical_alignment="center"):
         how = "exact, by enumeration" if exact else "estimated by annealed importance sampling, ± 2 errors"
+        how = f"exact for some models, else {how}" if len(methods) > 1 else how
         dataset = comparison.setup.dataset
         st.markdown(f"**How likely does the model find the data?** {messages.plain(dataset.name)}, {how}.")
         part = controls.choose(

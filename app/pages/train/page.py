@@ -29,6 +29,8 @@ TITLE, ICON, PLACE = "Train", "school", 2
 PARTS = ("t",)
 BAS_KNOBS = "learning_rate=0.1,schedule=constant"
 DEFAULT_PANELS = [f"cd:{BAS_KNOBS}", f"pcd:{BAS_KNOBS}", f"pop_cd:{BAS_KNOBS}", f"ucd:{BAS_KNOBS},t_max=50"]
+"""Those of the first preset. ``rbmviz.links.DEFAULTS`` has the same, and decides what a page without a link
+opens."""
 
 
 PRESETS = (

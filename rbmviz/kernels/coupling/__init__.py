@@ -70,9 +70,10 @@ time tau is the smallest t with xi_t = eta_{t - lag}. In numpy, for lag 1::
         return tau, total
 
 (A1, 3) is line 3 of algorithm 1; the kernels carry the same marks. ``uniform(n)`` returns n uniform numbers;
-``common`` is algorithm 3; ``half_step``, with ``common``, is the coupling of the authors' program, which
-draws the hidden units by a maximal coupling as well. From the same uniform numbers the kernels make the same
-chains; ``sweep`` says what they compute once and keep. Start reading at ``pairs.run_pairs``.
+``common`` is algorithm 3, without it algorithm 1; ``half_step`` (``PairSetup.half_steps``), with ``common``,
+is the coupling of the authors' program, which draws the hidden units by a maximal coupling as well. From the
+same uniform numbers the kernels make the same chains; ``sweep`` says what they compute once and keep. Start
+reading at ``pairs.run_pairs``.
 """
 
 from rbmviz.kernels.coupling.pairs import (

@@ -36,7 +36,8 @@ each of which updates the pre-activations under as few of theta, R and M as poss
   rank-1 update of M; the decay multiplies the scalars. From time to time theta_F is written out into M,
   because ``rates_coef R`` and ``M_coef M`` would otherwise grow against each other until float32 loses
   their difference. The rank-1 updates are *pending* (see ``rows``). If nothing decays (alpha = 1), M
-  absorbs theta as well: one of the three less from h to v (from v to h |theta_F| needs theta).
+  absorbs theta as well, and the pre-activations under theta are no longer updated from h to v; from v to h
+  they are, because |theta_F| needs them.
 
 A kernel never changes the regime, because the code of the change would be compiled into it.
 ``regime.prepare`` chooses the regime between two calls, and sets for how many samples that choice is valid.

@@ -4,7 +4,7 @@ The kernels run within one regime, and return when the chain has to be prepared 
 ``sample_chain`` and ``climb_chain`` prepare it and call them until all samples are made.
 
 Each kernel is compiled once for each regime, when the regime is first needed. Of the arguments ``in_rows``
-and ``history`` one is None: when numba compiles for the type None, it leaves out what stands under
+(True) and ``history`` one is None: when numba compiles for the type None, it leaves out what stands under
 ``if history is not None``. For any other type it keeps the test, and would compile an ``else``, too, in which
 the types are wrong. Hence there are two ``if``s, and no ``else``.
 """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .plain import Model, bars_and_stripes, bits, expected_statistics, shipped, statistics
+from .plain import Model, bars_and_stripes, bits, expected_statistics, shipped, sigmoid, statistics
 
 
 class Pairs(NamedTuple):
@@ -26,13 +26,8 @@ def residual(
     x: np.ndarray, other: np.ndarray, g: np.random.Generator, draw: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a proposal from logits x, and which rows are accepted as draws from what p has above q."""
-    v = (draw < sigmoid64(x)).astype(np.float64) if draw is not None else bits(g, sigmoid64(x))
+    v = (draw < sigmoid(x)).astype(np.float64) if draw is not None else bits(g, sigmoid(x))
     return v, np.log(g.random(len(x))) > log_density(v, other) - log_density(v, x)
-
-
-def sigmoid64(x: np.ndarray) -> np.ndarray:
-    """Return 1 / (1 + exp(-x))."""
-    return 0.5 * (1 + np.tanh(0.5 * x))
 
 
 def couple_visible(
@@ -43,7 +38,7 @@ def couple_visible(
     What follows if a row is not equal: in algorithm 1 the first draw stays, and the other is independent;
     in algorithm 3 both are drawn again, from the same uniform numbers as long as both are open.
     """
-    v = bits(g, sigmoid64(x))
+    v = bits(g, sigmoid(x))
     met = np.log(g.random(len(x))) <= log_density(v, y) - log_density(v, x)
     other = v.copy()
     if specialised:
