@@ -17,13 +17,14 @@ from typing import Any
 from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.session import limits
+from rbmviz.session.slowdown import SLOWDOWN
 from rbmviz_app.share.curves import curves_of
 from rbmviz_app.share.view import ENDED, Share, SharedView
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 
 WATCHED_FPS = 10.0
-"""Frames per second that watchers get, at most."""
+"""Frames per second that watchers get, at most; fewer where the server is short of cores."""
 
 MAX_BYTES_PER_SECOND = 12e6
 """Of all watchers of a share together: what a wireless network carries. Large frames come more rarely."""
@@ -161,7 +162,8 @@ class Broadcast:
             self._said_at = now
             for watcher in in_step:
                 watcher.put('{"alive":true}')
-        self.seconds_to_next = max(1 / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
+        # As those of the page itself, frames come less often before samples do.
+        self.seconds_to_next = max(SLOWDOWN.factor / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
 
     def _take_view(self) -> None:
         """Take over what is on the page, once it is drawn."""

@@ -32,7 +32,7 @@ def main() -> None:
         if not lesson.is_challenge:
             draw_lesson(lesson)
     st.header("Challenges", anchor=False)
-    st.caption("A goal, and the knobs that may be turned. Your result is a link that verifies itself.")
+    st.markdown("A goal, and the knobs that may be turned. Your result is a link that verifies itself.")
     for lesson in lessons:
         if lesson.is_challenge:
             draw_lesson(lesson)
