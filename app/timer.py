@@ -27,7 +27,7 @@ point every 14 %."""
 UNCHANGED_DRAWS = 3
 """The timer of a paused page stops when this many draws, a second apart, have shown the same."""
 
-UNWATCHED_SECONDS = 5.0
+HIDDEN_SECONDS = 5.0
 """The timer of a page stops so long after the first draw for which its browser had not asked for a frame."""
 
 WAITING_STATUSES = ("paused", "finished", "failed")
@@ -174,7 +174,7 @@ def _timed(
                 return
             del newest[:-UNCHANGED_DRAWS]
             unwatched_since = math.inf if is_watched(comparison) else min(unwatched_since, now)
-            waits, hidden = waits_for_command(comparison), now - unwatched_since >= UNWATCHED_SECONDS
+            waits, hidden = waits_for_command(comparison), now - unwatched_since >= HIDDEN_SECONDS
             if hidden or (waits and newest == [shown] * UNCHANGED_DRAWS):
                 STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: StoppedTimer(id(comparison), shown, hidden)})
                 st.rerun()

@@ -57,7 +57,7 @@ def play(page: Page, step: Step) -> None:
         page.get_by_role("button", name=re.compile("^Start" if tune else "^Play")).click()
         if step.state.branches:
             # The first claim is about the panel to branch from, once it has made its updates.
-            seen = page.locator(".st-key-lesson [data-testid=stIconMaterial]", has_text="check_circle")
+            seen = page.locator(".st-key-lesson span", has_text=re.compile("^check_circle$"))
             seen.first.wait_for(timeout=PATIENCE)
             page.get_by_role("button", name="Branch").click()
             page.get_by_role("button", name=step.state.all_algorithms()[-1].label, exact=True).click()
