@@ -33,7 +33,8 @@ _marks = st.components.v2.component(
     "rbmviz_card",
     js=(folder / "card.js").read_text(),
     css="button { font: inherit; font-weight: 600; color: inherit; background: none; border: 1px solid; "
-    "border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } .fold { float: right; display: none; } "
+    "min-height: 1.5rem; border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } "
+    ".fold { float: right; display: none; } "
     "button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; } "
     ".host { font: .875rem var(--st-font); color: var(--st-text-color); } "
     ".copy { font-weight: 400; border: none; padding: 0 .2rem; text-decoration: underline; opacity: .85; } "
