@@ -113,7 +113,7 @@ def show_result(lesson: str, step: int, text: str, page: str) -> None:
 def switch_page(page: str) -> None:
     """Open a page, whose address then names the open step; this ends the script run."""
     # With parameters, be it none: without them Streamlit refuses to leave a page whose widgets have some.
-    st.switch_page(f"pages/{page}/page.py", query_params=links.open_step())
+    st.switch_page(f"pages/{page}/page.py", query_params=links.parts_of_step())
 
 
 def leave() -> None:
@@ -160,6 +160,12 @@ def holds_play(page: str) -> bool:
         and found[1].state.page == page
         and session.LESSON_ANSWERS.value.get(found[2]) is None
     )
+
+
+def is_blind() -> bool:
+    """Return whether the open step is a quiz that hides who draws until it is answered."""
+    found = opened()
+    return found is not None and found[1].blind and session.LESSON_ANSWERS.value.get(found[2]) is None
 
 
 # The address
@@ -283,11 +289,12 @@ def _draw_open() -> None:
         return
     lesson, step, place = found
     more_to_see, pending = not _all_seen(step, place), challenge.is_pending(place)
-    now = _look(step, place)
+    now = _note_seen(step, place)
     seen = session.SEEN_CLAIMS.value.get(place, {})
     all_seen = bool(step.claims or step.goal) and _all_seen(step, place)
     n = len(lesson.steps)
-    head = f"{lesson.title} · step {place.step + 1} of {n}" if n > 1 else "Challenge"
+    alone = "Challenge" if step.goal else lesson.title
+    head = f"{lesson.title} · step {place.step + 1} of {n}" if n > 1 else alone
     _marks(
         key="lesson marks",
         data={
@@ -296,7 +303,9 @@ def _draw_open() -> None:
             "head": head,
             "seen": all_seen,
             "revealed": bool(step.reveal) and (place in session.REVEALED.value or all_seen),
-            "blind": step.blind and session.LESSON_ANSWERS.value.get(place) is None,
+            "blind": is_blind(),
+            "asks": holds_play(step.state.page),
+            "playing": step.state.page in COMPARISONS.value and COMPARISONS.value[step.state.page][0].running,
             "result": challenge.result_in_link(place, step) if step.goal else "",
         },
     )
@@ -308,7 +317,8 @@ def _draw_open() -> None:
     if step.look:
         where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
         _marks(key="lesson look", data=where)
-    claims = claim_lines(step, seen, now)
+    # What is watched says what is asked for: "blank" is an answer.
+    claims = [] if step.question and answer is None else claim_lines(step, seen, now)
     _draw_claims(claims)
     if step.goal:
         challenge.draw(step, place)
@@ -344,14 +354,14 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
         key=f"answer {place.lesson} {place.step} {session.OPENED_STEPS.value}",
     )
     if step.hold and before is None:
-        st.caption("*Play* waits for your answer.")
+        st.caption("*Play*, the numbers and the charts wait for your answer.")
     if answer != before:
         session.LESSON_ANSWERS.ensure()[place] = answer
         st.rerun()  # Play stands on the page
     return answer
 
 
-def _look(step: Step, place: LessonStep) -> dict[int, float]:
+def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
     """Note which claims of the step are to be seen now; return the present number of each, by place."""
     comparison = COMPARISONS.value.get(step.state.page)
     if comparison is None or session.STEP_TO_SET.value:
