@@ -29,7 +29,7 @@ from rbmviz_app.timer import every_second, while_running
 
 folder = Path(__file__).parent
 
-_marks = st.components.v2.component(
+_component = st.components.v2.component(
     "rbmviz_card",
     js=(folder / "card.js").read_text(),
     css="button { font: inherit; font-weight: 600; color: inherit; background: none; border: 1px solid; "
@@ -183,7 +183,7 @@ def open_link(page: str) -> None:
     if not names:
         return
     try:
-        lesson, step = _place(names[0], next(iter(links.values(links.STEP)), "1"))
+        lesson, step = _read_place(names[0], next(iter(links.values(links.STEP)), "1"))
     except BadInput as error:
         session.add_link_warning(error)
         return
@@ -212,7 +212,7 @@ def _open_result(place: LessonStep) -> None:
             session.add_link_warning(error)
 
 
-def _place(name: str, step: str) -> tuple[str, int]:
+def _read_place(name: str, step: str) -> tuple[str, int]:
     known = lessons()
     if name not in known:
         raise BadInput(f"The link's lesson '{name[:MAX_SHOWN]}' is none of these: {', '.join(known)}.")
@@ -237,7 +237,7 @@ def draw_progress_reader() -> None:
                 progress[name] = max(step, progress.get(name, 0))
 
     with st.container(key="lesson_progress"):
-        _marks(
+        _component(
             key="lesson progress",
             data={"index": True, "progress": session.LESSON_PROGRESS.value},
             on_progress_change=take,
@@ -260,13 +260,13 @@ def draw(page: str) -> None:
     with st.container(key="lesson"):
         st.html(folder / "card.css")
         # A challenge can be tried once more; while a result is verified, nothing on the page changes.
-        watch = bool(step.goal) or not _all_seen(step, place)
+        can_change = bool(step.goal) or not _all_seen(step, place)
         if challenge.is_pending(place):
             while_running(_draw_open, True)
-        elif opens_here and comparison is not None and watch and page != "tune":  # whose sweep is no run
+        elif opens_here and comparison is not None and can_change and page != "tune":  # whose sweep is no run
             _draw_while_it_changes(comparison)
         else:
-            while_running(_draw_open, opens_here and watch)
+            while_running(_draw_open, opens_here and can_change)
         # Not in the part with the timer: a click there is lost if the part goes just then.
         _draw_moves(place, len(lesson.steps))
 
@@ -295,7 +295,7 @@ def _draw_open() -> None:
     n = len(lesson.steps)
     alone = "Challenge" if step.goal else lesson.title
     head = f"{lesson.title} · step {place.step + 1} of {n}" if n > 1 else alone
-    _marks(
+    _component(
         key="lesson marks",
         data={
             "lesson": place.lesson,
@@ -316,7 +316,7 @@ def _draw_open() -> None:
     st.markdown(f"**Do this.** {step.do}")
     if step.look:
         where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
-        _marks(key="lesson look", data=where)
+        _component(key="lesson look", data=where)
     # What is watched says what is asked for: "blank" is an answer.
     claims = [] if step.question and answer is None else claim_lines(step, seen, now)
     _draw_claims(claims)
@@ -410,9 +410,9 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
 
 
 def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:
-    marks = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
+    symbols = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
     lines = [
-        f"{marks[seen]} {messages.plain(said)}" + (f" **{number}**" if number else "")
+        f"{symbols[seen]} {messages.plain(said)}" + (f" **{number}**" if number else "")
         for said, number, seen in claims
     ]
     if lines:
