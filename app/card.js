@@ -8,6 +8,9 @@ const KEPT = 'rbmviz lessons';
 /** Milliseconds after which the ring is put again around what the page has built anew. */
 const AGAIN = 500;
 
+/** Milliseconds for which what a step points at is kept in sight, while the page is still being drawn. */
+const SETTLES_MS = 1500;
+
 const MAX_STEPS = 40;
 
 /** Pixels: in a narrower window the card is a sheet at its lower edge (card.css). */
@@ -117,7 +120,7 @@ const drawLook = (data, parent) => {
   /** @param {HTMLElement | null} found @param {boolean} [anew] */
   const bring = (found, anew = true) => {
     if (!found || !anew) return;
-    found.style.scrollMarginBottom = innerWidth < NARROW ? '52vh' : '1rem'; // above the card
+    found.style.scrollMarginBottom = innerWidth < NARROW ? '56vh' : '1rem'; // above the card
     found.style.scrollMarginTop = '5rem';
     found.scrollIntoView({ block: 'nearest' });
   };
@@ -130,19 +133,30 @@ const drawLook = (data, parent) => {
     const label = data.look.includes('.') ? (found?.querySelector('dt button') ?? found?.querySelector('label'))?.textContent : '';
     const words = `Look here: ${label ? `${label} of ${data.words}` : data.words}`;
     if (button.textContent !== words) button.textContent = words;
-    if (found === ringed) return;
+    if (found === ringed) {
+      bring(found, performance.now() < parent.rbmvizSettled); // what stands above it is still being drawn
+      return;
+    }
     unring();
     ringed = found;
     if (!found) return;
     found.style.outline = '3px solid #d97706';
     found.style.outlineOffset = '3px';
-    bring(found, parent.rbmvizPlace !== data.place); // once a step: no page moves under a hand
+    const anew = parent.rbmvizPlace !== data.place; // once a step: no page moves under a hand
+    if (anew) parent.rbmvizSettled = performance.now() + SETTLES_MS;
+    bring(found, anew || performance.now() < parent.rbmvizSettled);
     parent.rbmvizPlace = data.place;
   };
   parent.rbmvizUnring?.();
+  const settled = () => { parent.rbmvizSettled = 0; };
+  ['pointerdown', 'wheel', 'keydown'].forEach(type => addEventListener(type, settled, { passive: true }));
   const timer = setInterval(ring, AGAIN);
   ring();
-  parent.rbmvizUnring = () => { clearInterval(timer); unring(); };
+  parent.rbmvizUnring = () => {
+    clearInterval(timer);
+    ['pointerdown', 'wheel', 'keydown'].forEach(type => removeEventListener(type, settled));
+    unring();
+  };
   return () => parent.rbmvizUnring?.();
 };
 
