@@ -121,7 +121,9 @@ const drawLook = (data, parent) => {
   const bring = (found, anew = true) => {
     if (!found || !anew) return;
     found.style.scrollMarginBottom = innerWidth < NARROW ? '56vh' : '1rem'; // above the card
-    found.style.scrollMarginTop = '5rem';
+    // Below the toolbar, which stays at the top of a wide window.
+    const bar = innerWidth < NARROW ? 64 : document.querySelector('.st-key-toolbar')?.getBoundingClientRect().bottom ?? 64;
+    found.style.scrollMarginTop = `${Math.round(bar) + 16}px`;
     found.scrollIntoView({ block: 'nearest' });
   };
   button.onclick = () => bring(target(data.look));
