@@ -19,8 +19,8 @@ WINDOW_SECONDS = 1.0
 LATE_SHARE, IN_TIME_SHARE = 0.25, 0.15
 """Where a larger share of the beats than the first was late, the factor grows; up to the second, it falls."""
 
-GROWTH, FALL = 1.4, 0.85
-"""What the factor is multiplied by: in 7 s it grows from 1 to its largest value, in 15 s it is back."""
+GROWTH, FALL = 1.4, 0.7
+"""What the factor is multiplied by: in 7 s it grows from 1 to its largest value, and in 7 s it is back."""
 
 
 class Slowdown:
