@@ -86,6 +86,18 @@ def test_a_claim_is_measured_as_it_is_written():
     assert again[0].holds
 
 
+@pytest.mark.compiled
+def test_the_best_of_a_training_is_the_same_beside_other_claims():
+    state = read_state("train?t=pcd:learning_rate=0.5,schedule=constant")
+    lost, other = (
+        read_claim(text, state)
+        for text in ("panel1.below_best > 0 at 600 updates", "panel1.likelihood > -99 at 500 updates")
+    )
+    alone, beside = measure_claims(state, [lost])[0], measure_claims(state, [other, lost])[1]
+    assert alone.value == beside.value
+    assert alone.value > 0.5
+
+
 def test_the_waiting_times_of_the_text_are_exact():
     """How often a Gibbs chain in its stationary law goes to another valley, from its transition matrix."""
     found = []
