@@ -28,7 +28,7 @@ HEIGHTS = {1280: 800, 390: 844}
 
 RING_IN_SIGHT = """() => {
   const outlined = [...document.querySelectorAll('[style*=outline]')];
-  const ring = outlined.find(one => one.style.outline.includes('3px solid'));
+  const ring = outlined.find(one => one.style.outlineWidth === '3px');
   if (!ring) return false;
   const { x, y, width, height } = ring.getBoundingClientRect();
   return ring.contains(document.elementFromPoint(x + width / 2, y + height / 2));
