@@ -20,6 +20,11 @@ from rbmviz.rbm import RBM
 
 Algorithm = Literal["rbm", "general", "half_step"]
 ALGORITHMS: tuple[Algorithm, ...] = ("rbm", "general", "half_step")
+ALGORITHM_LABELS: dict[str, str] = {
+    "rbm": "algorithm 3",
+    "general": "algorithm 1",
+    "half_step": "half-step",
+}
 
 _MAXIMAL = (
     r"p = p(v \mid h),\ q = p(v \mid h')",

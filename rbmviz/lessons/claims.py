@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmviz.coupling import ALGORITHMS, STATISTICS
+from rbmviz.coupling import ALGORITHM_LABELS, ALGORITHMS, STATISTICS
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.lessons.state import STEPS_CALLED, PageState
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import first_measure
+from rbmviz.session.training import below_best
 from rbmviz.sweeps import Choice
 
 MAX_STEPS = 100_000
@@ -62,52 +63,53 @@ def _at(points: Any, n: int, count: Callable[[Any], int]) -> Any:
     return next((point for point in reversed(points) if count(point) <= n), None)
 
 
-def _isl(shown: Any, n: int) -> float | None:
-    point = _at(shown.curve, n, lambda point: point.n)
+def _isl(snapshot: Any, n: int) -> float | None:
+    point = _at(snapshot.curve, n, lambda point: point.n)
     return None if point is None else float(point.isl)
 
 
-def _largest(shown: Any, n: int) -> float | None:
+def _largest(snapshot: Any, n: int) -> float | None:
     return (
-        None if shown.occupancy is None or not shown.n else 100 * shown.occupancy.sum(axis=0).max() / shown.n
+        None
+        if snapshot.occupancy is None or not snapshot.n
+        else 100 * snapshot.occupancy.sum(axis=0).max() / snapshot.n
     )
 
 
 def _percent(value: Callable[[Any], float | None]) -> Callable[[Any, int], float | None]:
-    def percent(shown: Any, n: int) -> float | None:
-        share = value(shown)
+    def percent(snapshot: Any, n: int) -> float | None:
+        share = value(snapshot)
         return None if share is None else 100 * share
 
     return percent
 
 
 def _walk(name: str) -> Callable[[Any, int], float | None]:
-    def value(shown: Any, n: int) -> float | None:
-        point = _at(shown.curve, n, lambda point: point.n)
+    def value(snapshot: Any, n: int) -> float | None:
+        point = _at(snapshot.curve, n, lambda point: point.n)
         return None if point is None else getattr(point, name)
 
     return value
 
 
-def _likelihood(shown: Any, n: int) -> float | None:
-    point = _at(shown.likelihoods, n, lambda point: point.update)
+def _likelihood(snapshot: Any, n: int) -> float | None:
+    point = _at(snapshot.likelihoods, n, lambda point: point.update)
     return None if point is None else float(point.train[0])
 
 
-def _below_best(shown: Any, n: int) -> float | None:
-    values = [float(point.train[0]) for point in shown.likelihoods if point.update <= n]
-    return max(values) - values[-1] if values else None
+def _below_best(snapshot: Any, n: int) -> float | None:
+    return below_best([point for point in snapshot.likelihoods if point.update <= n])
 
 
-def _gap(shown: Any, n: int) -> float | None:
-    if shown.reference is None or shown.newest is None:
+def _gap(snapshot: Any, n: int) -> float | None:
+    if snapshot.reference is None or snapshot.newest is None:
         return None
-    return shown.reference.log_z - shown.newest.log_z
+    return snapshot.reference.log_z - snapshot.newest.log_z
 
 
 def _pairs(algorithm: str, of: Callable[[Any, int], float]) -> Callable[[Any, int], float | None]:
-    def value(shown: Any, n: int) -> float | None:
-        counted = [pair.counted for pair in shown.displayed_pairs if pair.algorithm == algorithm]
+    def value(snapshot: Any, n: int) -> float | None:
+        counted = [pair.counted for pair in snapshot.displayed_pairs if pair.algorithm == algorithm]
         return of(counted[0], n) if counted and counted[0].n >= n else None
 
     return value
@@ -149,45 +151,50 @@ _OF_PAIRS: dict[str, tuple[str, str, Callable[[Any, int], float]]] = {
     "cd_off": ("CD-1 off by so many standard errors", "", _cd_off),
     "cut": ("cut off before they met", "%", lambda pairs, n: 100 * float(pairs.truncated[:n].mean())),
 }
-_ALGORITHM_LABELS = {"rbm": "algorithm 3", "general": "algorithm 1", "half_step": "half-step"}
 
 PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
     "sample": {
-        "classes": PanelNumber("classes visited", lambda shown, n: shown.visited and shown.visited[0]),
+        "classes": PanelNumber(
+            "classes visited", lambda snapshot, n: snapshot.visited and snapshot.visited[0]
+        ),
         "largest_class": PanelNumber("largest class holds", _largest, "%"),
-        "coverage": PanelNumber("class coverage", _percent(lambda shown: shown.class_coverage), "%"),
-        "switches": PanelNumber("class switches", lambda shown, n: shown.switches),
+        "coverage": PanelNumber("class coverage", _percent(lambda snapshot: snapshot.class_coverage), "%"),
+        "switches": PanelNumber("class switches", lambda snapshot, n: snapshot.switches),
         "isl": PanelNumber("ISL", _isl),
-        "spurious": PanelNumber("spurious", _percent(lambda shown: shown.spurious), "%"),
-        "blank": PanelNumber("blank", _percent(lambda shown: shown.blank), "%"),
-        "fast_norm": PanelNumber("fast norm", lambda shown, n: shown.fast_norm),
+        "spurious": PanelNumber("spurious", _percent(lambda snapshot: snapshot.spurious), "%"),
+        "blank": PanelNumber("blank", _percent(lambda snapshot: snapshot.blank), "%"),
+        "fast_norm": PanelNumber("fast norm", lambda snapshot, n: snapshot.fast_norm),
         "sweeps": PanelNumber(
-            "sweeps a sample", lambda shown, n: shown.sweeps / shown.n if shown.n else None
+            "sweeps a sample", lambda snapshot, n: snapshot.sweeps / snapshot.n if snapshot.n else None
         ),
     },
     "chain": {
-        "crossings": PanelNumber("crossings", lambda shown, n: shown.crossings),
+        "crossings": PanelNumber("crossings", lambda snapshot, n: snapshot.crossings),
         "visits": PanelNumber("visits off by", _walk("visits")),
         "moments": PanelNumber("moments off by", _walk("moments")),
-        "raised": PanelNumber("ground raised", lambda shown, n: shown.raised),
-        "bent": PanelNumber("ground bent by", lambda shown, n: shown.bent),
-        "states": PanelNumber("different states visited", lambda shown, n: (shown.visits > 0).sum()),
-        "empty": PanelNumber("empty states", lambda shown, n: 100 * shown.visits[0] / n if n else None, "%"),
-        "fast_norm": PanelNumber("fast norm", lambda shown, n: shown.fast_norm),
+        "raised": PanelNumber("ground raised", lambda snapshot, n: snapshot.raised),
+        "bent": PanelNumber("ground bent by", lambda snapshot, n: snapshot.bent),
+        "states": PanelNumber("different states visited", lambda snapshot, n: (snapshot.visits > 0).sum()),
+        "empty": PanelNumber(
+            "empty states", lambda snapshot, n: 100 * snapshot.visits[0] / n if n else None, "%"
+        ),
+        "fast_norm": PanelNumber("fast norm", lambda snapshot, n: snapshot.fast_norm),
     },
     "train": {
         "likelihood": PanelNumber("log-likelihood", _likelihood),
         "below_best": PanelNumber("below its best", _below_best),
-        "learning_rate": PanelNumber("learning rate", lambda shown, n: shown.algorithm.learning_rate),
+        "learning_rate": PanelNumber("learning rate", lambda snapshot, n: snapshot.algorithm.learning_rate),
     },
     "weights": {
         "ess": PanelNumber(
-            "effective share", _percent(lambda shown: shown.ess_share if shown.pooled else None), "%"
+            "effective share", _percent(lambda snapshot: snapshot.ess_share if snapshot.pooled else None), "%"
         ),
         "heaviest": PanelNumber(
-            "heaviest sample holds", _percent(lambda shown: shown.max_share if shown.pooled else None), "%"
+            "heaviest sample holds",
+            _percent(lambda snapshot: snapshot.max_share if snapshot.pooled else None),
+            "%",
         ),
-        "log_z": PanelNumber("log Z estimate", lambda shown, n: shown.newest and shown.newest.log_z),
+        "log_z": PanelNumber("log Z estimate", lambda snapshot, n: snapshot.newest and snapshot.newest.log_z),
         "gap": PanelNumber("log Z too low by", _gap),
     },
     "tune": {
@@ -201,11 +208,11 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
         "best_y": PanelNumber("the best value up", _of_map(_best_along(1))),
     },
     "coupling": {
-        "scale": PanelNumber("scale of the parameters", lambda shown, n: shown.algorithm.scale),
+        "scale": PanelNumber("scale of the parameters", lambda snapshot, n: snapshot.algorithm.scale),
     }
     | {
         f"{algorithm}_{name}": PanelNumber(
-            f"{_ALGORITHM_LABELS.get(algorithm, algorithm)}: {label}", _pairs(algorithm, of), unit
+            f"{ALGORITHM_LABELS[algorithm]}: {label}", _pairs(algorithm, of), unit
         )
         for algorithm in ALGORITHMS
         for name, (label, unit, of) in _OF_PAIRS.items()
@@ -314,19 +321,19 @@ def read_claim(text: str, state: PageState, is_goal: bool = False) -> StepClaim:
     return StepClaim(int(panel) - 1, metric, operator, value, of, n, text, within)
 
 
-def measure(state: PageState, name: tuple[int, str], shown: Any, n: int) -> float | None:
+def measure(state: PageState, name: tuple[int, str], snapshot: Any, n: int) -> float | None:
     """Return a number of a snapshot, for its first n steps; None while it is not known, or is not finite."""
-    value = PANEL_NUMBERS[state.page][name[1]].value(shown, n)
+    value = PANEL_NUMBERS[state.page][name[1]].value(snapshot, n)
     return float(value) if value is not None and np.isfinite(value) else None
 
 
-def steps_of(page: str, shown: Any) -> int:
+def steps_of(page: str, snapshot: Any) -> int:
     """Return how many steps a snapshot counts: on Coupling the pairs, of the algorithm with the fewest.
 
-    Of the page Tune ``shown`` is the scores of a sweep, which counts its runs.
+    Of the page Tune ``snapshot`` is the scores of a sweep, which counts its runs.
     """
     if page == "tune":
-        return int(shown.n_done)
+        return int(snapshot.n_done)
     if page != "coupling":
-        return int(shown.n)
-    return min((pair.counted.n for pair in shown.displayed_pairs), default=0)
+        return int(snapshot.n)
+    return min((pair.counted.n for pair in snapshot.displayed_pairs), default=0)

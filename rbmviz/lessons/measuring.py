@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rbmviz.datasets import Dataset, load_registered
@@ -17,7 +17,7 @@ from rbmviz.sweeps.from_settings import plan_of
 JUDGED_POINTS = 60
 """Points of a training, equally spaced, whose likelihoods are computed to find the best one."""
 
-Turn = Callable[[], contextlib.AbstractContextManager[object]]
+CoreTurn = Callable[[], contextlib.AbstractContextManager[object]]
 """Gives a turn at a core for one chunk of steps; it may also refuse to go on."""
 
 
@@ -46,12 +46,15 @@ class Measured(NamedTuple):
 class _Replay:
     """A run that is made with changes of knobs at known steps, as ``Worker.rebuild_data`` returns them."""
 
-    def __init__(self, plan: Any, changes: Sequence[Change], turn: Turn) -> None:
+    def __init__(
+        self, plan: Any, changes: Sequence[Change], at_core: CoreTurn, judged_at: Iterable[int] = ()
+    ) -> None:
         first, *self._waiting = changes
-        self._turn = turn
+        self._at_core = at_core
         self._judged: list[Any] = []  # likelihoods of a training, which itself drops points of a long curve
+        self._judged_at = sorted(judged_at)
         self.run: Any = plan.run(1, first.algorithm)
-        with turn():
+        with at_core():
             self._take_knobs()
             self.run.prepare()
 
@@ -65,7 +68,7 @@ class _Replay:
         while run.n < n:
             self._take_knobs()
             end = min([n, *(change.n for change in self._waiting[:1])])
-            with self._turn():
+            with self._at_core():
                 if not run.prepared:  # these knobs need a new state
                     run.prepare()
                 run.record_steps(run.timed_advance(min(run.max_steps(), end - run.n)))
@@ -75,15 +78,14 @@ class _Replay:
         """Return the snapshot after n steps; of coupled chains, after n pairs of each algorithm."""
         if page == "coupling":
             while min(pair.counted.n for pair in self.run.view("paused").displayed_pairs) < n:
-                with self._turn():
+                with self._at_core():
                     self.run.background_work(False)
         else:
-            # A training computes likelihoods as it finds time: take the best of always the same points.
-            points = JUDGED_POINTS if "below_best" in names else 1
-            ends = {n * i // points for i in range(1, points + 1)} | {n}
-            for end in sorted(end for end in ends if end >= self.run.n):
+            before = self._judged[-1].update if self._judged else -1
+            ends = {end for end in self._judged_at if max(before + 1, self.run.n) <= end <= n}
+            for end in sorted(ends | {n}):
                 self.advance(end)
-                if {"likelihood", "below_best", "gap"} & set(names):
+                if end in ends or {"likelihood", "gap"} & set(names):
                     self._complete_background_work()
                     if page == "train":
                         self._judged.append(self.run.view("paused").likelihoods[-1])
@@ -93,7 +95,7 @@ class _Replay:
     def _complete_background_work(self) -> None:
         worked = True
         while worked:
-            with self._turn():
+            with self._at_core():
                 worked = self.run.background_work(True)
 
 
@@ -102,7 +104,7 @@ def measure_claims(
     claims: Sequence[StepClaim],
     data: Callable[[str], Dataset] = load_registered,
     changes: Sequence[Sequence[Change]] = (),
-    turn: Turn = contextlib.nullcontext,
+    at_core: CoreTurn = contextlib.nullcontext,
 ) -> list[Measured]:
     """Return each claim about a page with its numbers, in the order of the claims.
 
@@ -115,7 +117,7 @@ def measure_claims(
         Loads registered data by name.
     changes : sequence of sequence of Change
         The knobs of each panel by step; empty (the default): those of the page, which nobody turns.
-    turn : callable
+    at_core : callable
         Returns the context in which a chunk of steps is made (default: one that does nothing).
 
     Raises
@@ -124,7 +126,7 @@ def measure_claims(
         If data are not on this machine.
     """
     if state.page == "tune":
-        return _measure_map(state, claims, turn)
+        return _measure_map(state, claims, at_core)
     changes = changes or [[Change(0, algorithm)] for algorithm in state.algorithms()]
     plan = state.setup(data).plan()
     found: dict[tuple[int, str, int], float | None] = {}
@@ -134,14 +136,14 @@ def measure_claims(
         asked = _numbers_by_step(claims, panel)
         within = [claim for claim in claims if claim.within and claim.panel == panel]
         if panel < len(state.panels):
-            replay = _Replay(plan, changes[panel], turn)
+            replay = _Replay(plan, changes[panel], at_core, _judged_at(asked))
         else:
             branch = state.branches[panel - len(state.panels)]
-            before = _Replay(plan, changes[branch.of], turn)
+            before = _Replay(plan, changes[branch.of], at_core)
             before.advance(branch.at)
             algorithm = state.all_algorithms()[panel]
             plan_of_branch = plan._replace(origin=before.run.origin())
-            replay = _Replay(plan_of_branch, [Change(branch.at, algorithm)], turn)
+            replay = _Replay(plan_of_branch, [Change(branch.at, algorithm)], at_core, _judged_at(asked))
         for n in sorted({*asked, *range(1, max((claim.n for claim in within), default=0) + 1)}):
             looked_for = [claim for claim in within if claim.n >= n and claim not in reached]
             if n not in asked and not looked_for:
@@ -157,7 +159,17 @@ def measure_claims(
     return [_result(claim, found, reached.get(claim)) for claim in claims]
 
 
-def _measure_map(state: PageState, claims: Sequence[StepClaim], turn: Turn) -> list[Measured]:
+def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:
+    """Return the updates whose likelihoods are computed to find the best of a training.
+
+    A training computes likelihoods as it finds time: the best is one of always the same updates, whatever
+    other numbers are measured before.
+    """
+    ends = [n for n, names in asked.items() if "below_best" in names]
+    return {n * i // JUDGED_POINTS for n in ends for i in range(1, JUDGED_POINTS + 1)}
+
+
+def _measure_map(state: PageState, claims: Sequence[StepClaim], at_core: CoreTurn) -> list[Measured]:
     """Return each claim about the map of a sweep, whose runs are made one after the other."""
     plan = plan_of(state.settings)
     scores, found = SweepScores(plan), dict[tuple[int, str, int], float | None]()
@@ -165,7 +177,7 @@ def _measure_map(state: PageState, claims: Sequence[StepClaim], turn: Turn) -> l
     for i, cell in enumerate(cells(plan, registered=True)[: max(asked, default=0)]):
         run, more = CellRun(cell), True
         while more:
-            with turn():
+            with at_core():
                 more = run.step()
         scores.put(i, run.columns())
         for name in asked.get(i + 1, ()):

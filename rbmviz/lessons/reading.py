@@ -42,6 +42,22 @@ LOOK = re.compile(
 """What a step can point at: a panel, a number or a knob of it, a control, the chart."""
 
 
+NUMBERS_TO_LOOK_AT: Mapping[str, tuple[str, ...]] = {
+    "sample": (
+        *("visited", "isl", "class_coverage", "switches", "spurious", "blank", "ink", "rate", "own_speed"),
+        *("sweeps", "fast_norm", "rhat", "ess"),
+    ),
+    "train": ("likelihood", "below_best", "rate", "own_speed", "reconstruction"),
+    "weights": (
+        *("ess_share", "max_share", "ess", "log_z", "std_error", "truth", "truth_error", "gap", "pooled"),
+        "rate",
+    ),
+    "chain": ("crossings", "visits", "raised", "bent", "moments", "fast_norm", "rate"),
+    "coupling": (),
+    "tune": (),
+}
+"""Names of the numbers that the panels of each page show; on train, trainers add statistics of their own."""
+
 BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
 """How a step says that a training goes on with another trainer."""
 
@@ -72,7 +88,7 @@ class Step:
     hold : bool
         Whether Play waits until an answer is chosen.
     reveal : str
-        What it shows, as Markdown.
+        What the button Reveal shows, as Markdown.
     formula : str
         LaTeX, folded on the card.
     claims : tuple of StepClaim
@@ -308,8 +324,12 @@ def _read_step(said: Any) -> Step:
     if look and (found is None or (found[1] and int(found[1]) > len(state.panels))):
         raise BadInput(
             f"look = {shown(look)} is none of play, step, reset, speed, chart, presets, panel1 to "
-            f"panel{len(state.panels)}, or a number of a panel, as panel1.{_a_number(state)}."
+            f"panel{len(state.panels)}, or a number or a knob of a panel, as panel1.{_parts(state, 0)[0]}."
         )
+    if found is not None and found[2]:
+        parts = _parts(state, int(found[1]) - 1)
+        if found[2] not in parts:
+            raise unknown(f"number or knob of panel {found[1]} to look at", found[2], parts)
     claims = tuple(read_claim(text, state) for text in _list_of_texts(said, "claims", 0, MAX_CLAIMS, 200))
     goal = tuple(read_claim(text, state, True) for text in _list_of_texts(said, "goal", 0, MAX_CLAIMS, 200))
     turns, choose = (_list_of_texts(said, key, 0, MAX_ALLOWED, 40) for key in ("turns", "choose"))
@@ -355,7 +375,8 @@ def _check_allowed(
             raise unknown("knob or setting", name, [*knobs, *RUN_SETTINGS[state.page]])
 
 
-def _a_number(state: PageState) -> str:
-    return {"sample": "isl", "train": "likelihood", "chain": "crossings", "tune": "eps"}.get(
-        state.page, "max_share"
-    )
+def _parts(state: PageState, panel: int) -> list[str]:
+    """Return what a step can point at within a panel: its numbers, then its knobs."""
+    algorithm = state.algorithms()[panel]
+    own = algorithm.own_stats if state.page == "train" else ()
+    return [*NUMBERS_TO_LOOK_AT[state.page], *own, *knobs_of(algorithm)]

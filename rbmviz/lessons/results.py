@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from rbmviz.budget import check_memory
 from rbmviz.errors import MAX_SHOWN, BadInput, shown, unknown
 from rbmviz.knobs import read_knobs, values_of, write_knobs
-from rbmviz.lessons.measuring import Measured, Turn, measure_claims
+from rbmviz.lessons.measuring import CoreTurn, Measured, measure_claims
 from rbmviz.lessons.reading import Lesson, Step
 from rbmviz.lessons.state import OFFERED, RUN_SETTINGS, STEPS_CALLED, PageState, read_setting, setting_text
 from rbmviz.session.rebuild import MAX_CHANGES, Change
@@ -43,7 +43,8 @@ class Result(NamedTuple):
     settings : dict
         The settings that were chosen, by name; those that stay as the challenge has them are left out.
     changes : tuple of tuple of Change
-        The knobs of each panel by step; the first change is at step 0.
+        The knobs of each panel, by the number of samples (updates, pairs) after which they were turned; the
+        first change is at 0.
     kernels : int
         Version of the kernels that made the runs.
     """
@@ -135,14 +136,16 @@ def check_result(step: Step, result: Result) -> Result:
     refused = not_allowed(step, result.settings, first)
     for i, changes in enumerate(result.changes, start=1):
         if changes[0].n:
-            refused = refused or f"the knobs of panel {i} at step 0 are missing"
+            refused = refused or f"the knobs with which panel {i} begins are missing"
         for before, change in itertools.pairwise(changes):
             now, then = values_of(change.algorithm), values_of(before.algorithm)
             late = [name for name in now if now[name] != then[name] and name not in step.turns]
             if late:
-                refused = refused or f"the knob {late[0]} of panel {i} may not be turned after the first step"
+                refused = (
+                    refused or f"the knob {late[0]} of panel {i} may not be turned once the panel has begun"
+                )
             if change.n <= before.n:
-                refused = refused or f"the steps of panel {i} are not in order"
+                refused = refused or f"the turns of panel {i} are not in order"
     if refused:
         raise BadInput(f"This is no result of the challenge '{step.title}': {refused}.")
     return result
@@ -228,14 +231,13 @@ def read_result(step: Step, text: str) -> Result:
             of_panel.append(Change(n, algorithm))
         elif setting is not None and setting[1] in RUN_SETTINGS[page]:
             name = setting[1]
-            meant = step.state.settings[name]
-            settings[name] = read_setting(f"The result's {name}", setting[2], OFFERED[page][name], meant)
+            settings[name] = read_setting(f"The result's {name}", setting[2], OFFERED[page][name])
         else:
             raise BadInput(wrong.format(f"{shown(part)} is no turn of a knob"))
     return check_result(step, Result(settings, tuple(tuple(one) for one in changes), int(kernels)))
 
 
-def verify(step: Step, result: Result, turn: Turn = contextlib.nullcontext) -> VerifiedResult:
+def verify(step: Step, result: Result, at_core: CoreTurn = contextlib.nullcontext) -> VerifiedResult:
     """Make the runs of a result again, and measure the goals of the challenge.
 
     It takes as many steps as the goals say, in this thread.
@@ -250,7 +252,7 @@ def verify(step: Step, result: Result, turn: Turn = contextlib.nullcontext) -> V
     plan = state.setup().plan()
     needed = max(plan.bytes(change.algorithm) for changes in result.changes for change in changes)
     check_memory("The result", needed, "choose smaller values")
-    measured = measure_claims(state, step.goal, changes=result.changes, turn=turn)
+    measured = measure_claims(state, step.goal, changes=result.changes, at_core=at_core)
     labels = [type(one).label for one in step.state.algorithms()]
     return VerifiedResult(tuple(measured), page, tuple(labels) if len(labels) > 1 else (), result.kernels)
 

@@ -47,7 +47,7 @@ from rbmviz.session import (
 from rbmviz.session.equal_points import SAMPLER_UNITS, TRAINER_UNITS
 from rbmviz.sweeps import list_measures
 from rbmviz.sweeps.from_settings import KIND_OF, plan_of
-from rbmviz.trainers import list_trainers
+from rbmviz.trainers import STATS, list_trainers
 
 DATA_OF_MODEL, RANDOM = "automatic", "random"
 """The data that belong to a model; a coupled model of random parameters."""
@@ -64,6 +64,17 @@ MAX_STEP_PANELS = 8
 LEFT_OUT = {VERSION_KEY, "preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
 """Parts of a copied address that say nothing about what runs."""
 
+LEFT_ALONE = {
+    "sample": ("improvement",),
+    "train": ("rule",),
+    "weights": ("grown", "growth_quantity"),
+}
+"""Settings of a page that a step leaves as the visitor has them: what opens a study below the panels, or is
+about files of a visitor's own."""
+
+OF_ONES_OWN = {"kept": "files", "A": "a matrix", "lam": "a matrix", "sweep": "a sweep"}
+"""Parts of an address that name something of a visitor's own, which a step cannot open."""
+
 
 class Whole(NamedTuple):
     """A setting that may be any whole number from lo to hi."""
@@ -72,7 +83,7 @@ class Whole(NamedTuple):
     hi: int
 
 
-class Depth(NamedTuple):
+class MultipleOf(NamedTuple):
     """A setting that may be any multiple of ``step`` from lo to hi."""
 
     lo: float
@@ -102,7 +113,7 @@ class Several(NamedTuple):
     names: Callable[[], list[str]]
 
 
-Choice = tuple[Any, ...] | Whole | Depth | RealNumber | FreeText | Several | Callable[[], list[str]]
+Allowed = tuple[Any, ...] | Whole | MultipleOf | RealNumber | FreeText | Several | Callable[[], list[str]]
 """What a setting may be: one of some values, a range, or a name of a list that is read when it is needed."""
 
 ANY_SEED, SWITCH = Whole(0, 2**31 - 1), (False, True)
@@ -113,26 +124,32 @@ def _data() -> list[str]:
     return [DATA_OF_MODEL, *list_datasets()]
 
 
+def _statistics() -> list[str]:
+    own = [name for trainer in list_trainers() for name in trainers[trainer].own_stats]
+    return list(dict.fromkeys([*own, *STATS]))
+
+
 def _coupled() -> list[str]:
     return [RANDOM, *list_models()]
 
 
-OFFERED: dict[str, dict[str, Choice]] = {
+OFFERED: dict[str, dict[str, Allowed]] = {
     "sample": {
         **{"model": list_models, "data": _data, "kernel": get_args(Kernel), "start": get_args(Start)},
         **{"seed": ANY_SEED, "view": ("sequence", "single"), "pixels": ("binary", "mean")},
         **{
             "cells": (6, 8, 10, 12),
+            "curve": ("ISL", "difference to the best"),
             "axis": tuple(SAMPLER_UNITS),
             "speed": (5, 20, 60, 200, 1000, 5000, FULL),
         },
     },
     "train": {
         **{"train_data": list_datasets, "hidden": Whole(1, 2000), "train_seed": ANY_SEED},
-        **{"replicates": Whole(1, 20), "show": ("both", "samples", "filters")},
+        **{"replicates": Whole(1, 100), "show": ("both", "samples", "filters")},
         **{"train_pixels": ("binary", "mean"), "train_cells": (4, 6, 8, 10, 12)},
         **{"pace": (1, 10, 50, 200, 500, 2000, FULL), "part": ("train", "test")},
-        **{"train_axis": tuple(TRAINER_UNITS), "log": SWITCH},
+        **{"train_axis": tuple(TRAINER_UNITS), "log": SWITCH, "statistic": _statistics},
     },
     "coupling": {
         **{"coupling_model": _coupled, "coupling_visible": Whole(1, 1000), "coupling_hidden": Whole(1, 1000)},
@@ -152,7 +169,7 @@ OFFERED: dict[str, dict[str, Choice]] = {
     },
     "chain": {
         **{"little": ("landscape", "matrix", "units"), "land": tuple(LANDSCAPE_PATTERNS)},
-        **{"land_depth": Depth(2.0, 12.0, 0.5), "land_seed": ANY_SEED, "land_order": get_args(Order)},
+        **{"land_depth": MultipleOf(2.0, 12.0, 0.5), "land_seed": ANY_SEED, "land_order": get_args(Order)},
         **{"land_curve": ("visits", "moments"), "land_pace": (1, 2, 5, 10, 20, 100, 1000, FULL)},
         **{"chain_steps": (10, 20, 40, 100, 400, 2000), "chain_log": SWITCH},
         "chain_matrix": (
@@ -355,16 +372,23 @@ def read_state(link: str) -> PageState:
     texts = said.pop(key, None)
     values = {name: DEFAULTS[version].settings[page][name] for name in known}
     for name, given in said.items():
-        if name in LEFT_OUT:
+        if name in LEFT_OUT or name in LEFT_ALONE.get(page, ()):
             continue
+        if name in OF_ONES_OWN:
+            raise BadInput(
+                f"the link's '{name}' names {OF_ONES_OWN[name]} of your own, which a step cannot open."
+            )
         if name not in known:
             raise unknown(f"setting of the page {page}", name, [key, *known])
         choice = known[name]
         if isinstance(choice, Several):
-            values[name] = [read_setting(name, text, choice.names, "") for text in dict.fromkeys(given)]
+            values[name] = [read_setting(name, text, choice.names) for text in dict.fromkeys(given)]
         else:
-            values[name] = read_setting(name, given[-1], choice, values[name])
+            values[name] = read_setting(name, given[-1], choice)
     panels = _read_panels(page, texts, values, version)
+    if page == "train" and "statistic" not in said:  # the page shows the first that the panels have
+        names = [name for text in panels for name in read_panel(trainers, text).own_stats]
+        values["statistic"] = next(iter([*names, *STATS]))
     if page == "tune" and (size := plan_of(values).size) > MAX_RUNS_OF_MAP:
         raise BadInput(f"the map has {size:,} runs and may have {MAX_RUNS_OF_MAP:,}.")
     return PageState(page, panels, values)
@@ -391,7 +415,7 @@ def _read_panels(
     return tuple(write_panel(algorithm) for algorithm in read)
 
 
-def read_setting(name: str, text: str, choice: Choice, default: Any) -> Any:
+def read_setting(name: str, text: str, choice: Allowed) -> Any:
     """Return the value of a setting that a text gives.
 
     Parameters
@@ -402,8 +426,6 @@ def read_setting(name: str, text: str, choice: Choice, default: Any) -> Any:
         From the link.
     choice
         What it may be.
-    default : int, float, bool or str
-        Says of which type the value is.
 
     Raises
     ------
@@ -424,7 +446,7 @@ def read_setting(name: str, text: str, choice: Choice, default: Any) -> Any:
             return text
         raise BadInput(f"{name} = {shown(text)} is not a list of names and numbers, as k=2,alpha=1 is.")
     offered: dict[str, Any]
-    if isinstance(choice, Depth):
+    if isinstance(choice, MultipleOf):
         known = [choice.lo + i * choice.step for i in range(round((choice.hi - choice.lo) / choice.step) + 1)]
         offered = {f"{value:g}": value for value in known} | {str(value): value for value in known}
     else:

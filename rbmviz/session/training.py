@@ -2,7 +2,7 @@
 
 import bisect
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -106,6 +106,12 @@ class Likelihood(NamedTuple):
             spread = 2 * float(self.std_error[0])
             return float(values[0]), float(values[0]) - spread, float(values[0]) + spread
         return _mean_and_band(values)
+
+
+def below_best(likelihoods: Sequence[Likelihood]) -> float | None:
+    """Return by how many nats the last mean log-likelihood is below the largest; None if there is none."""
+    values = [float(one.train[0]) for one in likelihoods]
+    return max(values) - values[-1] if values else None
 
 
 class Trace(NamedTuple):

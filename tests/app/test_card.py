@@ -1,22 +1,27 @@
 """The card of a lesson: it sets every control, waits for an answer, sees what is claimed, and has a link."""
 
 import importlib
+from urllib.parse import urlencode
 
 import pytest
 from preset_runs import PAGES, live_page
+from test_recorded_links import described
 from waiting import wait
 
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson, read_lesson, read_state, shipped_lessons
-from rbmviz.lessons.state import OFFERED
+from rbmviz.lessons.reading import NUMBERS_TO_LOOK_AT
+from rbmviz.lessons.state import LEFT_ALONE, OF_ONES_OWN, OFFERED, setting_text
 from rbmviz.links import PANELS_KEY
-from rbmviz_app import session, shared
+from rbmviz.registry import trainers
+from rbmviz_app import pages, session, shared
 from rbmviz_app.formulas import mathml
 from rbmviz_app.pages.chain import matrix
 from rbmviz_app.pages.chain.settings import ORDERS, PAGE_PARTS
 from rbmviz_app.pages.chain.units import sentence
 from rbmviz_app.pages.coupling.settings import LAGS, SWEEP_CHOICES
-from rbmviz_app.pages.sample.page import GRIDS
+from rbmviz_app.pages.sample.page import CURVE_KINDS, GRIDS
+from rbmviz_app.presets import Preset
 from rbmviz_app.session import LessonStep
 from tests.lessons.test_lessons import GOOD
 
@@ -40,19 +45,48 @@ def test_a_page_and_its_lessons_offer_the_same():
         )
         assert live.in_address.key == PANELS_KEY[page]
         declared = session.settings_of(module.Settings)
-        assert set(OFFERED[page]) <= set(declared)
+        known = {*OFFERED[page], *LEFT_ALONE.get(page, ()), *OF_ONES_OWN, PANELS_KEY[page]}
+        assert pages.names_of_page(page) <= known
+        for preset in live.presets:  # the address of each is the link of a step
+            texts = [text.partition(":")[2] if page == "coupling" else text for text in preset.panels]
+            said = [(PANELS_KEY[page], text) for text in texts]
+            for name, value in preset.settings.items():
+                said += [(name, setting_text(one)) for one in (value if isinstance(value, list) else [value])]
+            read_state(f"{page}?{urlencode(said)}")
         state = read_state(page)
-        assert {
-            name: one.default for name, one in declared.items() if name in state.settings
-        } == state.settings
+        defaults = {name: one.default for name, one in declared.items() if name in state.settings}
+        if page == "train":
+            defaults["statistic"] = "ess"  # the first that its panels have
+        assert defaults == state.settings
         # Both make the same runs of the same values: what differs are objects that visitors share.
-        assert type(live.setup_of(live.values_of(live.presets[0]))) is type(state.setup())
-    assert OFFERED["sample"]["cells"] == GRIDS
+        there, here = live.setup_of(live.values_of(Preset("", "", ()))), state.setup()
+        assert type(there) is type(here)
+        for field in set(there._fields) - {"allowance"}:
+            assert described(getattr(there, field)) == described(getattr(here, field)), (page, field)
+    assert (OFFERED["sample"]["cells"], OFFERED["sample"]["curve"]) == (GRIDS, CURVE_KINDS)
     assert (OFFERED["coupling"]["lag"], OFFERED["coupling"]["estimate_k"]) == (LAGS, SWEEP_CHOICES)
     chain = OFFERED["chain"]
     assert (chain["little"], chain["land_order"]) == (PAGE_PARTS, ORDERS)
     assert chain["chain_matrix"] == (*matrix.MATRICES, matrix.FROM_LANDSCAPE)
     assert chain["chain_steps"] == matrix.STEP_CHOICES
+
+
+@pytest.mark.parametrize("name", [name for name in OFFERED if name != "tune"])  # whose steps have small maps
+def test_a_link_may_have_every_number_that_a_page_offers(page, name):
+    test = page(name)
+    boxes = {box.key: (box.min, box.max) for box in test.number_input if box.key in OFFERED[name]}
+    for key, (lo, hi) in boxes.items():
+        assert OFFERED[name][key][:2] == (lo, hi), key
+    assert boxes or name == "chain"
+
+
+def test_the_numbers_of_panels_are_those_that_a_step_can_point_at():
+    for page, names in NUMBERS_TO_LOOK_AT.items():
+        if names:
+            module = importlib.import_module(f"rbmviz_app.pages.{page}.panel")
+            shown = module.READOUTS if page in ("weights", "chain") else module.every_readout()
+            own = [name for one in trainers for name in trainers[one].own_stats] if page == "train" else []
+            assert {one.name for one in shown} == {*names, *own}
 
 
 @pytest.mark.parametrize(("name", "step"), STEPS, ids=lambda x: x if isinstance(x, str) else x.title)

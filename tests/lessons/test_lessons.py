@@ -86,6 +86,18 @@ def test_a_claim_is_measured_as_it_is_written():
     assert again[0].holds
 
 
+@pytest.mark.compiled
+def test_the_best_of_a_training_is_the_same_beside_other_claims():
+    state = read_state("train?t=pcd:learning_rate=0.5,schedule=constant")
+    lost, other = (
+        read_claim(text, state)
+        for text in ("panel1.below_best > 0 at 600 updates", "panel1.likelihood > -99 at 500 updates")
+    )
+    alone, beside = measure_claims(state, [lost])[0], measure_claims(state, [other, lost])[1]
+    assert alone.value == beside.value
+    assert alone.value > 0.5
+
+
 def test_the_waiting_times_of_the_text_are_exact():
     """How often a Gibbs chain in its stationary law goes to another valley, from its transition matrix."""
     found = []
@@ -141,6 +153,9 @@ BAD = {
         ('link = "tune?tune_models=mnist_fpcd&tune_models=../x"', "tune_models = '../x' is none of"),
         ('link = "tune?tune_x_n=40&tune_y_n=40"', "the map has 8,000 runs and may have 400"),
         ('link = "train?train_seed=-1"', "is not a whole number from 0"),
+        ('link = "train?replicates=101"', "is not a whole number from 1 to 100"),
+        ('link = "chain?A=1,0;0,1"', "'A' names a matrix of your own, which a step cannot open"),
+        ('link = "sample?kept=0123"', "names files of your own"),
     ],
     "claims": [
         ('claims = ["__import__(1) > 1 at 1 samples"]', "is not written as 'panel1.crossings > 3 at"),
@@ -161,7 +176,14 @@ BAD = {
         ("right = 3", "right = 3 is the number of no answer"),
         ('right = "2"', "is not a whole number"),
     ],
-    "look": [('look = "panel9"', "look = 'panel9' is none of play"), ('look = "body"', "is none of play")],
+    "look": [
+        ('look = "panel9"', "look = 'panel9' is none of play"),
+        ('look = "body"', "is none of play"),
+        (
+            'look = "panel1.crossing"',
+            "to look at 'crossing': did you mean 'crossings'",
+        ),
+    ],
     "question": [('questoin = "x"', "did you mean 'question'"), ("", "answers is a list of 0 to 0 texts")],
     "do": [
         ("", "it has no 'do'"),

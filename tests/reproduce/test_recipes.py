@@ -71,7 +71,7 @@ def test_the_links_of_its_claims_open(name):
 
 
 def test_a_link_of_no_page_or_with_a_wrong_value_is_seen():
-    for link in ("sampel?v=2", "sample?p=rates_fpcd:epsilon=1&v=2", "train?hidden=100000&v=2"):
+    for link in ("smaple?v=2", "sample?p=rates_fpcd:epsilon=1&v=2", "train?hidden=100000&v=2"):
         with pytest.raises(BadInput):
             read_state(link)
 

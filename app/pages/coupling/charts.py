@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from rbmviz.coupling import STATISTICS
+from rbmviz.coupling import ALGORITHM_LABELS, STATISTICS
 from rbmviz.session import Results
 from rbmviz.session.coupling import PairStatistics
 from rbmviz_app.charts.style import (
@@ -23,7 +23,7 @@ from rbmviz_app.charts.style import (
     tooltips,
 )
 
-NAMES = {"rbm": "Algorithm 3", "general": "Algorithm 1", "half_step": "Half-step"}
+NAMES = {name: label.capitalize() for name, label in ALGORITHM_LABELS.items()}
 EXACT = "exact"
 POINT_COLUMNS = ("series", "x", "value", "low", "high")
 CURVE_POINTS = 60

@@ -10,7 +10,7 @@ from rbmviz.knobs import Knob, values_of
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
-from rbmviz.session.training import TrainingPlan
+from rbmviz.session.training import TrainingPlan, below_best
 from rbmviz.trainers import Trainer, list_trainers
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import point_text
@@ -27,11 +27,6 @@ def _likelihood(shown: TrainingSnapshot) -> Value:
     newest = shown.likelihoods[-1]
     error = float(newest.std_error[0])
     return (float(newest.train[0]), error) if error else float(newest.train[0])
-
-
-def _below_best(shown: TrainingSnapshot) -> Value:
-    values = [float(point.train[0]) for point in shown.likelihoods]
-    return max(values) - values[-1] if values else None
 
 
 def _statistic(name: str, label: str, help: str, **more: Any) -> Readout:
@@ -57,7 +52,7 @@ COMMON = (
         "Below its best",
         "How many nats the model has lost since it was best: 0 while it climbs. A trainer that falls away "
         "loses more and more of what it had.",
-        _below_best,
+        lambda shown: below_best(shown.likelihoods),
         "fixed2",
         formula=r"\max_{t' \le t} \ell_{t'} - \ell_t",
         source="ℓ is the log-likelihood at an update; of the values on the curve below.",
