@@ -8,16 +8,25 @@ const KEPT = 'rbmviz lessons';
 /** Milliseconds after which the ring is put again around what the page has built anew. */
 const AGAIN = 500;
 
-/** Milliseconds for which what a step points at is kept in sight, while the page is still being drawn. */
-const SETTLES_MS = 1500;
-
 const MAX_STEPS = 40;
+
+/** What a step hides until it is answered: who draws (a quiz), or what its numbers and charts say already. */
+const HIDING = ['blind', 'asks'];
+
+/** Pixels of the bar at the top of the page. */
+const BAR = 60;
 
 /** Pixels: in a narrower window the card is a sheet at its lower edge (card.css). */
 const NARROW = 1000;
 
 /** Milliseconds for which the button says that the link has been copied. */
 const COPIED_MS = 2000;
+
+/** Milliseconds for which a page that is being built may still move what the card points at. */
+const SETTLE_MS = 4000;
+
+/** Pixels between what the card points at and what stands beside it. */
+const ROOM = 12;
 
 /** Milliseconds until the answer, which is drawn after the head, is there. */
 const REVEAL_MS = 300;
@@ -74,6 +83,17 @@ const hostOf = (parent, html) => {
   return host;
 };
 
+/** Say by an attribute whether the card goes on below its edge. @param {HTMLElement} card @param {any} parent */
+const markMore = (card, parent) => {
+  const scrolled = card.parentElement;
+  if (!scrolled || parent.rbmvizMore) return;
+  const mark = () => card.toggleAttribute('data-more', scrolled.scrollHeight - scrolled.scrollTop - scrolled.clientHeight > ROOM);
+  parent.rbmvizMore = new ResizeObserver(mark);
+  parent.rbmvizMore.observe(card);
+  parent.rbmvizMore.observe(scrolled);
+  scrolled.addEventListener('scroll', mark);
+};
+
 /** The head of the card: how far the lesson is, what is to be seen, and on a phone what folds it. @param {any} data @param {any} parent */
 const drawHead = (data, parent) => {
   const progress = kept();
@@ -88,11 +108,13 @@ const drawHead = (data, parent) => {
     card.removeAttribute('data-folded');
     if (card.parentElement) card.parentElement.scrollTop = 0;
   }
-  card?.toggleAttribute('data-blind', data.blind); // card.css hides the charts
-  clearInterval(parent.rbmvizBlind);
-  const hide = () => panels().forEach(panel => panel.toggleAttribute('data-blind', data.blind));
+  for (const what of HIDING) card?.toggleAttribute(`data-${what}`, data[what]); // card.css hides the charts
+  card?.toggleAttribute('data-playing', data.playing);
+  clearInterval(parent.rbmvizHides);
+  const hide = () => panels().forEach(panel => HIDING.forEach(what => panel.toggleAttribute(`data-${what}`, data[what])));
   hide();
-  if (data.blind) parent.rbmvizBlind = setInterval(hide, AGAIN); // panels are built later, and anew
+  if (HIDING.some(what => data[what])) parent.rbmvizHides = setInterval(hide, AGAIN); // panels are built later, and anew
+  if (card) markMore(card, parent);
   const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span> <button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
   copy.onclick = () => {
@@ -117,16 +139,26 @@ const drawHead = (data, parent) => {
 /** What the card points at: a ring on the page, and a button that brings it into sight. @param {any} data @param {any} parent */
 const drawLook = (data, parent) => {
   const button = hostOf(parent, '<button type="button"></button>').querySelector('button');
-  /** @param {HTMLElement | null} found @param {boolean} [anew] */
-  const bring = (found, anew = true) => {
-    if (!found || !anew) return;
-    found.style.scrollMarginBottom = innerWidth < NARROW ? '56vh' : '1rem'; // above the card
-    // Below the toolbar, which stays at the top of a wide window.
-    const bar = innerWidth < NARROW ? 64 : document.querySelector('.st-key-toolbar')?.getBoundingClientRect().bottom ?? 64;
-    found.style.scrollMarginTop = `${Math.round(bar) + 16}px`;
-    found.scrollIntoView({ block: 'nearest' });
+  /** @param {HTMLElement | null} found */
+  const bring = found => {
+    if (!found) return;
+    // Between the row of controls, or the bar, and on a phone the card; a panel that is higher begins at the upper edge.
+    const bar = document.querySelector('[data-testid=stLayoutWrapper]:has(> .st-key-toolbar)'), sheet = document.querySelector('[data-testid=stLayoutWrapper]:has(> .st-key-lesson)');
+    const stays = bar !== null && getComputedStyle(bar).position === 'sticky';
+    const top = stays ? parseFloat(getComputedStyle(bar).top) + bar.getBoundingClientRect().height : BAR;
+    const bottom = innerWidth < NARROW && sheet ? innerHeight - sheet.getBoundingClientRect().top : 0;
+    found.style.scrollMarginTop = `${top + ROOM}px`;
+    found.style.scrollMarginBottom = `${bottom + ROOM}px`;
+    const tall = found.getBoundingClientRect().height > innerHeight - top - bottom - 2 * ROOM;
+    found.scrollIntoView({ block: tall ? 'start' : 'nearest' });
   };
   button.onclick = () => bring(target(data.look));
+  // A step brings it into sight by itself, and again while the page is being built; no page moves under a hand.
+  if (parent.rbmvizPlace !== data.place) parent.rbmvizBringsUntil = Infinity;
+  parent.rbmvizPlace = data.place;
+  const leave = () => { parent.rbmvizBringsUntil = 0; };
+  const byHand = /** @type {const} */ (['wheel', 'touchstart', 'pointerdown', 'keydown']);
+  byHand.forEach(name => addEventListener(name, leave, { passive: true }));
   /** @type {HTMLElement | null} */
   let ringed = null;
   const unring = () => { if (ringed) { ringed.style.outline = ''; ringed.style.outlineOffset = ''; } ringed = null; };
@@ -135,30 +167,23 @@ const drawLook = (data, parent) => {
     const label = data.look.includes('.') ? (found?.querySelector('dt button') ?? found?.querySelector('label'))?.textContent : '';
     const words = `Look here: ${label ? `${label} of ${data.words}` : data.words}`;
     if (button.textContent !== words) button.textContent = words;
-    if (found === ringed) {
-      bring(found, performance.now() < parent.rbmvizSettled); // what stands above it is still being drawn
-      return;
+    if (found && performance.now() < parent.rbmvizBringsUntil) {
+      parent.rbmvizBringsUntil = Math.min(parent.rbmvizBringsUntil, performance.now() + SETTLE_MS);
+      bring(found);
     }
+    if (found === ringed) return;
     unring();
     ringed = found;
     if (!found) return;
     found.style.outline = '3px solid #d97706';
     found.style.outlineOffset = '3px';
-    const anew = parent.rbmvizPlace !== data.place; // once a step: no page moves under a hand
-    if (anew) parent.rbmvizSettled = performance.now() + SETTLES_MS;
-    bring(found, anew || performance.now() < parent.rbmvizSettled);
-    parent.rbmvizPlace = data.place;
   };
   parent.rbmvizUnring?.();
   const settled = () => { parent.rbmvizSettled = 0; };
   ['pointerdown', 'wheel', 'keydown'].forEach(type => addEventListener(type, settled, { passive: true }));
   const timer = setInterval(ring, AGAIN);
   ring();
-  parent.rbmvizUnring = () => {
-    clearInterval(timer);
-    ['pointerdown', 'wheel', 'keydown'].forEach(type => removeEventListener(type, settled));
-    unring();
-  };
+  parent.rbmvizUnring = () => { clearInterval(timer); unring(); byHand.forEach(name => removeEventListener(name, leave)); };
   return () => parent.rbmvizUnring?.();
 };
 
@@ -168,8 +193,8 @@ export default ({ data, parentElement, setTriggerValue }) => {
   if (data.head) {
     drawHead(data, parentElement);
     return () => { // the card goes: what it has hidden is shown
-      clearInterval(parentElement.rbmvizBlind);
-      panels().forEach(panel => panel.removeAttribute('data-blind'));
+      clearInterval(parentElement.rbmvizHides);
+      panels().forEach(panel => HIDING.forEach(what => panel.removeAttribute(`data-${what}`)));
     };
   }
   // On the page of all lessons: say once what this browser remembers.

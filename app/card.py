@@ -29,11 +29,12 @@ from rbmviz_app.timer import every_second, while_running
 
 folder = Path(__file__).parent
 
-_marks = st.components.v2.component(
+_component = st.components.v2.component(
     "rbmviz_card",
     js=(folder / "card.js").read_text(),
     css="button { font: inherit; font-weight: 600; color: inherit; background: none; border: 1px solid; "
-    "border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } .fold { float: right; display: none; } "
+    "min-height: 1.5rem; border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } "
+    ".fold { float: right; display: none; } "
     "button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; } "
     ".host { font: .875rem var(--st-font); color: var(--st-text-color); } "
     ".copy { font-weight: 400; border: none; padding: 0 .2rem; text-decoration: underline; opacity: .85; } "
@@ -113,7 +114,7 @@ def show_result(lesson: str, step: int, text: str, page: str) -> None:
 def switch_page(page: str) -> None:
     """Open a page, whose address then names the open step; this ends the script run."""
     # With parameters, be it none: without them Streamlit refuses to leave a page whose widgets have some.
-    st.switch_page(f"pages/{page}/page.py", query_params=links.open_step())
+    st.switch_page(f"pages/{page}/page.py", query_params=links.parts_of_step())
 
 
 def leave() -> None:
@@ -162,6 +163,12 @@ def holds_play(page: str) -> bool:
     )
 
 
+def is_blind() -> bool:
+    """Return whether the open step is a quiz that hides who draws until it is answered."""
+    found = opened()
+    return found is not None and found[1].blind and session.LESSON_ANSWERS.value.get(found[2]) is None
+
+
 # The address
 
 
@@ -177,7 +184,7 @@ def open_link(page: str) -> None:
     if not names:
         return
     try:
-        lesson, step = _place(names[0], next(iter(links.values(links.STEP)), "1"))
+        lesson, step = _read_place(names[0], next(iter(links.values(links.STEP)), "1"))
     except BadInput as error:
         session.add_link_warning(error)
         return
@@ -206,7 +213,7 @@ def _open_result(place: LessonStep) -> None:
             session.add_link_warning(error)
 
 
-def _place(name: str, step: str) -> tuple[str, int]:
+def _read_place(name: str, step: str) -> tuple[str, int]:
     known = lessons()
     if name not in known:
         raise BadInput(f"The link's lesson '{name[:MAX_SHOWN]}' is none of these: {', '.join(known)}.")
@@ -231,7 +238,7 @@ def draw_progress_reader() -> None:
                 progress[name] = max(step, progress.get(name, 0))
 
     with st.container(key="lesson_progress"):
-        _marks(
+        _component(
             key="lesson progress",
             data={"index": True, "progress": session.LESSON_PROGRESS.value},
             on_progress_change=take,
@@ -254,13 +261,13 @@ def draw(page: str) -> None:
     with st.container(key="lesson"):
         st.html(folder / "card.css")
         # A challenge can be tried once more; while a result is verified, nothing on the page changes.
-        watch = bool(step.goal) or not _all_seen(step, place)
+        can_change = bool(step.goal) or not _all_seen(step, place)
         if challenge.is_pending(place):
             while_running(_draw_open, True)
-        elif opens_here and comparison is not None and watch and page != "tune":  # whose sweep is no run
+        elif opens_here and comparison is not None and can_change and page != "tune":  # whose sweep is no run
             _draw_while_it_changes(comparison)
         else:
-            while_running(_draw_open, opens_here and watch)
+            while_running(_draw_open, opens_here and can_change)
         # Not in the part with the timer: a click there is lost if the part goes just then.
         _draw_moves(place, len(lesson.steps))
 
@@ -283,12 +290,13 @@ def _draw_open() -> None:
         return
     lesson, step, place = found
     more_to_see, pending = not _all_seen(step, place), challenge.is_pending(place)
-    now = _look(step, place)
+    now = _note_seen(step, place)
     seen = session.SEEN_CLAIMS.value.get(place, {})
     all_seen = bool(step.claims or step.goal) and _all_seen(step, place)
     n = len(lesson.steps)
-    head = f"{lesson.title} · step {place.step + 1} of {n}" if n > 1 else "Challenge"
-    _marks(
+    alone = "Challenge" if step.goal else lesson.title
+    head = f"{lesson.title} · step {place.step + 1} of {n}" if n > 1 else alone
+    _component(
         key="lesson marks",
         data={
             "lesson": place.lesson,
@@ -296,7 +304,9 @@ def _draw_open() -> None:
             "head": head,
             "seen": all_seen,
             "revealed": bool(step.reveal) and (place in session.REVEALED.value or all_seen),
-            "blind": step.blind and session.LESSON_ANSWERS.value.get(place) is None,
+            "blind": is_blind(),
+            "asks": holds_play(step.state.page),
+            "playing": step.state.page in COMPARISONS.value and COMPARISONS.value[step.state.page][0].running,
             "result": challenge.result_in_link(place, step) if step.goal else "",
         },
     )
@@ -307,8 +317,9 @@ def _draw_open() -> None:
     st.markdown(f"**Do this.** {step.do}")
     if step.look:
         where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
-        _marks(key="lesson look", data=where)
-    claims = claim_lines(step, seen, now)
+        _component(key="lesson look", data=where)
+    # What is watched says what is asked for: "blank" is an answer.
+    claims = [] if step.question and answer is None else claim_lines(step, seen, now)
     _draw_claims(claims)
     if step.goal:
         challenge.draw(step, place)
@@ -344,14 +355,14 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
         key=f"answer {place.lesson} {place.step} {session.OPENED_STEPS.value}",
     )
     if step.hold and before is None:
-        st.caption("*Play* waits for your answer.")
+        st.caption("*Play*, the numbers and the charts wait for your answer.")
     if answer != before:
         session.LESSON_ANSWERS.ensure()[place] = answer
         st.rerun()  # Play stands on the page
     return answer
 
 
-def _look(step: Step, place: LessonStep) -> dict[int, float]:
+def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
     """Note which claims of the step are to be seen now; return the present number of each, by place."""
     comparison = COMPARISONS.value.get(step.state.page)
     if comparison is None or session.STEP_TO_SET.value:
@@ -400,9 +411,9 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
 
 
 def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:
-    marks = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
+    symbols = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
     lines = [
-        f"{marks[seen]} {messages.plain(said)}" + (f" **{number}**" if number else "")
+        f"{symbols[seen]} {messages.plain(said)}" + (f" **{number}**" if number else "")
         for said, number, seen in claims
     ]
     if lines:

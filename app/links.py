@@ -76,7 +76,7 @@ def paused_at() -> int | None:
     return min(int(text), MAX_REPEATED_STEPS) if re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) else None
 
 
-def open_step() -> dict[str, str]:
+def parts_of_step() -> dict[str, str]:
     """Return what the address says of the open step of a lesson; empty without one."""
     place = session.OPEN_STEP.value
     return {} if place is None else {LESSON: place.lesson, STEP: str(place.step + 1)}
@@ -95,7 +95,7 @@ def write(
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         texts |= embedding.parts(page)
-        texts |= {name: [text] for name, text in open_step().items()}
+        texts |= {name: [text] for name, text in parts_of_step().items()}
         gone = [name for name in ("present", "paused", LESSON, STEP, RESULT) if name not in texts]
         data = {
             "parts": texts,

@@ -38,7 +38,7 @@ from rbmviz.session.multiples import with_knob
 from rbmviz_app import card, controls, embedding, keys, links, messages, pages, presenting, presets, session
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
-from rbmviz_app.session import COMPARISONS, SHOWN_PRESET, Setting
+from rbmviz_app.session import COMPARISONS, LAST_CAPTION, SHOWN_PRESET, Setting
 from rbmviz_app.share import publish
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
@@ -407,14 +407,20 @@ class LivePage(Generic[S]):
 
     def preset_caption(self, comparison: Comparison[S]) -> None:
         """Draw the caption of the preset that the screen shows, if it shows one."""
-        # Always there, and a line high: otherwise the elements below would be rebuilt, and jump.
+        # Always there: otherwise the elements below would be rebuilt, and jump.
         session.keep_set()  # this begins a fragment, which a click in it draws alone
+        shown = self._note_shown_preset(comparison)
+        in_lesson = card.is_open(self.name)  # whose card says what it asks
+        text = shown.caption if shown and not in_lesson else ""
+        if text:
+            LAST_CAPTION.set(LAST_CAPTION.value | {self.name: text})
+        # A sentence that goes leaves its place, so that the slider in hand stays where it is. The sheet
+        # of all pages hides words that are struck out.
+        gone = "" if in_lesson or links.presenting() else LAST_CAPTION.value.get(self.name, "")
         with st.container(key="caption"):
-            shown = self._note_shown_preset(comparison)
-            # A lesson's card says what it asks. Streamlit draws no container that is empty.
-            text = shown.caption if shown and not card.is_open(self.name) else ""
-            st.caption(text or "&nbsp;")
-            publish.caption(text)
+            # Streamlit draws no container that is empty.
+            st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
+        publish.caption(text)
 
     def shown_caption(self) -> str:
         """Return the caption of the preset that the screen shows; "" if it shows none."""

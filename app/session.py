@@ -272,6 +272,9 @@ REFUSED: Entry[tuple[str, ...]] = Entry("refused", tuple)
 SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
 """Name (in the address) of the preset whose caption each page has drawn; "": it has drawn none."""
 
+LAST_CAPTION: Entry[dict[str, str]] = Entry("last caption", dict)
+"""Caption of a preset that each page has drawn last, whose place it keeps."""
+
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
 

@@ -372,7 +372,7 @@ class Grid {
     this.host.classList.toggle('chosen', data.present_knobs.length > 0);
     this.past.configure(data.looks_back === true, data.present, data.pixels === 'mean' || data.view === 'single');
     for (const [key, panel] of this.panels) if (!data.panels.some(spec => spec.key === key)) { panel.node.remove(); this.panels.delete(key); }
-    for (const spec of data.panels) {
+    for (const [place, spec] of data.panels.entries()) {
       let panel = this.panels.get(spec.key);
       if (panel) panel.configure(spec);
       else {
@@ -380,7 +380,9 @@ class Grid {
         this.panels.set(spec.key, panel);
         panel.build();
       }
-      this.host.append(panel.node);
+      // What is moved in the document loses the focus, and with it the slider that the arrow keys turn.
+      const there = this.host.children[place];
+      if (there !== panel.node) this.host.insertBefore(panel.node, there ?? null);
     }
     if (otherSession) this.socket?.close();
     if (!this.socket) this.connect();

@@ -24,6 +24,9 @@
 // A range input has 1000 steps; a log knob spends them on decades, and step 0 on 0 where 0 is allowed.
 const STEPS = 1000;
 
+/** @type {Record<string, number>} The way that an arrow key turns a slider. */
+const TURNS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+
 /** @param {KnobSpec} knob @param {number} value @returns {number} its step on the range input */
 function sliderStep(knob, value) {
   if (knob.scale !== 'log') return STEPS * (value - knob.lo) / (knob.hi - knob.lo);
@@ -93,6 +96,18 @@ function knobControl(knob, value, id, change) {
   const drag = done => { const v = valueAt(knob, Number(range.value)); show(v); change(v, done); };
   range.addEventListener('input', () => { said.textContent = ''; drag(false); });
   range.addEventListener('change', () => drag(true));
+  // An arrow key always turns the knob: a whole number, and the way from 0 to the lowest value, have many steps of the range.
+  range.addEventListener('keydown', event => {
+    const by = TURNS[event.key], now = valueAt(knob, Number(range.value));
+    if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    let step = Number(range.value);
+    while (valueAt(knob, step) === now && step + by >= 0 && step + by <= STEPS) step += by;
+    if (valueAt(knob, step) === now) return;
+    range.value = String(step);
+    said.textContent = '';
+    drag(true);
+  });
   box.addEventListener('change', () => {
     const typed = typedNumber(box.value);
     if (!Number.isFinite(typed)) {

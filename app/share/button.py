@@ -10,7 +10,7 @@ from rbmviz_app import access, messages
 from rbmviz_app.access import is_loopback
 from rbmviz_app.session import SHARED_PAGE, begin_sharing, popover_key, stop_sharing
 from rbmviz_app.share.routes import watch_path
-from rbmviz_app.share.view import SHARE_SECONDS, Share
+from rbmviz_app.share.view import AWAY_SECONDS, SHARE_SECONDS, Share
 from rbmviz_app.timer import while_running
 
 WHAT = (
@@ -39,8 +39,9 @@ def draw() -> None:
             )
         while_running(_draw_watchers, True)
         st.caption(
-            "It follows you to other pages, and ends when you stop it, ten minutes after this page is closed "
-            f"or after {SHARE_SECONDS / 3600:.0f} hours. *Take a copy* there opens the address of your page."
+            "It follows you to other pages, and ends when you stop it, "
+            f"{AWAY_SECONDS / 60:.0f} minutes after this page is closed or after {SHARE_SECONDS / 3600:.0f} "
+            "hours. *Take a copy* there opens the address of your page."
         )
         st.button("Stop sharing", key="stop sharing", icon=":material/stop_circle:", on_click=stop_sharing)
 

@@ -1,4 +1,8 @@
-"""The lines of a chart as JSON values: the watchers' page draws them itself, and has no Vega-Lite."""
+"""The lines of a chart as JSON values: the watchers' page draws them itself, and has no Vega-Lite.
+
+Its axes are linear or logarithmic. An axis that is logarithmic with a zero, as that of the bound on the page
+Coupling, is drawn as a linear one.
+"""
 
 import math
 from collections.abc import Iterable

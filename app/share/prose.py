@@ -23,17 +23,21 @@ StyledText = list[str]
 
 
 def marked(text: str) -> list[dict[str, Any]]:
-    """Return a text as blocks: ``{"items": [runs of a paragraph or of each item], "list": bool}``."""
+    """Return a text as blocks: ``{"items": [styled texts of a paragraph or of each item], "list": kind}``.
+
+    The kind is "" for a paragraph, "ul" for a list with bullets and "ol" for one with numbers.
+    """
     blocks = []
     for block in re.split(r"\n\s*\n", text.strip()):
-        is_list = ITEM.match(block) is not None
-        items = ITEM.split(block)[1:] if is_list else [block]
+        first = ITEM.match(block)
+        kind = "" if first is None else "ol" if block[0].isdigit() else "ul"
+        items = ITEM.split(block)[1:] if kind else [block]
         if block:
-            blocks.append({"list": is_list, "items": [_runs(" ".join(item.split())) for item in items]})
+            blocks.append({"list": kind, "items": [_styled(" ".join(item.split())) for item in items]})
     return blocks
 
 
-def _runs(text: str, style: str = "text") -> list[StyledText]:
+def _styled(text: str, style: str = "text") -> list[StyledText]:
     found: list[StyledText] = []
     at = 0
     for match in INLINE.finditer(text):
@@ -46,7 +50,7 @@ def _runs(text: str, style: str = "text") -> list[StyledText]:
         elif kind == "code":
             found.append(["code", inner])
         elif kind:
-            found += _runs(inner, kind if kind != "link" else style)
+            found += _styled(inner, kind if kind != "link" else style)
     if at < len(text):
         found.append([style, text[at:]])
     return found

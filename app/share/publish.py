@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from rbmviz_app import session
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
+from rbmviz_app.share.view import Share
 
 FOR_THE_OWNER = (
     *("url", "fps", "present", "present_knobs", "embedded", "reduced_motion", "timers_stopped"),
@@ -15,33 +16,38 @@ FOR_THE_OWNER = (
 """Data of a canvas that are about the browser of its owner: the address of its socket above all."""
 
 
-def begin_run(page: str, title: str) -> None:
-    """Say that the whole page is drawn now."""
+def _shared() -> Share | None:
+    """Return what this session shares; None: nothing."""
+    return SHARED_PAGE.value
+
+
+def begin_run(page: str, title: str, blind: bool) -> None:
+    """Say that the whole page is drawn now; blind : whether a quiz on it hides who draws."""
     if (share := session.kept_share()) is not None:
-        share.begin_run(page, title)
+        share.begin_run(page, title, blind)
 
 
 def end_run() -> None:
     """Say that the whole page has been drawn."""
-    if (share := SHARED_PAGE.value) is not None:
+    if (share := _shared()) is not None:
         share.end_run()
 
 
 def heading(question: str) -> None:
     """Say what the page asks."""
-    if (share := SHARED_PAGE.value) is not None:
+    if (share := _shared()) is not None:
         share.publish(question=question)
 
 
 def caption(text: str) -> None:
     """Say the sentence above the panels, as Markdown; "": there is none."""
-    if (share := SHARED_PAGE.value) is not None:
+    if (share := _shared()) is not None:
         share.publish(caption=marked(text))
 
 
 def card(shown: Mapping[str, Any] | None) -> None:
     """Say what stands on the card of the open step; texts are Markdown. None: no lesson is open."""
-    share = SHARED_PAGE.value
+    share = _shared()
     if share is None:
         return
     if shown is not None:
@@ -52,14 +58,14 @@ def card(shown: Mapping[str, Any] | None) -> None:
 
 def link(page: str, parts: Mapping[str, Sequence[str]]) -> None:
     """Say which address opens the page as it stands."""
-    if (share := SHARED_PAGE.value) is not None:
+    if (share := _shared()) is not None:
         query = urlencode({name: list(values) for name, values in parts.items() if values}, doseq=True)
         share.publish(link=f"{page}?{query}" if query else page)
 
 
 def canvas(name: str, data: Mapping[str, Any]) -> None:
     """Say what the panels of the page are; those of a map, which is no comparison, are not shared."""
-    share = SHARED_PAGE.value
+    share = _shared()
     if share is None:
         return
     comparison = session.comparisons_by_token().get(data["url"].rpartition("/")[2])
@@ -73,5 +79,5 @@ def canvas(name: str, data: Mapping[str, Any]) -> None:
 
 def chart(key: str, rows: Any, spec: dict[str, Any], label: str) -> None:
     """Say what a chart of the page shows."""
-    if (share := SHARED_PAGE.value) is not None:
+    if (share := _shared()) is not None:
         share.publish_chart(key, rows, spec, label)

@@ -25,6 +25,9 @@ ALIVE, KEY_FRAME = "alive", "key"
 ALIVE_SECONDS = 90.0
 """Who has said nothing for so long has gone: a phone whose network is away closes no connection."""
 
+SILENT = 4408
+"""Close code for a watcher who has said nothing for so long: a phone that wakes up connects again."""
+
 MESSAGE_SECONDS = 0.25
 """Between two messages of a watcher that are read, at least."""
 
@@ -49,7 +52,7 @@ def shared(token: str) -> Share | None:
     return None if share is None or share.over else share
 
 
-async def page(request: Request) -> Response:
+async def open_page(request: Request) -> Response:
     """Answer with the watchers' page, or with the sentence that the token is over."""
     if shared(request.path_params["token"]) is None:
         return _sentence(ENDED, 404)
@@ -57,12 +60,14 @@ async def page(request: Request) -> Response:
     return HTMLResponse(text, headers=headers)
 
 
-async def copy(request: Request) -> Response:
+async def take_copy(request: Request) -> Response:
     """Lead to a page of one's own, with the settings of the shared one, if the server has room for it."""
     share = shared(request.path_params["token"])
     if share is None:
         return _sentence(ENDED, 404)
     view, most = share.view, limits().copied_runs
+    if view.blind:  # the address of the page says who draws
+        return _sentence("The shared page asks a question: take a copy once it is answered.", 503)
     panels = len(view.comparison.panels) if view.comparison is not None else 0
     if sum(visitor.awake() for visitor in list(visitors())) + panels > most:
         return _sentence(
@@ -80,7 +85,7 @@ def _sentence(sentence: str, status: int) -> Response:
     return HTMLResponse(text, status, headers)
 
 
-async def watch(socket: WebSocket) -> None:
+async def watch_live(socket: WebSocket) -> None:
     """Send one browser what is shared, until it leaves or the share ends."""
     if not is_own_origin(socket.headers.get("origin"), socket.headers.get("host")):
         await socket.close(code=UNKNOWN_TOKEN)
@@ -104,9 +109,16 @@ async def watch(socket: WebSocket) -> None:
                 tasks.cancel_scope.cancel()
     except* WebSocketDisconnect:
         pass
+    except* TimeoutError:
+        await _close(socket, SILENT, "Nothing has been heard of this page for too long: connecting again.")
     except* BadInput as refused:
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has gone meanwhile
-            await socket.close(code=UNSUPPORTED, reason=str(refused.exceptions[0])[:120])
+        await _close(socket, UNSUPPORTED, str(refused.exceptions[0])[:120])
+
+
+async def _close(socket: WebSocket, code: int, reason: str) -> None:
+    """Close a connection with a reason, unless it has gone meanwhile."""
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        await socket.close(code=code, reason=reason)
 
 
 async def _send(socket: WebSocket, watcher: Watcher) -> None:
@@ -120,13 +132,18 @@ async def _send(socket: WebSocket, watcher: Watcher) -> None:
 
 
 async def _read(socket: WebSocket, watcher: Watcher) -> None:
-    """Read what a watcher says: that it is there, or that it needs a key frame."""
+    """Read what a watcher says: that it is there, or that it needs a key frame.
+
+    Raises
+    ------
+    TimeoutError
+        If it says nothing for ALIVE_SECONDS.
+    BadInput
+        If it says anything else.
+    """
     while True:
-        try:
-            async with asyncio.timeout(ALIVE_SECONDS):
-                message: Any = await socket.receive()
-        except TimeoutError:
-            raise BadInput("Nothing has been heard of this page for too long.") from None
+        async with asyncio.timeout(ALIVE_SECONDS):
+            message: Any = await socket.receive()
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1005))
         text = message.get("text")
@@ -138,7 +155,7 @@ async def _read(socket: WebSocket, watcher: Watcher) -> None:
 
 
 routes = [
-    Route(watch_path() + "{token}", page),
-    Route(watch_path() + "{token}/copy", copy),
-    WebSocketRoute(watch_path() + "{token}/live", watch),
+    Route(watch_path() + "{token}", open_page),
+    Route(watch_path() + "{token}/copy", take_copy),
+    WebSocketRoute(watch_path() + "{token}/live", watch_live),
 ]

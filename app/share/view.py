@@ -52,6 +52,8 @@ class SharedView(NamedTuple):
         The runs of the panels.
     charts : mapping of str to (rows, spec, label)
         The charts of the page by their keys, in their order.
+    blind : bool
+        Whether a quiz hides who draws: until it is answered watchers get the pictures and nothing else.
     """
 
     page: str = ""
@@ -64,6 +66,7 @@ class SharedView(NamedTuple):
     data: dict[str, Any] | None = None
     comparison: Comparison[Any] | None = None
     charts: Mapping[str, tuple[Any, dict[str, Any], str]] = MappingProxyType({})
+    blind: bool = False
 
 
 class Share:
@@ -120,15 +123,18 @@ class Share:
                 self.view = self.view._replace(**changes)
                 self.changed_at = self._clock()
 
-    def begin_run(self, page: str, title: str) -> None:
-        """Note that the whole page is drawn anew: perhaps another one."""
+    def begin_run(self, page: str, title: str, blind: bool = False) -> None:
+        """Note that the whole page is drawn anew: perhaps another one, perhaps the one of a quiz.
+
+        blind : see ``SharedView``; it has to be known before anything of the page is drawn
+        """
         self._drawn = set()
         if page != self.view.page:
             with self._lock:
-                self.view = SharedView(page, title)
+                self.view = SharedView(page, title, blind=blind)
                 self.changed_at, self._away_since = self._clock(), None
         else:
-            self.publish()
+            self.publish(blind=blind)
 
     def publish_canvas(self, name: str, data: dict[str, Any], comparison: Comparison[Any]) -> None:
         """Show the panels of a comparison; ``name``: the folder of the script that draws them."""

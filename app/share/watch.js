@@ -2,13 +2,14 @@
 // The watchers' page: the panels that somebody else runs, their knobs, the card of a lesson, and the charts; nothing to turn.
 // The server says what is on the page in messages of JSON, and sends the pictures as frames of the live path.
 
-/** @typedef {[string, string]} Run a style ("text", "strong", "em", "code" or "math") and a text; of "math" it is MathML */
-/** @typedef {{ list: boolean, items: Run[][] }[]} Marked what app/share/prose.py makes of Markdown */
-/** @typedef {{ page: string, title: string, question: string, caption: string, away: boolean, copy: boolean }} PageMessage */
+/** @typedef {[string, string]} StyledText a style ("text", "strong", "em", "code" or "math") and a text; of "math" it is MathML */
+/** @typedef {{ list: '' | 'ul' | 'ol', items: StyledText[][] }[]} Marked what app/share/prose.py makes of Markdown */
+/** @typedef {{ page: string, title: string, question: string, caption: Marked, away: boolean, copy: boolean }} PageMessage */
 /** @typedef {{ scene: number, name: string, data: PageData | null }} CanvasMessage */
 /** @typedef {{ head: string, title: string, text: Marked, question: Marked, answers: string[], right: number, do: Marked, reveal: Marked, claims: { text: string, value: string, seen: boolean }[] }} CardMessage */
 
 const SHARE_OVER = 4403; // close code: the token is over
+const UNSUPPORTED = 1003; // close code: this page has said what nobody may say; after all others it connects again
 const TRY_AGAIN_MS = [1000, 2000, 4000, 8000];
 const ALIVE_MS = 20000; // the server is told this often that the page is there
 const SILENT_MS = 15000; // a server that has said nothing for so long is not there: it speaks every five seconds
@@ -31,11 +32,11 @@ class WatchedGrid extends Grid {
   }
 }
 
-/** @param {Run[]} runs @returns {(Node | string)[]} */
-const proseOf = runs => runs.map(([style, text]) => (style === 'math' ? formula(text) : style === 'text' ? text : element(/** @type {'em'} */ (style), { text })));
+/** @param {StyledText[]} texts @returns {(Node | string)[]} */
+const proseOf = texts => texts.map(([style, text]) => (style === 'math' ? formula(text) : style === 'text' ? text : element(/** @type {'em'} */ (style), { text })));
 
 /** @param {Marked} blocks @returns {HTMLElement[]} */
-const blocksOf = blocks => blocks.map(({ list, items }) => (list ? element('ul', {}, ...items.map(item => element('li', {}, ...proseOf(item)))) : element('p', {}, ...proseOf(items[0]))));
+const blocksOf = blocks => blocks.map(({ list, items }) => (list ? element(list, {}, ...items.map(item => element('li', {}, ...proseOf(item)))) : element('p', {}, ...proseOf(items[0]))));
 
 /** @param {KnobValue} value */
 const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') : typeof value === 'number' ? round3(value).replace('-', '−') : value);
@@ -103,7 +104,7 @@ class WatchPage {
     socket.onclose = event => {
       if (socket !== this.socket) return;
       this.socket = null;
-      if (event.code === SHARE_OVER || event.code === 1003) return this.end(event.reason || 'This view is not shared any more.');
+      if (event.code === SHARE_OVER || event.code === UNSUPPORTED) return this.end(event.reason || 'This view is not shared any more.');
       this.setState(event.reason || 'Connection lost: trying again.', 'lost');
       const wait = TRY_AGAIN_MS[Math.min(this.tries++, TRY_AGAIN_MS.length - 1)];
       if (!document.hidden) setTimeout(() => { if (!this.socket && !this.over) this.connect(); }, wait);
@@ -152,7 +153,7 @@ class WatchPage {
     const text = question || title;
     if (text !== this.question.textContent) this.question.textContent = text;
     document.title = `${title || 'rbmviz'}: watching`;
-    this.caption.replaceChildren(...blocksOf(/** @type {any} */ (caption)));
+    this.caption.replaceChildren(...blocksOf(caption));
     this.copy.hidden = !copy;
     if (away) this.setState('The shared page is closed at the moment: it goes on when it is opened again.', 'away');
     else if (!this.grid) this.setState('Watching', 'paused');

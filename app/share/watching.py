@@ -45,6 +45,16 @@ MAX_MESSAGES_WAITING = 12
 FRAME_COMPRESSION = 1
 """Level of deflate: quick, and what is sent is mostly zeros and words."""
 
+BLIND_SPEC = {
+    **{"label": "", "about": [], "equation": [], "colour": "#8a8a94", "dash": []},
+    **{"knobs": [], "values": {}, "multiples": [], "readouts": []},
+    **{"trace_label": "", "n_hidden": 0},
+}
+"""What watchers get of a panel while a quiz asks who draws it, besides its key."""
+
+BLIND_CANVASES = ("sample", "chain", "train")
+"""Pages of which something is left without names and numbers; of the others blind watchers get no panels."""
+
 Message = str | bytes
 
 
@@ -112,14 +122,14 @@ class Broadcast:
         self._view = SharedView()
         self._view_at = -1e9  # when it was taken over from the share
         self._texts: dict[str, str] = {}  # newest message of each kind, by kind
-        self._canvas: Any = None  # of what those of the canvas and of the charts were made
-        self._charts: Any = None
-        self._charts_at = -1e9
         self._encoder: FrameEncoder | None = None
-        self._encoded: Any = None  # the comparison of the encoder
-        self._scene = 0
-        self._sent_state: Any = None
-        self._said_at = -1e9
+        self._encoder_of: Any = None  # the comparison whose frames it makes, and whether they are blind
+        self._scene = 0  # counts the encoders: another one begins with empty panels
+        self._canvas_of: Any = None  # the scene and the data that the newest message of the canvas says
+        self._charts_of: Any = None  # the charts that the newest message of the charts says
+        self._charts_at = -1e9  # when it was made
+        self._newest_state: Any = None  # what the newest frame shows: request, running, counts
+        self._said_at = -1e9  # when anything was sent last
         self.seconds_to_next = 1 / WATCHED_FPS
         """Until the next step is due."""
 
@@ -178,22 +188,25 @@ class Broadcast:
 
     def _changed_texts(self) -> list[str]:
         """Make the messages about the page anew; return those that have changed."""
-        view, comparison, away = self._view, self._view.comparison, self._share.away
-        if comparison is not self._encoded:
-            self._encoded, self._sent_state = comparison, None
-            self._encoder = FrameEncoder(comparison) if comparison is not None else None
+        view, comparison, away, blind = self._view, self._view.comparison, self._share.away, self._blind
+        if (comparison, blind) != self._encoder_of:
+            self._encoder_of, self._newest_state = (comparison, blind), None
+            self._encoder = FrameEncoder(comparison, blind) if comparison is not None else None
             self._scene += 1
         page = {name: getattr(view, name) for name in ("page", "title", "question", "caption")}
         parts: dict[str, Any] = {
-            "page": page | {"away": away, "copy": bool(view.link)},
+            "page": page | {"away": away, "copy": bool(view.link) and not blind},
             "card": view.card,
-            "knobs": _knobs(comparison) if comparison is not None else {},
+            "knobs": _knobs(comparison) if comparison is not None and not blind else {},
         }
-        if (self._scene, view.data) != self._canvas:  # by identity first: it is the largest part
-            self._canvas = self._scene, view.data
-            parts = {"canvas": {"scene": self._scene, "name": view.canvas, "data": view.data}} | parts
-        if view.charts is not self._charts and self._clock() - self._charts_at >= CHART_SECONDS:
-            self._charts, self._charts_at = view.charts, self._clock()
+        if (self._scene, view.data) != self._canvas_of:  # by identity first: it is the largest part
+            self._canvas_of = self._scene, view.data
+            data = _blind_data(view.canvas, view.data) if blind else view.data
+            parts = {"canvas": {"scene": self._scene, "name": view.canvas, "data": data}} | parts
+        if blind:
+            self._charts_of, parts["charts"] = None, []
+        elif view.charts is not self._charts_of and self._clock() - self._charts_at >= CHART_SECONDS:
+            self._charts_of, self._charts_at = view.charts, self._clock()
             found = [curves_of(*chart) for chart in view.charts.values()]
             parts["charts"] = [chart for chart in found if chart is not None]
         changed = []
@@ -207,7 +220,7 @@ class Broadcast:
     def _request(self) -> FrameRequest | None:
         """Return what the frames of the page are to show; None: it has no panels now."""
         data = self._view.data
-        if data is None or self._share.away:
+        if data is None or self._share.away or (self._blind and self._view.canvas not in BLIND_CANVASES):
             return None
         keys = [panel["key"] for panel in data["panels"]]
         cells, n_visible = data["cells"] ** 2, data["n_visible"]
@@ -219,9 +232,9 @@ class Broadcast:
         if request is None or comparison is None or self._encoder is None:
             return None
         state = (request, comparison.running, *comparison.poll())
-        if state == self._sent_state:
+        if state == self._newest_state:
             return None
-        self._sent_state = state
+        self._newest_state = state
         return self._encoder.encode_next(request)
 
     def _key_frame(self) -> bytes | None:
@@ -229,7 +242,22 @@ class Broadcast:
         request, comparison = self._request(), self._view.comparison
         if request is None or comparison is None:
             return None
-        return FrameEncoder(comparison).encode_next(request)
+        return FrameEncoder(comparison, self._blind).encode_next(request)
+
+    @property
+    def _blind(self) -> bool:
+        """Whether a quiz hides who draws: on what is shown, or on the page that is being drawn just now.
+
+        The runs of a step begin before its page is drawn, and those of the step before go after the answer.
+        """
+        return self._view.blind or self._share.view.blind
+
+
+def _blind_data(canvas: str, data: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the data of a canvas without what says who draws in its panels; None: nothing is left."""
+    if data is None or canvas not in BLIND_CANVASES:
+        return None
+    return data | {"panels": [{"key": panel["key"]} | BLIND_SPEC for panel in data["panels"]]}
 
 
 def _put_frame(frame: bytes, watchers: list[Watcher]) -> int:
@@ -280,10 +308,11 @@ class Audience:
         broadcast, task = self._broadcasts.get(share.token, (None, None))
         if broadcast is None or task is None or task.done():
             broadcast = Broadcast(share)
-            broadcast.watchers.add(watcher)
+            broadcast.watchers.add(watcher)  # before its first step: with nobody there it would end
             task = asyncio.create_task(broadcast.run())
             self._broadcasts[share.token] = broadcast, task
-        broadcast.watchers.add(watcher)
+        else:
+            broadcast.watchers.add(watcher)
         share.watchers = len(broadcast.watchers)
         try:
             yield

@@ -119,11 +119,21 @@ def known_views() -> set[str]:
     return {view for encoder in _encoders.values() for view in encoder.views}
 
 
-class FrameEncoder:
-    """Makes the frames of one browser, and remembers what the browser has."""
+VALUES_OF_PICTURES = ("at", "state")
+"""Values that the pictures of a panel are drawn with: of all values a blind frame has only these."""
 
-    def __init__(self, comparison: Comparison[Any]) -> None:
-        self._comparison = comparison
+BLOCKS_OF_NUMBERS = ("trace", "histogram")
+"""Blocks that a blind frame leaves out: curves and bars, of which only some algorithms have any."""
+
+
+class FrameEncoder:
+    """Makes the frames of one browser, and remembers what the browser has.
+
+    blind : whether the frames have pictures and class strips only, and nothing that says who draws
+    """
+
+    def __init__(self, comparison: Comparison[Any], blind: bool = False) -> None:
+        self._comparison, self._blind = comparison, blind
         self._request: FrameRequest | None = None
         self._clients: dict[int, ClientState] = {}  # by key of the panel
         self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
@@ -148,7 +158,10 @@ class FrameEncoder:
             if content is not None:
                 self._clients[key] = content.client
                 slow = content.client.slow_at != client.slow_at
-                panels.append((self._head(key, shown, content, slow, waiting), content.blocks))
+                head, blocks = self._head(key, shown, content, slow, waiting), content.blocks
+                if self._blind:
+                    head, blocks = _blind(head, blocks)
+                panels.append((head, blocks))
         asked = {name: value for name, value in request._asdict().items() if value is not None}
         return write_frame(asked, panels)
 
@@ -201,3 +214,10 @@ class FrameEncoder:
         if content.values:
             head |= content.values
         return head
+
+
+def _blind(head: dict[str, Any], blocks: dict[str, Block]) -> tuple[dict[str, Any], dict[str, Block]]:
+    """Return of a panel's part what shows pictures, and nothing that says who draws them."""
+    kept = ("key", "run", "status", "n", "ready_in", *VALUES_OF_PICTURES)
+    head = {name: head[name] for name in kept if name in head}
+    return head | {"readouts": {}}, {k: block for k, block in blocks.items() if k not in BLOCKS_OF_NUMBERS}

@@ -19,11 +19,14 @@ from rbmviz.session import Comparison, SamplingSetup, VisitorUsage
 from rbmviz_app import session
 from rbmviz_app.access import guarded
 from rbmviz_app.charts.style import live_spec
+from rbmviz_app.pages.sample.panel import readouts
+from rbmviz_app.panel import panel_specs
 from rbmviz_app.session import comparisons_by_token, shares_by_token, visitors
 from rbmviz_app.share import button, publish, routes, view, watching
 from rbmviz_app.share.curves import curves_of
-from rbmviz_app.share.page import watchers_page
+from rbmviz_app.share.page import SHARE_FOLDER, watchers_page
 from rbmviz_app.share.prose import marked
+from rbmviz_app.share.routes import SILENT
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
 from rbmviz_app.stream.frames import read_frame
@@ -221,6 +224,61 @@ def test_large_frames_come_more_rarely(share, clock, monkeypatch):
     run(test)
 
 
+def test_a_quiz_gives_watchers_no_byte_of_its_answer(share, comparison, clock, monkeypatch):
+    names = ("Gibbs", "rates-FPCD")
+    monkeypatch.setattr(publish, "SHARED_PAGE", session.Entry("none", lambda: share))
+    comparisons_by_token()["quiz"] = comparison
+    specs = panel_specs(comparison, readouts, front=lambda knob: True)
+    data = DATA | {"url": "/live/quiz", "panels": specs}
+    rows = pd.DataFrame({"kind": ["point"], "name": ["Gibbs"], "x": [1.0], "y": [1.0]})
+    line = alt.Chart(alt.NamedData("curves")).mark_line()
+    colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=names))
+    line = line.encode(x="x:Q", y="y:Q", color=colour)
+    hidden = (*names, "gibbs", "alpha", "standing", *(spec["colour"] for spec in specs))
+
+    async def said(broadcast, watcher):
+        broadcast.step()
+        messages = []
+        while not watcher.idle:
+            message = await watcher.take()
+            messages.append(message if isinstance(message, str) else message.decode("latin-1"))
+            watcher._sending = False
+        return messages
+
+    def page(blind):
+        share.begin_run("sample", "Sample", blind)
+        publish.canvas("sample", data)
+        publish.chart("isl", rows, live_spec([line], 200), "ISL")
+        share.publish(card={"question": "Who draws this?"}, link="sample?p=gibbs")
+        share.end_run()
+
+    async def test():
+        broadcast, watcher = Broadcast(share, clock), Watcher(packed=False)
+        broadcast.watchers.add(watcher)
+        share.begin_run("sample", "Sample", True)  # the runs are there before the page is drawn
+        for draw in (lambda: None, lambda: page(True)):
+            draw()
+            clock.now += 2
+            late = Watcher(packed=False)
+            broadcast.watchers.add(late)
+            messages = await said(broadcast, watcher)
+            everything = "".join([*messages, *await said(broadcast, late)])
+            assert [word for word in hidden if word in everything] == []
+            assert '"readouts":{}' in everything
+            assert '"copy":false' in everything
+        [frame] = [read_frame(m.encode("latin-1")) for m in messages if not m.startswith("{")]
+        assert frame.panels[0].blocks["v"].shape[0] == 3  # the pictures are there
+        assert "Who draws this?" in everything
+        page(False)  # the answer has been chosen
+        told = "".join(await said(broadcast, watcher))  # the page is not drawn yet
+        assert not any(word in told for word in names)
+        clock.now += 2
+        told = "".join(await said(broadcast, watcher))
+        assert all(word in told for word in (*names, "alpha", '"copy":true', '"charts":[{'))
+
+    run(test)
+
+
 # The routes
 
 
@@ -281,6 +339,26 @@ def test_watchers_change_nothing(client, comparison, said):
         (socket.send_bytes if isinstance(said, bytes) else socket.send_text)(said)
         assert closed(socket) == (UNSUPPORTED, "Who watches can say nothing here.")
     assert [panel.worker.algorithm for panel in comparison.panels] == before
+
+
+def test_who_is_silent_is_sent_away_and_may_come_back(client, monkeypatch):
+    monkeypatch.setattr(routes, "ALIVE_SECONDS", 0.05)
+    with connect(client) as socket:
+        code, _ = closed(socket)
+    monkeypatch.setattr(routes, "ALIVE_SECONDS", 90)
+    ends = re.search(r"if \((.*)\) return this\.end", (SHARE_FOLDER / "watch.js").read_text())[1]
+    codes = {UNKNOWN_TOKEN: "SHARE_OVER", UNSUPPORTED: "UNSUPPORTED"}
+    assert ends == " || ".join(f"event.code === {name}" for name in codes.values())  # else it tries again
+    assert (code, code in codes) == (SILENT, False)
+    with connect(client) as socket:
+        assert "canvas" in json.loads(socket.receive()["text"])
+
+
+def test_no_copy_is_taken_of_a_quiz_whose_address_has_the_answer(client, share):
+    share.begin_run("sample", "Sample", True)
+    answer = client.get("/watch/abcd/copy", follow_redirects=False)
+    assert (answer.status_code, "asks a question" in answer.text) == (503, True)
+    assert "location" not in answer.headers
 
 
 def test_a_token_that_is_over_says_so_on_the_page_and_on_the_socket(client, share):
@@ -361,7 +439,7 @@ def test_the_socket_of_the_owner_and_what_is_about_his_browser_is_not_shared(sha
 def test_markdown_becomes_text_with_a_few_styles():
     assert marked("It *sticks*, **very** long: `k=1` at [home](http://x).") == [
         {
-            "list": False,
+            "list": "",
             "items": [
                 [
                     ["text", "It "],
@@ -378,7 +456,9 @@ def test_markdown_becomes_text_with_a_few_styles():
         }
     ]
     [listed, rest] = marked("- one\n- two $x^2$\n\n<b>no HTML</b>")
-    assert (listed["list"], len(listed["items"]), listed["items"][1][1][0]) == (True, 2, "math")
+    assert (listed["list"], len(listed["items"]), listed["items"][1][1][0]) == ("ul", 2, "math")
+    [numbered] = marked("1. one\n2. two")
+    assert (numbered["list"], numbered["items"][1]) == ("ol", [["text", "two"]])
     assert rest["items"] == [[["text", "<b>no HTML</b>"]]]
     assert marked("") == []
     assert marked(r"$\nosuchcommand{$")[0]["items"][0][0][0] == "code"
@@ -439,6 +519,18 @@ def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
     [stop] = [one for one in test.button if one.key == "stop sharing"]
     stop.click().run()
     assert (share.over, test.session_state["shared page"]) == (True, None)
+    assert not test.exception
+
+
+def test_a_quiz_on_the_page_is_blind_for_watchers_until_it_is_answered(page):
+    test = page("sample", shell=True, lesson="quiz", step="1")
+    share = test.session_state["shared page"] = Share("quizzed")
+    test.run()
+    assert share.view.blind
+    assert share.view.card["claims"] == []  # they name what is asked for
+    test.radio[0].set_value(2).run()
+    assert not share.view.blind
+    assert share.view.card["claims"]
     assert not test.exception
 
 

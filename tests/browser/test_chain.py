@@ -11,7 +11,8 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_valley_fills_up_and_knobs_act(live):
-    page = live().open("chain?preset=the-valley-fills-up")
+    # In a window in which the sentence of the preset has two lines.
+    page = live(viewport={"width": 800, "height": 1000}).open("chain?preset=the-valley-fills-up")
     page.page.wait_for_url("**land_depth=12**")
     caption = page.page.get_by_text("waits for luck")
     caption.wait_for()

@@ -65,6 +65,11 @@ def test_a_dragged_knob_acts_without_a_restart(live):
     page.until(f"{marked} === 'epsε'")
     page.page.keyboard.press("Tab")  # to the help of the next knob
     page.until(f"{marked} === 'alphaα'")
+    # Each arrow key turns a whole number, and the slider keeps the focus when the server has taken it.
+    page.page.get_by_role("slider", name="Sweeps per sample").focus()
+    for k in (2, 3):
+        page.page.keyboard.press("ArrowRight")
+        page.page.wait_for_url(f"**k={k}**")
     page.page.get_by_role("combobox", name="Statistics").select_option("mean")
     page.until("panels[0].querySelector('.equation').textContent.includes('𝔼')")
 

@@ -57,7 +57,8 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
     )
     numbers = base.mark_text(fontSize=size or (12 if n <= 6 else 10)).encode(
         text=alt.Text("p:Q", format=".2f"),
-        color=alt.condition("datum.p > 0.3", alt.value("white"), alt.value("#333")),
+        # On the purple of 0.38 both have a contrast of 4.5.
+        color=alt.condition("datum.p > 0.38", alt.value("white"), alt.value("black")),
     )
     return pd.DataFrame(rows), live_spec([cells, numbers], 340, menu=True)
 

@@ -1,5 +1,7 @@
 """All lessons and challenges: what each is about, how far it has been read, and a button that opens it."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from rbmviz import BadInput
@@ -26,6 +28,7 @@ def main() -> None:
         st.title("What do you want to understand?", anchor=False, width="content")
         with st.popover("About this page", icon=":material/info:", type="tertiary", key="learn about"):
             st.markdown(ABOUT_LESSONS)
+    st.html(Path(__file__).parent / "learn.css")
     card.draw_progress_reader()
     lessons = card.lessons().values()
     for lesson in lessons:

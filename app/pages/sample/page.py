@@ -129,8 +129,8 @@ PRESETS = (
     Preset(
         "CD digs holes",
         "CD-1 has left this model a deep hole at the blank image: Gibbs and sample penalization fall into "
-        "it, and most of their samples are blank. (With two seeds of nine Gibbs sticks at spurious images "
-        "instead.) The rates pull the other two out again, to all ten digits.",
+        "it, and most of their samples are blank. (With two of nine random seeds Gibbs sticks at spurious "
+        "images instead.) The rates pull the other two out again, to all ten digits.",
         tuple(DEFAULT_PANELS),
         {"model": "mnist_cd1"},
         (
