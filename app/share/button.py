@@ -27,7 +27,7 @@ def draw() -> None:
     with st.popover(label, icon=f":material/{icon}:", key=popover_key(f"sharing {share is not None}")):
         if share is None:
             st.markdown(WHAT)
-            st.button("Share this view", key="begin sharing", type="primary", on_click=_begin)
+            st.button("Share this view", key="begin sharing", on_click=_begin)
             return
         url, others = link_of(share)
         st.markdown("Those who open this link watch your panels, and can change nothing:")
