@@ -20,6 +20,9 @@ from rbmviz.session import Allowance, Coupling
 
 RECORDED = json.loads(Path(__file__).with_name("recorded_links.json").read_text())
 
+RENAMED = {"start_from": "start"}
+"""Fields of setups, which no link names, whose names have changed since they were recorded."""
+
 
 def described(value):
     """Return what a field of a setup is, as JSON; a model by its size and the sum of its weights."""
@@ -48,7 +51,9 @@ def opened(test, name, settings):
         found["panels"] = [
             [panel.worker.algorithm.name, values_of(panel.worker.algorithm)] for panel in comparison.panels
         ]
-        found["setup"] = {field: described(getattr(setup, field)) for field in setup._fields}
+        found["setup"] = {
+            RENAMED.get(field, field): described(getattr(setup, field)) for field in setup._fields
+        }
         found["speed"] = str(comparison.rate)
     else:
         [found["second"]] = [text.value for text in test.markdown if "Second eigenvalue" in text.value]

@@ -26,15 +26,6 @@ from tests.browser.conftest import Live
 
 HEIGHTS = {1280: 800, 390: 844}
 
-RING_IN_SIGHT = """() => {
-  const outlined = [...document.querySelectorAll('[style*=outline]')];
-  const ring = outlined.find(one => one.style.outlineWidth === '3px');
-  if (!ring) return false;
-  const { x, y, width, height } = ring.getBoundingClientRect();
-  return ring.contains(document.elementFromPoint(x + width / 2, y + height / 2));
-}"""
-"""Whether nothing covers the middle of what the card points at."""
-
 PATIENCE = 90_000
 """Milliseconds until what a step claims must have been seen."""
 
@@ -96,8 +87,6 @@ def walk(page: Live, lesson: Lesson, folder: Path | None, played: int) -> None:
         step = open_step(browser, lesson, number)
         if step.state.settings.get("little", "landscape") == "landscape" and step.state.page != "tune":
             page.until(f"panels.length === {len(step.state.panels)}")
-        if "." in step.look:
-            browser.wait_for_function(RING_IN_SIGHT, timeout=20_000)
         if folder is not None:
             browser.wait_for_timeout(700)
             browser.screenshot(path=folder / f"{lesson.name}-{number}-a.png")
