@@ -465,7 +465,6 @@ def _draw_moves(place: LessonStep, n: int) -> None:
         if n > 1:
             st.button(
                 "Back",
-                icon=":material/arrow_back:",
                 shortcut=keys.BACK.key,
                 disabled=not i,
                 on_click=show,
@@ -473,7 +472,7 @@ def _draw_moves(place: LessonStep, n: int) -> None:
                 key="lesson back",
             )
         shortcut = keys.NEXT.key
-        more: dict[str, Any] = {"icon": ":material/arrow_forward:", "shortcut": shortcut, "type": "primary"}
+        more: dict[str, Any] = {"shortcut": shortcut, "type": "primary"}
         if i + 1 < n:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)
         elif st.button("Finish", key="lesson finish", **more):
