@@ -64,7 +64,7 @@ const typedNumber = text => (text.trim() === '' ? NaN : Number(text.trim().repla
 function knobControl(knob, value, id, change) {
   const help = helpButton(knob.label, [`${knob.help} Range: ${knob.range}.`]);
   const words = element('span', { text: knob.label }), label = element('label', { for: id }, words);
-  if (knob.symbol) label.append(' ', element('span', { class: 'symbol' }, formula(knob.symbol)));
+  if (knob.symbol) label.append('\u00a0', element('span', { class: 'symbol' }, formula(knob.symbol)));
   /** @param {HTMLElement} input @param {...HTMLElement} below */
   const control = (input, ...below) => element('div', { class: 'knob' }, element('div', { class: 'row' }, label, ...help, input), ...below);
   /** @param {string} text */

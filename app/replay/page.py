@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.array_files import printable
+from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Value, knobs_of, values_of
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
 from rbmviz_app.charts.style import about, colours, dashes, titles
-from rbmviz_app.formulas import prose
+from rbmviz_app.formulas import equation, prose
 from rbmviz_app.pages.sample.panel import SCORES, class_shares
 from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS, rarest_first
 from rbmviz_app.panel.readouts import finite
@@ -140,6 +141,7 @@ def _panel(
             "key": key,
             "label": label,
             "about": prose(about(algorithm)),
+            "equation": equation(equation_of(algorithm), symbols_of(algorithm)),
             "colour": colour,
             "dash": dash,
             "knobs": [],

@@ -447,8 +447,9 @@ def test_transport_and_presets(page):
     assert not test.exception
     assert [panel.worker.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]
 
-    def captions():
-        return sum("bad for sampling" in caption.value for caption in test.caption)
+    def captions():  # what is struck out is not seen: it keeps the place of a sentence that has gone
+        values = [caption.value for caption in test.caption if not caption.value.startswith("~~")]
+        return sum("bad for sampling" in value for value in values)
 
     assert captions() == 2  # in the menu, and above the panels
     comparison.remove(comparison.panels[0].key)  # the preset is on the screen no longer

@@ -99,7 +99,7 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
         "panels[0].querySelector('h3').textContent.startsWith('bas_pcd') && Number(panels[0].dataset.n) > 3"
     )
     assert page.ask("panels[0].mark") == "the same element"
-    assert page.ask("panels[0].querySelector('.knob label').textContent") == "Scale (1: as trained)"
+    assert page.ask("panels[0].querySelector('.knob label').textContent") == "Scale (1: as trained)\u00a0σ"
     for name in ("Pairs", "Curves", "Picture"):
         with page.page.expect_download() as download:
             page.page.get_by_role("button", name=name, exact=True).click()
