@@ -39,6 +39,21 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in left_out]
 
 
+class Clock:
+    """A clock that stands still until ``now`` is put forward by hand."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
 @pytest.fixture
 def rbm() -> RBM:
     """A small model of 5 visible and 3 hidden units: different numbers, so that swapped layers show."""

@@ -2,9 +2,11 @@
 
 import re
 import sys
+from typing import Any
 
 import numpy as np
 
+from rbmviz import rng
 from rbmviz.array_files import printable
 from rbmviz.budget import check_memory
 from rbmviz.datasets.record import MAX_WORD_LENGTH
@@ -49,6 +51,24 @@ def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
         return [line for line in lines if line], "one document a line"
     paragraphs = "\n".join(lines).split("\n\n")
     return [paragraph for paragraph in paragraphs if paragraph.strip()], "one document a paragraph"
+
+
+def shuffled_parts(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Return 80 / 10 / 10 % of labelled documents, shuffled with a fixed seed, as fields of a ``Dataset``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, which gives it a shuffle of its own.
+    x, y : uint8 (documents, words) and int (documents,)
+        Presence bits and labels.
+    """
+    order = rng.generator(0, f"split {name}").permutation(len(x))
+    cuts = [8 * len(x) // 10, 9 * len(x) // 10]
+    parts = ("train", "validation", "test")
+    rows = dict(zip(parts, np.split(x[order], cuts), strict=True))
+    labels = np.split(y[order].astype(np.int64), cuts)
+    return rows | {f"{part}_labels": found for part, found in zip(parts, labels, strict=True)}
 
 
 def presence(

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rbmviz import rng
 from rbmviz.datasets import Dataset
+from rbmviz.datasets.bag_of_words import shuffled_parts
 from rbmviz.datasets.raw import arrays
 from rbmviz.registry import dataset
 
@@ -22,19 +22,11 @@ def film_reviews() -> Dataset:
         If the data are not on this machine.
     """
     raw = arrays("film_reviews")
-    n = len(raw["stems"])
-    order = rng.generator(0, "split film_reviews").permutation(len(raw["x"]))
-    x, y = np.unpackbits(raw["x"], 1, n)[order], raw["y"][order].astype(np.int64)
-    cuts = [8 * len(x) // 10, 9 * len(x) // 10]
-    (train, validation, test), labels = np.split(x, cuts), np.split(y, cuts)
+    x = np.unpackbits(raw["x"], 1, len(raw["stems"]))
+    parts = shuffled_parts("film_reviews", x, raw["y"])
     return Dataset(
         name="film_reviews",
-        train=train,
-        validation=validation,
-        test=test,
-        train_labels=labels[0],
-        validation_labels=labels[1],
-        test_labels=labels[2],
+        **parts,
         binarisation="1 where the stem occurs in the review",
         source=(
             "Maas, Daly, Pham, Huang, Ng, Potts (2011): Large Movie Review Dataset, from IMDb; the texts "

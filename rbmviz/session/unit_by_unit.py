@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.rbm import RBM
+from rbmviz.rbm import RBM, sigmoid
 
 Layer = Literal["hidden", "visible"]
 
@@ -104,7 +104,7 @@ class UnitByUnit:
 
     def probabilities(self, layer: Layer) -> np.ndarray:
         """Return the probability of "on" given the other layer, of all units of a layer, float64."""
-        return 1 / (1 + np.exp(-self.activations(layer)))
+        return sigmoid(self.activations(layer))
 
     @property
     def energy(self) -> float:

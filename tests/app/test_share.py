@@ -36,21 +36,6 @@ HOME = "http://127.0.0.1:8501"
 DATA = {"view": "sequence", "pixels": "binary", "cells": 2, "n_visible": 5, "panels": [{"key": 0}]}
 
 
-class Clock:
-    """A clock that is put forward by hand."""
-
-    def __init__(self):
-        self.now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def comparison(model):
     """Two paused samplers of a tiny model."""

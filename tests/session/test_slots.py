@@ -11,19 +11,6 @@ from rbmviz.session import worker as worker_module
 from rbmviz.session.slots import SAVED, Group, Kind, Slots
 
 
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 def serve(slots, clock, wanted, seconds):
     """Let time pass; each turn takes 30 ms and is asked for again at once. Return the turns of each group.
 

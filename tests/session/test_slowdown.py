@@ -11,21 +11,6 @@ from rbmviz.session.slots import Group
 from rbmviz.session.slowdown import IN_TIME_SHARE, LATE_SHARE, MAX_FACTOR, Slowdown
 
 
-class Clock:
-    """A clock that stands still until it is told to go on."""
-
-    def __init__(self):
-        self.now = 100.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def slowdown(clock):
     return Slowdown(clock)
