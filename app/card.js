@@ -179,8 +179,6 @@ const drawLook = (data, parent) => {
     found.style.outlineOffset = '3px';
   };
   parent.rbmvizUnring?.();
-  const settled = () => { parent.rbmvizSettled = 0; };
-  ['pointerdown', 'wheel', 'keydown'].forEach(type => addEventListener(type, settled, { passive: true }));
   const timer = setInterval(ring, AGAIN);
   ring();
   parent.rbmvizUnring = () => { clearInterval(timer); unring(); byHand.forEach(name => removeEventListener(name, leave)); };

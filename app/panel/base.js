@@ -48,7 +48,7 @@
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
-const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (UNWATCHED_SECONDS in app/timer.py)
+const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (HIDDEN_SECONDS in app/timer.py)
 const WORDS_MS = 1000; // words change this often at most: more could not be read
 const ANNOUNCE_MS = 2000; // what is read aloud changes this often at most
 const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls

@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rbmviz.reproduce.claims import SIZES, VERDICTS, Number, PaperClaim, Size, Verdict, judge
+from rbmviz.reproduce.claims import SIZES, VERDICTS, Number, Size
 from rbmviz.reproduce.papers import PAPERS
 from rbmviz.reproduce.recipe import Recipe, all_recipes, live_of
 from rbmviz.reproduce.run import result_of
@@ -60,12 +60,6 @@ def numbers_of(claim: Mapping[str, Any]) -> dict[str, Number]:
     return {
         one["number"]: Number(known(one["value"]), known(one["error"]), one["n"]) for one in claim["measured"]
     }
-
-
-def judged_again(claim: PaperClaim, result: Mapping[str, Any]) -> Verdict:
-    """Return the verdict of today's rule on the numbers of a result."""
-    [found] = [one for one in result["claims"] if one["claim"] == claim.name]
-    return judge(claim, numbers_of(found), result["size"])
 
 
 def measured_texts(claim: Mapping[str, Any]) -> list[str]:

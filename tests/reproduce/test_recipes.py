@@ -14,7 +14,8 @@ from rbmviz.errors import BadInput
 from rbmviz.lessons.state import OFFERED, read_state
 from rbmviz.links import PANELS_KEY
 from rbmviz.reproduce import PAPERS, SIZES, Number, all_recipes
-from rbmviz.reproduce.ledger import RESULTS_FOLDER, judged_again, ledger, markdown, stored
+from rbmviz.reproduce.claims import judge
+from rbmviz.reproduce.ledger import RESULTS_FOLDER, ledger, markdown, numbers_of, stored
 from rbmviz.reproduce.recipe import Found, Piece, SweepPart, live_of
 from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, unbiased_cd_bas
 from rbmviz.reproduce.run import caption, piece_identity
@@ -95,7 +96,7 @@ def test_the_stored_result_is_of_todays_claims(name):
     assert result["seeds"]
     for claim, found in zip(recipe.claims, result["claims"], strict=True):
         assert (found["text"], found["paper"]) == (claim.text, claim.paper)
-        again = judged_again(claim, result)
+        again = judge(claim, numbers_of(found), result["size"])
         if found["measured"]:
             assert (again.name, again.reason) == (found["verdict"], found["reason"])
     assert (RESULTS_FOLDER / f"{name}-{result['size']}.svg").read_bytes().startswith(b"<svg")
