@@ -76,7 +76,8 @@ class Pairs:
     Parameters
     ----------
     tau : int64 (pairs,)
-        Meeting times: the smallest t with xi_t = eta_{t - lag}; max_sweeps if truncated.
+        Meeting times: the smallest t > lag with xi_t = eta_{t - lag}; max_sweeps if truncated. It does not
+        count that xi_lag equals eta_0 by chance: the chains are not drawn jointly before lag + 1.
     rejected : int64 (pairs,)
         Residual proposals that both chains together rejected.
     truncated : bool (pairs,)
@@ -127,10 +128,10 @@ class Pairs:
         if self.lag != 1:
             raise BadInput(f"couple: the estimate is for lag 1, these pairs have lag {self.lag}.")
         algorithm, k, max_sweeps, seed = self._run
-        (m, n), slots = self._rbm.W.shape, len(self._v0)
-        totals = np.zeros((slots, m, n)), np.zeros((slots, m)), np.zeros((slots, n))
-        run_all_pairs(self._rbm, self._v0, pair_streams(slots, seed), algorithm, 1, k, max_sweeps, totals)
-        return totals
+        (m, n), totals = self._rbm.W.shape, len(self._v0)
+        estimates = np.zeros((totals, m, n)), np.zeros((totals, m)), np.zeros((totals, n))
+        run_all_pairs(self._rbm, self._v0, pair_streams(totals, seed), algorithm, 1, k, max_sweeps, estimates)
+        return estimates
 
     def tv_bound(self, t: np.ndarray) -> np.ndarray:
         """Return an upper bound on the total variation distance to the model's law after t sweeps.
@@ -205,9 +206,10 @@ def run_all_pairs(
         Random streams, see ``pair_streams``; they are advanced in place.
     algorithm, lag, k, max_sweeps
         See ``couple``.
-    totals : tuple of float64 arrays (slots, n_visible, n_hidden), (slots, n_visible), (slots, n_hidden)
-        Receive the estimates if they are given (lag 1 only): one slot per pair, or one slot for the sum over
-        all pairs. Every pair is then run for k sweeps at least.
+    totals : tuple of float64 arrays (totals, n_visible, n_hidden), (totals, n_visible), (totals, n_hidden)
+        Receive the estimates if they are given (lag 1 only): one total per pair, or one for the sum over all
+        pairs. The first chain of every pair is then run for k sweeps at least; a pair that is cut off before
+        sweep k has the estimate f(xi_k), that of CD-k.
 
     Returns
     -------
@@ -220,7 +222,6 @@ def run_all_pairs(
     else:
         W, b, c = totals
         sums = kernels.PairSums(W, b, c, kernels.make_gradient_buffer(m, n))
-        max_sweeps = max(max_sweeps, k)
     outcomes = kernels.make_outcomes(len(v0))
     kernels.run_pairs(
         kernels.make_chains(rbm.W, rbm.b, rbm.c),
@@ -271,7 +272,8 @@ def couple(
     seed : int, SeedSequence or Generator, default 0
         Source of all random numbers: the same seed gives the same pairs.
     k : int, default 1
-        Sweep at which the estimate begins.
+        Sweep at which the estimate begins. A pair that is truncated before it has the estimate of CD-k,
+        f(xi_k).
 
     Returns
     -------

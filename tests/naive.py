@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -37,6 +38,12 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
+def uniforms_of(draws: Sequence[int]) -> np.ndarray:
+    """Return draws of 32 bits as uniforms, which float32 rounds to even cells from 1/2 on: in (0, 1]."""
+    cells = (np.array(draws, np.uint32) >> np.uint32(8)).astype(np.float32)
+    return (cells + np.float32(0.5)) * np.float32(2**-24)
+
+
 class Xoshiro:
     """xoshiro128++ in Python integers, one generator per lane; ``state`` is uint32 (4, lanes)."""
 
@@ -64,10 +71,10 @@ class Xoshiro:
 
     def bernoulli(self, mean: np.ndarray) -> np.ndarray:
         """Return one draw per mean; each call begins a new block, and takes as many blocks as needed."""
-        draws: list[float] = []
+        draws: list[int] = []
         while len(draws) < len(mean):
-            draws += [((bits >> 8) + 0.5) / 2**24 for bits in self.block()]
-        return (np.array(draws[: len(mean)]) < mean).astype(np.float64)
+            draws += self.block()
+        return (uniforms_of(draws[: len(mean)]) < mean).astype(np.float64)
 
 
 class FastWeights:

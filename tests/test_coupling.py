@@ -121,18 +121,18 @@ def random_starts(m: int):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize(("lag", "k"), [(1, 1), (1, 4), (3, 1)])
-def test_a_stream_runs_the_pairs_of_the_library(algorithm, lag, k):
-    """Same seed, same tau, however the sweeps are cut; and what is drawn on the way is the coupled chain."""
+@pytest.mark.parametrize(("lag", "k", "most"), [(1, 1, 30), (1, 4, 30), (3, 1, 30), (1, 12, 3)])
+def test_a_stream_runs_the_pairs_of_the_library(algorithm, lag, k, most):
+    """Same seed, same tau, however the sweeps are cut, and where pairs are cut off before k."""
     rbm, starts, unit = small(10, 8), random_starts(10), (7, 2)
     times = np.array([lag, lag + 1, lag + 2, 20])
-    stream = PairStream(rbm, starts, algorithm, 30, lag, 5, k=k, unit=unit, times=times)
+    stream = PairStream(rbm, starts, algorithm, most, lag, 5, k=k, unit=unit, times=times)
     for sweeps in [1, 1, 3, 50, 7, *[400] * 200]:
         stream.advance(sweeps)
     assert stream.finished > 2 * PAIRS_PER_BLOCK
     n = 2 * PAIRS_PER_BLOCK
     blocks = [
-        couple(rbm, starts(block), algorithm, 30, lag, rng.child(5, "pairs", block), k=k)
+        couple(rbm, starts(block), algorithm, most, lag, rng.child(5, "pairs", block), k=k)
         for block in range(2)
     ]
     np.testing.assert_array_equal(stream.tau[:n], np.concatenate([pairs.tau for pairs in blocks]))
@@ -145,6 +145,7 @@ def test_a_stream_runs_the_pairs_of_the_library(algorithm, lag, k):
     assert stream.distances.sum(axis=1).tolist() == [stream.finished] * 4
     met = (stream.tau[: stream.finished] <= 20) & ~stream.truncated[: stream.finished]
     assert stream.distances[3, 0] >= met.sum() > 0
+    assert (stream.tau[:n] <= most).all()
     if lag == 1:
         W, b, c = (np.concatenate([pairs.estimate[i] for pairs in blocks]) for i in range(3))
         want = [b.mean(axis=1), c.mean(axis=1), b[:, 7], c[:, 2], W[:, 7, 2]]

@@ -8,12 +8,12 @@ AVX-512 counts the bits of eight words).
 import numpy as np
 
 from rbmviz.kernels._jit import inline, inner, kernel
-from rbmviz.kernels._llvm import INT, WORD, Register, call, constant, in_llvm, loop, spread, vector
+from rbmviz.kernels._llvm import DOUBLE, INT, WORD, Register, call, constant, in_llvm, loop, spread, vector
 
 i64 = np.int64
 
 BLOCK_SAMPLES = 128
-"""Samples per block; for a model of 784 units a block takes 13 KB."""
+"""Samples per block, a multiple of DISTANCE_LANES; for a model of 784 units a block takes 13 KB."""
 DISTANCE_LANES = 64
 """Samples that one point is compared with at once."""
 POINT_GROUP = 16
@@ -77,10 +77,10 @@ def distances(point, block, n, out):
 
 
 @inline
-def count(distance, n, histogram):
-    """Add 1 to the histogram at each of the first n distances."""
+def count(found, n, histogram):
+    """Add 1 to the histogram at each of the first n distances found."""
     for i in range(n):
-        histogram[distance[i]] += 1
+        histogram[found[i]] += 1
 
 
 @inner
@@ -90,11 +90,11 @@ def count_all(points, blocks, n, histograms, out):
     out: uint32 (BLOCK_SAMPLES,), the distances of one point to one block.
     """
     for first in range(0, points.shape[0], POINT_GROUP):
-        for q in range(blocks.shape[0]):
-            n_in_block = min(BLOCK_SAMPLES, n - q * BLOCK_SAMPLES)  # the last block may be padded
-            for t in range(first, min(first + POINT_GROUP, points.shape[0])):
-                distances(points[t], blocks[q], n_in_block, out)
-                count(out, n_in_block, histograms[t])
+        for block in range(blocks.shape[0]):
+            n_in_block = min(BLOCK_SAMPLES, n - block * BLOCK_SAMPLES)  # the last block may be padded
+            for point in range(first, min(first + POINT_GROUP, points.shape[0])):
+                distances(points[point], blocks[block], n_in_block, out)
+                count(out, n_in_block, histograms[point])
 
 
 @kernel
@@ -119,9 +119,9 @@ def count_distances(points, blocks, n, histograms):
 def add_counts(found, n, kept):
     """Move the counts of n samples from the histograms ``found`` into ``kept``, which may have fewer columns.
 
-    found, kept uint32 (points, columns). Returns the number of columns that all counts need: where ``kept``
-    has fewer, the counts of the last columns stay in ``found``. ValueError if the arrays do not fit each
-    other.
+    found uint32, kept integers of any type that has room for the sums (points, columns). Returns the number
+    of columns that all counts need: where ``kept`` has fewer, the counts of the last columns stay in
+    ``found``. ValueError if the arrays do not fit each other.
 
     Gain: ten times as fast as numpy, which also reads the columns that are empty.
     """
@@ -129,16 +129,16 @@ def add_counts(found, n, kept):
     if found.shape[0] != points or found.shape[1] < columns:
         raise ValueError("add_counts: the arrays do not fit each other")
     needed = columns
-    for t in range(points):
+    for point in range(points):
         added = i64(0)
         for d in range(columns):
-            added += found[t, d]
-            kept[t, d] += found[t, d]
+            added += found[point, d]
+            kept[point, d] += found[point, d]
         for d in range(columns):
-            found[t, d] = 0
+            found[point, d] = 0
         if added < n:
             for d in range(needed, found.shape[1]):
-                if found[t, d]:
+                if found[point, d]:
                     needed = d + 1
     return needed
 
@@ -156,13 +156,39 @@ def nearest(points, block, index, distance):
     out = np.empty(BLOCK_SAMPLES, np.uint32)
     for i in range(n):
         distance[i] = i64(1) << i64(62)
-    for t in range(points.shape[0]):
-        distances(points[t], block, n, out)
+    for point in range(points.shape[0]):
+        distances(points[point], block, n, out)
         for i in range(n):
             d = i64(out[i])
             if d < distance[i]:
                 distance[i] = d
-                index[i] = t
+                index[i] = point
+
+
+MIXTURE_LANES = 8
+"""Mixtures of a point that are summed at once: numbers of 64 bits in the widest vector register."""
+
+
+def _mix_lanes_in_python(weights, n, powers, out):
+    out[:MIXTURE_LANES] = 0.0
+    for d in range(n):
+        out[:MIXTURE_LANES] += weights[d] * powers[d]
+
+
+@in_llvm("void(float64[::1], int64, float64[:, ::1], float64[::1])", means=_mix_lanes_in_python)
+def mix_lanes(build, weights, n, powers, out):
+    """Write sum_d weights[d] powers[d, b] over the first n values of d to out, for MIXTURE_LANES b.
+
+    powers (distances, MIXTURE_LANES); each sum is taken in the order of d.
+
+    Gain: twice as fast as a loop over b, whose sums the compiler keeps in memory.
+    """
+    total = Register(build, constant(vector(DOUBLE, MIXTURE_LANES), 0.0))
+    with loop(build, 0, n) as d:
+        row = powers.load(build.mul(d, constant(WORD, MIXTURE_LANES)), MIXTURE_LANES)
+        terms = build.fmul(spread(build, weights.value(d), MIXTURE_LANES), row)
+        total.write(build.fadd(total.read(), terms))
+    out.store(0, total.read())
 
 
 @kernel
@@ -179,23 +205,25 @@ def log_mixtures(histograms, log_odds, out):
     n_distances, betas = histograms.shape[1], log_odds.shape[0]
     if out.shape != (histograms.shape[0], betas):
         raise ValueError("log_mixtures: the arrays do not fit each other")
-    ratio = np.exp(-log_odds)
-    power, total = np.empty(betas), np.empty(betas)
-    for t in range(histograms.shape[0]):
-        histogram = histograms[t]
+    groups = (betas + MIXTURE_LANES - 1) // MIXTURE_LANES
+    powers = np.zeros((groups, n_distances, MIXTURE_LANES))
+    for b in range(betas):
+        ratio, power = np.exp(-log_odds[b]), 1.0
+        for d in range(n_distances):
+            powers[b // MIXTURE_LANES, d, b % MIXTURE_LANES] = power
+            power *= ratio
+    weights, total = np.empty(n_distances), np.empty(MIXTURE_LANES)
+    for point in range(histograms.shape[0]):
+        histogram = histograms[point]
         first = 0
         while first < n_distances - 1 and histogram[first] == 0:
             first += 1
-        last = n_distances - 1
-        while last > first and histogram[last] == 0:
+        last = n_distances
+        while last > first + 1 and histogram[last - 1] == 0:
             last -= 1
-        for b in range(betas):
-            power[b] = 1.0
-            total[b] = 0.0
-        for d in range(first, last + 1):
-            n = np.float64(histogram[d])
-            for b in range(betas):
-                total[b] += n * power[b]
-                power[b] *= ratio[b]
-        for b in range(betas):
-            out[t, b] = np.log(total[b]) - first * log_odds[b]
+        for d in range(first, last):
+            weights[d - first] = histogram[d]
+        for g in range(groups):
+            mix_lanes(weights, last - first, powers[g], total)
+            for b in range(g * MIXTURE_LANES, min((g + 1) * MIXTURE_LANES, betas)):
+                out[point, b] = np.log(total[b % MIXTURE_LANES]) - first * log_odds[b]

@@ -2,10 +2,18 @@
 
 The generator is xoshiro128++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM
 Transactions on Mathematical Software 47, 2021, doi:10.1145/3460772), with an independent generator in each
-lane. A *stream* is the state of all lanes, uint32 (4, lanes), which ``rng.kernel_state`` makes. A block of
-draws is one step of all lanes: the memory is consecutive, and there is no branch. Every call starts a new
-block, and throws away what it does not need of its last one. A chain asks for the same numbers whatever
-the chunks that its run is divided into, and so draws the same ones.
+lane. A *stream* is the state of all lanes, uint32 (4, lanes): ``rng.kernel_state`` makes streams of
+STREAM_LANES lanes, and ``coupling.pair_streams`` those of UNIFORM_LANES, which ``uniforms`` takes.
+``random_bits``, ``uniforms`` and ``bernoulli`` do not check which of the two they get: from the wrong one
+``uniforms`` draws bad random numbers, and the other two write beyond its end. Entry points check the shape.
+A block of draws is one step of all lanes: the memory is consecutive, and there is no branch. Every call
+starts a new block, and throws away what it does not need of its last one. A chain asks for the same numbers
+whatever the chunks that its run is divided into, and so draws the same ones.
+
+A *uniform* is (cell + 1/2) 2^-24 in float32, where ``cell`` is the upper 24 bits of a draw. Below 1/2 it is
+the middle of a cell. From 1/2 on float32 has no number there: the uniform is the end of the cell that is an
+even multiple of 2^-24, and in the last cell of all that is 1. Uniforms therefore lie in (0, 1]: log(z) is
+always finite, log(1 - z) is not.
 
 How the gains of the intrinsics were measured is said in ``bits``.
 """
@@ -45,7 +53,7 @@ def _advance(build, a, b, c, d):
 
 
 def _uniform(build, drawn):
-    """Return draws as uniforms of 24 bits, in the middle of their cells, a vector of floats."""
+    """Return draws as uniforms in (0, 1], see the module, a vector of floats."""
     kind = vector(FLOAT, drawn.type.count)
     cell = build.sitofp(build.lshr(drawn, constant(drawn.type, 8)), kind)
     return build.fmul(build.fadd(cell, constant(kind, 0.5)), constant(kind, 2.0**-24))
@@ -78,7 +86,7 @@ def _step_in_python(stream):
 
 
 def _uniforms_of_step(stream):
-    """Advance a stream, and return one uniform of 24 bits for each lane, float32."""
+    """Advance a stream, and return one uniform in (0, 1] for each lane, float32."""
     return ((_step_in_python(stream) >> u32(8)).astype(f32) + f32(0.5)) * f32(2.0**-24)
 
 
@@ -153,7 +161,7 @@ def _uniforms(build, stream, out, n):
 
 @inner
 def uniforms(stream, out, n):
-    """Fill out[:n], float32, with uniforms of 24 bits, in the middle of their cells, and advance ``stream``.
+    """Fill out[:n], float32, with uniforms in (0, 1], see the module, and advance ``stream``.
 
     stream uint32 (4, UNIFORM_LANES); ``out`` has room for whole blocks of UNIFORM_LANES.
     """
@@ -165,8 +173,8 @@ def sigmoid(x):
     """Return 1 / (1 + exp(-x)) in float32, error below 1.2e-7, x clamped to [-30, 30].
 
     exp(-x) = 2^n * 2^f with |f| <= 1/2. The integer n is written into the exponent bits, and 2^f is a
-    polynomial of degree six: the Taylor coefficients of 2^f, of which the two highest are adjusted so that
-    the errors at both ends are balanced.
+    polynomial of degree six whose error is 2e-9 on [-1/2, 1/2]; its coefficients are near those of Taylor's
+    series, and none is equal.
     """
     x = min(max(x, f32(-30.0)), f32(30.0))
     t = x * f32(-1.4426950408889634)
@@ -187,8 +195,8 @@ def sigmoid(x):
 def bernoulli(stream, mean, out):
     """Draw out[i] = 1 with probability mean[i].
 
-    mean float32 (n,), out uint8 (n,). A uniform has 24 bits and lies in the middle of its cell, so that it is
-    never 0 or 1.
+    mean float32 (n,), out uint8 (n,). A uniform is never 0, so that mean 0 gives 0; it is 1 once in 2^24
+    draws, so that mean 1 gives 0 as rarely.
     """
     n = out.shape[0]
     whole = n // STREAM_LANES * STREAM_LANES

@@ -272,16 +272,10 @@ class ISL:
     def _add_counts(self, i: int, n: int, found: np.ndarray) -> None:
         """Add the counts of n samples to the histograms of a block, and set them to 0."""
         kept = self._with_room(i, n)
-        if kept.dtype == np.uint32:
-            needed = hamming.add_counts(found, n, kept)
-            if needed > kept.shape[1]:
-                kept = self._wider(kept, needed)
-                hamming.add_counts(found, n, kept)
-        else:
-            if found[:, kept.shape[1] :].any():
-                kept = self._wider(kept, int(np.flatnonzero(found.any(axis=0))[-1]) + 1)
-            kept += found[:, : kept.shape[1]].astype(kept.dtype)
-            found[:] = 0
+        needed = hamming.add_counts(found, n, kept)
+        if needed > kept.shape[1]:
+            kept = self._wider(kept, needed)
+            hamming.add_counts(found, n, kept)
         self._histograms[i] = kept
 
     def _wider(self, kept: np.ndarray, needed: int) -> np.ndarray:

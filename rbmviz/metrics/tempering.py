@@ -37,8 +37,8 @@ MIN_SWAP_RATE = 0.1
 
 
 def inverse_temperatures(n: int) -> np.ndarray:
-    """Return n inverse temperatures, uniform from 1 to 0, the coldest first; 1 alone if n is 1."""
-    return np.linspace(1, 0, n, dtype=np.float32) if n > 1 else np.ones(1)
+    """Return n inverse temperatures, uniform from 1 to 0, the coldest first, float32; 1 alone if n is 1."""
+    return np.linspace(1, 0, n, dtype=np.float32)
 
 
 def swaps_taken(

@@ -101,7 +101,10 @@ def climb_driven(chain: DrivenChain, n: int, eps: float, alpha: float, max_sweep
 
 
 def target_of(state: State) -> RBM:
-    """Return the model that the next sample is drawn from: theta + theta_F of the chain whose turn it is."""
+    """Return the model that the next sample is drawn from: theta + theta_F of the chain whose turn it is.
+
+    Of shared fast weights it is that of the next round, also where samples of the present one are left.
+    """
     if isinstance(state, SharedFastWeights):
         return target(state)
     return RBM(*current_parameters(next_chain(state)))

@@ -47,7 +47,7 @@ class CommonKnobs:
         label="Iterations",
         symbol="",
         scale="log",
-        help="Updates until the linear schedule reaches zero; later updates change nothing.",
+        help="Updates until the linear schedule reaches zero; with it, later updates change nothing.",
     )
     momentum: float = knob(
         0.0,

@@ -29,7 +29,8 @@ class FixedParameters(Parameters):
         """Return v W, float32 (rows, n_hidden), not to be written to.
 
         The last product is cached, because the chains of CD start at the mini-batch, for which the positive
-        statistics need the same product.
+        statistics need the same product. It is found again by the array itself: an array whose rows change
+        between two calls has to be copied first.
         """
         if self._seen is None or self._seen[0] is not v:
             self._seen = v, times(v, self.W)

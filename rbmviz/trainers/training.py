@@ -190,7 +190,7 @@ def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Paramete
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def _one_blas_thread_no_warnings() -> Iterator[None]:
     # Sums come out in one order, so that a seed gives the same bits on any number of cores.
     # Parameters that diverge are refused by ``progress``, in one sentence.
     with _BLAS.limit(limits=1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
@@ -209,7 +209,7 @@ def gradient(trainer: Any, state: TrainingState, batch: np.ndarray | None = None
         The mini-batch; default: the next one of ``state.batches``.
     """
     rows = state.batches.next(trainer.batch_size) if batch is None else batch.astype(np.float32)
-    with _one_blas_thread():
+    with _one_blas_thread_no_warnings():
         return _gradient(trainer, state, rows)
 
 
@@ -228,7 +228,7 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
         If the parameters are no longer finite, and the trainer needs finite ones (enumeration, couplings).
     """
     begin = time.perf_counter()
-    with _one_blas_thread():
+    with _one_blas_thread_no_warnings():
         for left in reversed(range(n)):
             batch = state.batches.next(trainer.batch_size)
             try:
@@ -292,7 +292,7 @@ def progress(
     check_finite(state)
     reconstruction = gap = nan
     variance = dict.fromkeys(("variance_W", "variance_b", "variance_c"), nan)
-    with _one_blas_thread():
+    with _one_blas_thread_no_warnings():
         if (v := state.batch) is not None:
             y = theta.down(mean_hidden(theta, v))
             mean_rows(y, theta.b, y)

@@ -65,7 +65,7 @@ class UCD(CommonKnobs):
     )
     equation: ClassVar[tuple[str, ...]] = (
         r"(\xi_{t+1}, \eta_t) \sim \knob{algorithm}(\cdot \mid \xi_t, \eta_{t-1})",
-        r"\tau = \min\{\, t : \xi_t = \eta_{t-1} \,\} \le \knob{t_max}",
+        r"\tau = \min\{\, t > 1 : \xi_t = \eta_{t-1} \,\} \le \knob{t_max}",
         r"H = f(\xi_{\knob{k}}) + \sum_{t = k+1}^{\tau-1} [f(\xi_t) - f(\eta_{t-1})]",
         r"\langle s \rangle_{\text{model}} \approx \langle H \rangle",
     )

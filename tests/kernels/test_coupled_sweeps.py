@@ -2,6 +2,7 @@
 
 import textwrap
 
+import naive
 import numba
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, PairStream, pair_setup,
 from rbmviz.kernels import coupling as kernels
 from rbmviz.kernels.coupling import state, statistics, sweep
 from rbmviz.kernels.coupling.pairs import REBUILD_SWEEPS
-from rbmviz.kernels.random import UNIFORM_LANES, sigmoid, uniforms
+from rbmviz.kernels.random import STREAM_LANES, UNIFORM_LANES, bernoulli, sigmoid, uniforms
 
 compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes minutes in Python")
 
@@ -220,14 +221,35 @@ def test_uniforms_are_those_of_the_generator():
     for _ in range(5):
         for lane in range(UNIFORM_LANES):
             a, b, c, d = (int(x) for x in lanes[:, lane])
-            want.append((((rotate((a + d) % 2**32, 7) + a) % 2**32 >> 8) + 0.5) * 2.0**-24)
+            want.append((rotate((a + d) % 2**32, 7) + a) % 2**32)
             t, c, d = (b << 9) % 2**32, c ^ a, d ^ b
             lanes[:, lane] = a ^ d, b ^ c, c ^ t, rotate(d, 11)
     uniforms(state, out, 2 * UNIFORM_LANES + 1)
-    np.testing.assert_array_equal(out, np.array(want[: 3 * UNIFORM_LANES], np.float32))
+    np.testing.assert_array_equal(out, naive.uniforms_of(want[: 3 * UNIFORM_LANES]))
     uniforms(state, out, 2 * UNIFORM_LANES)
-    np.testing.assert_array_equal(out[: 2 * UNIFORM_LANES], np.array(want[3 * UNIFORM_LANES :], np.float32))
+    np.testing.assert_array_equal(out[: 2 * UNIFORM_LANES], naive.uniforms_of(want[3 * UNIFORM_LANES :]))
     np.testing.assert_array_equal(state, lanes.astype(np.uint32))
+
+
+def test_uniforms_are_above_0_and_at_most_1():
+    """The first and last cells below and above 1/2: the last uniform is 1, and not below a mean of 1."""
+    cells = np.array([0, 1, 2**23 - 1, 2**23, 2**23 + 1, 2**24 - 2, 2**24 - 1])
+    wanted = np.array([0.5, 1.5, 2**23 - 0.5, 2**23, 2**23 + 2, 2**24 - 2, 2**24]) / 2**24
+    np.testing.assert_array_equal(naive.uniforms_of(cells << 8), wanted)
+
+    def stream_of(lanes: int) -> np.ndarray:
+        """Return a stream whose next draws are the cells: the last row, turned by 7 bits, is the draw."""
+        stream = np.zeros((4, lanes), np.uint32)
+        stream[3, : len(cells)] = cells << 1
+        return stream
+
+    out = np.empty(UNIFORM_LANES, np.float32)
+    uniforms(stream_of(UNIFORM_LANES), out, len(cells))
+    np.testing.assert_array_equal(out[: len(cells)], wanted)
+    drawn = np.empty(len(cells), np.uint8)
+    bernoulli(stream_of(STREAM_LANES), np.ones(len(cells), np.float32), drawn)
+    np.testing.assert_array_equal(drawn, wanted < 1)
+    assert not drawn[-1]
 
 
 @compiled_only

@@ -80,6 +80,10 @@ def cases():
     for point in (np.zeros(3, u64), np.full(3, 2**64 - 1, u64), block[:, 70].copy()):
         for at in (0, 64):
             yield "compare_lanes", point, block, at, np.full(hamming.BLOCK_SAMPLES, 9, u32)
+    sums = zip(floats(20, dtype=f64), floats(20, hamming.MIXTURE_LANES, dtype=f64), strict=True)
+    for weights, powers in sums:
+        for n in (0, 1, 20):
+            yield "mix_lanes", weights, n, powers, np.ones(hamming.MIXTURE_LANES)
     for factor in floats(8):
         for packed in (np.zeros(32, np.uint8), np.full(32, 255, np.uint8), np.arange(32, dtype=np.uint8) * 8):
             yield "add_packed", factor, packed, floats(32)[1]

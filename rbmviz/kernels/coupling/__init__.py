@@ -1,7 +1,8 @@
 """Two Gibbs chains drawn jointly so that they meet: algorithms 1 to 3 of paper UCD (Qiu, Zhang, Wang, 2020).
 
 The first chain, xi, runs ``lag`` sweeps ahead of the second, eta. A pair is one row of starts; its meeting
-time tau is the smallest t with xi_t = eta_{t - lag}. In numpy, for lag 1::
+time tau is the smallest t > lag with xi_t = eta_{t - lag}, the first joint sweep after which both are equal.
+In numpy, for lag 1::
 
     def sigmoid(x):
         return 1 / (1 + np.exp(-x))

@@ -66,7 +66,7 @@ class PairOutcomes(NamedTuple):
     Parameters
     ----------
     tau : int64 (pairs,)
-        Smallest t with xi_t = eta_{t - lag}, or max_sweeps.
+        Smallest t > lag with xi_t = eta_{t - lag}, or max_sweeps.
     rejected : int64 (pairs, 2)
         Residual proposals that the first and the second chain rejected.
     truncated : bool (pairs,)
@@ -149,24 +149,25 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
     ValueError
         If the arrays do not fit each other.
     """
-    lag, pairs, slots = setup.lag, v0.shape[0], sums.W.shape[0]
-    m, n = layer_sizes(chains)
-    fit = chains_fit(chains) and v0.shape[1] == m and streams_fit(streams, pairs)
+    lag, pairs, totals = setup.lag, v0.shape[0], sums.W.shape[0]
+    n_visible, n_hidden = layer_sizes(chains)
+    fit = chains_fit(chains) and v0.shape[1] == n_visible and streams_fit(streams, pairs)
     fit = fit and outcomes.tau.shape[0] >= pairs and outcomes.truncated.shape[0] >= pairs
     fit = fit and outcomes.rejected.shape[0] >= pairs and outcomes.rejected.shape[1] == 2
     fit = fit and outcomes.loops_given_up.shape[0] >= pairs
-    fit = fit and sums_fit(sums, pairs, m, n, chains.h.bias.shape[0]) and watch_fits(watched, pairs, m, n)
+    fit = fit and sums_fit(sums, pairs, n_visible, n_hidden, chains.h.bias.shape[0])
+    fit = fit and watch_fits(watched, pairs, n_visible, n_hidden)
     fit = fit and progress.shape[0] == 1 and progress[0].pair >= 0
     if not (fit and progress[0].t >= 0 and progress[0].next_time >= 0):
         raise ValueError("run_pairs: the arrays do not fit each other")
     watching = watched.cd_estimate.shape[0] > 0
-    estimate = lag == 1 and (slots > 0 or watching)
+    estimate = lag == 1 and (totals > 0 or watching)
     k = setup.k if estimate else i64(0)
     # The loop is not split into functions: with one for each estimate numba compiles a second longer.
     swept, current = 0, progress[0]
     while swept < sweeps and current.pair < pairs:
         i, t, t_before, tau = current.pair, current.t, current.t, i64(0)
-        slot, met, ended = min(i, slots - 1), False, False
+        total, met, ended = min(i, totals - 1), False, False
         pause_at = max(lag, t + sweeps - swept)
         if t == 0:
             start_chains(chains, v0[i])  # (A2, 3) xi_0 = eta_0
@@ -189,19 +190,27 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
                 record_distance(chains.v, t, current, watched.times, watched.distances[i])
             v, p = chains.v.bits, chains.h.mean
             if estimate and t == k:  # (A2, 4) f(xi_k)
-                if slots:
-                    add_statistics(v[0], p[0], sums.buffer, sums.W[slot], sums.b[slot], sums.c[slot])
+                if totals:
+                    add_statistics(v[0], p[0], sums.buffer, sums.W[total], sums.b[total], sums.c[total])
                 if watching:
-                    add_watched_statistics(v[0], p[0], m, n, watched.unit, 1.0, watched.cd_estimate[i])
-                    add_watched_statistics(v[0], p[0], m, n, watched.unit, 1.0, watched.unbiased[i])
+                    add_watched_statistics(
+                        v[0], p[0], n_visible, n_hidden, watched.unit, 1.0, watched.cd_estimate[i]
+                    )
+                    add_watched_statistics(
+                        v[0], p[0], n_visible, n_hidden, watched.unit, 1.0, watched.unbiased[i]
+                    )
             elif estimate and t > k and not met:  # (A2, 4) f(xi_t) - f(eta_{t-1})
-                if slots:
+                if totals:
                     add_difference(
-                        v[0], p[0], v[1], p[1], sums.buffer, sums.W[slot], sums.b[slot], sums.c[slot]
+                        v[0], p[0], v[1], p[1], sums.buffer, sums.W[total], sums.b[total], sums.c[total]
                     )
                 if watching:
-                    add_watched_statistics(v[0], p[0], m, n, watched.unit, 1.0, watched.unbiased[i])
-                    add_watched_statistics(v[1], p[1], m, n, watched.unit, -1.0, watched.unbiased[i])
+                    add_watched_statistics(
+                        v[0], p[0], n_visible, n_hidden, watched.unit, 1.0, watched.unbiased[i]
+                    )
+                    add_watched_statistics(
+                        v[1], p[1], n_visible, n_hidden, watched.unit, -1.0, watched.unbiased[i]
+                    )
             if t and t % REBUILD_SWEEPS == 0:
                 reset_to_bias(chains.v)
                 reset_to_bias(chains.h)
@@ -215,6 +224,6 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
             copy_chain(chains, i64(1), i64(0))
         current.pair += 1
         current.t = 0
-        if slots > 1 or (slots == 1 and current.pair == pairs):
-            flush(sums.buffer, sums.W[slot])
+        if totals > 1 or (totals == 1 and current.pair == pairs):
+            flush(sums.buffer, sums.W[total])
     return swept

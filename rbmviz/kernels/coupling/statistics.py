@@ -48,8 +48,8 @@ class PairSums(NamedTuple):
 
     Parameters
     ----------
-    W, b, c : float64 (slots, n_visible, n_hidden), (slots, n_visible), (slots, n_hidden)
-        One slot per pair, one slot for all pairs, or none, if no sums are wanted.
+    W, b, c : float64 (totals, n_visible, n_hidden), (totals, n_visible), (totals, n_hidden)
+        One total per pair, one total for all pairs, or none, if no sums are wanted.
     buffer : GradientBuffer
         What has not been added to W yet; empty when every pair has ended.
     """
@@ -90,7 +90,7 @@ def make_gradient_buffer(m: int, n: int) -> GradientBuffer:
 
 
 def no_sums(m: int, n: int) -> PairSums:
-    """Return sums without a slot, for callers that need meeting times only."""
+    """Return sums without a total, for callers that need meeting times only."""
     return PairSums(np.zeros((0, m, n)), np.zeros((0, m)), np.zeros((0, n)), make_gradient_buffer(1, 1))
 
 
@@ -201,13 +201,13 @@ def record_distance(v, t, progress, times, distances):
 @inline
 def sums_fit(sums, pairs, m, n, padded):
     """Return whether sums fit this number of pairs, m visible, n hidden and padded hidden units."""
-    slots, buffer = sums.W.shape[0], sums.buffer
-    some = slots <= 1 or slots >= pairs
-    totals = sums.W.shape == (slots, m, n) and sums.b.shape == (slots, m) and sums.c.shape == (slots, n)
+    totals, buffer = sums.W.shape[0], sums.buffer
+    some = totals <= 1 or totals >= pairs
+    shapes = sums.W.shape == (totals, m, n) and sums.b.shape == (totals, m) and sums.c.shape == (totals, n)
     rows = buffer.rows.shape == (BUFFER_ROWS, padded) and buffer.used.shape[0] == 1
     lists = buffer.rows_of_unit.shape == (m, BUFFER_ROWS) and buffer.n_rows_of_unit.shape[0] == m
     space = buffer.total.shape[0] == padded and buffer.zeros.shape[0] == padded
-    return some and totals and (slots == 0 or (rows and lists and space))
+    return some and shapes and (totals == 0 or (rows and lists and space))
 
 
 @inline

@@ -20,7 +20,7 @@ f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
 
 FACTORS = 800
 """Quotients that are multiplied before one logarithm is taken of them: a product of 800 factors in [1/2, 2]
-neither overflows nor underflows in float64."""
+neither overflows nor underflows in float64. It is a multiple of WIDTH, in whose lanes they are read."""
 
 
 class SweepOutcome(NamedTuple):

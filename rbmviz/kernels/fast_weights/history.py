@@ -29,7 +29,8 @@ f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 CAPACITY = 1024
 """Samples that the ring buffer can hold."""
 NEGLIGIBLE = 2.0**-24
-"""A sample is dropped when its weight relative to the newest has fallen to this: float32 cannot show it."""
+"""A sample is dropped when its weight has fallen to this share of what it was when it was the newest: beside
+others of the same step size float32 cannot show it."""
 LARGEST_DECAY_OF_HISTORY = NEGLIGIBLE ** (1 / CAPACITY)
 """From this decay on, 0.984, a history would need more than CAPACITY samples."""
 

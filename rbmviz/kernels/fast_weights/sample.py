@@ -285,7 +285,9 @@ def decay(in_rows, history, scalars, alpha):
     """theta_F <- alpha theta_F.
 
     In the regime of rows M_coef stays positive, because updates divide by it. In a history M stops decaying
-    when it has absorbed theta (theta_coef = 0): theta and what it has absorbed of R do not decay.
+    when it has absorbed theta (theta_coef = 0). Then M = theta + absorbed R, so that theta_F is
+    (absorbed + rates_coef) R - P: the sum of both coefficients decays, and, as M stays, only rates_coef
+    changes.
     """
     absorbed = scalars.absorbed_rates_coef
     scalars.rates_coef = alpha * (absorbed + scalars.rates_coef) - absorbed
