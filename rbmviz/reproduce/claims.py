@@ -23,6 +23,9 @@ VERDICTS: tuple[VerdictName, ...] = (
     *("not decided", "not run at this size"),
 )
 
+MOST_REPLICATIONS = 2000
+"""Replications above which a reason says only that more are needed."""
+
 CONFIDENCE_BY_SIZE: dict[Size, float] = {"quick": 0.99, "full": 0.95}
 """Level of the intervals by size."""
 
@@ -53,10 +56,14 @@ class Number(NamedTuple):
 
     def interval(self, size: Size) -> tuple[float, float]:
         """Return the confidence interval of a quick or a full run, by Student's t if there are several."""
+        half = self.half_width(size)
+        return self.value - half, self.value + half
+
+    def half_width(self, size: Size) -> float:
+        """Return half the width of this interval."""
         tail = (1 + CONFIDENCE_BY_SIZE[size]) / 2
         degrees = self.n - 1 if self.n > 1 else 1e6
-        half = float(stdtrit(degrees, tail)) * self.error
-        return self.value - half, self.value + half
+        return float(stdtrit(degrees, tail)) * self.error
 
     @property
     def text(self) -> str:
@@ -100,6 +107,17 @@ class Part:
             return False
         return None
 
+    def needed(self, found: Number, size: Size) -> str:
+        """Return how many replications would decide this part, if the number stays as it is; "": unknown."""
+        near = [abs(found.value - bound) for bound in (self.at_least, self.at_most) if math.isfinite(bound)]
+        if found.n < 2 or not near or not math.isfinite(found.error) or math.isnan(found.value):
+            return ""
+        deviation, room = found.error * math.sqrt(found.n), min(near)
+        for n in range(found.n + 1, MOST_REPLICATIONS + 1):
+            if Number(found.value, deviation / math.sqrt(n), n).half_width(size) <= room:
+                return f"with about {n:,} in place of {found.n} replications it would be, if it stays so"
+        return f"more than {MOST_REPLICATIONS:,} replications would be needed"
+
     @property
     def bounds(self) -> str:
         """The bounds as text."""
@@ -127,9 +145,11 @@ class PaperClaim:
     only_in_part : dict of str to str
         By size, why a run of that size shows the claim in part at best: it has fewer samples than the paper,
         say.
-    live : str
-        Address of a page that runs what this claim is about, see ``recipe.live``; "" (default): that of the
-        recipe.
+    if_undecided : str
+        Why more replications would not decide it; "" (default): the reason says how many would.
+    live_link : str
+        Address of a page that runs what this claim is about, see ``recipe.link_to``; "" (default): that of
+        the recipe.
     """
 
     name: str
@@ -137,7 +157,8 @@ class PaperClaim:
     paper: str
     parts: tuple[Part, ...]
     only_in_part: Mapping[str, str] | None = None
-    live: str = ""
+    if_undecided: str = ""
+    live_link: str = ""
 
 
 class Verdict(NamedTuple):
@@ -178,9 +199,12 @@ def judge(claim: PaperClaim, numbers: Mapping[str, Number], size: Size) -> Verdi
     outcomes: list[bool | None] = [*found, *(None for _ in missing)]
     words = {True: "as the paper says", False: "not as the paper says", None: "not decided"}
     reasons = [
-        f"{part.label}: {numbers[part.number].text}, expected {part.bounds}: {words[outcome]}."
+        f"{part.label}: {numbers[part.number].text}, expected {part.bounds}: {words[outcome]}"
+        + (f" ({needed})." if outcome is None and not claim.if_undecided and needed else ".")
         for part, outcome in zip(measured, found, strict=True)
+        for needed in [part.needed(numbers[part.number], size)]
     ]
+    reasons += [claim.if_undecided] * bool(claim.if_undecided and None in found)
     reasons += [f"{label}: not measured at this size." for label in missing]
     name: VerdictName = "not decided"
     if all(outcome is True for outcome in outcomes):

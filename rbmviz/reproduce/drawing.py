@@ -13,7 +13,7 @@ from rbmviz.sweeps import figures
 Row = dict[str, Any]
 """x and y; perhaps low and high, series (the curve or the group of bars) and panel (the plot)."""
 
-FREE_COLOURS = ("#bd4c0c", "#2f6f8f", "#618651", "#b583b4", "#8a6d1d", "#7a7a7a", "#a03b5a", "#4b4fa0")
+FREE_COLOURS = ("#bd4c0c", "#7a7a7a", "#618651", "#b583b4", "#8a6d1d", "#2f6f8f", "#a03b5a", "#4b4fa0")
 """Colours of series that are no algorithms, and of further settings of one algorithm."""
 
 SERIES_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [10, 4], [1, 3], [6, 2, 1, 2])
@@ -131,7 +131,8 @@ def _layers(altair: Any, drawing: Mapping[str, Any]) -> list[Any]:
     y = altair.Y("y:Q", title=drawing["y"], scale=scale)
     from_to = {"y": altair.Y("low:Q", scale=scale, title=drawing["y"]), "y2": altair.Y2("high:Q")}
     named_by_axis = all(row["x"] == row.get("series") for row in rows)
-    legend = altair.Legend(title=None, orient="bottom", columns=1, labelLimit=280, symbolOpacity=1)
+    look = {"symbolType": "stroke", "symbolSize": 300} if mark == "line" else {}
+    legend = altair.Legend(title=None, orient="bottom", columns=1, labelLimit=280, symbolOpacity=1, **look)
     colour = altair.Color(
         "series:N",
         sort=series,

@@ -8,7 +8,7 @@ from typing import Any
 
 from rbmviz.reproduce.claims import SIZES, VERDICTS, Number, Size
 from rbmviz.reproduce.papers import PAPERS
-from rbmviz.reproduce.recipe import Recipe, all_recipes, live_of
+from rbmviz.reproduce.recipe import Recipe, all_recipes, live_link_of
 from rbmviz.reproduce.run import result_of
 
 APP = "http://localhost:8501"
@@ -38,17 +38,17 @@ def ledger() -> list[dict[str, Any]]:
 def entry(name: str, recipe: Recipe) -> dict[str, Any]:
     """Return the stored result of a recipe, or one that says what a run of it would cost.
 
-    Each claim has the address of the page that runs it live, ``live``: today's, not that of the result.
+    Each claim has the address of the page that runs it live, ``live_link``: today's, not that of the result.
     """
     size: Size = "quick" if "quick" in recipe.cost else "full"
     result = stored(name) or result_of(name, recipe, size, None, 0.0)
-    links = {claim.name: live_of(recipe, claim) for claim in recipe.claims}
-    return result | {"claims": [claim | {"live": links[claim["claim"]]} for claim in result["claims"]]}
+    links = {claim.name: live_link_of(recipe, claim) for claim in recipe.claims}
+    return result | {"claims": [claim | {"live_link": links[claim["claim"]]} for claim in result["claims"]]}
 
 
-def address(live: str) -> str:
+def address(link: str) -> str:
     """Return where a page is, with its settings, in an app on the reader's own machine."""
-    return f"{APP}/{live.removeprefix(FIRST_PAGE)}"
+    return f"{APP}/{link.removeprefix(FIRST_PAGE)}"
 
 
 def numbers_of(claim: Mapping[str, Any]) -> dict[str, Number]:
@@ -98,7 +98,7 @@ def markdown(pictures: str = "") -> str:
                 cells = [
                     *(f"**{result['title']}** ({result['source']})", claim["text"], claim["paper"]),
                     *("; ".join(measured_texts(claim)) or "-", f"**{claim['verdict']}**", size),
-                    f"[{claim['live'].partition('?')[0]}]({address(claim['live'])})",
+                    f"[{claim['live_link'].partition('?')[0]}]({address(claim['live_link'])})",
                 ]
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")

@@ -22,8 +22,8 @@ RECIPES = "rbmviz.reproduce.recipes"
 
 
 @dataclass(frozen=True)
-class SweepPart:
-    """A part of a recipe's work that the sweep engine does.
+class SweepRun:
+    """A sweep: that share of a recipe's work which the sweep engine does.
 
     Parameters
     ----------
@@ -39,15 +39,16 @@ class SweepPart:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a recipe's work that is one call of a function, for what the sweep engine does not do.
+    """One call of a function: a share of a recipe's work that the sweep engine does not do.
 
     Parameters
     ----------
     name : str
         Its name within the recipe: that of its file.
     function : callable
-        Called with the arguments; returns a dict of JSON values. What it depends on, beside the package, is
-        in its arguments and its own source: a change of either computes the piece anew.
+        Called with the arguments; returns a dict of JSON values. The piece is computed anew when the
+        arguments change, its source, that of a function that it calls in its module or in this package (as
+        ``trainings.annealed``), a constant there, or one of ``run.PIECE_SOURCES``.
     arguments : dict
         JSON values.
     """
@@ -57,11 +58,11 @@ class Piece:
     arguments: Mapping[str, Any]
 
 
-Work = SweepPart | Piece
+Work = SweepRun | Piece
 
 
 class Found:
-    """What the parts of a recipe's work have measured.
+    """What the sweeps and pieces of a recipe have measured.
 
     Parameters
     ----------
@@ -100,17 +101,17 @@ class Recipe:
     about : str
         How it is measured here, and in what that differs from the paper: in whole sentences.
     cost : dict of str to float
-        Expected core-minutes by size, measured or reckoned from measured parts; where a size is missing, the
-        recipe is not run at that size.
+        Expected core-minutes by size, measured, or reckoned from what was measured; where a size is missing,
+        the recipe is not run at that size.
     work : callable
-        Returns the parts of the work of a size. Without it the recipe is not run at all.
+        Returns the sweeps and pieces of a size. Without it the recipe is not run at all.
     numbers : callable
         Returns the numbers of the claims from what the work has found, by key. A number that is not there was
         not measured.
     drawing : callable
         Returns the figure from the same.
-    live : str
-        Address of the page that runs it live, see ``live``: of all claims without one of their own.
+    live_link : str
+        Address of the page that runs it live, see ``link_to``: of all claims without one of their own.
     needs : sequence of str
         Data sets beyond those that every installation has.
     not_run : str
@@ -127,7 +128,7 @@ class Recipe:
     work: Callable[[Size], Sequence[Work]] | None = None
     numbers: Callable[[Found, Size], dict[str, Number]] | None = None
     drawing: Callable[[Found, Size], Drawing] | None = None
-    live: str = ""
+    live_link: str = ""
     needs: Sequence[str] = ()
     not_run: str = ""
 
@@ -136,12 +137,12 @@ class Recipe:
         return self.work is not None and size in self.cost
 
 
-def live_of(recipe: Recipe, claim: PaperClaim) -> str:
+def live_link_of(recipe: Recipe, claim: PaperClaim) -> str:
     """Return the address of the page that runs a claim live."""
-    return claim.live or recipe.live
+    return claim.live_link or recipe.live_link
 
 
-def live(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:
+def link_to(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:
     """Return the address of a page with these panels and settings, relative to the app.
 
     Parameters

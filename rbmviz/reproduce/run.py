@@ -1,14 +1,18 @@
-"""Running recipes: parts of the work one after another, kept in a folder, and the result with its verdicts.
+"""Running recipes: sweeps and pieces, kept in a folder, and the result with its verdicts.
 
 A folder of results has a folder for each recipe and size. In it are the folders of its sweeps
-(``rbmviz.sweeps.Store``), a file ``<piece>-<hash>.json`` for each of its pieces, and at the end
-``result.json``, ``figure.svg`` and ``figure.csv``. What is there is not computed again.
+(``rbmviz.sweeps.Store``) with a file ``<sweep>-seconds.json`` each (the processor time of its cells), a file
+``<piece>-<hash>.json`` for each of its pieces, and at the end ``result.json``, ``figure.svg`` and
+``figure.csv``. What is there is not computed again.
 """
 
+import ast
 import hashlib
 import inspect
 import json
 import math
+import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,11 +26,12 @@ from rbmviz.array_files import Damaged, is_folder, read_file, read_json
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
+from rbmviz.origin import with_origin
 from rbmviz.output import write_whole, writing
 from rbmviz.reproduce import drawing as drawings
 from rbmviz.reproduce.claims import Number, Size, Verdict, judge
 from rbmviz.reproduce.papers import PAPERS
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepPart
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepRun
 from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.sweeps import Store, cells
 from rbmviz.sweeps import run as run_cells
@@ -41,27 +46,61 @@ MAX_PIECE_BYTES = 2**22
 RESULT_SCHEMA = 1
 """Version of the form of results."""
 
-_SOURCES = ("kernels", "samplers", "trainers", "metrics", "datasets")
-_FILES = ("coupling.py", "gradient.py", "rbm.py", "rng.py", "models.py")
+PIECE_SOURCES = (
+    *("kernels", "samplers", "trainers", "metrics", "datasets"),
+    *("coupling.py", "gradient.py", "rbm.py", "rng.py", "models.py"),
+)
+"""Folders and files of the package in which the numbers of pieces are computed."""
 
 
 def _code() -> str:
-    """Return a hash of all sources that a piece may depend on, beside its own function."""
+    """Return a hash of PIECE_SOURCES."""
     package = Path(__file__).parents[1]
-    paths = [path for folder in _SOURCES for path in (package / folder).rglob("*.py")]
+    named = [package / name for name in PIECE_SOURCES]
+    paths = [path for one in named for path in ([one] if one.suffix == ".py" else one.rglob("*.py"))]
     digest = hashlib.sha256()
-    for path in sorted([*paths, *(package / name for name in _FILES)]):
+    for path in sorted(paths):
         digest.update(f"{path.relative_to(package).as_posix()}\0".encode())
         digest.update(path.read_bytes().replace(b"\r\n", b"\n"))
     return digest.hexdigest()[:16]
 
 
-def piece_identity(piece: Piece, code: str = "") -> str:
-    """Return a hash of what the result of a piece depends on, 16 hexadecimal digits.
+def _sources(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the source of a function, and of what it names of its module and of rbmviz.reproduce.
 
-    code : hash of the sources of the package; "": that of this installation
+    These are functions and classes, and what they name in turn, by module and name; of constants (texts,
+    numbers and tuples of them) it is the value.
     """
-    content = [piece.function.__qualname__, inspect.getsource(piece.function), dict(piece.arguments)]
+    found: dict[str, str] = {}
+    waiting: list[Any] = [function]
+    while waiting:
+        one = waiting.pop()
+        module = one.__module__
+        key = f"{module}.{one.__qualname__}"
+        if key in found:
+            continue
+        found[key] = textwrap.dedent(inspect.getsource(one))
+        beside = vars(sys.modules[module])
+        names = [node.id for node in ast.walk(ast.parse(found[key])) if isinstance(node, ast.Name)]
+        for name in names:
+            value = beside.get(name)
+            if inspect.isroutine(value) or inspect.isclass(value):
+                if value.__module__ == module or str(value.__module__).startswith("rbmviz.reproduce."):
+                    waiting.append(value)
+            elif isinstance(value, str | int | float | tuple):
+                found[f"{module}.{name}"] = repr(value)
+    return found
+
+
+def piece_identity(piece: Piece, code: str = "") -> str:
+    """Return a hash of what a piece's numbers are computed from, 16 hexadecimal digits.
+
+    That is its function with the functions and constants that it uses of its own module and of
+    rbmviz.reproduce, its arguments, and PIECE_SOURCES. The texts of a recipe are not in it.
+
+    code : hash of PIECE_SOURCES; "": that of this installation
+    """
+    content = [piece.function.__qualname__, _sources(piece.function), dict(piece.arguments)]
     text = json.dumps([*content, code or _code()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -88,9 +127,9 @@ def reproduce(
     size : "quick" or "full"
         A quick run has fewer seeds and shorter runs; it may leave claims undecided.
     workers : int, optional
-        Threads of sweeps (default: one for each core).
+        Threads of sweeps, and pieces that run at a time (default: as many as cores).
     on_progress : callable, optional
-        Called with a sentence for each part of the work.
+        Called with a sentence for each sweep and each piece.
 
     Returns
     -------
@@ -100,7 +139,7 @@ def reproduce(
     Raises
     ------
     BadInput
-        If data are missing, the folder is something else, or a part of the work ended with an error.
+        If data are missing, the folder is something else, or a sweep or a piece ended with an error.
     OutputFailure
         If results cannot be written; what was computed before is kept.
     KeyboardInterrupt
@@ -116,15 +155,15 @@ def reproduce(
     tables: dict[str, Any] = {}
     pieces: dict[str, Any] = {}
     work = recipe.work(size)
-    for part in work:
-        if isinstance(part, SweepPart):
-            say(f"{name}: {part.name}, {part.plan.size:,} cells")
-            tables[part.name], seconds = _swept(part, place, f"rbmviz reproduce {name}", workers)
+    for sweep in work:
+        if isinstance(sweep, SweepRun):
+            say(f"{name}: {sweep.name}, {sweep.plan.size:,} cells")
+            tables[sweep.name], seconds = _swept(sweep, place, f"rbmviz reproduce {name}", workers)
             spent += seconds
-    calls = [part for part in work if isinstance(part, Piece)]
-    for number, (part, values, seconds) in enumerate(_all_called(calls, place, workers or cores()), 1):
-        say(f"{name}: {part.name}, {number} of {len(calls)} pieces")
-        pieces[part.name] = values
+    calls = [piece for piece in work if isinstance(piece, Piece)]
+    for number, (piece, values, seconds) in enumerate(_all_called(calls, place, workers or cores()), 1):
+        say(f"{name}: {piece.name}, {number} of {len(calls)} pieces")
+        pieces[piece.name] = values
         spent += seconds
     forget()
     result = result_of(name, recipe, size, Found(tables, pieces), spent / 60)
@@ -142,12 +181,12 @@ def _folder(folder: Path, name: str, size: Size) -> Path:
     return place
 
 
-def _swept(part: SweepPart, place: Path, command: str, workers: int | None) -> tuple[Any, float]:
+def _swept(sweep: SweepRun, place: Path, command: str, workers: int | None) -> tuple[Any, float]:
     """Return the table of a sweep, and the seconds of processor time that its cells have taken in all."""
-    store = Store(place / part.name)
-    store.prepare(part.plan, command)
-    made = cells(part.plan)
-    kept = place / f"{part.name}-seconds.json"
+    store = Store(place / sweep.name)
+    store.prepare(sweep.plan, command)
+    made = cells(sweep.plan)
+    kept = place / f"{sweep.name}-seconds.json"
     before = float(_read(kept).get("seconds", 0.0))
     begin = time.process_time()
     progress = run_cells(made, store, workers=workers)
@@ -158,13 +197,13 @@ def _swept(part: SweepPart, place: Path, command: str, workers: int | None) -> t
         raise KeyboardInterrupt
     if progress.failed:
         raise BadInput(
-            f"{part.name}: {progress.failed[0].cell.algorithm} failed: {progress.failed[0].reason}"
+            f"{sweep.name}: {progress.failed[0].cell.algorithm} failed: {progress.failed[0].reason}"
         )
     return store.read(made).columns, seconds
 
 
 def _all_called(
-    parts: Sequence[Piece], place: Path, workers: int
+    pieces: Sequence[Piece], place: Path, workers: int
 ) -> Iterator[tuple[Piece, dict[str, Any], float]]:
     """Yield each piece with what it returns and its seconds, in order; as many as workers run at a time.
 
@@ -172,23 +211,23 @@ def _all_called(
     """
     code = _code()
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(_called, part, place, code) for part in parts]
+        futures = [pool.submit(_called, piece, place, code) for piece in pieces]
         try:
-            for part, future in zip(parts, futures, strict=True):
-                yield part, *future.result()
+            for piece, future in zip(pieces, futures, strict=True):
+                yield piece, *future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _called(part: Piece, place: Path, code: str) -> tuple[dict[str, Any], float]:
+def _called(piece: Piece, place: Path, code: str) -> tuple[dict[str, Any], float]:
     """Return what a piece returns, and the seconds of processor time that it took when it was computed."""
-    path = place / f"{part.name}-{piece_identity(part, code)}.json"
+    path = place / f"{piece.name}-{piece_identity(piece, code)}.json"
     found = _read(path)
     if not isinstance(found.get("found"), dict) or not isinstance(found.get("seconds"), int | float):
         begin = time.thread_time()
         with on_one_thread():
-            values = part.function(**part.arguments)
+            values = piece.function(**piece.arguments)
         found = {"found": values, "seconds": time.thread_time() - begin}
         write_whole(path, json.dumps(_plain(found)).encode())
     return found["found"], float(found["seconds"])
@@ -283,9 +322,9 @@ def _origin(recipe: Recipe, size: Size, found: Found | None) -> dict[str, Any]:
             models |= dict(zip(table["model"].tolist(), table["model_digest"].tolist(), strict=True))
             data |= dict(zip(table["data"].tolist(), table["data_digest"].tolist(), strict=True))
             seeds |= set(table["seed"].tolist())
-        for part in recipe.work(size):
-            if isinstance(part, Piece):
-                named = part.arguments
+        for piece in recipe.work(size):
+            if isinstance(piece, Piece):
+                named = piece.arguments
                 seeds |= {named["seed"]} if "seed" in named else set()
                 if "model" in named:
                     models.setdefault(named["model"], model_digest(load_model(named["model"])))
@@ -316,12 +355,13 @@ def write_result(result: Mapping[str, Any], place: Path) -> str:
     write_whole(place / RESULT_FILE, json.dumps(result, indent=1, ensure_ascii=False).encode())
     if result["figure"] is None:
         return ""
-    write_whole(place / ROWS_FILE, drawings.to_csv(result["figure"]))
+    known = {key: result[key] for key in ("version", "commit", "models", "data", "seeds", "command", "cite")}
+    write_whole(place / ROWS_FILE, with_origin(drawings.to_csv(result["figure"]), ROWS_FILE, known))
     try:
         picture = drawings.svg(result["figure"], caption(result))
     except BadInput as error:  # a package is not installed
         return str(error)
-    write_whole(place / FIGURE_FILE, picture)
+    write_whole(place / FIGURE_FILE, with_origin(picture, FIGURE_FILE, known))
     return ""
 
 

@@ -96,3 +96,19 @@ def test_numbers_of_replications():
     low, high = number.interval("full")
     assert (high - low) / 2 == pytest.approx(4.3027 * number.error, rel=1e-4)  # Student's t, 2 degrees
     assert set(STRENGTH) == set(VERDICTS)
+
+
+def test_how_many_replications_would_decide():
+    """So many do, if the number stays; fewer do not."""
+    part, found = Part("x", "x", at_least=0), Number(0.3, 0.3, 4)
+    assert part.holds(found, "quick") is None
+    claim = PaperClaim("c", "C.", "p", (part,))
+    reason = judge(claim, {"x": found}, "quick").reason
+    needed = int(reason.partition("with about ")[2].split()[0])
+    for n, outcome in ((needed, True), (needed - 1, None)):
+        assert part.holds(Number(0.3, 0.3 * math.sqrt(4 / n), n), "quick") is outcome
+    assert "more than 2,000" in judge(claim, {"x": Number(1e-9, 1.0, 4)}, "quick").reason
+    assert "replications" not in judge(claim, {"x": Number(0.3, math.nan, 1)}, "quick").reason
+    flat = PaperClaim("c", "C.", "p", (part,), if_undecided="The optimum is flat.")
+    assert judge(flat, {"x": found}, "quick").reason.endswith("not decided. The optimum is flat.")
+    assert "flat" not in judge(flat, {"x": Number(1.0)}, "quick").reason

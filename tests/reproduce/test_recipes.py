@@ -16,7 +16,7 @@ from rbmviz.links import PANELS_KEY
 from rbmviz.reproduce import PAPERS, SIZES, Number, all_recipes
 from rbmviz.reproduce.claims import judge
 from rbmviz.reproduce.ledger import RESULTS_FOLDER, ledger, markdown, numbers_of, stored
-from rbmviz.reproduce.recipe import Found, Piece, SweepPart, live_of
+from rbmviz.reproduce.recipe import Found, Piece, SweepRun, live_link_of
 from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, unbiased_cd_bas
 from rbmviz.reproduce.run import caption, piece_identity
 from rbmviz_app import pages
@@ -54,13 +54,13 @@ def test_its_work_can_be_planned(name):
                 inspect.signature(part.function).bind(**part.arguments)
                 assert len(piece_identity(part, "code")) == 16
             else:
-                assert isinstance(part, SweepPart)
+                assert isinstance(part, SweepRun)
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_links_of_its_claims_open(name):
     """The page is one of the app, its panels can be read, and its settings have values of the page."""
-    for link in {live_of(RECIPES[name], claim) for claim in RECIPES[name].claims}:
+    for link in {live_link_of(RECIPES[name], claim) for claim in RECIPES[name].claims}:
         address = urlsplit(link)
         page, said = address.path, parse_qsl(address.query, strict_parsing=True)
         assert {key for key, _ in said} <= {*pages.names_of_page(page), "v"}, link
@@ -168,9 +168,9 @@ def test_falls_and_rises_of_trainings():
 
 def test_meeting_times_are_those_of_couple():
     from rbmviz.rbm import RBM
-    from rbmviz.reproduce.recipes.unbiased_cd_meeting_times import CURVE, meeting_times
+    from rbmviz.reproduce.recipes.unbiased_cd_meeting_times import CURVE, shares_met
 
-    found = meeting_times("rbm", 20, 3, list(CURVE))
+    found = shares_met("rbm", 20, 3, list(CURVE))
     g = np.random.default_rng([3, 500, 100])
     rbm = RBM(*(g.normal(0, 0.1, shape) for shape in ((500, 100), 500, 100)))
     pairs = couple(rbm, g.integers(0, 2, (20, 500)).astype(np.uint8), "rbm", max_sweeps=1000, seed=3)

@@ -1,6 +1,9 @@
 """Running recipes: what is there is not computed again, and results say where they are from."""
 
+import csv
+import inspect
 import json
+import sys
 
 import pytest
 
@@ -8,7 +11,8 @@ from rbmviz import BadInput
 from rbmviz.cli import main
 from rbmviz.reproduce import Number, PaperClaim, Part, Recipe, reproduce
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Piece, SweepPart
+from rbmviz.reproduce.recipe import Piece, SweepRun, recipe_named
+from rbmviz.reproduce.run import piece_identity
 from rbmviz.sweeps import Budget, SweepPlan
 
 CALLS = []
@@ -22,7 +26,7 @@ def counted(seed, model):
 def work(size):
     plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], seeds=[0, 1], budget=Budget("samples", 20))
     pieces = [Piece(f"one-{seed}", counted, {"seed": seed, "model": "bas_cd1"}) for seed in range(3)]
-    return [SweepPart("chains", plan), *pieces]
+    return [SweepRun("chains", plan), *pieces]
 
 
 def numbers(found, size):
@@ -68,7 +72,43 @@ def test_what_is_there_is_not_computed_again(tmp_path):
     assert len(stored["cite"]) == 2
     svg = (place / "figure.svg").read_text()
     assert "rbmviz reproduce toy" in svg
-    assert (place / "figure.csv").read_text() == "x,y,series\n1,2.0,gibbs\n"
+    [row] = csv.DictReader((place / "figure.csv").read_text().splitlines())
+    assert (row["x"], row["y"], row["series"]) == ("1", "2.0", "gibbs")
+    assert json.loads(row["origin"])["models"] == stored["models"]
+
+
+SCALE = 2.0
+
+
+def doubled(x):
+    return SCALE * x
+
+
+def calls_another(x):
+    return {"x": [doubled(one) for one in x]}
+
+
+def test_a_piece_is_another_when_what_its_function_calls_has_changed(monkeypatch):
+    def identities():
+        large = recipe_named("population_cd_large").work("quick")[0]
+        return [piece_identity(piece, "code") for piece in (large, Piece("doubled", calls_another, {"x": 1}))]
+
+    before, source = identities(), inspect.getsource
+    assert identities() == before
+
+    def changed(name):
+        def getsource(one):
+            return source(one) + "    # changed\n" * (one.__name__ == name)
+
+        return getsource
+
+    monkeypatch.setattr("inspect.getsource", changed("annealed"))
+    assert [now != then for now, then in zip(identities(), before, strict=True)] == [True, False]
+    monkeypatch.setattr("inspect.getsource", changed("doubled"))
+    assert [now != then for now, then in zip(identities(), before, strict=True)] == [False, True]
+    monkeypatch.setattr("inspect.getsource", source)
+    monkeypatch.setattr(sys.modules[__name__], "SCALE", 3.0)
+    assert [now != then for now, then in zip(identities(), before, strict=True)] == [False, True]
 
 
 def test_another_size_is_not_run(tmp_path):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
-from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, live
+from rbmviz.reproduce.drawing import Drawing, Row
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.reproduce.trainings import estimator_biases
@@ -38,7 +38,10 @@ def models(data: str, replications: int, each: Sequence[int]) -> list[Work]:
 def work(size: Size) -> list[Work]:
     """Return the work: models of generated data."""
     n = 400 if size == "quick" else 20_000
-    return [*models("bas", n, seeds(size, 12, 12)), *models("modes", n, seeds(size, 3, 12))]
+    return [
+        *models("bas", n, seeds(size, quick=12, full=12)),
+        *models("modes", n, seeds(size, quick=3, full=12)),
+    ]
 
 
 def ratios(found: Found, data: str, k: int, what: str) -> list[float]:
@@ -72,15 +75,24 @@ def logarithms(found: Found, chosen: Sequence[str]) -> dict[str, Number]:
 
 
 def beside_the_paper(found: Found, chosen: Sequence[str]) -> Drawing:
-    """Return the ratios of bias beside the paper's."""
-    rows = []
+    """Return the ratios of bias and variance, of each model and of all, beside the paper's."""
+    rows: list[Row] = []
     for data, k in PAPER:
         if data in chosen:
             name = f"{data}, k = {k}"
-            rows += dots([(name, Number.of(ratios(found, data, k, "bias")))], "measured")
-            cd, pop, *_ = PAPER[data, k]
-            rows.append({"x": name, "y": float(np.log10(cd / pop)), "series": "paper"})
-    return Drawing(rows, "", "log10 of the bias of CD over that of pop-CD", mark="point")
+            cd, pop, of_cd, of_pop = PAPER[data, k]
+            for what, printed in (("bias", cd / pop), ("variance", of_cd / of_pop)):
+                rows += of_models(name, ratios(found, data, k, what), float(np.log10(printed)), what)
+    return Drawing(rows, "", "log10 of CD over pop-CD", mark="point")
+
+
+def of_models(name: str, each: Sequence[float], printed: float, panel: str) -> list[Row]:
+    """Return the rows of one setting: each model, their mean with its error, their median, and the paper."""
+    rows: list[Row] = [{"x": name, "y": one, "series": "one model"} for one in each]
+    rows += dots([(name, Number.of(each))], "mean of the models")
+    rows.append({"x": name, "y": float(np.median(each)), "series": "median of the models"})
+    rows.append({"x": name, "y": printed, "series": "paper"})
+    return [row | {"panel": f"{panel}, CD over pop-CD"} for row in rows]
 
 
 def numbers(found: Found, size: Size) -> dict[str, Number]:
@@ -89,8 +101,21 @@ def numbers(found: Found, size: Size) -> dict[str, Number]:
 
 
 def drawing(found: Found, size: Size) -> Drawing:
-    """Return the ratios of bias beside the paper's."""
+    """Return the ratios of bias and variance beside the paper's."""
     return beside_the_paper(found, GENERATED)
+
+
+def variance_parts(data: str) -> tuple[Part, ...]:
+    """Return the parts of "the variance is larger, often by an order of magnitude"."""
+    return tuple(
+        Part(f"{data}_{k}_variance", f"log10 of variance, CD / pop-CD, {data}, k = {k}", at_most=-0.5)
+        for k in (1, 10)
+    )
+
+
+def printed_part(data: str) -> Part:
+    """Return the part of "the bias of CD is as printed"."""
+    return Part(f"{data}_1_printed", f"log10 of bias of CD-1, over the printed one, {data}", -0.3, 0.3)
 
 
 def bias_parts(data: str) -> tuple[Part, ...]:
@@ -117,12 +142,8 @@ RECIPE = Recipe(
             "variance",
             "The variance of pop-CD is larger, often by an order of magnitude or more.",
             "Bars and Stripes 9.9 times (k = 1) and 5.0 times; Modes 157 times and 73 times",
-            tuple(
-                Part(f"{data}_{k}_variance", f"log10 of variance, CD / pop-CD, {data}, k = {k}", at_most=-0.5)
-                for data in ("bas", "modes")
-                for k in (1, 10)
-            ),
-            live=live(
+            (*variance_parts("bas"), *variance_parts("modes")),
+            live_link=link_to(
                 "weights",
                 ("pop_cd:n_chains=500",),
                 weights_model="modes_cd1",
@@ -133,10 +154,7 @@ RECIPE = Recipe(
             "printed",
             "The bias of CD itself is as printed.",
             "Bars and Stripes 2.43e-2 (k = 1), Modes 1.78e-1",
-            tuple(
-                Part(f"{data}_1_printed", f"log10 of bias of CD-1, over the printed one, {data}", -0.3, 0.3)
-                for data in ("bas", "modes")
-            ),
+            tuple(printed_part(data) for data in GENERATED),
         ),
     ),
     about=(
@@ -149,5 +167,5 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("weights", ("pop_cd:n_chains=32",), weights_model="bas_cd1"),
-)  # fmt: skip
+    live_link=link_to("weights", ("pop_cd:n_chains=32",), weights_model="bas_cd1"),
+)

@@ -4,7 +4,7 @@ from typing import Any
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
@@ -18,7 +18,7 @@ RATES = (0.1, 0.01)
 def work(size: Size) -> list[Work]:
     """Return the work: trainers on two data sets; a quick run has the larger rate only."""
     return [
-        SweepPart(
+        SweepRun(
             data,
             SweepPlan(
                 kind="trainer",
@@ -30,7 +30,7 @@ def work(size: Size) -> list[Work]:
                 ),
                 axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
                 data=data,
-                seeds=seeds(size, 2, 25),
+                seeds=seeds(size, quick=2, full=25),
                 budget=Budget("updates", UPDATES[data][size]),
                 metrics=("log_likelihood",),
             ),
@@ -93,7 +93,7 @@ RECIPE = Recipe(
                 Part("letters_pcd", "end, pop-CD-1 less PCD, Letters, rate 0.1 (nats)", -0.5, 0.5),
             ),
             {"quick": "A quick run ends at 2,000 updates; the paper's has 10,000 and 30,000."},
-            live=live(
+            live_link=link_to(
                 "train",
                 (
                     "cd:learning_rate=0.1,batch_size=246",
@@ -111,7 +111,7 @@ RECIPE = Recipe(
                 Part(f"{data}_rates", f"end, rate 0.01 less 0.1, pop-CD-1, {data} (nats)", at_least=0)
                 for data in BATCH
             ),
-            live=live(
+            live_link=link_to(
                 "train",
                 tuple(f"pop_cd:learning_rate={rate:g},batch_size=500" for rate in RATES),
                 train_data="mnist5k",
@@ -127,6 +127,6 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="mnist5k"),
+    live_link=link_to("train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="mnist5k"),
     needs=("mnist", "letters"),
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, live
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.trainings import large_training
 
@@ -32,7 +32,7 @@ def work(size: Size) -> list[Work]:
         given: dict[str, Any] = {"data": data, "n_hidden": HIDDEN[data], "updates": UPDATES[data][size]}
         given |= {"points": 8, "betas": 500} if quick else {"points": 50, "betas": 5000}
         knobs = f"learning_rate={RATE[data][size]:g},schedule=constant,batch_size={BATCH[data]}"
-        for seed in seeds(size, 4 if data == "letters" else 3, 10):
+        for seed in seeds(size, quick=4 if data == "letters" else 3, full=10):
             for label in QUICK if quick else TRAINERS:
                 trainer = f"{TRAINERS[label]},{knobs}"
                 piece = given | {"trainer": trainer, "seed": seed}
@@ -107,7 +107,7 @@ RECIPE = Recipe(
                 "quick": "A quick run has a tenth of the paper's updates at ten times its rate: what it says "
                 "of the paper's setting is an extrapolation."
             },
-            live=live(
+            live_link=link_to(
                 "train",
                 ("cd:learning_rate=0.1,batch_size=500", "pop_cd:learning_rate=0.1,batch_size=500"),
                 train_data="mnist",
@@ -125,7 +125,7 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live(
+    live_link=link_to(
         "train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="letters", hidden=100
     ),
     needs=("letters", "mnist"),

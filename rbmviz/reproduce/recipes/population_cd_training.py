@@ -4,7 +4,7 @@ import numpy as np
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
@@ -32,14 +32,14 @@ def setting(label: str, data: str) -> str:
 def work(size: Size) -> list[Work]:
     """Return the work: six trainers at two rates on two data sets."""
     return [
-        SweepPart(
+        SweepRun(
             data,
             SweepPlan(
                 kind="trainer",
                 algorithms=tuple(setting(label, data) for label in TRAINERS),
                 axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
                 data=data,
-                seeds=seeds(size, 5, 25),
+                seeds=seeds(size, quick=5, full=25),
                 budget=Budget("updates", UPDATES[data][size]),
                 metrics=("log_likelihood",),
             ),
@@ -146,7 +146,7 @@ RECIPE = Recipe(
                 Part(f"{data}_{rate:g}_pop-CD-10", f"end, k = 1 less 10, {words}, {rate:g} (nats)", -0.1, 0.1)
                 for data, rate, words in PLOTS
             ),
-            live=live(
+            live_link=link_to(
                 "train",
                 tuple(f"pop_cd:k={k},learning_rate=0.1,batch_size=32" for k in (1, 10)),
                 train_data="bas",
@@ -162,7 +162,7 @@ RECIPE = Recipe(
                 )
                 for data, rate, words in PLOTS
             ),
-            live=live(
+            live_link=link_to(
                 "train",
                 (
                     "pop_cd:learning_rate=0.1,batch_size=32",
@@ -181,7 +181,7 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live(
+    live_link=link_to(
         "train",
         ("cd:learning_rate=0.1", "pcd:learning_rate=0.1,schedule=constant", "pop_cd:learning_rate=0.1"),
         train_data="bas",

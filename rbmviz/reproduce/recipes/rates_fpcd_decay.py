@@ -4,7 +4,7 @@ import numpy as np
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
@@ -23,10 +23,10 @@ def work(size: Size) -> list[Work]:
         algorithms=("rates_fpcd",),
         axes=(Axis("alpha", (0.95, 1.0)), Axis("eps", (0.003, 0.01, 0.03, 0.1, 0.3))),
         models=(MODEL,),
-        seeds=seeds(size, 4, 10),
+        seeds=seeds(size, quick=4, full=10),
         budget=Budget("samples", length(size)),
     )
-    return [SweepPart("decay", plan)]
+    return [SweepRun("decay", plan)]
 
 
 def best_step(found: Found, alpha: float, at: int) -> float:
@@ -85,6 +85,6 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", ("rates_fpcd:eps=0.03", "rates_fpcd:eps=0.1,alpha=0.95"), model=MODEL),
+    live_link=link_to("sample", ("rates_fpcd:eps=0.03", "rates_fpcd:eps=0.1,alpha=0.95"), model=MODEL),
     needs=("usps",),
 )

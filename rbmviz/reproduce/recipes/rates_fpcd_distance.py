@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz.models import load_model
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, live
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.samplers import make_sampler
@@ -52,7 +52,7 @@ def work(size: Size) -> list[Work]:
         )
         for model in MODELS
         for eps in STEPS
-        for seed in seeds(size, 6, 10)
+        for seed in seeds(size, quick=6, full=10)
     ]
 
 
@@ -101,7 +101,9 @@ RECIPE = Recipe(
             tuple(
                 Part(f"{model}_large", f"slope from 0.003 to 0.03, `{model}`", 0.4, 0.6) for model in MODELS
             ),
-            live=live("sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03)), model="modes_pcd"),
+            live_link=link_to(
+                "sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03)), model="modes_pcd"
+            ),
         ),
     ),
     about=(
@@ -114,5 +116,5 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03)), model="bas_pcd"),
+    live_link=link_to("sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03)), model="bas_pcd"),
 )

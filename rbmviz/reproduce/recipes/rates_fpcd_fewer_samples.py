@@ -5,7 +5,7 @@ from typing import Any
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, dots, where
 from rbmviz.sweeps import Budget, SweepPlan
@@ -17,14 +17,12 @@ COUNTS = (100, 1000, 10_000)
 
 def work(size: Size) -> list[Work]:
     """Return the work: long Gibbs chains, and short ones of rates-FPCD."""
-    given: dict[str, Any] = {"models": MODELS, "seeds": seeds(size, 8, 40)}
+    given: dict[str, Any] = {"models": MODELS, "seeds": seeds(size, quick=8, full=40)}
     given |= {"metrics": ("isl_test", "isl_validation")}
     samples = Budget("samples", max(COUNTS))
     return [
-        SweepPart(
-            "gibbs", SweepPlan(algorithms=("gibbs",), budget=Budget("samples", GIBBS_SAMPLES), **given)
-        ),
-        SweepPart("rates", SweepPlan(algorithms=("rates_fpcd:eps=0.1",), budget=samples, **given)),
+        SweepRun("gibbs", SweepPlan(algorithms=("gibbs",), budget=Budget("samples", GIBBS_SAMPLES), **given)),
+        SweepRun("rates", SweepPlan(algorithms=("rates_fpcd:eps=0.1",), budget=samples, **given)),
     ]
 
 
@@ -75,7 +73,7 @@ RECIPE = Recipe(
                     "usps_fpcd_10000", "log10 of the ratio at 10,000 samples, USPS", at_least=math.log10(20)
                 ),
             ),
-            live=live("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="usps_fpcd"),
+            live_link=link_to("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="usps_fpcd"),
         ),
         PaperClaim(
             "mnist_250",
@@ -98,6 +96,6 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="mnist_cd1"),
+    live_link=link_to("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="mnist_cd1"),
     needs=("usps",),
 )

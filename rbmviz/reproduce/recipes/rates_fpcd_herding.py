@@ -4,7 +4,7 @@ import numpy as np
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, difference, dots, mean, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
@@ -24,13 +24,13 @@ def sweeps(size: Size) -> int:
 def work(size: Size) -> list[Work]:
     """Return the work: both samplers with the same number of sweeps, by both kernels."""
     return [
-        SweepPart(
+        SweepRun(
             kernel,
             SweepPlan(
                 algorithms=(f"rates_fpcd:k={SWEEPS_A_SAMPLE}", "rates_herding"),
                 axes=(Axis("eps", STEPS),),
                 models=MODELS,
-                seeds=seeds(size, 3, 10),
+                seeds=seeds(size, quick=3, full=10),
                 budget=Budget("sweeps", sweeps(size)),
                 kernel=kernel,  # type: ignore[arg-type]
             ),
@@ -91,7 +91,7 @@ RECIPE = Recipe(
                 Part(f"sweeps_{model}", f"sweeps of a herding sample, eps = 0.01, `{model}`", at_least=2)
                 for model in MODELS
             ),
-            live=live("sample", ("rates_herding:eps=0.01",), model="mnist_fpcd", axis="sweeps"),
+            live_link=link_to("sample", ("rates_herding:eps=0.01",), model="mnist_fpcd", axis="sweeps"),
         ),
         PaperClaim(
             "mnist",
@@ -110,7 +110,7 @@ RECIPE = Recipe(
                 Part("mean_usps_fpcd", "ISL, means, rates-FPCD less herding, USPS (nats)", -2, 2),
                 Part("binary_usps_fpcd", "ISL, binary, rates-FPCD less herding, USPS (nats)", -2, 2),
             ),
-            live=live(
+            live_link=link_to(
                 "sample",
                 ("rates_fpcd:eps=0.01,k=10", "rates_herding:eps=0.01"),
                 model="usps_fpcd",
@@ -129,7 +129,7 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live(
+    live_link=link_to(
         "sample",
         ("rates_fpcd:eps=0.01,k=10", "rates_herding:eps=0.01"),
         model="mnist_fpcd",

@@ -10,7 +10,7 @@ from rbmviz.models import load_model
 from rbmviz.rbm import RBM
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, live
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.samplers import make_sampler
@@ -49,7 +49,7 @@ def work(size: Size) -> list[Work]:
         )
         for model, data in MODELS.items()
         for eps in STEPS
-        for seed in seeds(size, 10, 20)
+        for seed in seeds(size, quick=10, full=20)
     ]
 
 
@@ -93,7 +93,9 @@ RECIPE = Recipe(
             "A model that is near its optimum is not made worse.",
             "Unless it had already converged",
             (Part("bas_pcd", "gain of `bas_pcd`, mean over time, eps = 0.003 (nats)", at_least=-0.1),),
-            live=live("sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_pcd", improvement="true"),
+            live_link=link_to(
+                "sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_pcd", improvement="true"
+            ),
         ),
         PaperClaim(
             "large_steps",
@@ -103,7 +105,9 @@ RECIPE = Recipe(
                 Part(f"{model}_large", f"gain of `{model}`, mean over time, eps = 0.03 (nats)", at_least=0)
                 for model in MODELS
             ),
-            live=live("sample", ("rates_fpcd:eps=0.03", "gibbs"), model="modes_cd1", improvement="true"),
+            live_link=link_to(
+                "sample", ("rates_fpcd:eps=0.03", "gibbs"), model="modes_cd1", improvement="true"
+            ),
         ),
     ),
     about=(
@@ -115,5 +119,5 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_cd1", improvement="true"),
+    live_link=link_to("sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_cd1", improvement="true"),
 )

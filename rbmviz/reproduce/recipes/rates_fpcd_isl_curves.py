@@ -9,7 +9,7 @@ from rbmviz.datasets import load_dataset
 from rbmviz.metrics import reference
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
@@ -41,20 +41,20 @@ def work(size: Size) -> list[Work]:
         algorithms=SAMPLERS,
         axes=(Axis("eps", STEPS),),
         models=(MODEL,),
-        seeds=seeds(size, 5, 20),
+        seeds=seeds(size, quick=5, full=20),
         budget=Budget("samples", length(size, "binary")),
     )
     means = SweepPlan(
         algorithms=("gibbs:k=5", "rates_fpcd:k=5"),
         axes=(Axis("eps", (0.001, 0.003)),),
         models=(MODEL,),
-        seeds=seeds(size, 3, 10),
+        seeds=seeds(size, quick=3, full=10),
         budget=Budget("samples", length(size, "mean")),
         kernel="mean",
     )
     return [
-        SweepPart("binary", many),
-        SweepPart("mean", means),
+        SweepRun("binary", many),
+        SweepRun("mean", means),
         Piece("training-set", yardstick, {"data": "usps"}),
     ]
 
@@ -131,14 +131,14 @@ RECIPE = Recipe(
             "Samples of rates-FPCD eventually score higher than the training set itself (kernel on means).",
             "-78.5 (rates-FPCD) against -80.0 (training set)",
             (Part("passed_mean", "rates-FPCD, means, less the training set (nats)", at_least=0),),
-            live=live("sample", ("rates_fpcd:eps=0.001,k=5",), model="usps_fpcd", kernel="mean"),
+            live_link=link_to("sample", ("rates_fpcd:eps=0.001,k=5",), model="usps_fpcd", kernel="mean"),
         ),
         PaperClaim(
             "training_set_passed_binary",
             "The same with the kernel on binary samples.",
             "The paper does not say which kernel its figure has",
             (Part("passed_binary", "rates-FPCD, binary, less the training set (nats)", at_least=0),),
-            live=live("sample", ("rates_fpcd:eps=0.001,k=5",), model="usps_fpcd"),
+            live_link=link_to("sample", ("rates_fpcd:eps=0.001,k=5",), model="usps_fpcd"),
         ),
         PaperClaim(
             "herding_first",
@@ -148,7 +148,9 @@ RECIPE = Recipe(
                 Part("herding_early", "rates-herding less rates-FPCD at 100 samples (nats)", at_least=0),
                 Part("herding_late", "rates-FPCD less rates-herding at the end (nats)", at_least=0),
             ),
-            live=live("sample", ("rates_herding:eps=0.01", "rates_fpcd:eps=0.01,k=5"), model="usps_fpcd"),
+            live_link=link_to(
+                "sample", ("rates_herding:eps=0.01", "rates_fpcd:eps=0.01,k=5"), model="usps_fpcd"
+            ),
         ),
         PaperClaim(
             "sp_between",
@@ -158,7 +160,7 @@ RECIPE = Recipe(
                 Part("sp_gibbs", "SP less Gibbs at the end (nats)", at_least=0),
                 Part("sp_rates", "rates-FPCD less SP at the end (nats)", at_least=0),
             ),
-            live=live(
+            live_link=link_to(
                 "sample", ("sample_penalization", "gibbs:k=5", "rates_fpcd:eps=0.01,k=5"), model="usps_fpcd"
             ),
         ),
@@ -174,6 +176,8 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", ("gibbs:k=5", "rates_fpcd:eps=0.01,k=5", "rates_herding:eps=0.01"), model=MODEL),
+    live_link=link_to(
+        "sample", ("gibbs:k=5", "rates_fpcd:eps=0.01,k=5", "rates_herding:eps=0.01"), model=MODEL
+    ),
     needs=("usps",),
 )

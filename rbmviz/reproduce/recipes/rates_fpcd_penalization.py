@@ -10,7 +10,7 @@ from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, live
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.samplers import make_sampler, sample
@@ -66,14 +66,15 @@ def work(size: Size) -> list[Work]:
     inks = [
         Piece(f"ink-{eps:g}-{seed}", ink, given | {"eps": eps, "seed": seed})
         for eps in STEPS
-        for seed in seeds(size, 12, 30)
+        for seed in seeds(size, quick=12, full=30)
     ]
     ends = [
-        Piece(f"end-{seed}", end_state, {"eps": 0.01, "n": n, "seed": seed}) for seed in seeds(size, 8, 30)
+        Piece(f"end-{seed}", end_state, {"eps": 0.01, "n": n, "seed": seed})
+        for seed in seeds(size, quick=8, full=30)
     ]
     turned = [
         Piece(f"turned-{seed}", symmetric_end_state, {"eps": 0.01, "n": n, "seed": seed})
-        for seed in seeds(size, 8, 30)
+        for seed in seeds(size, quick=8, full=30)
     ]
     return [*inks, *ends, *turned]
 
@@ -117,7 +118,7 @@ RECIPE = Recipe(
                 Part(f"ink_{eps:g}", f"pixels on, SP over Gibbs less 1, eps = {eps:g}", at_least=0)
                 for eps in STEPS
             ),
-            live=live("sample", ("gibbs", "sample_penalization:eps=0.001"), model="mnist_fpcd"),
+            live_link=link_to("sample", ("gibbs", "sample_penalization:eps=0.001"), model="mnist_fpcd"),
         ),
         PaperClaim(
             "uniform_end",
@@ -133,7 +134,7 @@ RECIPE = Recipe(
             "The same with units of -1 and 1.",
             "The paper's equations have units of 0 and 1",
             (Part("turned", "total variation distance to the uniform law, units of -1 and 1", at_most=0.1),),
-            live=live("chain", ("sample_penalization:eps=0.05,alpha=1.0,units=symmetric",)),
+            live_link=link_to("chain", ("sample_penalization:eps=0.05,alpha=1.0,units=symmetric",)),
         ),
     ),
     about=(
@@ -147,5 +148,5 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("chain", ("sample_penalization:eps=0.05,alpha=1.0", "gibbs")),
+    live_link=link_to("chain", ("sample_penalization:eps=0.05,alpha=1.0", "gibbs")),
 )

@@ -4,12 +4,14 @@ import numpy as np
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, difference, dots, mean
 from rbmviz.sweeps import Budget, SweepPlan
 
-MODELS = ("mnist_cd1", "mnist_pcd", "mnist_fpcd")
+DATA = ("mnist", "usps", "letters", "newsgroups")
+TRAINERS = ("cd1", "pcd", "fpcd")
+MODELS = {data: tuple(f"{data}_{trainer}" for trainer in TRAINERS) for data in DATA}
 SAMPLERS = ("gibbs", "rates_fpcd:eps=0.03", "rates_herding:eps=0.03")
 
 
@@ -19,44 +21,56 @@ def length(size: Size) -> int:
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: three samplers on three models."""
-    plan = SweepPlan(
-        algorithms=SAMPLERS,
-        models=MODELS,
-        seeds=seeds(size, 4, 40),
-        budget=Budget("samples", length(size)),
-        metrics=("isl_test", "isl_validation", "blank"),
-    )
-    return [SweepPart("models", plan)]
+    """Return the work: three samplers on the models of each data set."""
+    return [
+        SweepRun(
+            data,
+            SweepPlan(
+                algorithms=SAMPLERS,
+                models=MODELS[data],
+                seeds=seeds(size, quick=12 if data == "mnist" else 5, full=40),
+                budget=Budget("samples", length(size)),
+                metrics=("isl_test", "isl_validation", "blank"),
+            ),
+        )
+        for data in DATA
+    ]
 
 
 def of(found: Found, size: Size, model: str, algorithm: str) -> dict[int, float]:
     """Return the ISL of each seed at the end."""
-    return by_seed(found.tables["models"], "isl_test", length(size), model=model, algorithm=algorithm)
+    data = model.rpartition("_")[0]
+    return by_seed(found.tables[data], "isl_test", length(size), model=model, algorithm=algorithm)
+
+
+def spread(found: Found, size: Size, data: str, algorithm: str) -> dict[int, float]:
+    """Return the standard deviation over the models of a data set, by seed."""
+    each = [of(found, size, model, algorithm) for model in MODELS[data]]
+    return {seed: float(np.std([values[seed] for values in each], ddof=1)) for seed in each[0]}
 
 
 def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return differences on each model, and the spread over models and seeds of each sampler."""
+    """Return differences on each model, and by how much more each data set's models spread with Gibbs."""
     result = {
         model: difference(of(found, size, model, "rates_fpcd"), of(found, size, model, "gibbs"))
-        for model in MODELS
+        for models in MODELS.values()
+        for model in models
     }
-    one = of(found, size, MODELS[0], "gibbs")
-
-    def spread(algorithm: str) -> dict[int, float]:
-        each = [of(found, size, model, algorithm) for model in MODELS]
-        return {seed: float(np.std([values[seed] for values in each], ddof=1)) for seed in one}
-
-    return result | {"spread": difference(spread("gibbs"), spread("rates_fpcd"))}
+    for data in DATA:
+        one, other = (spread(found, size, data, name) for name in ("gibbs", "rates_fpcd"))
+        result[f"spread_{data}"] = difference(one, other)
+    return result
 
 
 def drawing(found: Found, size: Size) -> Drawing:
     """Return the ISL on each model."""
     rows = []
-    for text in SAMPLERS:
-        name = text.partition(":")[0]
-        rows += dots([(model, mean(of(found, size, model, name))) for model in MODELS], name)
-    return Drawing(rows, "", "ISL, test part (nats)", mark="point")
+    for data in DATA:
+        for text in SAMPLERS:
+            name = text.partition(":")[0]
+            each = [(model, mean(of(found, size, model, name))) for model in MODELS[data]]
+            rows += dots(each, name, f"{data}: ISL, test part (nats)")
+    return Drawing(rows, "", "", mark="point")
 
 
 RECIPE = Recipe(
@@ -70,24 +84,34 @@ RECIPE = Recipe(
             "Rates-FPCD is better than Gibbs whatever trainer has made the model.",
             "In general, the results of the comparison hold regardless of the trained model",
             tuple(
-                Part(model, f"ISL on `{model}`, rates-FPCD less Gibbs (nats)", at_least=0) for model in MODELS
+                Part(model, f"ISL on `{model}`, rates-FPCD less Gibbs (nats)", at_least=0)
+                for models in MODELS.values()
+                for model in models
             ),
         ),
         PaperClaim(
             "less_spread",
             "Its ISL varies less from model to model.",
             "Mean and variance of the ISL, respectively, higher and lower",
-            (Part("spread", "standard deviation over models, Gibbs less rates-FPCD (nats)", at_least=0),),
-            live=live("sample", SAMPLERS, model="mnist_pcd"),
+            tuple(
+                Part(
+                    f"spread_{data}",
+                    f"standard deviation over the models of {data}, Gibbs less rates-FPCD (nats)",
+                    at_least=0,
+                )
+                for data in DATA
+            ),
+            live_link=link_to("sample", SAMPLERS, model="mnist_pcd"),
         ),
     ),
     about=(
-        "Three models of MNIST with 500 hidden units, trained by CD-1, PCD and FPCD; one chain each, one "
-        "sweep a sample. The second claim is one about models of words in the paper."
+        "Models of MNIST, USPS, letters and newsgroups, each trained by CD-1, PCD and FPCD; one chain each, "
+        "one sweep a sample. The second claim is one about models of words in the paper."
     ),
-    cost={"quick": 0.4, "full": 35.0},
+    cost={"quick": 2.0, "full": 100.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", SAMPLERS, model="mnist_cd1"),
+    live_link=link_to("sample", SAMPLERS, model="mnist_cd1"),
+    needs=("usps", "letters", "newsgroups"),
 )

@@ -60,7 +60,7 @@ def work(size: Size) -> list[Work]:
     return [
         Piece(f"{kind}-{seed}", random_chains, {"kind": kind, "chains": 50, "seed": seed})
         for kind in CONSTRUCTIONS
-        for seed in seeds(size, 4, 20)
+        for seed in seeds(size, quick=4, full=20)
     ]
 
 
@@ -93,7 +93,7 @@ RECIPE = Recipe(
             "Removing mass from all self-transitions leaves the stationary law as it is.",
             "The new chain converges to the same asymptotic distribution (proved)",
             (Part("apart", "largest total variation distance of the two laws", at_most=1e-8),),
-            live="chain?little=matrix&chain_matrix=sticky+ring&v=1",
+            live_link="chain?little=matrix&chain_matrix=sticky+ring&v=1",
         ),
         PaperClaim(
             "mixes_faster",
@@ -114,5 +114,5 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live="chain?little=matrix&v=1",
+    live_link="chain?little=matrix&v=1",
 )

@@ -2,7 +2,7 @@
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, difference, dots, mean
 from rbmviz.sweeps import Budget, SweepPlan
@@ -21,11 +21,11 @@ def work(size: Size) -> list[Work]:
     plan = SweepPlan(
         algorithms=tuple(SAMPLERS.values()),
         models=(MODEL,),
-        seeds=seeds(size, 12, 60),
+        seeds=seeds(size, quick=12, full=60),
         budget=Budget("samples", SAMPLES),
         metrics=("coverage", "switches", "spurious", "isl_test"),
     )
-    return [SweepPart("sequences", plan)]
+    return [SweepRun("sequences", plan)]
 
 
 def numbers(found: Found, size: Size) -> dict[str, Number]:
@@ -91,5 +91,7 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", ("gibbs", *(text for text in SAMPLERS.values() if text != "gibbs")), model=MODEL),
+    live_link=link_to(
+        "sample", ("gibbs", *(text for text in SAMPLERS.values() if text != "gibbs")), model=MODEL
+    ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 from rbmviz.models import load_model
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, live
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.samplers import make_sampler
@@ -42,7 +42,7 @@ def work(size: Size) -> list[Work]:
     return [
         Piece(f"{model}-{seed}", seconds, {"model": model, "n": n, "seed": seed})
         for model in MODELS
-        for seed in seeds(size, 5, 10)
+        for seed in seeds(size, quick=5, full=10)
     ]
 
 
@@ -93,5 +93,5 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", ("gibbs", "rates_fpcd"), model="mnist_fpcd", axis="seconds"),
+    live_link=link_to("sample", ("gibbs", "rates_fpcd"), model="mnist_fpcd", axis="seconds"),
 )

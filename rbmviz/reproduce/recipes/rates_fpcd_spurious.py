@@ -4,7 +4,7 @@ import numpy as np
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, dots, mean
 from rbmviz.sweeps import Axis, Budget, SweepPlan
@@ -20,11 +20,11 @@ def work(size: Size) -> list[Work]:
         algorithms=("rates_fpcd",),
         axes=(Axis("eps", STEPS),),
         models=MODELS,
-        seeds=seeds(size, 5, 20),
+        seeds=seeds(size, quick=5, full=20),
         budget=Budget("samples", SAMPLES),
         metrics=("switches", "spurious", "isl_test"),
     )
-    return [SweepPart("steps", plan)]
+    return [SweepRun("steps", plan)]
 
 
 def slopes(found: Found, measure: str, model: str) -> Number:
@@ -84,5 +84,7 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03, 0.3)), model="mnist_fpcd"),
+    live_link=link_to(
+        "sample", tuple(f"rates_fpcd:eps={eps:g}" for eps in (0.003, 0.03, 0.3)), model="mnist_fpcd"
+    ),
 )

@@ -1,10 +1,12 @@
 """Rates-FPCD, figure 3, right: a Gibbs chain on a CD model of words gets stuck."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepPart, Work, live
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, mean
 from rbmviz.sweeps import Budget, SweepPlan
@@ -23,11 +25,11 @@ def work(size: Size) -> list[Work]:
     plan = SweepPlan(
         algorithms=SAMPLERS,
         models=MODELS,
-        seeds=seeds(size, 8, 10),
+        seeds=seeds(size, quick=8, full=10),
         budget=Budget("samples", length(size)),
         metrics=("isl_test", "isl_validation", "blank"),
     )
-    return [SweepPart("words", plan)]
+    return [SweepRun("words", plan)]
 
 
 def numbers(found: Found, size: Size) -> dict[str, Number]:
@@ -47,13 +49,18 @@ def numbers(found: Found, size: Size) -> dict[str, Number]:
     }
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the curves on both models."""
+def draw_models(found: Found, models: Sequence[str]) -> Drawing:
+    """Return the curves of both samplers, a panel for each model."""
     columns, rows = found.tables["words"], []
-    for model in MODELS:
+    for model in models:
         for algorithm in np.unique(columns["algorithm"]).tolist():
             rows += curve(columns, "isl_test", algorithm, model, least=10, model=model, algorithm=algorithm)
     return Drawing(rows, "Samples", "ISL, test part (nats)", log_x=True)
+
+
+def drawing(found: Found, size: Size) -> Drawing:
+    """Return the curves on both models."""
+    return draw_models(found, MODELS)
 
 
 RECIPE = Recipe(
@@ -85,7 +92,7 @@ RECIPE = Recipe(
             "On a model trained by FPCD, Gibbs is on a par with rates-FPCD.",
             "On par for some models (trained with SML or FPCD)",
             (Part("on_fpcd", "ISL on the FPCD model, rates-FPCD less Gibbs (nats)", -3, 3),),
-            live=live("sample", SAMPLERS, model="reviews_fpcd"),
+            live_link=link_to("sample", SAMPLERS, model="reviews_fpcd"),
         ),
     ),
     about=(
@@ -96,6 +103,6 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live("sample", SAMPLERS, model="reviews_cd1"),
+    live_link=link_to("sample", SAMPLERS, model="reviews_cd1"),
     needs=("reviews",),
 )

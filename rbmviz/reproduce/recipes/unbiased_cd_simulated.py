@@ -6,13 +6,16 @@ import numpy as np
 
 from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
-from rbmviz.metrics import ais_log_z
 from rbmviz.registry import trainers
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, live
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
 from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.trainings import annealed
 from rbmviz.trainers import train
+
+CHECKED = (50, 200, 500)
+"""Updates of a training by PCD after which the variances of gradients are compared."""
 
 TRAINERS = {"CD-1": "cd:k=1", "CD-10": "cd:k=10", "PCD": "pcd:k=1", "UCD": "ucd:k=1,t_max=100"}
 
@@ -33,11 +36,9 @@ def simulated_training(trainer: str, data: str, updates: int, points: int, seed:
         spent += time.thread_time() - begin
         if progress is None:
             return found
-        estimate = ais_log_z(progress.rbm, rows, n_chains=64, betas=1000, seed=seed)
-        found["update"].append(progress.update)
-        found["seconds"].append(spent)
-        found["log_likelihood"].append(float(-progress.rbm.free_energy(rows).mean() - estimate.log_z))
-        found["error"].append(estimate.std_error)
+        value, error = annealed(progress.rbm, rows, 1000, seed)
+        for name, one in zip(found, (progress.update, value, spent, error), strict=False):
+            found[name].append(one)
         for name in ("tau_mean", "rejected_mean", "truncated"):
             if name in progress.stats:
                 found.setdefault(name, []).append(progress.stats[name])
@@ -56,8 +57,7 @@ def warm_training(data: str, first: int, then: int, seed: int) -> dict[str, Any]
         if trainer is not None:
             *_, last = train(rows, trainer, 100, then, seed + 1, warm_start=start.rbm, every=then)
             rbm = last.rbm
-        estimate = ais_log_z(rbm, rows, n_chains=64, betas=1000, seed=seed)
-        found[name] = float(-rbm.free_energy(rows).mean() - estimate.log_z)
+        found[name] = annealed(rbm, rows, 1000, seed)[0]
     return found
 
 
@@ -93,14 +93,17 @@ def work(size: Size) -> list[Work]:
     knobs = "learning_rate=0.2,schedule=constant,batch_size=1000,n_chains=1000"
     curves: list[Work] = [
         Piece(f"{label}-{seed}", simulated_training, given | {"trainer": f"{text},{knobs}", "seed": seed})
-        for seed in seeds(size, 4, 10)
+        for seed in seeds(size, quick=4, full=10)
         for label, text in TRAINERS.items()
     ]
     times = {"data": "simulated", "first": 500, "then": 200 if size == "quick" else 1000}
-    warm = [Piece(f"warm-{seed}", warm_training, times | {"seed": seed}) for seed in seeds(size, 3, 10)]
-    chosen = {"data": "simulated", "updates": [50, 200, 500], "pairs": 200 if size == "quick" else 1000}
+    warm = [
+        Piece(f"warm-{seed}", warm_training, times | {"seed": seed}) for seed in seeds(size, quick=3, full=10)
+    ]
+    chosen = {"data": "simulated", "updates": list(CHECKED), "pairs": 200 if size == "quick" else 1000}
     spread = [
-        Piece(f"variance-{seed}", gradient_variances, chosen | {"seed": seed}) for seed in seeds(size, 3, 10)
+        Piece(f"variance-{seed}", gradient_variances, chosen | {"seed": seed})
+        for seed in seeds(size, quick=3, full=10)
     ]
     return [*curves, *warm, *spread]
 
@@ -122,8 +125,9 @@ def numbers(found: Found, size: Size) -> dict[str, Number]:
     result["warm_pcd"] = Number.of([one["ucd"] - one["pcd"] for one in warm])
     result["warm_slow"] = Number.of([one["ucd"] - one["slow pcd"] for one in warm])
     result["warm_start"] = Number.of([one["ucd"] - one["start"] for one in warm])
-    spread = [float(np.median(one["W"])) for one in found.each("variance-")]
-    result["gradient_variance"] = Number.of(spread)
+    for name in ("W", "b", "c"):
+        medians = [float(np.median(one[name])) for one in found.each("variance-")]
+        result[f"gradient_variance_{name}"] = Number.of(medians)
     if size == "full":
         for label in TRAINERS:
             runs = found.each(f"{label}-")
@@ -145,6 +149,13 @@ def drawing(found: Found, size: Size) -> Drawing:
                 values = [one[key][i] for one in runs]
                 row = {"x": update, "y": float(np.mean(values)), "low": min(values), "high": max(values)}
                 rows.append({**row, "series": label, "panel": panel})
+    spread = found.each("variance-")
+    for name in ("W", "b", "c"):
+        for i, update in enumerate(CHECKED if spread else ()):
+            values = [one[name][i] for one in spread]
+            row = {"x": update, "y": float(np.mean(values)), "low": min(values), "high": max(values)}
+            panel = "log10 of the variance of a gradient, UCD over CD-1"
+            rows.append({**row, "series": f"gradient of {name}", "panel": panel})
     return Drawing(rows, "Updates", "")
 
 
@@ -171,7 +182,7 @@ RECIPE = Recipe(
             "Very few samples are rejected",
             (Part("rejected", "rejected proposals a pair, mean over the training", at_most=2),),
             {"quick": "A quick run sees the first 300 updates only."},
-            live=live(
+            live_link=link_to(
                 "train",
                 ("ucd:learning_rate=0.2,schedule=constant,n_chains=1000",),
                 train_data="simulated",
@@ -199,7 +210,7 @@ RECIPE = Recipe(
                     "warm_slow", "UCD after PCD, less PCD with the reduced rate, too (nats a row)", at_least=0
                 ),
             ),
-            live=live(
+            live_link=link_to(
                 "train",
                 (
                     "pcd:learning_rate=0.2,schedule=constant,n_chains=1000",
@@ -214,11 +225,21 @@ RECIPE = Recipe(
             "The variance of the gradient of UCD is comparable to that of CD and PCD (figure 12).",
             "Generally comparable, with only a few extreme cases",
             (
-                Part(
-                    "gradient_variance",
-                    "log10 of variance of W's gradient, UCD over CD-1, median of three updates",
-                    at_most=0.5,
+                *(
+                    Part(
+                        f"gradient_variance_{name}",
+                        f"log10 of variance of {name}'s gradient, UCD over CD-1, median of three updates",
+                        at_most=0.5,
+                    )
+                    for name in ("W", "b", "c")
                 ),
+            ),
+            live_link=link_to(
+                "train",
+                tuple(f"{name}:learning_rate=0.2,schedule=constant,n_chains=1000" for name in ("pcd", "ucd")),
+                train_data="simulated",
+                hidden=100,
+                statistic="variance_W",
             ),
         ),
     ),
@@ -228,11 +249,11 @@ RECIPE = Recipe(
         "sampling (64 chains, 1,000 temperatures); the paper says Monte Carlo averages. Neither the batch "
         "nor the first parameters are stated; here the batch is all rows, and weights begin at N(0, 0.01²)."
     ),
-    cost={"quick": 1.3, "full": 25.0},
+    cost={"quick": 2.5, "full": 50.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live=live(
+    live_link=link_to(
         "train",
         ("cd:learning_rate=0.2,n_chains=1000", "ucd:learning_rate=0.2,n_chains=1000"),
         train_data="simulated",

@@ -10,7 +10,7 @@ from rbmviz.metrics import model_statistics
 from rbmviz.models import load_model
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, live
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 
@@ -43,7 +43,7 @@ def work(size: Size) -> list[Work]:
     return [
         Piece(f"{most}-{seed}", estimates, given | {"most": most, "seed": seed})
         for most in CUTS
-        for seed in seeds(size, 20, 60)
+        for seed in seeds(size, quick=20, full=60)
     ]
 
 
@@ -91,7 +91,7 @@ RECIPE = Recipe(
             "With pairs cut off at 100 sweeps it still is.",
             "A maximum stopping time stands in algorithm 1; its bias is not mentioned",
             (Part("z_100", "distance of the mean in standard errors, 100 sweeps at most", 0.5, 1.5),),
-            live=live("coupling", ("max_sweeps=100",), coupling_model="bas_cd1"),
+            live_link=link_to("coupling", ("max_sweeps=100",), coupling_model="bas_cd1"),
         ),
     ),
     about=(
@@ -103,5 +103,5 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live="coupling?coupling_model=bas_cd1&v=1",
-)  # fmt: skip
+    live_link="coupling?coupling_model=bas_cd1&v=1",
+)
