@@ -89,7 +89,8 @@ class Beat:
             with SLOTS.turn(self.group, Kind.PACED):
                 for run in runs:
                     run.on_beat()
-            SLOWDOWN.note_beat(late=time.monotonic() - self._due > max(self.seconds, LATE_SECONDS))
+            late = time.monotonic() - self._due > max(self.seconds, LATE_SECONDS)
+            SLOWDOWN.note_beat(self._due, late)
 
     @property
     def seconds(self) -> float:
@@ -104,14 +105,16 @@ class Beat:
                     self._thread = None
                     return []
                 at, now = self._next_beat(), time.monotonic()
-                if self._start_now or now >= at:
-                    # In time, beats keep their interval, whatever the delay of a single one.
-                    in_time = not self._start_now and now - at < self.seconds
-                    self._tick = at if in_time else now
-                    self._due = now if self._start_now else at
-                    self._after_command, self._start_now = self._start_now, False
-                    return self._runs.copy()
-                self._wake.wait(at - now)
+                if not self._start_now and now < at:
+                    if self._wake.wait(at - now) or not self._runs:
+                        continue  # a command, or another run
+                    now = time.monotonic()
+                # In time, beats keep their interval, whatever the delay of a single one.
+                in_time = not self._start_now and now - at < self.seconds
+                self._tick = at if in_time else now
+                self._due = now if self._start_now else at
+                self._after_command, self._start_now = self._start_now, False
+                return self._runs.copy()
 
     def _next_beat(self) -> float:
         """Return the time.monotonic() of the next beat, unless a command comes before."""

@@ -406,10 +406,10 @@ class Comparison(Generic[S]):
                     panel.worker.resume(now)
 
     def at_common_point(self, shown: list[tuple[int, Any]], newest: bool = False) -> list[tuple[int, Any]]:
-        """Return the snapshots of samplers, (key, snapshot), with the scores they had at the common point.
+        """Return the snapshots of runs, (key, snapshot), with the scores they had at the common point.
 
-        The point is the last number of samples, sweeps or seconds (``cost_unit``) that all panels have
-        passed; panels that are still catching up, or have failed, do not hold it back.
+        The point is the last number of samples, updates, sweeps or seconds (``cost_unit``) that all panels
+        have passed; panels that are still catching up, or have failed, do not hold it back.
 
         newest : True (for the chart of a page): take the last point now, and stay there for the frames until
             the chart is drawn again, so that chart and panels name the same point; False (the default): take

@@ -69,7 +69,7 @@ class Coupling:
     )
     equation: ClassVar[tuple[str, ...]] = (
         r"p(v, h) \propto e^{-E(v, h)}\ \text{at}\ \knob{scale}\, \theta",
-        r"\tau = \min\{\, t : \xi_t = \eta_{t-1} \,\} \le \knob{max_sweeps}",
+        r"\tau = \min\{\, t > 1 : \xi_t = \eta_{t-1} \,\} \le \knob{max_sweeps}",
     )
 
     scale: float = knob(
@@ -302,7 +302,7 @@ class CouplingSetup(NamedTuple):
         return CouplingRun(number, self, algorithm)
 
     def bytes(self, algorithm: Coupling) -> int:
-        """Return the bytes that a run takes at most, beyond the model: six streams, and the exact law."""
+        """Return the bytes that a run takes at most, beyond the model: its streams, and the exact law."""
         m, n = self.rbm.W.shape
         maps = 2 * 4 * (m + 16) * (n + 16)
         stream = (
@@ -312,10 +312,11 @@ class CouplingSetup(NamedTuple):
             + maps
         )
         law = 6 * 8 * 2**m if m + n <= MAX_UNITS_EXACT_DISTANCE and m <= MAX_LAW_VISIBLE else 0
-        return 4 * m * n + 3 * len(ALGORITHMS) * stream + law
+        streams = 3 * len(ALGORITHMS)  # of each: the displayed pair, and pairs counted with lag 1 and another
+        return 4 * m * n + streams * stream + law
 
     def starts(self, block: int) -> np.ndarray:
-        """Return the starts of a block, uint8 (PAIRS_PER_BLOCK, n_visible); the same for both algorithms."""
+        """Return the starts of a block, uint8 (PAIRS_PER_BLOCK, n_visible); the same for all algorithms."""
         g = rng.generator(self.seed, "starts", block)
         if self.dataset is None:
             return g.integers(0, 2, (PAIRS_PER_BLOCK, self.rbm.n_visible), dtype=np.uint8)

@@ -1,7 +1,7 @@
 """A sampler's run on a model so small that all states are displayed, with the law that it samples now."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -55,6 +55,11 @@ class LandscapeSnapshot(Snapshot):
         Norm of theta_F, None for samplers without fast parameters.
     curve : tuple of Visited
         At log-spaced numbers of samples, and now.
+    held_from : int or None
+        Number (from 0) of the first sample that the run still holds; None (the default): unknown.
+    at : int or None
+        After so many samples the chain was where ``trail`` ends; None (the default): after all. All else is
+        as it is now.
     """
 
     algorithm: Sampler
@@ -66,6 +71,14 @@ class LandscapeSnapshot(Snapshot):
     crossings: int
     fast_norm: float | None
     curve: tuple[Visited, ...]
+    held_from: int | None = None
+    at: int | None = None
+
+    def looking_back(self, n: int, v: np.ndarray) -> Self:
+        """Return the snapshot with the newest states v after n samples, bits packed."""
+        n_visible = len(self.law).bit_length() - 1
+        states = codes(np.unpackbits(v[-TRAIL:], axis=1, count=n_visible))
+        return replace(self, trail=states, at=n) if len(states) else self
 
 
 class LandscapePlan(NamedTuple):
@@ -152,6 +165,7 @@ class LandscapeRun(SamplingRun):
             crossings=self._crossings,
             fast_norm=self.fast_norm,
             curve=(*self._curve, *newest),
+            held_from=self.recorder.held_from,
         )
 
 

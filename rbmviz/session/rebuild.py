@@ -1,7 +1,7 @@
 """Runs whose memory has been freed: the log of their knobs, and the computation of the same steps again."""
 
 import dataclasses
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from rbmviz.session.snapshot import Snapshot, Status
 
@@ -126,7 +126,10 @@ class Rebuild:
             again.record_steps(again.timed_advance(min(again.max_steps(), end - again.n)))
         return again if again.n >= self.n and not self._waiting else None
 
-    # The methods of a run that its worker calls.
+    # What a worker asks of a run.
+
+    has_background_work: ClassVar[bool] = False
+    """There is none."""
 
     def max_steps(self) -> int:
         """Return 0: no step can be made before the run is back."""

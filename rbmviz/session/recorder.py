@@ -168,7 +168,15 @@ class Recorder:
         self._put(np.packbits(v[-allowed:], axis=1))
 
     def _put(self, newest: np.ndarray) -> None:
-        self._ring[np.arange(self.n - len(newest), self.n) % len(self._ring)] = newest
+        at = (self.n - len(newest)) % len(self._ring)
+        until_end = len(self._ring) - at
+        self._ring[at : at + len(newest)] = newest[:until_end]
+        self._ring[: len(newest[until_end:])] = newest[until_end:]
+
+    def _samples(self, begin: int, end: int) -> np.ndarray:
+        """Return a copy of the samples from begin to end, which are held."""
+        at, n = begin % len(self._ring), end - begin
+        return np.concatenate([self._ring[at : at + n], self._ring[: max(at + n - len(self._ring), 0)]])
 
     def run_log(self) -> RunLog:
         """Return the log so far.
@@ -193,7 +201,7 @@ class Recorder:
     def newest_packed(self, m: int) -> np.ndarray:
         """Return the newest m samples (fewer if fewer are held), bits packed along the rows."""
         m = min(m, len(self._ring), self.n)
-        return self._ring[np.arange(self.n - m, self.n) % len(self._ring)]
+        return self._samples(self.n - m, self.n)
 
     @property
     def held_from(self) -> int:
@@ -203,7 +211,7 @@ class Recorder:
     def packed_until(self, n: int, m: int) -> tuple[int, np.ndarray]:
         """Return n, or the nearest number of samples that is held, and the last m of so many, packed."""
         n = min(max(n, self.held_from), self.n)
-        return n, self._ring[np.arange(max(n - m, self.held_from), n) % len(self._ring)]
+        return n, self._samples(max(n - m, self.held_from), n)
 
     def held_packed(self) -> tuple[int, np.ndarray]:
         """Return the number of the first sample held, and all samples held, packed."""

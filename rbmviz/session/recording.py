@@ -26,8 +26,6 @@ from rbmviz.session.snapshot import Counts, NewestSamples, Point, Spent
 SCORE_TOLERANCE = 1e-3
 """Nats by which a recorded score may differ from the run's: logarithms differ between processors."""
 
-_COUNTED = ("switches", "visited", "classes", "class_coverage", "blank", "spurious")
-
 
 def _digest(start: np.ndarray) -> np.ndarray:
     return np.frombuffer(hashlib.sha256(np.packbits(start).tobytes()).digest(), np.uint8)
@@ -174,7 +172,7 @@ class Recording:
             seconds=0.0,
             algorithm=algorithm,
             sweeps=int(total[n - 1]) if n else 0,
-            newest_samples=NewestSamples(n - len(v), v, np.zeros((0, n_visible), np.uint8), n_visible),
+            newest_samples=NewestSamples(n - len(v), v, (), n_visible),
             curve=curve,
             counts=counts,
             newest=curve[-1] if curve else None,

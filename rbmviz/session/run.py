@@ -13,6 +13,7 @@ import math
 import time
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.session.snapshot import Snapshot, Status
 
 CHUNK_SECONDS = 0.03
@@ -51,7 +52,11 @@ class Run(abc.ABC):
     """
 
     has_background_work: ClassVar[bool] = False
-    """Whether ``background_work`` ever does anything; if not, no turn is requested for it."""
+    """Whether ``background_work`` ever does anything; if not, no turn is requested for it.
+
+    A run that has some always has a thread of its own: the beat does not drive it, and its delays do not
+    count for the slowdown of the process (``beat``, ``slowdown``).
+    """
 
     knobs_at_once: ClassVar[bool] = False
     """Whether new knobs are applied even while no step is due, because the snapshot depends on them."""
@@ -81,9 +86,10 @@ class Run(abc.ABC):
         return self.chunk
 
     def timed_advance(self, n: int) -> Any:
-        """Do n steps by ``advance``, and note for ``size_chunk`` when they began, in processor time."""
+        """Do n steps by ``advance`` on this thread alone, whose processor time then tells what they take."""
         self._chunk_begin = time.thread_time()
-        return self.advance(n)
+        with on_one_thread():
+            return self.advance(n)
 
     @abc.abstractmethod
     def advance(self, n: int) -> Any:

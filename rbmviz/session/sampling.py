@@ -141,13 +141,13 @@ class SamplingSnapshot(Snapshot):
     def looking_back(self, n: int, v: np.ndarray) -> Self:
         """Return the snapshot with the pictures v after n samples, bits packed; means are not held."""
         n_visible = self.newest_samples.n_visible
-        newest = NewestSamples(n - len(v), v, np.zeros((0, n_visible), np.uint8), n_visible)
+        newest = NewestSamples(n - len(v), v, (), n_visible)
         return replace(self, newest_samples=newest, at=n)
 
     def without_arrays(self) -> Self:
         """Return the numbers and curves without the pictures."""
         newest = self.newest_samples
-        none = NewestSamples(self.n, newest.v[:0].copy(), newest.p[:0].copy(), newest.n_visible)
+        none = NewestSamples(self.n, newest.v[:0].copy(), (), newest.n_visible)
         return replace(self, newest_samples=none)
 
 
@@ -208,7 +208,8 @@ class SamplingRun(Run):
         self._v0 = v0
         self.recorder = Recorder(sampler, plan.seed, v0, n_visible, plan.allowance or Allowance())
         self.sweeps = 0
-        self._means = np.zeros((0, n_visible), np.uint8)
+        self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, in the parts in which they came
+        self._held_means = 0
         self.fast_norm: float | None = None
         self._improvement: Improvement | None = None
 
@@ -242,14 +243,22 @@ class SamplingRun(Run):
         self.seconds += time.perf_counter() - begin
         if self._scores is not None:
             self._scores.update(samples)
-        means = np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8)
-        self._means = np.concatenate([self._means, means])[-MAX_SHOWN_SAMPLES:]
+        self._add_means(np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8))
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
         if self._scores is not None:  # after size_chunk: it happens rarely, and must not make chunks smaller
             sweeps = self.sweeps + int(samples.info["sweeps"].sum())  # record_steps counts them later
             self._scores.evaluate(Spent(self.n + n, sweeps, self.seconds), self.watched)
         return samples
+
+    def _add_means(self, means: np.ndarray) -> None:
+        """Keep the means of the next samples, and as few of the older ones as are still shown."""
+        parts, held = (*self._means, means), self._held_means + len(means)
+        first = 0
+        while held - len(parts[first]) >= MAX_SHOWN_SAMPLES:
+            held -= len(parts[first])
+            first += 1
+        self._means, self._held_means = parts[first:], held
 
     def record_steps(self, made: Samples) -> None:
         """Count and record what advance has made."""

@@ -4,6 +4,7 @@ They are kept at about 125 numbers of samples, 14 % apart, so that runs can be c
 that they have passed: see ``equal_points``.
 """
 
+import bisect
 import time
 from collections.abc import Mapping
 
@@ -39,6 +40,9 @@ POINTS_SINCE_CHANGE = 2500
 its histograms are a second set, which has to be small where the data are large."""
 
 
+_COUNTS: list[int] = CURVE_COUNTS.tolist()
+
+
 class Scores:
     """ISL curve, class occupancy and spurious share of one run; owned by the run's thread.
 
@@ -62,6 +66,12 @@ class Scores:
         The newest value of ISL.
     changes : tuple of ChangedKnobs
         At most one in each stretch between two points of the curve: of a slider that is dragged the last.
+    covered : Counts
+        What the samples up to now have covered; up to COMPARED_AT_ONCE of the newest may be left out.
+    occupancy : int64 (bins so far, classes)
+        Samples per class in each bin, without blank ones.
+    blanks : int64 (bins so far,)
+        Blank samples in each bin; zero where there are no classes.
     """
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
@@ -84,6 +94,7 @@ class Scores:
         self.changes: tuple[ChangedKnobs, ...] = ()
         self._isl_since: ISL | None = None  # of the samples since the last change; None before there is one
         self._score_since: Score | None = None
+        self._note_covered()
         self._before_change = self.covered
         self._recognised_before_change = self._coverage.recognised.copy()
 
@@ -105,8 +116,9 @@ class Scores:
     @property
     def until_next_point(self) -> int:
         """Samples until the next point of the curve; if a chunk ends there, its time is exact."""
-        later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, self._isl.n, side="right") :]
-        return int(later[0]) - self._isl.n if len(later) else 2**62
+        n = self._isl.n
+        i = bisect.bisect_right(_COUNTS, n)
+        return _COUNTS[i] - n if i < len(_COUNTS) else 2**62
 
     def update(self, samples: Samples) -> None:
         """Take the next samples."""
@@ -127,7 +139,8 @@ class Scores:
         spent : what the run has spent
         """
         now = time.monotonic()
-        at_count = self._isl.n in CURVE_COUNTS
+        i = bisect.bisect_left(_COUNTS, self._isl.n)
+        at_count = i < len(_COUNTS) and _COUNTS[i] == self._isl.n
         interval = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MAX_SCORE_SECONDS)
         if at_count or (watched and now - self._valued_at > interval):
             self._add_value(spent, since_change=watched)
@@ -151,11 +164,14 @@ class Scores:
 
     @staticmethod
     def _next_point_after(n: int) -> float:
-        later = CURVE_COUNTS[np.searchsorted(CURVE_COUNTS, n, side="right") :]
-        return float(later[0]) if len(later) else np.inf
+        i = bisect.bisect_right(_COUNTS, n)
+        return _COUNTS[i] if i < len(_COUNTS) else np.inf
 
     def complete(self, spent: Spent) -> None:
-        """Score the samples that have not been scored, because the run stops here."""
+        """Score the samples that have not been scored, because the run stops here.
+
+        An ISL that is younger than SCORE_SECONDS stays: it says of how many samples it is.
+        """
         self._update_coverage()
         stale = self.newest is not None and self.newest.n < self._isl.n
         if stale and time.monotonic() - self._valued_at > SCORE_SECONDS:
@@ -180,16 +196,24 @@ class Scores:
                 self._n_covered += len(part)
                 self._add_to_bins(self._coverage.update(part), self._coverage.is_blank(part))
                 self._note_counts()
+        self._note_covered()
         self._covered_at = time.monotonic()
 
     def _note_counts(self) -> None:
         """If coverage has just reached a point of the curve, keep what it has counted."""
         if len(self.counts) < len(self.curve) and self.curve[len(self.counts)].n == self._n_covered:
-            self.counts += (self.covered,)
+            self.counts += (self._count_covered(),)
 
-    @property
-    def covered(self) -> Counts:
-        """What the samples up to now have covered; up to COMPARED_AT_ONCE of the newest may be left out."""
+    def _note_covered(self) -> None:
+        """Count what is covered: once for all snapshots until coverage takes more samples."""
+        bins = self._bins[: -(-self._n_covered // self.bin_width)]
+        self.covered, self.occupancy, self.blanks = (
+            self._count_covered(),
+            bins[:, :-1].copy(),
+            bins[:, -1].copy(),
+        )
+
+    def _count_covered(self) -> Counts:
         coverage, classes = self._coverage, len(self._coverage.occupancy)
         return Counts(
             coverage.n,
@@ -212,16 +236,6 @@ class Scores:
             self.bin_width *= 2
         columns = np.where(blank, n_classes, classes)
         np.add.at(self._bins, (np.arange(n - len(classes), n) // self.bin_width, columns), 1)
-
-    @property
-    def occupancy(self) -> np.ndarray:
-        """Samples per class in each bin, without blank ones, int64 (bins so far, classes)."""
-        return self._bins[: -(-self._n_covered // self.bin_width), :-1].copy()
-
-    @property
-    def blanks(self) -> np.ndarray:
-        """Blank samples in each bin, int64 (bins so far,); zero where there are no classes."""
-        return self._bins[: -(-self._n_covered // self.bin_width), -1].copy()
 
     @property
     def since_change(self) -> SinceChange | None:

@@ -42,19 +42,27 @@ class Slowdown:
     @property
     def factor(self) -> float:
         """How many times less often than asked for beats, frames and charts come now."""
-        # Without any beat there is nothing that could come late.
-        empty = (self._clock() - self._window_begin) / WINDOW_SECONDS - 1
-        return max(self._factor * FALL ** max(empty, 0.0), 1.0)
+        if self._factor == 1.0:  # as nearly always, and often asked
+            return 1.0
+        return self._factor_at(self._clock())
 
-    def note_beat(self, late: bool) -> None:
-        """Count a beat that has just ended; late: see ``beat.LATE_SECONDS``."""
+    def _factor_at(self, seconds: float) -> float:
+        # Where no beat was due there is nothing that could come late.
+        idle = (seconds - self._window_begin) / WINDOW_SECONDS - 1
+        return max(self._factor * FALL ** max(idle, 0.0), 1.0)
+
+    def note_beat(self, due: float, late: bool) -> None:
+        """Count a beat that has just ended.
+
+        due : when it was to begin, by the clock; late : see ``beat.LATE_SECONDS``
+        """
         with self._lock:
             self._beats += 1
             self._late += late
             now = self._clock()
             if now - self._window_begin < WINDOW_SECONDS:
                 return
-            factor, share = self.factor, self._late / self._beats
+            factor, share = self._factor_at(due), self._late / self._beats
             if share > LATE_SHARE:
                 factor = min(factor * GROWTH, MAX_FACTOR)
             elif share <= IN_TIME_SHARE:

@@ -21,14 +21,23 @@ class NewestSamples:
     first : int
         Number (from 0) of the oldest sample held.
     v : uint8 (m, ceil(n_visible / 8)), bits packed along the row (numpy.packbits)
-    p : uint8 (m, n_visible), the mean of v given h in 255ths
+    means : tuple of uint8 (., n_visible)
+        The mean of v given h of each sample, in 255ths, in parts; the first may begin before ``first``.
     n_visible : int
     """
 
     first: int
     v: np.ndarray
-    p: np.ndarray
+    means: tuple[np.ndarray, ...]
     n_visible: int
+
+    @property
+    def p(self) -> np.ndarray:
+        """The means as one array, uint8 (m, n_visible); none where they are not held."""
+        if not self.means:
+            return np.zeros((0, self.n_visible), np.uint8)
+        joined = np.concatenate(self.means)
+        return joined[max(len(joined) - len(self.v), 0) :]
 
 
 class Spent(NamedTuple):

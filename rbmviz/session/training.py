@@ -406,7 +406,7 @@ class Fantasy:
     def newest(self, n: int) -> NewestSamples:
         """Return the states of the chains."""
         v = np.packbits(self._v.astype(np.uint8), axis=1)
-        return NewestSamples(n, v, np.rint(255 * self._mean).astype(np.uint8), self._v.shape[1])
+        return NewestSamples(n, v, (np.rint(255 * self._mean).astype(np.uint8),), self._v.shape[1])
 
 
 class Kept(NamedTuple):

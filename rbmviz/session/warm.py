@@ -47,6 +47,9 @@ def _score() -> None:
 
 
 def _estimate() -> None:
+    rows = _rows()
+    for counters in (np.uint16, np.uint32):  # those of longer runs
+        ISL(rows, rows, counters=counters).update(rows).value()
     ais_log_z(_model().rbm, n_chains=2, betas=3)
     correlate(np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32))  # toys are too small for it
     PairStream(_model().rbm, lambda block: _rows(), "rbm", 3).advance(1)

@@ -142,6 +142,7 @@ class Worker(Generic[R]):
         self._owner = threading.Lock()
         self._thread: threading.Thread | None = None
         self._leave = threading.Event()
+        self._commanded = False  # a command has come that the thread may not have seen
         self._run: Any  # a Run, or the Rebuild that stands in for it
         self._log: Log
         self._snapshot: Snapshot
@@ -291,13 +292,13 @@ class Worker(Generic[R]):
             self._opened = False
             self._leave.set()
             self._leave_beat()
-            self._wake.notify()
+            self._notify()
 
     def sleep(self) -> None:
         """End the lease now, as after LEASE_SECONDS without a request; the next request renews it."""
         with self._wake:
             self._asked_at = -math.inf
-            self._wake.notify()
+            self._notify()
 
     def rest(self) -> None:
         """Close, and free the memory of the run; ``open`` computes the run again, bit for bit.
@@ -481,6 +482,11 @@ class Worker(Generic[R]):
                 target=self._work, args=(self._leave,), name="rbmviz-run", daemon=True
             )
             self._thread.start()
+        self._notify()
+
+    def _notify(self) -> None:
+        """Have the thread look at what is new, even if it has not begun to wait yet."""
+        self._commanded = True
         self._wake.notify()
 
     def _backlog(self) -> float:
@@ -647,16 +653,23 @@ class Worker(Generic[R]):
     def _wait(self, run: Run | Rebuild) -> None:
         """Wait for a command, or end the thread after a long wait or in sleep."""
         with self._wake:
-            if run is not self._run or self._due_steps():
+            if run is not self._run or self._commanded or self._due_steps():
+                self._commanded = False
                 return
             pacing = self._pacing()
             # Where this is not the newest thread of the run, ``close`` has already asked it to end.
             newest = self._thread is threading.current_thread()
-            if self._asleep() or (not pacing and time.monotonic() - self._busy_at > IDLE_SECONDS):
+            now = time.monotonic()
+            rests_in = LEASE_SECONDS - (now - self._asked_at)
+            if not pacing:
+                rests_in = min(rests_in, IDLE_SECONDS - (now - self._busy_at))
+            if rests_in < 0:
                 if newest:
                     self._leave.set()
-            else:
-                self._wake.wait(CHUNK_SECONDS if pacing else 0.5)
+            elif pacing:
+                self._wake.wait(CHUNK_SECONDS)
+            else:  # background work may come by itself: the end of what another thread computes
+                self._wake.wait(0.5 if run.has_background_work else rests_in + 0.01)
 
     def _pacing(self) -> bool:
         return self._pace.running and not self._asleep() and self._snapshot.status != "failed"
@@ -719,8 +732,11 @@ class Worker(Generic[R]):
                         self._publish_status(run)
                     if not n:
                         break
+                    whole = n >= run.max_steps()
                     self._make_steps(run, n)
                     made = True
+                    if not whole:  # these were all
+                        break
                 if made:
                     self._publish_made(run)
             with self._wake:
@@ -763,7 +779,8 @@ class Worker(Generic[R]):
     ) -> None:
         """Store a new snapshot; _wake is held, and no other thread is making a chunk."""
         self._stale = False
-        self._snapshot = dataclasses.replace(run.view(status or self._status()), error=error)
+        shown = run.view(status or self._status())
+        self._snapshot = shown if shown.error == error else dataclasses.replace(shown, error=error)
 
     def _publish(self, run: Run | Rebuild, status: Status | None = None, error: str | None = None) -> None:
         with self._wake:

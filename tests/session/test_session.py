@@ -12,7 +12,7 @@ from waiting import PATIENCE, wait
 from rbmviz import RBM, BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, log_likelihood
-from rbmviz.samplers import make_sampler, sample
+from rbmviz.samplers import interleave, make_sampler, sample
 from rbmviz.session import (
     Allowance,
     Comparison,
@@ -25,7 +25,7 @@ from rbmviz.session import (
     replay,
 )
 from rbmviz.session import worker as worker_module
-from rbmviz.session.recorder import MAX_HELD_SAMPLES, MIN_HELD_SAMPLES
+from rbmviz.session.recorder import MAX_HELD_SAMPLES, MIN_HELD_SAMPLES, Recorder
 from rbmviz.session.slots import Slots
 from rbmviz.trainers import make_trainer, train
 
@@ -149,6 +149,37 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     np.testing.assert_array_equal(v, wanted[first:])
     assert Allowance(1).samples(784) == MIN_HELD_SAMPLES
     assert Allowance().samples(8, 1) == MAX_HELD_SAMPLES
+
+
+def test_a_command_that_comes_before_a_thread_waits_is_not_missed(open_worker, model, monkeypatch):
+    """A paused run looks at nothing by itself for half a minute."""
+    publish = worker_module.Worker._publish_status
+
+    def publish_and_close(worker, run):
+        publish(worker, run)
+        worker.close()
+
+    monkeypatch.setattr(worker_module.Worker, "_publish_status", publish_and_close)
+    monkeypatch.setattr(worker_module, "LEASE_SECONDS", 1e5)
+    monkeypatch.setattr(worker_module, "IDLE_SECONDS", 1e5)
+    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
+    thread = worker._thread
+    thread.join(PATIENCE / 2)
+    assert not thread.is_alive()
+
+
+def test_held_samples_are_the_newest_whatever_the_parts_in_which_they_came():
+    v = np.random.default_rng(0).integers(0, 2, (3500, 9), dtype=np.uint8)
+    recorder, n = Recorder(make_sampler("gibbs"), 0, None, 9, Allowance(1)), 0
+    for part in (700, 700, 1, 999, 1100):
+        n += part
+        recorder.append(v[n - part : n])
+        packed = np.packbits(v[:n], axis=1)
+        for m in (0, 1, 600, 5000):
+            np.testing.assert_array_equal(recorder.newest_packed(m), packed[max(n - min(m, 1000), 0) :])
+        at = recorder.held_from + 3
+        np.testing.assert_array_equal(recorder.packed_until(at, 144)[1], packed[at - 3 : at])
+        np.testing.assert_array_equal(recorder.packed_until(n, 144)[1], packed[n - 144 :])
 
 
 def test_the_readme_says_how_many_samples_are_kept():
@@ -510,3 +541,14 @@ def test_a_learning_rate_that_has_come_to_zero_is_named(open_worker, toy):
         worker.step(steps)
         shown = finished(worker, 9 if steps == 9 else 10)
         assert ("zero after 10 updates" in shown.warning) is said
+
+
+def test_a_run_of_several_chains_makes_its_samples_on_one_thread(model, monkeypatch):
+    """By its processor time chunks are sized: with the chains elsewhere, each would be twice as long."""
+    monkeypatch.setattr(interleave, "THREADS", 2)
+    plan, gibbs = SamplingPlan(model), make_sampler("gibbs", n_chains=8)
+    elsewhere = gibbs.step(gibbs.init(model, plan.seed), 100)
+    monkeypatch.setattr(interleave, "_pool", lambda process: pytest.fail("on the pool of the chains"))
+    run = SamplingRun(1, plan, gibbs)
+    run.prepare()
+    assert (run.timed_advance(100).v == elsewhere.v).all()

@@ -20,7 +20,7 @@ def beat_for(slowdown, clock, seconds, late_share):
     """Let 16 beats a second end, the given share of them late."""
     for i in range(16 * seconds):
         clock.now += 1 / 16
-        slowdown.note_beat(late=(i % 16) < 16 * late_share)
+        slowdown.note_beat(clock.now, late=(i % 16) < 16 * late_share)
 
 
 def test_late_beats_slow_down_at_most_tenfold_and_beats_in_time_bring_all_back(slowdown, clock):
@@ -51,8 +51,15 @@ def test_without_beats_all_comes_back(slowdown, clock):
     beat_for(slowdown, clock, 20, 1.0)
     clock.now += 60
     assert slowdown.factor == 1
-    slowdown.note_beat(late=True)  # the first of a window that has long been over
+    slowdown.note_beat(clock.now, late=True)  # the first of a window that has long been over
     assert slowdown.factor < 1.5
+
+
+def test_beats_that_end_seconds_after_they_were_due_slow_down_most(slowdown, clock):
+    for _ in range(10):
+        due, clock.now = clock.now, clock.now + 3
+        slowdown.note_beat(due, late=True)
+    assert slowdown.factor == MAX_FACTOR
 
 
 def test_a_slow_server_has_longer_beats_and_takes_rare_looks_for_watching(
