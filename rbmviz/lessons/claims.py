@@ -38,6 +38,9 @@ COMPARED: dict[str, Callable[[float, float], bool]] = {
     "=": lambda a, b: a == b,
 }
 
+SIGNS = {operator: {">=": "≥", "<=": "≤"}.get(operator, operator) for operator in COMPARED}
+"""How claims in words say it."""
+
 
 class PanelNumber(NamedTuple):
     """A number of a panel.
@@ -69,11 +72,10 @@ def _isl(snapshot: Any, n: int) -> float | None:
 
 
 def _largest(snapshot: Any, n: int) -> float | None:
-    return (
-        None
-        if snapshot.occupancy is None or not snapshot.n
-        else 100 * snapshot.occupancy.sum(axis=0).max() / snapshot.n
-    )
+    if snapshot.occupancy is None:
+        return None
+    counted = snapshot.occupancy.sum() + snapshot.blanks.sum()  # the newest samples may not be counted yet
+    return 100 * float(snapshot.occupancy.sum(axis=0).max() / counted) if counted else None
 
 
 def _percent(value: Callable[[Any], float | None]) -> Callable[[Any, int], float | None]:
@@ -116,7 +118,7 @@ def _pairs(algorithm: str, of: Callable[[Any, int], float]) -> Callable[[Any, in
 
 
 def _cd_off(pairs: Any, n: int) -> float:
-    """Return by how many standard errors CD and the unbiased estimate of the same pairs differ."""
+    """Return by how many standard errors CD-k and the unbiased estimate of the same pairs differ."""
     i = STATISTICS.index("both units on")
     apart = pairs.cd_estimate[:n, i] - pairs.unbiased[:n, i]
     return float(abs(apart.mean()) / (apart.std() / np.sqrt(n)))
@@ -148,7 +150,7 @@ _OF_PAIRS: dict[str, tuple[str, str, Callable[[Any, int], float]]] = {
     "mean": ("sweeps until they meet, on average", "", lambda pairs, n: float(pairs.tau[:n].mean())),
     "median": ("sweeps until half have met", "", lambda pairs, n: float(np.median(pairs.tau[:n]))),
     "within_10": ("met within 10 sweeps", "%", lambda pairs, n: 100 * float((pairs.tau[:n] <= 10).mean())),
-    "cd_off": ("CD-1 off by so many standard errors", "", _cd_off),
+    "cd_off": ("standard errors by which CD-k is off", "", _cd_off),
     "cut": ("cut off before they met", "%", lambda pairs, n: 100 * float(pairs.truncated[:n].mean())),
 }
 
@@ -208,7 +210,9 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
         "best_y": PanelNumber("the best value up", _of_map(_best_along(1))),
     },
     "coupling": {
-        "scale": PanelNumber("scale of the parameters", lambda snapshot, n: snapshot.algorithm.scale),
+        "scale": PanelNumber(
+            "standard deviation of all parameters", lambda snapshot, n: snapshot.algorithm.scale
+        ),
     }
     | {
         f"{algorithm}_{name}": PanelNumber(
@@ -269,15 +273,23 @@ class StepClaim(NamedTuple):
 
     def words(self, page: str, names: Sequence[str]) -> str:
         """Return the claim in words, see ``number_words``."""
-        said = f"{self.number:g}{PANEL_NUMBERS[page][self.metric].unit}"
+        said = self.with_unit(page, f"{self.number:g}")
         if self.of is not None:
-            offset = f" {'-' if self.number < 0 else '+'} {abs(self.number):g}" if self.number else ""
+            offset = f" {'−' if self.number < 0 else '+'} {abs(self.number):g}" if self.number else ""
             said = f"{_number_words(page, names, *self.of)}{offset}"
-        return f"{self.number_words(page, names)} {self.operator} {said}, {self.when(page)}"
+        return f"{self.number_words(page, names)} {SIGNS[self.operator]} {said}, {self.when(page)}"
+
+    def with_unit(self, page: str, number: str) -> str:
+        """Return a number of the claim, or measured for it, with its unit, if it has one."""
+        unit, number = PANEL_NUMBERS[page][self.metric].unit, number.replace("-", "−")
+        return f"{number}\u00a0{unit}" if unit else number
 
     def when(self, page: str) -> str:
         """Return after how many steps it is measured, in words."""
-        return f"{'within' if self.within else 'at'} {self.n:,} {STEPS_CALLED[page]}"
+        called = STEPS_CALLED[page]
+        if self.n == 1:
+            called = "batch" if called == "batches" else called.removesuffix("s")
+        return f"{'within' if self.within else 'after'} {self.n:,} {called}"
 
     @property
     def about(self) -> tuple[tuple[int, str], ...]:

@@ -137,6 +137,8 @@ def measure_claims(
         within = [claim for claim in claims if claim.within and claim.panel == panel]
         if panel < len(state.panels):
             replay = _Replay(plan, changes[panel], at_core, _judged_at(asked))
+            if state.page == "coupling":
+                replay.run.request_results(k=_k_of_estimates(state.settings), exact=False)
         else:
             branch = state.branches[panel - len(state.panels)]
             before = _Replay(plan, changes[branch.of], at_core)
@@ -157,6 +159,14 @@ def measure_claims(
                 if value is not None and claim.holds({(panel, claim.metric): value}):
                     reached[claim] = n, value
     return [_result(claim, found, reached.get(claim)) for claim in claims]
+
+
+def _k_of_estimates(settings: Mapping[str, Any]) -> int:
+    """Return the k of CD-k and UCD that the page Coupling asks for: its control is among further charts.
+
+    The lag there belongs to other pairs, which no claim is about.
+    """
+    return int(settings["estimate_k"]) if settings["coupling_more"] else 1
 
 
 def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:

@@ -36,7 +36,7 @@ MARKUP = re.compile(r"<[A-Za-z/!?]|!\[")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 LOOK = re.compile(
-    r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets|start|map|drawing",
+    r"panel([1-9])(?:\.([a-z][a-z0-9_]{0,30}))?|play|step|reset|speed|chart[2-9]?|presets|start|map|drawing|eigenvalues",
     re.ASCII,
 )
 """What a step can point at: a panel, a number or a knob of it, a control, the chart."""
@@ -56,7 +56,9 @@ NUMBERS_TO_LOOK_AT: Mapping[str, tuple[str, ...]] = {
     "coupling": (),
     "tune": (),
 }
-"""Names of the numbers that the panels of each page show; on train, trainers add statistics of their own."""
+"""Names of the numbers that the panels of each page show; on train, trainers add statistics of their own.
+
+They are those of the readouts in ``app/pages/*/panel.py``; ``tests/app/test_card.py`` holds both together."""
 
 BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
 """How a step says that a training goes on with another trainer."""
@@ -78,7 +80,7 @@ class Step:
     look : str
         What to look at: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``, ``step``,
         ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``; on Tune ``start`` or ``map``; on Little
-        chain ``drawing``, that of the units; "": nothing in particular.
+        chain ``drawing``, that of the units, or ``eigenvalues``, of the matrices; "": nothing in particular.
     question : str
         As Markdown; "": none.
     answers : tuple of str
@@ -363,6 +365,8 @@ def _check_allowed(
         raise BadInput("turns and choose say what may be changed to reach a goal, and there is no goal.")
     if goal and not (turns or choose):
         raise BadInput("a goal needs something that may be changed: give turns or choose.")
+    if goal and state.branches:
+        raise BadInput("a challenge has no branch, which whoever does it would have to add: leave it out.")
     if goal and state.page not in RUN_SETTINGS:
         raise BadInput(f"a goal cannot be about the page {state.page}.")
     knobs = {name: knob for one in state.algorithms() for name, knob in knobs_of(one).items()}

@@ -45,13 +45,13 @@ class Result(NamedTuple):
     changes : tuple of tuple of Change
         The knobs of each panel, by the number of samples (updates, pairs) after which they were turned; the
         first change is at 0.
-    kernels : int
+    kernels_version : int
         Version of the kernels that made the runs.
     """
 
     settings: dict[str, Any]
     changes: tuple[tuple[Change, ...], ...]
-    kernels: int = KERNELS_VERSION
+    kernels_version: int = KERNELS_VERSION
 
 
 class VerifiedResult(NamedTuple):
@@ -65,14 +65,14 @@ class VerifiedResult(NamedTuple):
         Name of its page.
     names : tuple of str
         Titles of its panels; empty if there is only one.
-    kernels : int
+    kernels_version : int
         Version of the kernels that the result is of.
     """
 
     measured: tuple[Measured, ...]
     page: str
     names: tuple[str, ...]
-    kernels: int
+    kernels_version: int
 
     @property
     def won(self) -> bool:
@@ -86,14 +86,20 @@ class VerifiedResult(NamedTuple):
         if self.won:
             said = []
             for one in self.measured:
-                value = "unknown" if one.value is None else f"{one.value:.4g}"
+                value = "unknown" if one.value is None else one.claim.with_unit(self.page, f"{one.value:.4g}")
                 label = one.claim.number_words(self.page, names)
                 said.append(f"{label} {value} at {one.n:,} {STEPS_CALLED[self.page]}")
             return f"Verified: {'; '.join(said)}."
         missed = next(one for one in self.measured if not one.holds)
-        value = "does not know it" if missed.value is None else f"gives {missed.value:.4g}"
+        value = "does not know it" if missed.value is None else "gives "
+        if missed.value is not None:
+            value += missed.claim.with_unit(self.page, f"{missed.value:.4g}")
         why = f"{missed.claim.words(self.page, names)}, and the replay {value}"
-        other = "" if self.kernels == KERNELS_VERSION else OTHER_KERNELS.format(self.kernels, KERNELS_VERSION)
+        other = (
+            ""
+            if self.kernels_version == KERNELS_VERSION
+            else OTHER_KERNELS.format(self.kernels_version, KERNELS_VERSION)
+        )
         return f"Not won: the goal is {why}.{other}"
 
 
@@ -102,7 +108,7 @@ OTHER_KERNELS = (
 )
 
 
-def not_allowed(step: Step, settings: Mapping[str, Any], algorithms: Sequence[Any]) -> str:
+def what_is_not_allowed(step: Step, settings: Mapping[str, Any], algorithms: Sequence[Any]) -> str:
     """Return what of a page is not as a challenge allows, in words; "" if all is.
 
     Parameters
@@ -133,7 +139,7 @@ def not_allowed(step: Step, settings: Mapping[str, Any], algorithms: Sequence[An
 def check_result(step: Step, result: Result) -> Result:
     """Return the result; BadInput if the challenge does not allow what was changed."""
     first = [changes[0].algorithm for changes in result.changes]
-    refused = not_allowed(step, result.settings, first)
+    refused = what_is_not_allowed(step, result.settings, first)
     for i, changes in enumerate(result.changes, start=1):
         if changes[0].n:
             refused = refused or f"the knobs with which panel {i} begins are missing"
@@ -189,7 +195,7 @@ def result_of(step: Step, settings: Mapping[str, Any], changes: Sequence[Sequenc
 
 def write_result(step: Step, result: Result) -> str:
     """Write a result as it stands in a link: what differs from the challenge, and every turn."""
-    parts = [str(result.kernels)]
+    parts = [str(result.kernels_version)]
     parts += [f"{name}={setting_text(value)}" for name, value in result.settings.items()]
     for i, (changes, before) in enumerate(zip(result.changes, step.state.algorithms(), strict=True), start=1):
         for change in changes:
@@ -210,8 +216,8 @@ def read_result(step: Step, text: str) -> Result:
         If it cannot be read, or the challenge does not allow what it says.
     """
     wrong = "The result cannot be read: {}; " + HOW + "."
-    kernels, *parts = text.split("~")
-    if not re.fullmatch("[0-9]{1,6}", kernels, re.ASCII):
+    kernels_version, *parts = text.split("~")
+    if not re.fullmatch("[0-9]{1,6}", kernels_version, re.ASCII):
         raise BadInput(wrong.format("it does not begin with the version of the kernels"))
     if len(parts) > MAX_CHANGES:
         raise BadInput(f"The result has {len(parts):,} turns and may have {MAX_CHANGES:,}.")
@@ -234,7 +240,7 @@ def read_result(step: Step, text: str) -> Result:
             settings[name] = read_setting(f"The result's {name}", setting[2], OFFERED[page][name])
         else:
             raise BadInput(wrong.format(f"{shown(part)} is no turn of a knob"))
-    return check_result(step, Result(settings, tuple(tuple(one) for one in changes), int(kernels)))
+    return check_result(step, Result(settings, tuple(tuple(one) for one in changes), int(kernels_version)))
 
 
 def verify(step: Step, result: Result, at_core: CoreTurn = contextlib.nullcontext) -> VerifiedResult:
@@ -254,7 +260,9 @@ def verify(step: Step, result: Result, at_core: CoreTurn = contextlib.nullcontex
     check_memory("The result", needed, "choose smaller values")
     measured = measure_claims(state, step.goal, changes=result.changes, at_core=at_core)
     labels = [type(one).label for one in step.state.algorithms()]
-    return VerifiedResult(tuple(measured), page, tuple(labels) if len(labels) > 1 else (), result.kernels)
+    return VerifiedResult(
+        tuple(measured), page, tuple(labels) if len(labels) > 1 else (), result.kernels_version
+    )
 
 
 def result_link(lesson: str, number: int, step: Step, text: str) -> str:
@@ -294,7 +302,7 @@ def read_link(link: str, known: Mapping[str, Lesson]) -> tuple[Lesson, int, str]
 def read_file(content: bytes) -> str:
     """Return the link that a file with a result holds; BadInput if it is too large, or no text."""
     if len(content) > MAX_RESULT_FILE:
-        raise BadInput(f"The file has {len(content):,} bytes and a result may have {MAX_RESULT_FILE:,}.")
+        raise BadInput(f"The file is no result of a challenge: it has more than {MAX_RESULT_FILE:,} bytes.")
     try:
         return content.decode("ascii").strip()
     except UnicodeDecodeError:

@@ -49,7 +49,7 @@ from rbmviz.sweeps import list_measures
 from rbmviz.sweeps.from_settings import KIND_OF, plan_of
 from rbmviz.trainers import STATS, list_trainers
 
-DATA_OF_MODEL, RANDOM = "automatic", "random"
+DATA_OF_MODEL, RANDOM_MODEL = "automatic", "random"
 """The data that belong to a model; a coupled model of random parameters."""
 
 MAX_LINK = 2000
@@ -130,7 +130,7 @@ def _statistics() -> list[str]:
 
 
 def _coupled() -> list[str]:
-    return [RANDOM, *list_models()]
+    return [RANDOM_MODEL, *list_models()]
 
 
 OFFERED: dict[str, dict[str, Allowed]] = {
@@ -193,7 +193,9 @@ OFFERED: dict[str, dict[str, Allowed]] = {
         "tune_speed": (5, 20, 60, 200, 1000, 5000, FULL),
     },
 }
-"""What each setting of a page with live panels may be; what stands in no list here, no lesson sets."""
+"""What each setting of a page with live panels may be; what stands in no list here, no lesson sets.
+
+Pages in ``app/pages`` say the same of their widgets; ``tests/app/test_card.py`` holds both together."""
 
 RUN_SETTINGS: dict[str, tuple[str, ...]] = {
     "sample": ("model", "data", "kernel", "start", "seed"),
@@ -308,7 +310,7 @@ def _training(values: Mapping[str, Any], data: Callable[[str], Dataset]) -> Trai
 
 def _coupling(values: Mapping[str, Any], data: Callable[[str], Dataset]) -> CouplingSetup:
     name, seed = values["coupling_model"], values["coupling_seed"]
-    if name == RANDOM:
+    if name == RANDOM_MODEL:
         model = Model(random_rbm(values["coupling_visible"], values["coupling_hidden"], seed))
     else:
         model = load_pretrained(name)
@@ -399,7 +401,7 @@ def _read_panels(
 ) -> tuple[str, ...]:
     """Return the panels as texts of the newest version, those of the page if the link has none."""
     if page == "coupling":  # its address has the knobs alone
-        random = values["coupling_model"] == RANDOM
+        random = values["coupling_model"] == RANDOM_MODEL
         texts = [
             f"{Coupling.name}:{text}".rstrip(":")
             for text in texts or (default_panels(page, version) if random else [""])

@@ -192,7 +192,7 @@ def test_links_and_files_of_results():
             read_link(wrong, LESSONS)
     with pytest.raises(BadInput, match="is no result of a challenge"):
         read_file(b"\xff")
-    with pytest.raises(BadInput, match="has 300,000 bytes and a result may have 200,000"):
+    with pytest.raises(BadInput, match="it has more than 200,000 bytes"):
         read_file(b"x" * 300_000)
 
 

@@ -1,5 +1,7 @@
 """Lessons: all that they claim is so; what is wrong with a file is said in a sentence that names the step."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -13,13 +15,14 @@ from rbmviz.lessons import (
     read_state,
     shipped_lessons,
 )
-from rbmviz.lessons.claims import PANEL_NUMBERS, read_claim
+from rbmviz.lessons.claims import PANEL_NUMBERS, measure, read_claim
 from rbmviz.lessons.state import ALGORITHMS_OF_PAGE, OFFERED, SETUPS, STEPS_CALLED
 from rbmviz.links import VERSION
 from rbmviz.metadata import data_name
 from rbmviz.metrics import eigenvalues, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
+from rbmviz.samplers import make_sampler, sample
 
 EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
 """Data that every installation has: they are generated, or come with a package that is required."""
@@ -87,6 +90,20 @@ def test_a_claim_is_measured_as_it_is_written():
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize(("link", "k"), [("coupling_more=true&estimate_k=20", 20), ("estimate_k=20", 1)])
+def test_how_far_cd_is_off_is_measured_with_the_k_that_the_page_asks_for(link, k):
+    state = read_state(f"coupling?{link}&lag=10")
+    claim = read_claim("panel1.rbm_cd_off > 0 at 300 pairs", state)
+    [measured] = measure_claims(state, (claim,))
+    run = state.setup().plan().run(1, *state.algorithms())
+    run.prepare()
+    while run.request_results(10, k, exact=False).pairs[0].n < 300:
+        run.background_work(False)
+    assert measured.value == measure(state, (0, "rbm_cd_off"), run.view("paused"), 300)
+    assert "standard errors by which CD-k is off" in claim.words("coupling", ("",))
+
+
+@pytest.mark.compiled
 def test_the_best_of_a_training_is_the_same_beside_other_claims():
     state = read_state("train?t=pcd:learning_rate=0.5,schedule=constant")
     lost, other = (
@@ -112,6 +129,25 @@ def test_the_waiting_times_of_the_text_are_exact():
     assert "84, 510 and 3,500" in text
 
 
+@pytest.mark.compiled
+def test_a_large_push_throws_the_chain_from_floor_to_floor():
+    """The shares of samples on the two floors, and beside them, of six runs as long as the step's."""
+    model = pattern_model(LANDSCAPE_PATTERNS["two halves"], 8)
+    pictures = np.unpackbits(np.arange(64, dtype=np.uint8)[:, None], axis=1)[:, 2:]
+    law = np.exp(-model.rbm.free_energy(pictures))
+    sampler = make_sampler("rates_fpcd", eps=1.0)
+    samples = np.concatenate([sample(model, sampler, 3000, seed=seed).v for seed in range(6)])
+
+    def shares(v, weights):
+        away = np.minimum(*[(v != floor).sum(axis=1) for floor in ([1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1])])
+        return [round(100 * weights[away == d].sum() / weights.sum()) for d in (0, 1)]
+
+    assert shares(samples, np.ones(len(samples))) == [79, 12]
+    assert shares(pictures, law) == [66, 28]
+    text = next(step.reveal for step in load_lesson("push").steps if step.title == "How hard to push")
+    assert all(f"{share} %" in text for share in (79, 12, 66, 28))
+
+
 def test_the_speed_up_of_the_text_is_exact():
     A = np.array([[0.8, 0.18, 0.02, 0], [0.18, 0.8, 0, 0.02], [0.02, 0, 0.8, 0.18], [0, 0.02, 0.18, 0.8]])
     before, after = (second_modulus(eigenvalues(B)) for B in (A, remove_self_transitions(A, 0.4)))
@@ -133,7 +169,7 @@ def test_a_good_lesson_is_read():
     assert step.state.settings["land_depth"] == 12
     assert step.state.settings["land"] == "two halves"  # what a link leaves out has its default
     said = step.claims[0].words("chain", ["Gibbs", "rates-FPCD"])
-    assert said == "rates-FPCD: crossings > Gibbs: crossings + 2, at 300 samples"
+    assert said == "rates-FPCD: crossings > Gibbs: crossings + 2, after 300 samples"
 
 
 BAD = {
@@ -204,6 +240,17 @@ def test_an_error_names_the_file_and_the_step(part, text, said):
     assert "\n" not in sentence
 
 
+def test_a_challenge_has_no_branch():
+    """Verification makes the runs that the challenge opens with."""
+    challenge = {
+        "link": 'link = "train?t=cd"\nbranch = "panel1 at 60 updates: pop_cd"',
+        "look": 'look = "panel1"',
+        "claims": 'goal = ["panel2.likelihood > -9 at 100 updates"]\nturns = ["learning_rate"]',
+    }
+    with pytest.raises(BadInput, match=r"step 1: a challenge has no branch, .*: leave it out\.$"):
+        read_lesson(changed(**challenge), "mine.toml")
+
+
 @pytest.mark.parametrize(
     ("content", "file", "said"),
     [
@@ -244,3 +291,10 @@ def test_each_page_has_all_that_a_claim_needs():
         assert state.algorithms()
         assert state == read_state(f"http://127.0.0.1:8501/{page}?v=2&paused_at=30&lesson=stick&step=1")
     assert read_state("http://127.0.0.1:8501/?p=gibbs").page == "sample"
+
+
+def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():
+    """A snapshot may have samples that are not counted yet: they are no other class."""
+    state = read_state("sample?p=gibbs")
+    counted = SimpleNamespace(n=120, occupancy=np.array([[0, 60, 0], [0, 30, 0]]), blanks=np.array([0, 10]))
+    assert measure(state, (0, "largest_class"), counted, 100) == 90
