@@ -1,7 +1,8 @@
 """Random numbers: from the user's seed, one independent stream for each named purpose.
 
 A stream is derived from its *name*, not from the order in which streams are created, so that a new purpose
-(another metric, for example) never changes the numbers of an existing one.
+(another metric, for example) never changes the numbers of an existing one. That holds for seeds that are
+integers or a SeedSequence; a Generator is drawn from each time, so that the order counts.
 """
 
 import zlib

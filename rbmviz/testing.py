@@ -59,7 +59,8 @@ def check_sampler(algorithm: type[Sampler]) -> None:
     Parameters
     ----------
     algorithm : class
-        Decorated with ``registry.sampler``; it need not be registered.
+        Decorated with ``registry.sampler``, which also registers it (but for examples to copy, in files whose
+        names begin with an underscore).
 
     Raises
     ------
@@ -167,7 +168,7 @@ def _check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
             knob.parse(knob.text(knob.default), cls.name) == knob.default,
             f"{at}: its default, written as text and read, is another value.",
         )
-        outside = knob.hi * 2 + 1 if numeric else "no such value"
+        outside = knob.hi + abs(knob.hi) + 1 if numeric else "no such value"
         for wrong in (outside, None, float("nan"), object()):
             _refused(f"{knob.name} = {wrong!r}", cls, **{knob.name: wrong})
             _refused(

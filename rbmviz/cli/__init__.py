@@ -205,6 +205,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     if rest and not args.takes_knobs:
         raise BadInput(f"rbmviz {args.command}: unknown argument '{rest[0]}' (see --help).")
     args.rest = rest
+    args.words = list(words)
     with interruptible() as stops:
         try:
             result = args.run(args)
@@ -214,7 +215,9 @@ def _run(arguments: Sequence[str] | None) -> int:
             if stops:  # some libraries turn an interrupt during their import into another error
                 raise KeyboardInterrupt from None
             raise
-    print_result(to_json(result) if args.json else args.text(result))
+    # Where it comes from is for files and programs.
+    shown = {key: value for key, value in result.items() if key != "origin"}
+    print_result(to_json(result) if args.json else args.text(shown))
     if result.get("interrupted"):
         return 130
     return 3 if result.get("claims_failed") or result.get("results_lost") else 0

@@ -72,10 +72,13 @@ def _link(given: str) -> str:
         return given
     try:
         with Path(given[:MAX_PATH]).open("rb") as file:
-            return read_file(file.read(MAX_RESULT_FILE + 1))
+            content = file.read(MAX_RESULT_FILE + 1)
+    except FileNotFoundError:
+        raise BadInput("The result is no link, and there is no such file.") from None
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else "its name is none"
         raise BadInput(f"The result is no link, and as a file it cannot be read: {why}.") from None
+    return read_file(content)
 
 
 def _checked(given: str, known: dict[str, Lesson]) -> dict[str, Any]:

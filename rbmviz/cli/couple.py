@@ -9,10 +9,11 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.budget import check_memory
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
+from rbmviz.cli.origins import origin_of
 from rbmviz.coupling import ALGORITHMS, couple, tv_bound
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
-from rbmviz.rbm import RBM
+from rbmviz.rbm import RBM, Model
 
 MAX_SD = 100
 """Largest standard deviation of a random model's parameters; units are deterministic long before it."""
@@ -75,7 +76,8 @@ def _random_model(text: str, seed: int) -> RBM:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return the meeting times in sweeps, their quantiles, and the bound on total variation."""
-    rbm = load_model(args.model).rbm if args.model is not None else _random_model(args.random, args.seed)
+    model = load_model(args.model) if args.model is not None else Model(_random_model(args.random, args.seed))
+    rbm = model.rbm
     check_memory(
         f"couple: {args.replications:,} pairs of {rbm.n_visible} units",
         args.replications * (10 * rbm.n_visible + PAIR_BYTES),
@@ -101,6 +103,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "tv_std_error": error.tolist(),
         "algorithm": args.algorithm,
         "lag": args.lag,
+        "origin": origin_of(args, {args.model or f"random {args.random}": model}),
     }
 
 

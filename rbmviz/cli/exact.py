@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from rbmviz import metrics
 from rbmviz.cli import SEED, WholeNumber, add_command, print_message
+from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics.ais import DEFAULT_CHAINS, TEMPERATURES
@@ -95,7 +96,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return log Z, or the mean log-likelihood of each part of the data set, in nats."""
     model = load_model(args.model)
     if args.command == "log-z":
-        return _log_z(model, args)
+        return _log_z(model, args) | {"origin": origin_of(args, {args.model: model})}
     dataset = load_dataset(args.dataset)
     if dataset.n_visible != model.rbm.n_visible:
         raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {model.rbm.n_visible}.")
@@ -105,7 +106,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         part: -float(model.rbm.free_energy(v).mean()) - found["log_z"] if len(v) else None
         for part, v in parts.items()
     }
-    return {"log_likelihood": means["test"], **means, **found}
+    known = origin_of(args, {args.model: model}, dataset)
+    return {"log_likelihood": means["test"], **means, **found, "origin": known}
 
 
 def text(result: dict[str, Any]) -> str:

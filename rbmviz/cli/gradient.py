@@ -12,6 +12,7 @@ from tqdm import tqdm
 from rbmviz import rng
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import read_shared_knobs
+from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.gradient import (
@@ -87,13 +88,15 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return bias and variance of each estimator, squared, per parameter."""
-    rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
+    model, dataset = load_model(args.model), load_dataset(args.dataset)
+    rbm = model.rbm
     classes = [trainers[name.strip()] for name in args.estimators.split(",")]
     knobs = read_shared_knobs(classes, args.rest)
     estimators = {cls.name: cls(**given) for cls, given in zip(classes, knobs, strict=True)}
     if dataset.n_visible != rbm.n_visible:
         raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {rbm.n_visible}.")
     reference = reference_of(rbm, dataset.train, args)
+    known = origin_of(args, {args.model: model}, dataset)
     result: dict[str, Any] = {}
     with tqdm(total=RUNS * len(estimators), unit="run", file=sys.stderr, disable=None) as bar:
         for name, trainer in estimators.items():
@@ -108,14 +111,14 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                 if not result:
                     raise
                 print_message(f"Interrupted: {name} and the estimators after it are left out.")
-                return {**result, "interrupted": True}
+                return {**result, "interrupted": True, "origin": known}
             found = quality(reference, runs)
             result[name] = dataclasses.asdict(found) | {"resolved": found.resolved}
             if not found.resolved:
                 print_message(f"{name}: its bias is lost in the errors of estimates and reference.")
             if cut := result[name]["share_cut"]:
                 print_message(f"{name}: {cut:.2%} of the pairs were cut off, which biases it: raise t_max.")
-    return result
+    return {**result, "origin": known}
 
 
 def reference_of(rbm: RBM, rows: np.ndarray, args: argparse.Namespace) -> GradientReference:

@@ -11,6 +11,7 @@ from tqdm import tqdm
 from rbmviz.budget import check_memory
 from rbmviz.cli import SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help, read_shared_knobs
+from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, brought_by
@@ -18,6 +19,7 @@ from rbmviz.knobs import values_of
 from rbmviz.links import read_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import data_of, describe_model, load_model
+from rbmviz.origin import with_origin
 from rbmviz.output import write_whole
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
@@ -162,6 +164,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         args.speed,
     )
     content = page.replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
+    known = origin_of(args, {args.model: model}, dataset)
+    content = with_origin(content, target.name, known)
     write_whole(target, content)
     result: dict[str, Any] = {
         "out": str(target),
@@ -173,6 +177,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         ],
         "kept": kept,
         "seed": args.seed,
+        "origin": known,
     }
     return result | ({"interrupted": True} if interrupted else {})
 

@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help, read_knobs
+from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
@@ -150,6 +151,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     start = None if args.init == "random" else SamplingSetup(model, dataset, args.seed)
     v0 = None if start is None else start.starts(sampler.n_chains)
     state = sampler.init(model, args.seed, v0)
+    known = origin_of(args, {args.model: model}, dataset)
     average = TargetAverage() if args.likelihood else None
     begin = time.perf_counter()
     with _scratch_folder(output_path(target)) as folder:
@@ -172,6 +174,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             "n": outcome.done,
             "seconds": seconds,
             "sweeps": outcome.sweeps,
+            "origin": known,
         }
         kept = _put_in_place(target, folder / "whole.npz", parts, (outcome.done, width), meta, outcome)
     if outcome.failure:
@@ -187,6 +190,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "samples_per_second": outcome.done / seconds,
         "sweeps": outcome.sweeps,
         "out": str(target),
+        "origin": known,
     }
     if average is not None and dataset is not None:
         found = target_likelihood(model.rbm, sampler.target(state), average, dataset.train, seed=args.seed)

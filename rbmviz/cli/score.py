@@ -9,6 +9,7 @@ import numpy as np
 from rbmviz import metadata
 from rbmviz.array_files import MAX_HEADER, Damaged, Headers, is_file, read_json, read_npz, text_of
 from rbmviz.cli import add_command, print_message
+from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import Dataset, load_dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, reference
@@ -185,6 +186,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "dataset": dataset.name,
         "reference": own.isl,
         "reference_n": own.n,
+        "origin": origin_of(args, {}, dataset),
         **_coverage(samples, dataset),
         **found,
     }

@@ -21,6 +21,7 @@ from rbmviz.cli.knob_flags import read_shared_knobs
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
+from rbmviz.origin import origin, with_origin
 from rbmviz.output import write_whole
 from rbmviz.registry import Table, samplers, trainers
 from rbmviz.samplers import list_samplers
@@ -547,10 +548,23 @@ def _write_files(
     if args.parquet is not None:
         write_table(args.parquet, found.columns)
     if args.csv is not None:
-        write_whole(args.csv, _csv(choices))
+        write_whole(args.csv, with_origin(_csv(choices), "sweep.csv", _origin(args, found)))
     if args.figure is not None and choices:
         caption = figures.provenance(found.columns, _command(args))
-        write_whole(args.figure, figures.draw(choices, plan, caption, Path(args.figure).suffix[1:]))
+        picture = figures.draw(choices, plan, caption, Path(args.figure).suffix[1:])
+        write_whole(args.figure, with_origin(picture, args.figure, _origin(args, found)))
+
+
+def _origin(args: argparse.Namespace, found: StoredTable) -> dict[str, Any]:
+    """Return where the files of a sweep come from; its table has the digests."""
+    columns = found.columns
+
+    def digests(name: str) -> dict[str, str]:
+        pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
+        return {one: digest for one, digest in pairs if digest}
+
+    known = origin(_command(args), seeds=sorted(set(columns["seed"].tolist())))
+    return known | {"models": digests("model"), "data": digests("data")}
 
 
 def _csv(choices: Sequence[Choice]) -> bytes:

@@ -18,11 +18,13 @@ from rbmviz.array_files import Damaged, read_file, why
 from rbmviz.budget import check_memory
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help, range_of, read_knobs
+from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.models import load_model
+from rbmviz.origin import origin, with_origin
 from rbmviz.output import write_or_rescue, write_whole
 from rbmviz.rbm import Model, model_bytes
 from rbmviz.registry import trainers
@@ -131,6 +133,8 @@ def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, 
         lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
         rows = list(csv.DictReader(lines))
         # Earlier versions wrote fewer columns.
+        for row in rows:
+            row.pop("origin", None)  # it is written anew
         if any(not {"update"} <= set(row) <= columns or None in row.values() for row in rows):
             raise Damaged("it has other columns")
         return [dict.fromkeys(columns, "") | row for row in rows if int(row["update"]) <= updates]
@@ -142,13 +146,13 @@ def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, 
         ) from None
 
 
-def history_bytes(rows: list[dict[str, Any]]) -> bytes:
-    """Return the rows as CSV."""
+def history_bytes(rows: list[dict[str, Any]], known: dict[str, Any]) -> bytes:
+    """Return the rows as CSV, with where they come from."""
     content = io.StringIO()
     writer = csv.DictWriter(content, rows[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return content.getvalue().encode()
+    return with_origin(content.getvalue().encode(), "history.csv", known)
 
 
 @dataclass(frozen=True)
@@ -203,17 +207,18 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     last = outcome.last
     if last is None:
         raise KeyboardInterrupt
+    known = _origin(args, dataset)
     with signals_deferred() as stops:
         model = _make_model(args, files.out, dataset, steps, last, exact)
         problems = {files.out: write_or_rescue(files.out, model_bytes(model))}
         if files.history and outcome.rows:
-            problems[files.history] = write_or_rescue(files.history, history_bytes(outcome.rows))
+            problems[files.history] = write_or_rescue(files.history, history_bytes(outcome.rows, known))
     outcome.interrupted |= bool(stops)
     if args.replicates > 1 and not outcome.interrupted and not outcome.failure:
         rows, outcome.interrupted = _replicates(args, dataset, steps, outcome.rows)
         assert files.history is not None
         with signals_deferred():
-            problems[files.history] = write_or_rescue(files.history, history_bytes(rows))
+            problems[files.history] = write_or_rescue(files.history, history_bytes(rows, known))
     if args.score and not outcome.interrupted and not outcome.failure:
         print_message("Scoring 10,000 samples of each sampler.")
         try:
@@ -231,7 +236,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if not outcome.interrupted:
         with suppress(OSError):  # the disk may have become read-only; the old checkpoint then stays
             files.checkpoint.unlink(missing_ok=True)
-    return _summary(outcome, last, files, dataset, model)
+    return _summary(outcome, last, files, dataset, model) | {"origin": known}
+
+
+def _origin(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
+    """Return where the history comes from; the seeds are those of all replicates."""
+    return origin_of(args, {}, dataset) | {"seeds": list(range(args.seed, args.seed + args.replicates))}
 
 
 def _check_files(args: argparse.Namespace) -> _Files:
@@ -356,7 +366,7 @@ def _run_steps(
     args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training, outcome: _Outcome
 ) -> None:
     """Train to the end, an interrupt or a failure; keep in ``outcome`` what each step has reached."""
-    saved, unsaved = steps.state.update, ""
+    saved, unsaved, known = steps.state.update, "", _origin(args, dataset)
     bar = tqdm(total=args.iterations, initial=saved, unit="update", file=sys.stderr, disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
     with threadpool_limits(limits=1, user_api="blas"), bar:
@@ -369,7 +379,8 @@ def _run_steps(
                 if step.warning:
                     outcome.warning = f"After {step.update:,} updates {step.warning}"
                 if args.checkpoint_every and step.update - saved >= args.checkpoint_every:
-                    unsaved = _save_checkpoint(files, content, outcome.rows, unsaved)
+                    rows = history_bytes(outcome.rows, known) if files.history else b""
+                    unsaved = _save_checkpoint(files, content, rows, unsaved)
                     saved = step.update
                 bar.update(step.update - bar.n)
             if outcome.last is None:  # the checkpoint is of the last update
@@ -382,11 +393,11 @@ def _run_steps(
             outcome.failure = error
 
 
-def _save_checkpoint(files: _Files, content: bytes, rows: list[dict[str, Any]], before: str) -> str:
+def _save_checkpoint(files: _Files, content: bytes, history: bytes, before: str) -> str:
     """Write checkpoint and history; return the error message, and print it unless it equals ``before``."""
     try:
         if files.history:
-            write_whole(files.history, history_bytes(rows))
+            write_whole(files.history, history)
         write_whole(files.checkpoint, content)
     except (BadInput, OutputFailure) as error:
         if str(error) != before:
@@ -406,7 +417,7 @@ def _make_model(
         + (["--score"] if args.score else [])
         + [f"--out {out.name}"]
     )
-    more: dict[str, Any] = {"command": command}
+    more: dict[str, Any] = {"command": command, "origin": origin(command, data=[dataset], seeds=[args.seed])}
     if exact:
         more["scores"] = {"log_likelihood": metrics.log_likelihood(last.rbm, dataset.train)}
     return trained_model(dataset, steps.trainer, last, args.seed, **more)

@@ -7,6 +7,7 @@ from rbmviz import metrics, rng
 from rbmviz.budget import check_memory
 from rbmviz.cli import COUNT, SEED, add_command
 from rbmviz.cli.knob_flags import range_of
+from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
 from rbmviz.models import load_model
 from rbmviz.trainers.pop_cd import PROPOSALS, PopCD, pop_weights
@@ -41,7 +42,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return log weights, their ESS and log Z estimate, and for small models the exact log Z."""
-    rbm, dataset = load_model(args.model).rbm, load_dataset(args.dataset)
+    model, dataset = load_model(args.model), load_dataset(args.dataset)
+    rbm = model.rbm
     check_memory(
         f"weights: a batch of {args.batch:,} examples",
         args.batch * (rbm.n_visible + rbm.n_hidden) * 40,  # five float64 values per unit at the peak
@@ -58,6 +60,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "max_weight": found.max_weight,
         "log_z_estimate": found.log_z_estimate,
         "log_z": exact,
+        "origin": origin_of(args, {args.model: model}, dataset),
     }
 
 

@@ -68,10 +68,14 @@ def test_a_result_of_a_challenge_is_checked(capsys, tmp_path):
     assert "1 of 2 results do not win: Not won: the goal is Gibbs: crossings = 0" in said.err
     assert main(["challenge", "list", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["challenges"]) >= 4
+    large = tmp_path / "large.txt"
+    large.write_bytes(b"x" * 300_000)
     for words, sentence in (
         (["check"], "'check' at least one"),
         (["list", link], "'list' takes no result"),
-        (["check", "no.txt"], "as a file it cannot be read"),
+        (["check", "no.txt"], "there is no such file"),
+        (["check", str(tmp_path)], "as a file it cannot be read"),
+        (["check", str(large)], "it has more than 200,000 bytes"),
         (["check", f"{link}~2@0:k=5"], "the knob k of panel 2 may not be turned"),
     ):
         assert main(["challenge", *words]) == 2

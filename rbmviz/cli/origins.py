@@ -1,0 +1,25 @@
+"""Where the results of a command come from, for its JSON and its files."""
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rbmviz.datasets import Dataset
+from rbmviz.origin import origin
+from rbmviz.rbm import Model
+
+
+def origin_of(
+    args: argparse.Namespace, models: Mapping[str, Model] | None = None, *data: Dataset | None
+) -> dict[str, Any]:
+    """Return where the results of a command come from, with digests of its models and data.
+
+    Files that it writes stand in the command by their names: their folders are nobody else's business, and
+    the same results have the same bytes in any folder.
+    """
+    written = {getattr(args, name, None) for name in ("out", "history", "csv", "figure", "parquet")}
+    words = [Path(word).name if word in written else word for word in args.words]
+    seeds = [args.seed] if isinstance(getattr(args, "seed", None), int) else []
+    return origin(f"rbmviz {shlex.join(words)}", models=models, data=data, seeds=seeds)

@@ -1,0 +1,124 @@
+"""Where results come from, written into their files: version, digests, seeds, command, how to cite."""
+
+import csv
+import io
+import json
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from rbmviz import provenance
+from rbmviz.datasets import Dataset
+from rbmviz.rbm import Model
+from rbmviz.sweeps.cell import data_digest, model_digest
+
+ORIGIN_KEY = "origin"
+"""Name of the entry, the array, the column or the tag in which a file has its origin."""
+
+
+def origin(
+    command: str,
+    *,
+    models: Mapping[str, Model] | None = None,
+    data: Sequence[Dataset | None] = (),
+    seeds: Sequence[int] = (),
+) -> dict[str, Any]:
+    """Return where results come from, as JSON values.
+
+    Parameters
+    ----------
+    command : str
+        What repeats them: a command, or Python code.
+    models : dict of str to Model, optional
+        Models by the names under which they were loaded.
+    data : sequence of Dataset
+        Data sets; None is left out.
+    seeds : sequence of int
+        Seeds of the runs.
+
+    Returns
+    -------
+    dict
+        ``program``, ``version``, ``commit`` ("" in an installation), ``models`` and ``data`` (digests by
+        name), ``seeds``, ``command``, ``cite``.
+    """
+    digests = {name: model_digest(one) for name, one in (models or {}).items()}
+    return {
+        **{"program": "rbmviz", "version": provenance.version("rbmviz"), "commit": provenance.commit()},
+        **{"models": digests, "data": {one.name: data_digest(one) for one in data if one is not None}},
+        **{"seeds": list(seeds), "command": command, "cite": provenance.how_to_cite()},
+    }
+
+
+def with_origin(content: bytes, name: str, known: Mapping[str, Any]) -> bytes:
+    """Return a file's content with its origin written into it, where its form has a place for that.
+
+    A table (.csv) gets a last column ``origin``, whose first row has the JSON: any reader of CSV still reads
+    it. An archive of arrays (.npz) gets an array ``origin`` with the JSON, a picture (.png, .gif, .svg) a
+    comment or metadata, a page (.html) a tag ``meta``. Every other file stays as it is.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    name : str
+        Its name, whose ending says what it is.
+    known : dict
+        See ``origin``.
+    """
+    write = _WRITERS.get(PurePath(name).suffix.lower())
+    return write(content, json.dumps(known)) if write is not None and content else content
+
+
+def _csv(content: bytes, text: str) -> bytes:
+    rows = list(csv.reader(io.StringIO(content.decode(), newline="")))
+    end = next((i for i, row in enumerate(rows) if not row), len(rows))  # of the first of several tables
+    head, body = rows[0], rows[1:end] or [[""] * len(rows[0])]
+    table = [[*head, ORIGIN_KEY], [*body[0], text], *([*row, ""] for row in body[1:])]
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows([*table, *rows[end:]])
+    return written.getvalue().encode()
+
+
+def _npz(content: bytes, text: str) -> bytes:
+    file = io.BytesIO(content)
+    with (
+        zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED) as archive,
+        archive.open(f"{ORIGIN_KEY}.npy", "w") as out,
+    ):
+        np.save(out, np.array(text))  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def _png(content: bytes, text: str) -> bytes:
+    body = b"tEXt" + ORIGIN_KEY.encode() + b"\0" + text.encode("latin-1")
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    return content[:-12] + chunk + content[-12:]  # before the last chunk, which has no data
+
+
+def _gif(content: bytes, text: str) -> bytes:
+    said = f"{ORIGIN_KEY}: {text}".encode("ascii")
+    blocks = b"".join(bytes([len(said[i : i + 255])]) + said[i : i + 255] for i in range(0, len(said), 255))
+    return content[:-1] + b"\x21\xfe" + blocks + b"\0" + content[-1:]
+
+
+def _svg(content: bytes, text: str) -> bytes:
+    tag = f'<metadata id="{ORIGIN_KEY}">{escape(text, quote=False)}</metadata>'
+    return re.sub(rb"(<svg\b[^>]*>)", lambda found: found[1] + tag.encode(), content, count=1)
+
+
+def _html(content: bytes, text: str) -> bytes:
+    tag = f'\n<meta name="{ORIGIN_KEY}" content="{escape(text)}">'
+    return content.replace(b"<head>", b"<head>" + tag.encode(), 1)
+
+
+_WRITERS: dict[str, Callable[[bytes, str], bytes]] = {
+    **{".csv": _csv, ".npz": _npz, ".png": _png, ".gif": _gif, ".svg": _svg, ".html": _html}
+}

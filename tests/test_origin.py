@@ -1,0 +1,120 @@
+"""Files say where they come from, and stay readable by everything that reads such files."""
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as xml
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from rbmviz import load_dataset, load_model
+from rbmviz.cli import main
+from rbmviz.origin import origin, with_origin
+from rbmviz.sweeps.cell import data_digest, model_digest
+
+KNOWN = origin(
+    'rbmviz sample --model "a <b> & c"\nprint("ü")',
+    models={"bas_pcd": load_model("bas_pcd")},
+    data=[load_dataset("bas"), None],
+    seeds=[3, 4],
+)
+
+
+def test_what_an_origin_says():
+    assert KNOWN["models"] == {"bas_pcd": model_digest(load_model("bas_pcd"))}
+    assert KNOWN["data"] == {"bas": data_digest(load_dataset("bas"))}
+    assert KNOWN["seeds"] == [3, 4]
+    assert KNOWN["version"] in KNOWN["cite"]
+
+
+def picture(form):
+    content = io.BytesIO()
+    frames = [Image.new("L", (20, 10), grey) for grey in (0, 200)]
+    more = {"save_all": True, "append_images": frames[1:]} if form == "GIF" else {}
+    frames[0].save(content, form, **more)
+    return content.getvalue()
+
+
+def test_tables():
+    written = with_origin(b'a,b\n1,"x, ""y"""\n2,z\n', "t.csv", KNOWN)
+    rows = list(csv.DictReader(written.decode().splitlines()))
+    assert [(row["a"], row["b"]) for row in rows] == [("1", 'x, "y"'), ("2", "z")]
+    assert json.loads(rows[0]["origin"]) == KNOWN
+    assert rows[1]["origin"] == ""
+    assert pd.read_csv(io.BytesIO(written))["a"].tolist() == [1, 2]
+    two = with_origin(b"a\n1\n\nb\n2\n", "t.csv", KNOWN).decode()
+    assert two.endswith("\n\nb\n2\n")  # the second table of a file stays as it is
+    [alone] = csv.DictReader(with_origin(b"a,b\n", "t.csv", KNOWN).decode().splitlines())
+    assert json.loads(alone["origin"]) == KNOWN
+
+
+def test_arrays():
+    content = io.BytesIO()
+    np.savez_compressed(content, x=np.arange(3))
+    with np.load(io.BytesIO(with_origin(content.getvalue(), "a.npz", KNOWN))) as found:
+        assert found["x"].tolist() == [0, 1, 2]
+        assert json.loads(str(found["origin"])) == KNOWN
+
+
+@pytest.mark.parametrize(("form", "frames"), [("PNG", 1), ("GIF", 2)])
+def test_pictures(form, frames):
+    before = picture(form)
+    with Image.open(io.BytesIO(with_origin(before, f"a.{form}".lower(), KNOWN))) as found:
+        found.load()
+        assert getattr(found, "n_frames", 1) == frames
+        if form == "PNG":
+            assert json.loads(found.text["origin"]) == KNOWN
+    if form == "GIF":
+        after = with_origin(before, "a.gif", KNOWN)
+        at = after.index(b"\x21\xfe") + 2
+        said = b""
+        while after[at]:
+            said, at = said + after[at + 1 : at + 1 + after[at]], at + 1 + after[at]
+        assert json.loads(said.decode().removeprefix("origin: ")) == KNOWN
+
+
+def test_drawings_and_pages():
+    drawn = with_origin(b'<svg xmlns="http://www.w3.org/2000/svg" width="9"><g/></svg>', "a.svg", KNOWN)
+    assert json.loads(xml.fromstring(drawn)[0].text) == KNOWN
+    page = with_origin(b"<html><head><title>x</title></head></html>", "a.html", KNOWN).decode()
+    assert page.count('<meta name="origin"') == 1
+    assert "<b>" not in page  # the command is no tag
+
+
+def test_other_files_stay_as_they_are():
+    assert with_origin(b"anything", "model.safetensors", KNOWN) == b"anything"
+    assert with_origin(b"", "nothing.png", KNOWN) == b""
+
+
+def test_the_command_line(tmp_path, capsys):
+    out, history = tmp_path / "m.safetensors", tmp_path / "h.csv"
+    words = [
+        "train",
+        "--dataset",
+        "bas",
+        "--trainer",
+        "cd",
+        "--n-hidden",
+        "2",
+        "--iterations",
+        "4",
+        "--seed",
+        "5",
+    ]
+    assert main([*words, "--out", str(out), "--history", str(history), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["origin"]
+    first, *_ = csv.DictReader(history.read_text().splitlines())
+    assert json.loads(first["origin"]) == said
+    assert said["command"].startswith("rbmviz train --dataset bas --trainer cd")
+    assert (said["seeds"], said["data"]) == ([5], KNOWN["data"])
+    samples = tmp_path / "s.npz"
+    asked = ["sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "5", "--out", str(samples)]
+    assert main(asked) == 0
+    with np.load(samples) as found:
+        assert json.loads(str(found["meta"]))["origin"]["models"] == KNOWN["models"]
+    capsys.readouterr()
+    assert main(["couple", "--model", "bas_pcd", "--replications", "3", "--seed", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["origin"]["models"] == KNOWN["models"]
