@@ -19,6 +19,9 @@ const BAR = 60;
 /** Pixels: in a narrower window the card is a sheet at its lower edge (card.css). */
 const NARROW = 1000;
 
+/** Pixels: in a window as narrow as that of a phone the parts of a panel have another order (panel.css). */
+const PHONE = 640;
+
 /** Milliseconds for which the button says that the link has been copied. */
 const COPIED_MS = 2000;
 
@@ -28,8 +31,11 @@ const SETTLE_MS = 4000;
 /** Pixels between what the card points at and what stands beside it. */
 const ROOM = 12;
 
-/** Milliseconds until the answer, which is drawn after the head, is there. */
-const REVEAL_MS = 300;
+/** Milliseconds after which the answer, which is drawn after the head, is there; on a busy machine later. */
+const REVEAL_MS = [300, 1000, 2500];
+
+/** Pixels of the line above the answer, which says whether one was right; with card.css. */
+const ABOVE_ANSWER = 64;
 
 /** @returns {Record<string, number>} */
 const kept = () => {
@@ -54,14 +60,25 @@ const CONTROLS = {
   start: '.st-key-tune-start button',
   map: '.st-key-tune-map',
   drawing: '.st-key-chain-units',
+  eigenvalues: '.st-key-numbers',
 };
+
+/** @param {string} name @returns {HTMLElement | null} what is seen of a control: Streamlit keeps a hidden one beside some */
+const control = name => [...document.querySelectorAll(CONTROLS[name])].map(node => /** @type {HTMLElement} */ (node)).find(node => node.checkVisibility()) ?? null;
+
+/** @returns {boolean} whether the sweep of the page Tune has begun: what began it has gone from its row */
+const hasBegun = () => document.querySelector('.st-key-sweep_row') !== null && !control('start');
 
 /** @param {string} look @returns {HTMLElement | null} what a step points at, or what can be seen of it */
 const target = look => {
   const [name, part] = look.split('.');
-  if (name in CONTROLS) return document.querySelector(CONTROLS[name]);
+  if (name === 'start' && hasBegun()) return control('map');
+  if (name in CONTROLS) return control(name);
   const chart = /^chart([2-9]?)$/.exec(name);
-  if (chart) return /** @type {HTMLElement | null} */ (document.querySelectorAll('[data-testid=stVegaLiteChart]')[Number(chart[1] || 1) - 1] ?? null);
+  if (chart) { // hidden, as long as the question waits for an answer
+    const found = /** @type {HTMLElement | undefined} */ (document.querySelectorAll('[data-testid=stVegaLiteChart]')[Number(chart[1] || 1) - 1]);
+    return found?.checkVisibility({ visibilityProperty: true }) ? found : null;
+  }
   const panel = panels()[Number(name.replace('panel', '')) - 1];
   if (!panel || !part) return panel ?? null;
   const number = panel.querySelector(`[data-readout="${part}"]`)?.parentElement;
@@ -94,6 +111,27 @@ const markMore = (card, parent) => {
   scrolled.addEventListener('scroll', mark);
 };
 
+/** Bring the answer into sight; one that is higher than the card, from its beginning. @param {HTMLElement | null} card */
+const bringAnswer = card => {
+  const answer = card?.querySelector('.st-key-lesson_reveal'), moves = card?.querySelector('.st-key-lesson_moves');
+  if (!card?.parentElement || !answer || !moves) return;
+  const room = card.parentElement.clientHeight - moves.getBoundingClientRect().height - ABOVE_ANSWER;
+  answer.scrollIntoView({ block: answer.getBoundingClientRect().height > room ? 'start' : 'nearest' });
+};
+
+/** Bring the answer into sight once it is there, unless the card has been scrolled by hand since. @param {HTMLElement | null} card */
+const bringAnswerOnce = card => {
+  const scrolled = card?.parentElement;
+  let at = scrolled?.scrollTop;
+  for (const ms of REVEAL_MS) {
+    setTimeout(() => {
+      if (!scrolled || scrolled.scrollTop !== at) return;
+      bringAnswer(card);
+      at = scrolled.scrollTop;
+    }, ms);
+  }
+};
+
 /** The head of the card: how far the lesson is, what is to be seen, and on a phone what folds it. @param {any} data @param {any} parent */
 const drawHead = (data, parent) => {
   const progress = kept();
@@ -107,6 +145,7 @@ const drawHead = (data, parent) => {
     card.setAttribute('data-place', place);
     card.removeAttribute('data-folded');
     if (card.parentElement) card.parentElement.scrollTop = 0;
+    document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0); // so does its page
   }
   for (const what of HIDING) card?.toggleAttribute(`data-${what}`, data[what]); // card.css hides the charts
   card?.toggleAttribute('data-playing', data.playing);
@@ -115,7 +154,7 @@ const drawHead = (data, parent) => {
   hide();
   if (HIDING.some(what => data[what])) parent.rbmvizHides = setInterval(hide, AGAIN); // panels are built later, and anew
   if (card) markMore(card, parent);
-  const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span> <button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
+  const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span><button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
   copy.onclick = () => {
     const result = data.result ? `&result=${data.result}` : ''; // of a challenge: its characters need no quotes
@@ -125,7 +164,7 @@ const drawHead = (data, parent) => {
     copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
   };
   // The answer comes at the end of the card: bring it into sight, once, where it would be below the edge.
-  if (data.revealed && parent.rbmvizRevealed !== place) setTimeout(() => card?.querySelector('.st-key-lesson_reveal')?.scrollIntoView({ block: 'nearest' }), REVEAL_MS);
+  if (data.revealed && parent.rbmvizRevealed !== place) bringAnswerOnce(card);
   parent.rbmvizRevealed = data.revealed ? place : '';
   const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
   fold.onclick = () => { card?.toggleAttribute('data-folded'); name(); };
@@ -152,26 +191,57 @@ const drawLook = (data, parent) => {
     const tall = found.getBoundingClientRect().height > innerHeight - top - bottom - 2 * ROOM;
     found.scrollIntoView({ block: tall ? 'start' : 'nearest' });
   };
-  button.onclick = () => bring(target(data.look));
   // A step brings it into sight by itself, and again while the page is being built; no page moves under a hand.
-  if (parent.rbmvizPlace !== data.place) parent.rbmvizBringsUntil = Infinity;
+  if (parent.rbmvizPlace !== data.place) Object.assign(parent, { rbmvizBringsUntil: Infinity, rbmvizWaitsUntil: Infinity, rbmvizBrought: false });
   parent.rbmvizPlace = data.place;
-  const leave = () => { parent.rbmvizBringsUntil = 0; };
-  const byHand = /** @type {const} */ (['wheel', 'touchstart', 'pointerdown', 'keydown']);
+  /** @param {Event} event */
+  const leave = event => {
+    const inCard = event.target instanceof Element && event.target.closest('.st-key-lesson');
+    const scrolls = event.type === 'wheel' || event.type === 'touchmove'; // and Play may be what makes a chart
+    if (!inCard && (ringed || scrolls)) Object.assign(parent, { rbmvizBringsUntil: 0, rbmvizWaitsUntil: 0 });
+  };
+  const byHand = /** @type {const} */ (['wheel', 'touchmove', 'pointerdown', 'keydown']);
   byHand.forEach(name => addEventListener(name, leave, { passive: true }));
+  // On a phone what is looked at stands in sight together: numbers above their picture, or a knob below it.
+  const [name, part] = data.look.split('.');
+  const panelOf = () => panels()[Number(name.replace('panel', '')) - 1];
+  const ofNumber = () => Boolean(part && panelOf()?.querySelector(`[data-readout="${part}"]`));
+  const ofKnob = () => Boolean(part && !ofNumber());
+  const order = () => panels().forEach(panel => { panel.dataset.looks = ofKnob() ? 'knob' : ofNumber() ? 'numbers' : 'pictures'; });
   /** @type {HTMLElement | null} */
   let ringed = null;
   const unring = () => { if (ringed) { ringed.style.outline = ''; ringed.style.outlineOffset = ''; } ringed = null; };
+  button.onclick = () => bring(ofNumber() && innerWidth <= PHONE ? panelOf() : target(data.look));
   const ring = () => {
-    const found = target(data.look);
+    order();
+    const aimed = target(data.look);
+    // What waits for an answer is hidden: until then the first panel is in sight, without a ring.
+    const found = aimed?.checkVisibility({ visibilityProperty: true }) ? aimed : null;
+    const first = panels()[0];
+    if (aimed && !found && first && performance.now() < parent.rbmvizWaitsUntil) {
+      parent.rbmvizWaitsUntil = Math.min(parent.rbmvizWaitsUntil, performance.now() + SETTLE_MS);
+      bring(first);
+    }
     const label = data.look.includes('.') ? (found?.querySelector('dt button') ?? found?.querySelector('label'))?.textContent : '';
-    const words = `Look here: ${label ? `${label} of ${data.words}` : data.words}`;
+    const begun = data.look === 'start' && hasBegun();
+    const whole = begun ? 'the map' : data.words;
+    const words = `Look here: ${label ? `“${label}” in ${whole}` : whole}`;
     if (button.textContent !== words) button.textContent = words;
     if (found && performance.now() < parent.rbmvizBringsUntil) {
       parent.rbmvizBringsUntil = Math.min(parent.rbmvizBringsUntil, performance.now() + SETTLE_MS);
-      bring(found);
+      // Play, Step and Reset of a phone are always in sight: what they move is brought there.
+      const stays = innerWidth <= PHONE && ['play', 'step', 'reset'].includes(data.look) && first;
+      bring(ofNumber() && innerWidth <= PHONE ? panelOf() : stays || found);
+      parent.rbmvizBrought = true;
+    }
+    // A chart of the step before is there for a moment.
+    if (!aimed && parent.rbmvizBrought && performance.now() < parent.rbmvizBringsUntil) {
+      parent.rbmvizBringsUntil = Infinity;
+      parent.rbmvizBrought = false;
+      document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0);
     }
     if (found === ringed) return;
+    if (data.look === 'start' && ringed) bring(found); // from the button that has been pressed to what it fills
     unring();
     ringed = found;
     if (!found) return;
@@ -181,7 +251,7 @@ const drawLook = (data, parent) => {
   parent.rbmvizUnring?.();
   const timer = setInterval(ring, AGAIN);
   ring();
-  parent.rbmvizUnring = () => { clearInterval(timer); unring(); byHand.forEach(name => removeEventListener(name, leave)); };
+  parent.rbmvizUnring = () => { clearInterval(timer); unring(); panels().forEach(panel => { delete panel.dataset.looks; }); byHand.forEach(name => removeEventListener(name, leave)); };
   return () => parent.rbmvizUnring?.();
 };
 

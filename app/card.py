@@ -17,14 +17,15 @@ from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure, shipped_lessons, steps_of
 from rbmviz.lessons.results import MAX_RESULT_LINK, read_result
-from rbmviz.lessons.state import STEPS_CALLED
+from rbmviz.lessons.state import RUN_SETTINGS
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz_app import challenge, keys, links, messages, session
+from rbmviz_app import challenge, keys, links, messages, pages, session
 from rbmviz_app.charts.style import number_text, titles
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
+from rbmviz_app.stream.requests import Hidden
 from rbmviz_app.timer import every_second, while_running
 
 folder = Path(__file__).parent
@@ -34,11 +35,16 @@ _component = st.components.v2.component(
     js=(folder / "card.js").read_text(),
     css="button { font: inherit; font-weight: 600; color: inherit; background: none; border: 1px solid; "
     "min-height: 1.5rem; border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } "
-    ".fold { float: right; display: none; } "
+    ".fold { order: 1; margin-left: auto; display: none; } "
     "button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; } "
-    ".host { font: .875rem var(--st-font); color: var(--st-text-color); } "
-    ".copy { font-weight: 400; border: none; padding: 0 .2rem; text-decoration: underline; opacity: .85; } "
+    ".host { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .5rem; "
+    "font: .875rem var(--st-font); color: var(--st-text-color); } "
+    ".copy { font-weight: 400; border: none; padding: 0; "
+    "text-decoration: underline; opacity: .85; } "
     "@media (max-width: 999px) { .fold { display: inline-block; } } "
+    "@media (max-width: 640px) { button { min-height: 2.75rem; padding-inline: .8rem; line-height: 1.3; } "
+    ".host:has(.fold) { flex-wrap: nowrap; align-items: center; line-height: 1.2; margin: -.5rem 0 -.8rem; } "
+    ".copy { flex: none; padding: 0; } } "
     ".said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }",
 )
 """Three parts: the head of the card, what it points at, and, on the page of all lessons, how far they are."""
@@ -53,6 +59,7 @@ LOOK_WORDS = {
     "start": "the button Start",
     "map": "the map",
     "drawing": "the drawing",
+    "eigenvalues": "the second eigenvalue",
 }
 
 
@@ -167,6 +174,29 @@ def is_blind() -> bool:
     """Return whether the open step is a quiz that hides who draws until it is answered."""
     found = opened()
     return found is not None and found[1].blind and session.LESSON_ANSWERS.value.get(found[2]) is None
+
+
+def hidden_from_watchers(page: str) -> Hidden:
+    """Return what those who watch this page do not get before the question of the open step is answered."""
+    return "names" if is_blind() else "numbers" if holds_play(page) else "nothing"
+
+
+def why_locked(page: str, name: str) -> str:
+    """Return why a knob or setting of this page cannot be turned while a challenge is open; "": it can."""
+    found = opened()
+    if found is None or not found[1].goal or found[1].state.page != page:
+        return ""
+    step = found[1]
+    return "" if name in (*step.turns, *step.choose) else "The open challenge leaves this as it is."
+
+
+def why_setting_locked(name: str) -> str:
+    """Return why a setting cannot be changed while a challenge is open; "" if it can.
+
+    What only says how a page shows its runs can always be changed.
+    """
+    page = next((page for page, names in RUN_SETTINGS.items() if name in names), "")
+    return why_locked(page, name)
 
 
 # The address
@@ -355,7 +385,10 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
         key=f"answer {place.lesson} {place.step} {session.OPENED_STEPS.value}",
     )
     if step.hold and before is None:
-        st.caption("*Play*, the numbers and the charts wait for your answer.")
+        state = step.state
+        has_play = state.page != "tune" and state.settings.get("little", "landscape") == "landscape"
+        what = "*Play*, the numbers" if has_play else "The numbers"
+        st.caption(f"{what} and the charts wait for your answer.")
     if answer != before:
         session.LESSON_ANSWERS.ensure()[place] = answer
         st.rerun()  # Play stands on the page
@@ -368,13 +401,15 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
     if comparison is None or session.STEP_TO_SET.value:
         return {}
     if step.question and session.LESSON_ANSWERS.value.get(place) is None:
-        return {}  # it would give the answer away: pairs of chains are counted before Play is pressed
+        return {}  # it would give the answer away
     shown: list[Any] = [one for _, one in comparison[0].peek()]
     if step.state.page == "tune":
         view, _ = session.SWEEP_VIEWS.value.get(session.SHOWN_SWEEP.value or "", (None, ""))
         if view is None or view.sweep.plan != plan_of(step.state.settings):
             return {}  # another sweep is on the screen
         shown = [view.sweep.scores]
+    elif not any(one.n for one in shown):
+        return {}  # pairs of chains are counted before Play is pressed
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
     for i, claim in enumerate(step.claims):
         if any(panel >= len(shown) for panel, _ in claim.about):
@@ -389,6 +424,22 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
     return now
 
 
+def panel_names(step: Step) -> list[str]:
+    """Return what a step's page calls its panels; of a single panel "", which needs no name.
+
+    Of panels of one algorithm only what they differ in: "step size 0.3".
+    """
+    algorithms = step.state.all_algorithms()
+    if len(algorithms) == 1:
+        return [""]
+    live = getattr(pages.found()[step.state.page], "PAGE", None)
+    names = (live.title if live is not None else titles)(algorithms)
+    parts = [name.partition(" (") for name in names]
+    if len({kind for kind, _, _ in parts}) == 1 and all(knobs for _, _, knobs in parts):
+        return [knobs.removesuffix(")") for _, _, knobs in parts]
+    return names
+
+
 def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> list[tuple[str, str, bool]]:
     """Return the numbers to watch: in words, the value, and whether what is claimed of them has been seen.
 
@@ -396,24 +447,24 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
     """
     if not step.claims:
         return []
-    names = titles(step.state.all_algorithms())
-    page, names = step.state.page, names if len(names) > 1 else [""]
+    page, names = step.state.page, panel_names(step)
     lines = []
     for i, claim in enumerate(step.claims):
         value = seen.get(i, now.get(i))
         if i in seen:
             said = claim.words(page, names)
         else:
-            said = claim.number_words(page, names) + f", watched at {claim.n:,} {STEPS_CALLED[page]}"
+            said = claim.number_words(page, names) + f", watched {claim.when(page)}"
         said = said if names[0] else said[:1].upper() + said[1:]
-        lines.append((said, "" if value is None else number_text(value), i in seen))
+        number = "" if value is None else claim.with_unit(page, number_text(value))
+        lines.append((said, number, i in seen))
     return list(dict.fromkeys(lines))  # two claims may be about one number
 
 
 def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:
     symbols = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
     lines = [
-        f"{symbols[seen]} {messages.plain(said)}" + (f" **{number}**" if number else "")
+        f"{symbols[seen]} {messages.plain(said)}" + (f": **{number}**" if number else "")
         for said, number, seen in claims
     ]
     if lines:

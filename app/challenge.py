@@ -22,17 +22,17 @@ from rbmviz.lessons.claims import StepClaim
 from rbmviz.lessons.results import (
     MAX_RESULT_LINK,
     VerifiedResult,
-    not_allowed,
     read_result,
     result_link,
     result_of,
     verify,
+    what_is_not_allowed,
     write_result,
 )
 from rbmviz.lessons.state import RUN_SETTINGS, STEPS_CALLED
 from rbmviz.session import Comparison
 from rbmviz.session.slots import SLOTS, Group, Kind
-from rbmviz_app import messages, session
+from rbmviz_app import messages, pages, session
 from rbmviz_app.charts.style import number_text, titles
 from rbmviz_app.session import ATTEMPTS, COMPARISONS, Attempt, LessonStep
 
@@ -44,16 +44,6 @@ MAX_WAITING_RESULTS = 20
 
 MAX_KNOWN = 100
 """Newest results of all visitors of which is known what came out."""
-
-SETTING_LABELS = {
-    **{"model": "Model", "data": "Score against", "kernel": "ISL kernel", "start": "Start from"},
-    **{"seed": "Seed", "train_data": "Data", "hidden": "Hidden units", "train_seed": "Seed"},
-    **{"replicates": "Replicates", "coupling_model": "Model", "coupling_visible": "Visible units"},
-    **{"coupling_hidden": "Hidden units", "coupling_start": "Start from", "coupling_seed": "Seed"},
-    **{"weights_model": "Model", "weights_start": "Start from", "weights_seed": "Seed"},
-    **{"land": "Landscape", "land_depth": "Depth", "land_seed": "Seed"},
-}
-"""What the pages call the settings that a challenge may let somebody choose."""
 
 
 class Replays:
@@ -158,7 +148,8 @@ def _allowed(step: Step) -> str:
     """Return in words what may be changed."""
     knobs = {name: knob.label for one in step.state.algorithms() for name, knob in knobs_of(one).items()}
     turned = [knobs[name] for name in step.turns]
-    chosen = [knobs.get(name) or SETTING_LABELS[name] for name in step.choose]
+    settings = pages.settings(step.state.page)
+    chosen = [knobs.get(name) or settings[name].label for name in step.choose]
     said = [f"Turn at any time: {', '.join(turned)}."] if turned else []
     said += [f"Choose before Play: {', '.join(chosen)}."] if chosen else []
     return " ".join([*said, "All else stays as it is."])
@@ -167,17 +158,18 @@ def _allowed(step: Step) -> str:
 def _draw_goals(step: Step, shown: list[Any]) -> None:
     page, names = step.state.page, titles(step.state.algorithms())
     names = names if len(names) > 1 else [""]
+    n = min((steps_of(page, one) for one in shown), default=0)
     lines = []
     for goal in step.goal:
         value = _value(step, goal, shown)
-        holds = value is not None and goal.of is None and goal.holds({(goal.panel, goal.metric): value})
+        known = n > 0 and value is not None and goal.of is None
+        holds = known and goal.holds({(goal.panel, goal.metric): value})
         mark = ":green[:material/check_circle:]" if holds else ":material/flag:"
         said = goal.words(page, names)
         said = said if names[0] else said[:1].upper() + said[1:]
-        number = "" if value is None else f" **{number_text(value)}**"
+        number = "" if value is None else f": **{goal.with_unit(page, number_text(value))}**"
         lines.append(f"{mark} {messages.plain(said)}{number}")
     end = max(goal.n for goal in step.goal)
-    n = min((steps_of(page, one) for one in shown), default=0)
     lines.append(f"{min(n, end):,} of {end:,} {STEPS_CALLED[page]}")
     st.markdown("  \n".join(lines))
 
@@ -209,25 +201,30 @@ def _follow(step: Step, place: LessonStep, comparison: Comparison[Any], shown: l
     algorithms = [worker.algorithm for worker in workers]
     settings = {name: session.setting_value(name) for name in RUN_SETTINGS[step.state.page]}
     settings = {name: value for name, value in settings.items() if value is not None}
-    if refused := not_allowed(step, settings, algorithms):
+    if refused := what_is_not_allowed(step, settings, algorithms):
         return f"This is no attempt: {refused}. Again sets the page as at first."
-    if not _is_over(step, shown):
+    # Pairs are counted without Play, and those of other knobs are others: each setting is an attempt.
+    waits = step.state.page == "coupling" and algorithms == step.state.algorithms()
+    found = [worker.rebuild_data(lambda run: None) for worker in workers]
+    result = None
+    if not waits and all(one is not None for one in found):
+        try:
+            result = result_of(step, settings, [one[2] for one in found if one is not None])
+        except BadInput as error:  # at once, and not when all steps have been made
+            return f"{error} Reset begins anew."
+    if waits or not _is_over(step, shown):
         return ""
     keys = [panel.key for panel in comparison.panels]
     runs: tuple[Any, ...] = tuple(zip(keys, (one.run for one in shown), strict=True))
     if step.state.page == "coupling":
-        # Pairs are counted without Play, and those of other knobs are others: each setting is an attempt.
-        if algorithms == step.state.algorithms():
-            return ""
         runs = (*runs, *algorithms)
     attempt = ATTEMPTS.value.get(place)
     if attempt is not None and attempt.runs == runs:
         return ""
-    found = [worker.rebuild_data(lambda run: None) for worker in workers]
-    if any(one is None for one in found):
+    if result is None:
         return "" if any(worker.catching_up for worker in workers) else "These runs have no complete log."
     try:
-        text = write_result(step, result_of(step, settings, [one[2] for one in found if one is not None]))
+        text = write_result(step, result)
         replay = replays().submit(place, step, text)
     except BadInput as error:
         return str(error)

@@ -9,8 +9,8 @@ import streamlit as st
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
-from rbmviz_app import kept, links, messages
-from rbmviz_app.download_files import stay_until_fetched
+from rbmviz.origin import with_origin
+from rbmviz_app import card, kept, links, messages
 from rbmviz_app.session import (
     FILE_GONE,
     TRAINED,
@@ -28,22 +28,29 @@ T = TypeVar("T")
 MAX_SEED = 2**31 - 1
 
 
+def _lockable(setting: Setting[Any], help: str | None, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a widget, which is disabled where a challenge leaves the setting as it is."""
+    why = card.why_setting_locked(setting.key)
+    said = f"**{why}** {help or ''}".strip() if why else help
+    return {**more, **setting.bound, "help": said, "disabled": bool(why) or more.get("disabled", False)}
+
+
 def choose(setting: Setting[T], label: str, options: Iterable[T], help: str, **more: Any) -> T:
     """Draw a row of buttons, one of which is always pressed."""
     chosen = st.segmented_control(
-        label, list(options), default=setting.default, required=True, help=help, **setting.bound, **more
+        label, list(options), default=setting.default, required=True, **_lockable(setting, help, more)
     )
     return chosen  # type: ignore[return-value]
 
 
 def select(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
     """Draw a drop-down list; its first option is the default."""
-    return st.selectbox(label, options, help=help, **setting.bound, **more)
+    return st.selectbox(label, options, **_lockable(setting, help, more))
 
 
 def slide(setting: Setting[T], label: str, options: Sequence[T], help: str | None, **more: Any) -> T:
     """Draw a slider over a few values."""
-    return st.select_slider(label, options, value=setting.default, help=help, **setting.bound, **more)
+    return st.select_slider(label, options, value=setting.default, **_lockable(setting, help, more))
 
 
 def toggle(setting: Setting[bool], label: str, help: str | None = None) -> bool:
@@ -54,14 +61,19 @@ def toggle(setting: Setting[bool], label: str, help: str | None = None) -> bool:
 def number(setting: Setting[int], label: str, lo: int, hi: int, help: str, **more: Any) -> int:
     """Draw a field for a whole number."""
     value = st.number_input(
-        label, min_value=lo, max_value=hi, value=setting.default, step=1, help=help, **setting.bound, **more
+        label,
+        min_value=lo,
+        max_value=hi,
+        value=setting.default,
+        step=1,
+        **_lockable(setting, help, more),
     )
     return int(value)
 
 
 def seed(setting: Setting[int], help: str) -> int:
     """Draw the field of a seed."""
-    return number(setting, "Seed", 0, MAX_SEED, help)
+    return number(setting, setting.label, 0, MAX_SEED, help)
 
 
 def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), width: int = 180) -> str:
@@ -70,7 +82,7 @@ def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), wid
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     help = "\n".join([help, "", *lines])
     return select(
-        setting, "Model", [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value], help, width=width
+        setting, setting.label, [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value], help, width=width
     )
 
 
@@ -142,13 +154,19 @@ class Download(NamedTuple):
     icon: str = "download"
 
 
-def downloads(page: str, offered: Sequence[Download]) -> None:
-    """Draw a button for each file."""
-    stay_until_fetched()
+def downloads(page: str, offered: Sequence[Download], known: Callable[[], Mapping[str, Any]]) -> None:
+    """Draw a button for each file.
+
+    known : says where the results come from, see ``rbmviz.origin``; called when a file is made
+    """
+
+    def making(download: Download) -> Callable[[], bytes]:
+        return lambda: with_origin(download.make(), download.file, known())
+
     for download in offered:
         st.download_button(
             download.label,
-            data=download.make,
+            data=making(download),
             file_name=download.file,
             icon=f":material/{download.icon}:",
             on_click="ignore",

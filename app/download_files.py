@@ -1,8 +1,9 @@
-"""Files of download buttons: they stay until the browser has had time to fetch them.
+"""Files of download buttons, and the page's icon: they stay until the browser has had time to fetch them.
 
-Streamlit makes such a file after the click and tells the browser its address. Nothing of the page refers to
-it: when two parts of any page on the server have been drawn since, it is deleted. Charts are drawn every
-second, and a browser that was busy asked later, for a file that was no longer there.
+Streamlit makes the file of a button after the click and tells the browser its address. Nothing of the page
+refers to it: when two parts of any page on the server have been drawn since, it is deleted. Charts are drawn
+every second, and a browser that was busy asked later, for a file that was no longer there. The icon is made
+anew by each run of the script, and was missing between two.
 """
 
 import time
@@ -11,7 +12,6 @@ from typing import NamedTuple
 
 from streamlit import runtime
 from streamlit.runtime.media_file_manager import MediaFileManager
-from streamlit.runtime.media_file_storage import MediaFileKind
 
 FETCH_SECONDS = 60.0
 """How long a file stays after Streamlit would have deleted it."""
@@ -29,7 +29,7 @@ class Abandoned(NamedTuple):
 
 
 class FetchedLater:
-    """Deletes the files of download buttons a while after it was asked to, in the storage of a manager.
+    """Deletes files a while after it was asked to, in the storage of a manager.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class FetchedLater:
         self._storage.delete_file = self.delete  # type: ignore[method-assign]
 
     def delete(self, file_id: str) -> None:
-        """Delete a file; that of a download button later. The manager's lock is held."""
+        """Delete a file later. The manager's lock is held."""
         file = self.manager.read_file(file_id)
-        if file is not None and file.kind == MediaFileKind.DOWNLOADABLE:
+        if file is not None:
             self._abandoned.append(Abandoned(file_id, time.monotonic(), len(file.content)))
             self._delete_old()
         else:
@@ -75,7 +75,7 @@ _installed: list[FetchedLater] = []
 
 
 def stay_until_fetched() -> None:
-    """Let the files of download buttons stay, from now on; a second call does nothing."""
+    """Let files stay, from now on; a second call does nothing."""
     if not runtime.exists():
         return
     manager = runtime.get_instance().media_file_mgr

@@ -1,8 +1,8 @@
 """The page's address, which holds the state of the screen; its content is not trusted.
 
 Widgets write their own settings there (``Setting.bound``). A component of the page writes the rest, replacing
-the address in place. ``st.query_params`` is only read: writing it would add an entry to the browser's
-history.
+the address in place. ``st.query_params`` is only read (but for ``drop_unreadable``): writing it adds an entry
+to the browser's history.
 """
 
 import math

@@ -4,22 +4,33 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
 from rbmviz_app import process
 from rbmviz_app.access import guarded
 from rbmviz_app.clicks import ClicksOnce
 from rbmviz_app.share import routes as watching
-from rbmviz_app.stream.socket import lifespan, routes
+from rbmviz_app.stream.socket import base_path, lifespan, routes
 
 # Beside a folder "pages" Streamlit would not know our pages before the shell has named them: whoever opened
 # the first one by its address would read that it does not exist.
 PagesManager.uses_pages_directory = False
+
+
+async def open_first_page(request: Request) -> RedirectResponse:
+    """Lead from the name of the first page to its address, which has none: Streamlit would not find it."""
+    query = request.url.query
+    return RedirectResponse(f"{base_path()}/{query and f'?{query}'}")
+
+
 process.configure_allocators()
 process.look_rarely_at_settings()
 app = st.App(
     Path(__file__).with_name("shell.py"),
-    routes=[*routes, *watching.routes],
+    routes=[*routes, *watching.routes, Route(f"{base_path()}/sample", open_first_page)],
     middleware=[*guarded(), Middleware(ClicksOnce)],
     lifespan=lifespan,
 )

@@ -10,8 +10,8 @@ Its ``main`` draws, in this order:
 4. ``with PAGE.notes():`` sentences above the panels, where there are any;
 5. the panels, in a function with ``@st.fragment``, so that a click there draws nothing else again. It calls
    ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
-   ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page`` and
-   ``PAGE.write_address``;
+   ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page``, which may
+   have the whole page drawn again, and last ``PAGE.write_address``, so that an address is written once;
 6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
    ``comparison.peek()``, which renews no lease, and call ``draw_chart``. A function that draws settings, too,
    ends with ``PAGE.withdraw_preset``;
@@ -19,6 +19,7 @@ Its ``main`` draws, in this order:
 """
 
 import math
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -130,8 +131,8 @@ class PanelsInAddress(NamedTuple):
 class LivePage(Generic[S]):
     """A page with live panels.
 
-    Streamlit executes the page's module anew for each run of the script, so that what a ``LivePage`` keeps
-    between two calls belongs to one visitor.
+    It belongs to all visitors, whose runs of the script have a thread each: what it keeps between two calls
+    it keeps for that thread alone.
 
     Parameters
     ----------
@@ -171,8 +172,7 @@ class LivePage(Generic[S]):
     in_address: PanelsInAddress
     title: Callable[[Sequence[Any]], list[str]] = titles
     on_preset: Callable[[Preset], None] = lambda preset: None
-    _transport_place: Any = field(init=False, repr=False, default=None)  # since ``toolbar``
-    _token: str = field(init=False, repr=False, default="")  # of the comparison's socket, since ``open``
+    _of_run: threading.local = field(init=False, repr=False, default_factory=threading.local)
 
     def heading(self) -> bool:
         """Draw the question; return whether the page is for a projector."""
@@ -201,7 +201,7 @@ class LivePage(Generic[S]):
                 if not links.values(name):
                     self.settings[name].set(value)  # over the defaults of the link's version
         with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
-            self._transport_place = st.container(
+            self._of_run.transport_place = st.container(
                 horizontal=True, vertical_alignment="bottom", width="content"
             )
             yield
@@ -233,7 +233,7 @@ class LivePage(Generic[S]):
         """
         try:
             preset = self._preset_of_link()
-            comparison, self._token, is_new = session.open_comparison(self.name, setup, self.speed.value)
+            comparison, is_new = session.open_comparison(self.name, setup, self.speed.value)
             step = card.to_set(self.name)
             if step is not None:
                 self._set_to_step(comparison, setup, step)
@@ -258,7 +258,7 @@ class LivePage(Generic[S]):
         session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(
             self.name, pages.settings(self.name)
         )
-        with self._transport_place:
+        with self._of_run.transport_place:
             draw_transport(self, comparison)
             if links.presenting():
                 knobs = [knobs_of(algorithm) for algorithm in algorithms_of(comparison)]
@@ -498,8 +498,8 @@ class LivePage(Generic[S]):
         return multiplied
 
     def socket(self) -> str:
-        """Return the path of the live socket."""
-        return live_path() + self._token
+        """Return the path of the live socket of this visitor's comparison."""
+        return live_path() + COMPARISONS.value[self.name][1]
 
     def named(self, comparison: Comparison[S]) -> list[tuple[str, Any]]:
         """Return (title, snapshot) of every panel, without keeping the runs awake (no lease is renewed)."""
@@ -593,7 +593,8 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             args=(comparison,),
             shortcut=keys.PLAY.key,
             key=f"{page}_play",
-            type="secondary" if comparison.running or held else "primary",
+            # Not another one while it runs: that would be another button, and the focus would be lost.
+            type="primary",
             help="The lesson asks first: choose an answer on its card." if held else transport.play_help,
             disabled=held,
         )
@@ -638,7 +639,7 @@ def reset(page: str, comparison: Comparison[Any]) -> None:
 
 
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:
-    """Draw the button that takes the newest command back; its place is there when there is nothing to undo.
+    """Draw the button that takes the newest command back; it is there, unseen, when there is nothing to undo.
 
     The style sheet of the shell hides it after ten seconds, and where nothing can be undone. It is never
     disabled, because a disabled button would lose the click after which nothing is left to undo.

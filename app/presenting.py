@@ -21,7 +21,7 @@ from rbmviz_app.session import (
 from rbmviz_app.share import button
 
 folder = Path(__file__).parent
-EMPTY_CHARTS = (folder / "empty_charts.js").read_text()
+FIRST_SCRIPTS = "".join((folder / name).read_text() for name in ("broken_page.js", "empty_charts.js"))
 
 _reader = st.components.v2.component("rbmviz_reader", js=(folder / "reader.js").read_text())
 
@@ -96,8 +96,8 @@ def draw_reader() -> None:
             comparison.pause()
 
     with st.container(key="reader"):  # takes no place
-        # Our own file, and not a component: these are loaded later than some charts.
-        st.html(f"<script>{EMPTY_CHARTS}</script>", unsafe_allow_javascript=True)
+        # Our own files, and not components: these are loaded later than some charts.
+        st.html(f"<script>{FIRST_SCRIPTS}</script>", unsafe_allow_javascript=True)
         _reader(
             key="browser",
             data={"reduced_motion": REDUCED_MOTION.value},

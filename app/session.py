@@ -1,4 +1,7 @@
-"""What outlives a script run: the typed entries of the session state, which no other module names.
+"""What outlives a script run: the typed entries of the session state, all but the settings of pages.
+
+No other module names the session state. What the widgets of a page choose (``Setting``) is declared by the
+page, in its ``Settings``.
 
 Streamlit runs the whole script of a page after each click (or one of its fragments), with new variables. The
 session state is what one browser tab keeps meanwhile.
@@ -74,11 +77,13 @@ class Setting(Entry[T]):
     ----------
     default : int, float, bool or str
         Not written into addresses: ``rbmviz.links`` has the defaults of every version of links.
+    label : str
+        What its widget is called, where other parts of the app name it, too; default "".
     """
 
-    def __init__(self, default: T) -> None:
+    def __init__(self, default: T, label: str = "") -> None:
         super().__init__("", lambda: default)
-        self.default = default
+        self.default, self.label = default, label
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.key = name
@@ -541,8 +546,8 @@ def _threads(token: str, _comparison: Comparison) -> Comparison:
     return _comparison
 
 
-def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tuple[Comparison[S], str, bool]:
-    """Open this session's comparison of a page; return it, its token, and whether it was made just now.
+def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tuple[Comparison[S], bool]:
+    """Open this session's comparison of a page; return it, and whether it was made just now.
 
     Parameters
     ----------
@@ -571,7 +576,7 @@ def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tup
     _threads(token, comparison)
     if comparison.closed_at is not None:
         comparison.open()
-    return comparison, token, is_new
+    return comparison, is_new
 
 
 # Sharing

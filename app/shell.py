@@ -5,10 +5,12 @@ from pathlib import Path
 import streamlit as st
 
 from rbmviz_app import card, embedding, messages, pages, presenting
+from rbmviz_app.download_files import stay_until_fetched
 from rbmviz_app.links import drop_unreadable, open_link
 from rbmviz_app.share import publish
 
 folder = Path(__file__).parent
+stay_until_fetched()
 # A file of our own: the named icons of Streamlit would be fetched from the network.
 st.set_page_config(
     page_title="rbmviz: see Markov chains mix", page_icon=str(folder / "icon.png"), layout="wide"
@@ -29,7 +31,7 @@ card.open_link(name)
 embedding.draw_sheet()
 presenting.draw_reader()
 presenting.draw_switch()
-publish.begin_run(name, modules[name].TITLE, card.is_blind())
+publish.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
 messages.draw_link_warnings()
 card.draw(name)
 page.run()

@@ -20,9 +20,9 @@ Args = ParamSpec("Args")
 INTERVALS = (1.0, 2.0, 5.0)
 """Seconds between two draws, from those of short runs to those of long ones, and of a full server."""
 
-SEEN_GROWTH = 0.07
+SEEN_GROWTH = 0.13
 """A draw is worth its cost if runs have this share more steps than in the one before: their curves have a
-point every 14 %."""
+point every 14 %, and in between there is nothing new to draw."""
 
 UNCHANGED_DRAWS = 3
 """The timer of a paused page stops when this many draws, a second apart, have shown the same."""
@@ -136,7 +136,7 @@ def as_curves_grow(
 ) -> Callable[Concatenate[Comparison[Any], Args], None]:
     """Draw again as ``every_second`` does, but less often once runs are so long that little is new.
 
-    At equal steps per second these are two seconds after half a minute, and five after a minute or so. A
+    At equal steps per second these are two seconds after a quarter of a minute, and five after 40 seconds. A
     command has the part drawn a second later.
     """
     return _timed(draw, lambda grown, passed: seconds_to_next(grown, passed, SLOWDOWN.factor))

@@ -85,16 +85,16 @@ def _panel(
     last: int,
 ) -> Image.Image:
     rows, columns = replay.shape
-    cells, n = replay.cells, min(max(at, history.first), history.n)
-    zoom = max(1, PANEL_WIDTH // (cells * (columns + 1)))
-    across, down = (zoom * (cells * (size + 1) + 1) for size in (columns, rows))
+    side, n = replay.side, min(max(at, history.first), history.n)
+    zoom = max(1, PANEL_WIDTH // (side * (columns + 1)))
+    across, down = (zoom * (side * (size + 1) + 1) for size in (columns, rows))
     height = HEADER + down + (BETWEEN // 2 + ROW * len(replay.labels)) * bool(replay.labels) + BETWEEN // 2
     panel = Image.new("RGB", (across, height), PAPER)
     draw = ImageDraw.Draw(panel)
     _heading(draw, name, n, tone, across)
     panel.paste(_samples(replay, history, n, zoom), (0, HEADER))
     if n > history.first:
-        row, column = divmod((n - 1) % cells**2, cells)
+        row, column = divmod((n - 1) % side**2, side)
         x, y = zoom * column * (columns + 1), HEADER + zoom * row * (rows + 1)
         draw.rectangle(
             (x, y, x + zoom * (columns + 1), y + zoom * (rows + 1)), outline=tone, width=max(2, zoom)
@@ -120,16 +120,16 @@ def _heading(draw: ImageDraw.ImageDraw, name: str, n: int, tone: str, width: int
 def _samples(replay: Replay, history: RunHistory, n: int, zoom: int) -> Image.Image:
     """Return the newest of the first n samples, in the places that they have on the Sample page."""
     rows, columns = replay.shape
-    cells = replay.cells
-    numbers = np.arange(max(history.first, n - cells**2), n)
-    sheet = np.zeros((cells**2, rows * columns), np.uint8)
+    side = replay.side
+    numbers = np.arange(max(history.first, n - side**2), n)
+    sheet = np.zeros((side**2, rows * columns), np.uint8)
     packed = history.v[numbers - history.first]
-    sheet[numbers % cells**2, : history.n_visible] = np.unpackbits(packed, axis=1, count=history.n_visible)
-    ink = np.array([CELL, DARK], np.uint8)[sheet].reshape(cells, cells, rows, columns, 3)
-    tiles = np.full((cells, rows + 1, cells, columns + 1, 3), PAPER, np.uint8)
+    sheet[numbers % side**2, : history.n_visible] = np.unpackbits(packed, axis=1, count=history.n_visible)
+    ink = np.array([CELL, DARK], np.uint8)[sheet].reshape(side, side, rows, columns, 3)
+    tiles = np.full((side, rows + 1, side, columns + 1, 3), PAPER, np.uint8)
     tiles[:, 1:, :, 1:] = ink.swapaxes(1, 2)
-    whole = np.full((cells * (rows + 1) + 1, cells * (columns + 1) + 1, 3), PAPER, np.uint8)
-    whole[:-1, :-1] = tiles.reshape(cells * (rows + 1), cells * (columns + 1), 3)
+    whole = np.full((side * (rows + 1) + 1, side * (columns + 1) + 1, 3), PAPER, np.uint8)
+    whole[:-1, :-1] = tiles.reshape(side * (rows + 1), side * (columns + 1), 3)
     return Image.fromarray(whole.repeat(zoom, axis=0).repeat(zoom, axis=1))
 
 

@@ -15,9 +15,9 @@ EXPORT_ROWS = 4096
 
 
 def mosaic(
-    newest: NewestSamples, shape: tuple[int, int], cells: int, pixels: str, zoom: int = 2
+    newest: NewestSamples, shape: tuple[int, int], side: int, pixels: str, zoom: int = 2
 ) -> Image.Image:
-    """Return the newest cells x cells samples as a picture, oldest first, black on white.
+    """Return the newest side x side samples as a picture, oldest first, black on white.
 
     pixels : "binary" or "mean"
     """
@@ -25,20 +25,20 @@ def mosaic(
         rows = newest.p
     else:
         rows = 255 * np.unpackbits(newest.v, axis=1, count=newest.n_visible)
-    rows = rows[-cells * cells :]
+    rows = rows[-side * side :]
     height, width = shape
-    sheet = np.zeros((cells * cells, height * width), np.uint8)
+    sheet = np.zeros((side * side, height * width), np.uint8)
     sheet[: len(rows), : rows.shape[1]] = rows
-    tiles = np.pad(sheet.reshape(cells, cells, height, width), ((0, 0), (0, 0), (0, 1), (0, 1)))
-    picture = tiles.swapaxes(1, 2).reshape(cells * (height + 1), cells * (width + 1))[:-1, :-1]
+    tiles = np.pad(sheet.reshape(side, side, height, width), ((0, 0), (0, 0), (0, 1), (0, 1)))
+    picture = tiles.swapaxes(1, 2).reshape(side * (height + 1), side * (width + 1))[:-1, :-1]
     return Image.fromarray(255 - picture.repeat(zoom, axis=0).repeat(zoom, axis=1))
 
 
 def mosaics_png(
-    named: Iterable[tuple[str, NewestSamples]], shape: tuple[int, int], cells: int, pixels: str
+    named: Iterable[tuple[str, NewestSamples]], shape: tuple[int, int], side: int, pixels: str
 ) -> bytes:
     """Return all panels side by side, each under its name, as PNG."""
-    pictures = [(name, mosaic(newest, shape, cells, pixels)) for name, newest in named]
+    pictures = [(name, mosaic(newest, shape, side, pixels)) for name, newest in named]
     gap, header = 16, 30
     width = gap + sum(picture.width + gap for _, picture in pictures)
     height = header + max((picture.height for _, picture in pictures), default=0) + gap

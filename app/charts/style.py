@@ -214,7 +214,9 @@ def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> 
         symbolType="stroke",
         symbolOpacity=1,
         symbolStrokeWidth=3,
-        symbolSize=900,  # long enough for its dashes to be seen
+        # Long enough for its dashes to be seen; on a phone two names stand side by side.
+        symbolSize=alt.ExprRef("width < 470 ? 256 : 900"),
+        columnPadding=alt.ExprRef("width < 470 ? 4 : 10"),
         labelLimit=label_limit,
         columns=columns,
         **more,

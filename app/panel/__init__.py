@@ -16,6 +16,7 @@ from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
 from rbmviz.session.multiples import multiples_of
+from rbmviz_app import card
 from rbmviz_app.charts.style import about, colours, dashes, titles
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.formulas import equation, mathml, prose
@@ -36,7 +37,7 @@ FPS = 20
 """Frames per second that a page asks for."""
 
 OnTrigger = Callable[[], None]
-"""Callback of a component; it reads the event from ``st.session_state[key]``."""
+"""Callback of a component; it reads the event by ``session.sent_by``."""
 
 
 def _component(name: str, folder: Path, script: str) -> Any:
@@ -78,10 +79,10 @@ class Canvas:
         on_remove: OnTrigger | None = None,
         on_multiply: OnTrigger | None = None,
         pixels: str = "binary",
-        cells: int = 1,
+        side: int = 1,
         **data: Any,
     ) -> None:
-        """Draw the canvas; callbacks read the event from ``st.session_state[key].edit`` or ``.remove``.
+        """Draw the canvas; callbacks read the event by ``session.sent_by(key, "edit")`` or ``"remove"``.
 
         Parameters
         ----------
@@ -89,8 +90,10 @@ class Canvas:
             Path of the live WebSocket.
         panels : sequence of dict
             See ``panel_specs``.
-        view, pixels, cells, n_visible
-            Fields of the requests (see ``FrameRequest``); cells: rows and columns of a square of pictures.
+        view, pixels, n_visible
+            Fields of the requests (see ``FrameRequest``).
+        side : int
+            Rows and columns of the square of pictures in a panel: ``FrameRequest.cells`` is side * side.
         shape : (rows, columns)
             Size of one picture, in pixels.
         present : bool
@@ -98,7 +101,8 @@ class Canvas:
         key : str
             Key of the component in the session state.
         data
-            Further JSON values for the page's own JavaScript.
+            Further JSON values for the page's own JavaScript; watchers get none of them, but those that
+            ``publish.FOR_WATCHERS`` names.
         """
         # That the page is shown again changes nothing here: its part is drawn, which starts the timers.
         triggers = {"on_edit_change": on_edit, "on_shown_change": lambda: None}
@@ -106,7 +110,7 @@ class Canvas:
             triggers["on_remove_change"] = on_remove
         if on_multiply is not None:
             triggers["on_multiply_change"] = on_multiply
-        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "cells": cells}
+        common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "side": side}
         common |= {
             "present": present,
             "present_knobs": presented_knobs() if present else shown_knobs(),
@@ -114,9 +118,15 @@ class Canvas:
             "reduced_motion": REDUCED_MOTION.value,
             "timers_stopped": any(stopped.hidden for stopped in STOPPED_TIMERS.value.values()),
         }
+        panels = [panel | {"locked": self._locked(panel)} for panel in panels]
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
         self._mount(key=key, data=common | data, **triggers)
         publish.canvas(self._name, common | data)
+
+    def _locked(self, panel: dict[str, Any]) -> dict[str, str]:
+        """Return why knobs of a panel cannot be turned now, by name; those that can are left out."""
+        found = {knob["name"]: card.why_locked(self._name, knob["name"]) for knob in panel["knobs"]}
+        return {name: why for name, why in found.items() if why}
 
 
 def knob_spec(knob: Knob) -> dict[str, Any]:
@@ -267,7 +277,7 @@ def live_slider(
     present: bool = False,
     width: int = 320,
 ) -> None:
-    """Draw a slider that sends its value while it is dragged: ``st.session_state[key].value``.
+    """Draw a slider that sends its value while it is dragged, as ``session.sent_by(key, "value")``.
 
     formulas : what it moves a term of, see ``rbmviz.equations``
     """

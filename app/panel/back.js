@@ -7,6 +7,8 @@ class LookBack {
     this.newest = 0;
     /** Whether means would be shown, which runs do not hold. */
     this.ofMeans = false;
+    /** What does not go back, and its verb. */
+    this.stays = 'The numbers stay';
     this.slider = element('input', { type: 'range', step: 1, id: 'look-back', disabled: true, 'aria-label': 'Look back',
       oninput: () => { this.say(); go(Number(this.slider.value) >= this.newest ? null : Number(this.slider.value)); } });
     this.text = element('span', { class: 'where' });
@@ -14,8 +16,9 @@ class LookBack {
     this.node = element('div', { class: 'back', hidden: true }, element('label', { for: 'look-back', text: 'Look back' }), this.slider, this.now, this.text);
   }
 
-  /** @param {boolean} shown @param {boolean} present @param {boolean} ofMeans */
-  configure(shown, present, ofMeans) {
+  /** @param {boolean} shown @param {boolean} present @param {boolean} ofMeans @param {string} [stays] */
+  configure(shown, present, ofMeans, stays) {
+    this.stays = stays ?? this.stays;
     this.node.hidden = !shown;
     this.node.classList.toggle('presented', present);
     this.ofMeans = ofMeans;
@@ -46,7 +49,7 @@ class LookBack {
     const at = Number(this.slider.value), back = at < this.newest;
     const range = `kept from ${whole.format(Number(this.slider.min))} to ${whole.format(this.newest)}`;
     const text = this.slider.disabled ? 'Pause to go back through the newest samples.'
-      : back ? `Sample ${whole.format(at)}, ${range}. The numbers stay those of now${this.ofMeans ? ', and the pixels are the drawn ones' : ''}.`
+      : back ? `Sample ${whole.format(at)}, ${range}. ${this.stays} those of now${this.ofMeans ? ', and the pixels are the drawn ones' : ''}.`
         : `Now, at sample ${whole.format(at)}: ${range}.`;
     this.slider.setAttribute('aria-valuetext', back ? `sample ${whole.format(at)} of ${whole.format(this.newest)}` : 'now');
     this.node.classList.toggle('away', back && !this.slider.disabled);

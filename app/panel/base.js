@@ -15,6 +15,7 @@
  * @property {Record<string, KnobValue>} values
  * @property {MultipleSpec[]} multiples
  * @property {ReadoutSpec[]} readouts
+ * @property {Record<string, string>} [locked] why knobs cannot be turned now, by name
  */
 
 /**
@@ -29,7 +30,7 @@
  * @property {number} fps
  * @property {string} view
  * @property {string} pixels
- * @property {number} cells
+ * @property {number} side rows and columns of the square of pictures in a panel
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
@@ -39,6 +40,7 @@
  * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
  * @property {PanelSpec[]} panels
  * @property {boolean} [looks_back] whether a slider goes back through the newest steps of paused panels
+ * @property {string} [stays] what that slider leaves as it is now, and its verb
  * @property {boolean} [knobs_follow] whether something else than its controls turns the knobs of a panel
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
  */
@@ -157,7 +159,10 @@ class Panel {
     this.equation.declare(spec.equation, this.controls);
     this.configureMenu();
     for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
-    for (const { name, label } of spec.knobs) this.controls[name].relabel(label);
+    for (const { name, label } of spec.knobs) {
+      this.controls[name].relabel(label);
+      this.controls[name].lock(spec.locked?.[name] ?? '');
+    }
     const { present, embedded, present_knobs } = this.grid.data, details = /** @type {HTMLDetailsElement | null} */ (this.knobs.querySelector('details.more'));
     const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
     const chosenHere = this.grid.data.panels.some(panel => panel.knobs.some(({ name }) => present_knobs.includes(name)));
@@ -370,7 +375,7 @@ class Grid {
     this.host.classList.toggle('present', data.present);
     this.host.classList.toggle('embedded', data.embedded);
     this.host.classList.toggle('chosen', data.present_knobs.length > 0);
-    this.past.configure(data.looks_back === true, data.present, data.pixels === 'mean' || data.view === 'single');
+    this.past.configure(data.looks_back === true, data.present, data.pixels === 'mean' || data.view === 'single', data.stays);
     for (const [key, panel] of this.panels) if (!data.panels.some(spec => spec.key === key)) { panel.node.remove(); this.panels.delete(key); }
     for (const [place, spec] of data.panels.entries()) {
       let panel = this.panels.get(spec.key);
@@ -496,8 +501,8 @@ class Grid {
   // What this page can show now. The server starts over when it changes; a frame that answers an older request
   // says so and is dropped.
   get request() {
-    const { fps, view, pixels, cells, n_visible } = this.data;
-    const now = { fps, view, pixels, cells: cells * cells, n_visible, panels: [...this.panels.keys()] };
+    const { fps, view, pixels, side, n_visible } = this.data;
+    const now = { fps, view, pixels, cells: side * side, n_visible, panels: [...this.panels.keys()] };
     return this.at === null ? now : { ...now, at: this.at };
   }
 

@@ -38,7 +38,8 @@ class Readout:
         Whether it is one of a panel's two large numbers, which answer the page's question; the others are
         folded.
     slow : bool
-        Whether it is sent only with the slow parts of a frame: for values that take long to compute.
+        Whether it is sent only with the slow parts of a frame, for values that take long to compute: the
+        page's ``encode`` then has to say that such a part is due (``client.after`` with ``slow=True``).
     """
 
     name: str

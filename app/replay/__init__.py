@@ -28,8 +28,8 @@ class Replay:
         Data whose classes the samples have; None: none.
     shape : (rows, columns)
         Of one sample, in pixels.
-    cells : int
-        Rows and columns of the samples of a panel (default 10).
+    side : int
+        Rows and columns of the square of samples in a panel (default 10).
     speed : float
         Samples per second at first (default 60).
     """
@@ -39,7 +39,7 @@ class Replay:
     histories: Sequence[RunHistory]
     dataset: Dataset | None
     shape: tuple[int, int]
-    cells: int = 10
+    side: int = 10
     speed: float = 60
 
     @cached_property

@@ -113,7 +113,7 @@ def _frame(replay: Replay) -> bytes:
         "title": replay.title,
         "caption": replay.caption,
         "shape": list(replay.shape),
-        "cells": replay.cells,
+        "side": replay.side,
         "speed": replay.speed,
         "n_visible": n_visible,
         "classes": list(replay.labels),

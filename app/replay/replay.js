@@ -207,7 +207,7 @@ class ReplayPage {
     this.time = Math.min(Math.max(time, this.first), this.last);
     const at = Math.floor(this.time), text = `${whole.format(at)} of ${whole.format(this.last)}`;
     for (const run of this.runs) {
-      const part = run.partAt(at, this.data.cells ** 2, this.playing, this.data.data_shares);
+      const part = run.partAt(at, this.data.side ** 2, this.playing, this.data.data_shares);
       this.grid.panels.get(run.head.key)?.readPart(part);
     }
     this.grid.draw();
@@ -235,7 +235,7 @@ async function showReplay() {
   try {
     const page = new ReplayPage(root, readFrame(await unpackedFrame())), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     // Where less motion is wanted, the page waits with its first full pictures.
-    if (calm) page.show(Math.min(page.first + page.data.cells ** 2, page.last));
+    if (calm) page.show(Math.min(page.first + page.data.side ** 2, page.last));
     else page.play(true);
   } catch (error) {
     root.append(element('p', { role: 'alert', text: error instanceof Error ? error.message : String(error) }));

@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+import segno
 import streamlit as st
 
 from rbmviz import BadInput
@@ -20,6 +21,10 @@ WHAT = (
 """What it is to share, before one does."""
 
 
+QR_CODE_PIXELS = 280
+"""Width of the QR code: a phone reads it from a projector across a room."""
+
+
 def draw() -> None:
     """Draw the button: what it is to share, or the link, how many watch, and the end of it."""
     share = SHARED_PAGE.value
@@ -32,6 +37,8 @@ def draw() -> None:
         url, others = link_of(share)
         st.markdown("Those who open this link watch your panels, and can change nothing:")
         st.code(url, language=None, wrap_lines=True)
+        if others:
+            st.image(_qr_code(url), "The same link as a QR code", width=QR_CODE_PIXELS)
         if not others:
             st.caption(
                 "Only browsers of this machine reach this address: for those of others, start the app with "
@@ -44,6 +51,11 @@ def draw() -> None:
             "hours. *Take a copy* there opens the address of your page."
         )
         st.button("Stop sharing", key="stop sharing", icon=":material/stop_circle:", on_click=stop_sharing)
+
+
+def _qr_code(url: str) -> str:
+    """Return an address as a QR code in SVG, black on white in both themes, as phones read it."""
+    return segno.make(url, micro=False).svg_inline(scale=4, dark="#000", light="#fff")
 
 
 def _begin() -> None:

@@ -84,12 +84,15 @@ def _script() -> str:
         own = EXPORTED.sub(r"return \1;", file.read_text())
         panels.append(f"{json.dumps(file.parent.name)}: (() => {{\n{own}\n}})(),")
     table = "\n".join(panels)
+    units = (PAGES_FOLDER / "chain" / "units.js").read_text().replace("export default (", "return (", 1)
     own = "\n".join((SHARE_FOLDER / name).read_text() for name in ("curves.js", "watch.js"))
-    return f"\n'use strict';\n{shared}\nconst PANEL_CLASSES = {{\n{table}\n}};\n{own}"
+    drawing = f"const drawUnits = (() => {{\n{units}\n}})();"
+    return f"\n'use strict';\n{shared}\nconst PANEL_CLASSES = {{\n{table}\n}};\n{drawing}\n{own}"
 
 
 def _styles() -> dict[str, str]:
     """Return the sheets by the page that they are for; "": all pages."""
     shared = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", SHARE_FOLDER / "watch.css")
-    sheets = {"": "\n".join(file.read_text() for file in shared)}
+    drawing = (PAGES_FOLDER / "chain" / "units.css").read_text()  # on its own page it has a shadow root
+    sheets = {"": "\n".join([*(file.read_text() for file in shared), f".drawing {{\n{drawing}\n}}"])}
     return sheets | {file.parent.name: file.read_text() for file in sorted(PAGES_FOLDER.glob("*/panel.css"))}

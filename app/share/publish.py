@@ -8,12 +8,13 @@ from rbmviz_app import session
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
 from rbmviz_app.share.view import Share
+from rbmviz_app.stream.requests import Hidden
 
-FOR_THE_OWNER = (
-    *("url", "fps", "present", "present_knobs", "embedded", "reduced_motion", "timers_stopped"),
-    *("knobs_follow", "looks_back"),
+FOR_WATCHERS = (
+    *("view", "pixels", "side", "n_visible", "shape", "panels"),
+    *("classes", "data_shares", "vocabulary", "land", "pair_columns", "highlight", "tiles"),
 )
-"""Data of a canvas that are about the browser of its owner: the address of its socket above all."""
+"""The data of a canvas that watchers get; no others, such as the address of the owner's socket."""
 
 
 def _shared() -> Share | None:
@@ -21,10 +22,10 @@ def _shared() -> Share | None:
     return SHARED_PAGE.value
 
 
-def begin_run(page: str, title: str, blind: bool) -> None:
-    """Say that the whole page is drawn now; blind : whether a quiz on it hides who draws."""
+def begin_run(page: str, title: str, hidden: Hidden) -> None:
+    """Say that the whole page is drawn now; hidden : what watchers do not get."""
     if (share := session.kept_share()) is not None:
-        share.begin_run(page, title, blind)
+        share.begin_run(page, title, hidden)
 
 
 def end_run() -> None:
@@ -71,10 +72,16 @@ def canvas(name: str, data: Mapping[str, Any]) -> None:
     comparison = session.comparisons_by_token().get(data["url"].rpartition("/")[2])
     if comparison is None:
         return
-    shown = {key: value for key, value in data.items() if key not in FOR_THE_OWNER}
+    shown = {key: value for key, value in data.items() if key in FOR_WATCHERS}
     # Values change while sliders are dragged: they go to the watchers by themselves.
     panels = [{**panel, "values": {}, "multiples": []} for panel in data["panels"]]
     share.publish_canvas(name, {**shown, "panels": panels}, comparison)
+
+
+def drawing(data: dict[str, Any]) -> None:
+    """Say how the units of a small RBM are drawn."""
+    if (share := _shared()) is not None:
+        share.publish_drawing(data)
 
 
 def chart(key: str, rows: Any, spec: dict[str, Any], label: str) -> None:

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
-from streamlit import config
 
 from rbmviz.errors import BadInput
 from rbmviz.session import limits
@@ -17,7 +16,7 @@ from rbmviz_app.session import shares_by_token, visitors
 from rbmviz_app.share.page import sentence_page, watchers_page
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Audience, Watcher
-from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED, is_own_origin
+from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED, base_path, is_own_origin
 
 ALIVE, KEY_FRAME = "alive", "key"
 """What a watcher may say: that it is there, and that it needs a key frame."""
@@ -33,12 +32,6 @@ MESSAGE_SECONDS = 0.25
 
 AUDIENCE = Audience()
 """All who watch on this server."""
-
-
-def base_path() -> str:
-    """Return the path below which the server runs, "" or with a slash before it."""
-    base = str(config.get_option("server.baseUrlPath")).strip("/")
-    return f"/{base}" if base else ""
 
 
 def watch_path() -> str:
@@ -66,7 +59,7 @@ async def take_copy(request: Request) -> Response:
     if share is None:
         return _sentence(ENDED, 404)
     view, most = share.view, limits().copied_runs
-    if view.blind:  # the address of the page says who draws
+    if view.hidden == "names":  # the address of the page says who draws
         return _sentence("The shared page asks a question: take a copy once it is answered.", 503)
     panels = len(view.comparison.panels) if view.comparison is not None else 0
     if sum(visitor.awake() for visitor in list(visitors())) + panels > most:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rbmviz.session import Comparison
+from rbmviz_app.stream.requests import Hidden
 
 AWAY_SECONDS = 600.0
 """A share ends when the page that is shared has been closed for so long; a session lasts no longer."""
@@ -50,10 +51,12 @@ class SharedView(NamedTuple):
         What that script is given (see ``panel.Canvas.mount``).
     comparison : Comparison or None
         The runs of the panels.
+    drawing : dict or None
+        What the drawing of a small RBM's units is given (see ``pages.chain.units``); None: there is none.
     charts : mapping of str to (rows, spec, label)
         The charts of the page by their keys, in their order.
-    blind : bool
-        Whether a quiz hides who draws: until it is answered watchers get the pictures and nothing else.
+    hidden : Hidden
+        What watchers do not get, because a step of a lesson waits for an answer.
     """
 
     page: str = ""
@@ -65,8 +68,9 @@ class SharedView(NamedTuple):
     canvas: str = ""
     data: dict[str, Any] | None = None
     comparison: Comparison[Any] | None = None
+    drawing: dict[str, Any] | None = None
     charts: Mapping[str, tuple[Any, dict[str, Any], str]] = MappingProxyType({})
-    blind: bool = False
+    hidden: Hidden = "nothing"
 
 
 class Share:
@@ -123,23 +127,28 @@ class Share:
                 self.view = self.view._replace(**changes)
                 self.changed_at = self._clock()
 
-    def begin_run(self, page: str, title: str, blind: bool = False) -> None:
+    def begin_run(self, page: str, title: str, hidden: Hidden = "nothing") -> None:
         """Note that the whole page is drawn anew: perhaps another one, perhaps the one of a quiz.
 
-        blind : see ``SharedView``; it has to be known before anything of the page is drawn
+        hidden : see ``SharedView``; it has to be known before anything of the page is drawn
         """
         self._drawn = set()
         if page != self.view.page:
             with self._lock:
-                self.view = SharedView(page, title, blind=blind)
+                self.view = SharedView(page, title, hidden=hidden)
                 self.changed_at, self._away_since = self._clock(), None
         else:
-            self.publish(blind=blind)
+            self.publish(hidden=hidden)
 
     def publish_canvas(self, name: str, data: dict[str, Any], comparison: Comparison[Any]) -> None:
         """Show the panels of a comparison; ``name``: the folder of the script that draws them."""
         self._drawn.add("canvas")
         self.publish(canvas=name, data=data, comparison=comparison)
+
+    def publish_drawing(self, data: dict[str, Any]) -> None:
+        """Show the units of a small RBM."""
+        self._drawn.add("drawing")
+        self.publish(drawing=data)
 
     def publish_chart(self, key: str, rows: Any, spec: dict[str, Any], label: str) -> None:
         """Show a chart; ``label`` describes it in words."""
@@ -154,5 +163,7 @@ class Share:
         if len(charts) < len(self.view.charts):
             with self._lock:
                 self.view = self.view._replace(charts=charts)
+        if "drawing" not in self._drawn:
+            self.publish(drawing=None)
         if "canvas" not in self._drawn:
             self.publish(canvas="", data=None, comparison=None)

@@ -41,6 +41,9 @@ const blocksOf = blocks => blocks.map(({ list, items }) => (list ? element(list,
 /** @param {KnobValue} value */
 const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') : typeof value === 'number' ? round3(value).replace('-', '−') : value);
 
+// @ts-expect-error It stands before this script, too.
+/** @type {(component: Component) => () => void} */ const drawing = drawUnits;
+
 // @ts-expect-error The table of the panels of all pages stands before this script (app/share/page.py).
 /** @type {Record<string, PanelClass>} */ const panelClasses = PANEL_CLASSES;
 
@@ -55,10 +58,11 @@ class WatchPage {
     this.host = element('div', { class: 'panels' });
     this.nothing = element('p', { class: 'nothing', hidden: true });
     this.card = element('aside', { class: 'card', 'aria-label': 'Lesson', hidden: true });
+    this.drawing = element('div', { class: 'drawing', hidden: true });
     this.charts = element('div', { class: 'charts' });
     this.spoken = element('p', { class: 'spoken', 'aria-live': 'polite' });
     root.append(element('header', { class: 'top' }, this.state, this.copy), this.question, this.caption,
-      element('div', { class: 'shared' }, element('div', { class: 'live' }, this.nothing, this.host, this.charts), this.card), this.spoken);
+      element('div', { class: 'shared' }, element('div', { class: 'live' }, this.nothing, this.host, this.drawing, this.charts), this.card), this.spoken);
     this.root = root;
     /** @type {WatchedGrid | null} */
     this.grid = null;
@@ -138,6 +142,7 @@ class WatchPage {
       if (kind === 'page') this.showPage(value);
       else if (kind === 'canvas') this.showCanvas(value);
       else if (kind === 'card') this.showCard(value);
+      else if (kind === 'drawing') this.showDrawing(value);
       else if (kind === 'knobs') this.showKnobs(value);
       else if (kind === 'charts') this.showCharts(value);
       return;
@@ -163,8 +168,15 @@ class WatchPage {
   }
 
   showNothing() {
-    this.nothing.hidden = this.grid !== null || !this.title;
+    this.nothing.hidden = this.grid !== null || !this.title || this.curves.length > 0 || !this.drawing.hidden;
     this.nothing.textContent = `The page “${this.title}” is open now. It has no running panels to watch.`;
+  }
+
+  /** @param {object | null} units of a small RBM, as its drawing is given them */
+  showDrawing(units) {
+    this.drawing.hidden = units === null;
+    if (units) drawing({ data: { ...units, watched: true }, parentElement: this.drawing, setTriggerValue: () => {} });
+    this.showNothing();
   }
 
   /** @param {CanvasMessage} canvas */
@@ -222,7 +234,7 @@ class WatchPage {
     this.card.hidden = card === null;
     if (!card) { this.step = ''; return; }
     const answers = element('ul', { class: 'answers' }, ...card.answers.map((text, i) => element('li', { class: i === card.right ? 'right' : '', text: i === card.right ? `${text} (right)` : text })));
-    const claims = element('ul', { class: 'claims' }, ...card.claims.map(({ text, value, seen }) => element('li', { class: seen ? 'seen' : '' }, `${seen ? '✓' : '○'} ${text}`, value ? element('strong', { text: ` ${value}` }) : '')));
+    const claims = element('ul', { class: 'claims' }, ...card.claims.map(({ text, value, seen }) => element('li', { class: seen ? 'seen' : '' }, `${seen ? '✓' : '○'} ${text}`, value ? element('strong', { text: `: ${value}` }) : '')));
     this.card.replaceChildren(element('p', { class: 'head', text: card.head }), element('h2', { text: card.title }), ...blocksOf(card.text), element('div', { class: 'question' }, ...blocksOf(card.question)),
       ...(card.answers.length ? [answers] : []), element('div', { class: 'do' }, element('strong', { text: 'The teacher does this. ' }), ...blocksOf(card.do)),
       ...(card.claims.length ? [claims] : []), ...(card.reveal.length ? [element('div', { class: 'reveal' }, ...blocksOf(card.reveal))] : []));
@@ -238,10 +250,12 @@ class WatchPage {
     charts.forEach((spec, i) => this.curves[i].show(spec));
     if (this.charts.childElementCount !== charts.length) this.charts.replaceChildren(...this.curves.map(({ node }) => node));
     this.drawCharts();
+    this.showNothing();
   }
 
   drawCharts() {
-    if (this.grid) for (const curves of this.curves) curves.draw(this.grid);
+    const ink = rgb(this.spoken, 'var(--st-text-color)');
+    for (const curves of this.curves) curves.draw(ink);
   }
 
   draw() {

@@ -21,7 +21,7 @@ from rbmviz.session.slowdown import SLOWDOWN
 from rbmviz_app.share.curves import curves_of
 from rbmviz_app.share.view import ENDED, Share, SharedView
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.requests import FrameRequest
+from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 WATCHED_FPS = 10.0
 """Frames per second that watchers get, at most; fewer where the server is short of cores."""
@@ -45,15 +45,15 @@ MAX_MESSAGES_WAITING = 12
 FRAME_COMPRESSION = 1
 """Level of deflate: quick, and what is sent is mostly zeros and words."""
 
-BLIND_SPEC = {
+NAMELESS_SPEC = {
     **{"label": "", "about": [], "equation": [], "colour": "#8a8a94", "dash": []},
     **{"knobs": [], "values": {}, "multiples": [], "readouts": []},
     **{"trace_label": "", "n_hidden": 0},
 }
 """What watchers get of a panel while a quiz asks who draws it, besides its key."""
 
-BLIND_CANVASES = ("sample", "chain", "train")
-"""Pages of which something is left without names and numbers; of the others blind watchers get no panels."""
+CANVASES_OF_PICTURES = ("sample", "chain", "train")
+"""Pages of which something is left without names and numbers; the panels of the others are numbers."""
 
 Message = str | bytes
 
@@ -123,13 +123,13 @@ class Broadcast:
         self._view_at = -1e9  # when it was taken over from the share
         self._texts: dict[str, str] = {}  # newest message of each kind, by kind
         self._encoder: FrameEncoder | None = None
-        self._encoder_of: Any = None  # the comparison whose frames it makes, and whether they are blind
+        self._encoder_of: Any = None  # the comparison whose frames it makes, and what they hide
         self._scene = 0  # counts the encoders: another one begins with empty panels
         self._canvas_of: Any = None  # the scene and the data that the newest message of the canvas says
         self._charts_of: Any = None  # the charts that the newest message of the charts says
         self._charts_at = -1e9  # when it was made
         self._newest_state: Any = None  # what the newest frame shows: request, running, counts
-        self._said_at = -1e9  # when anything was sent last
+        self._sent_at = -1e9  # when anything was sent last
         self.seconds_to_next = 1 / WATCHED_FPS
         """Until the next step is due."""
 
@@ -152,6 +152,7 @@ class Broadcast:
         in_step = [watcher for watcher in self.watchers if not watcher.needs_key]
         n_bytes = 0
         for text in changed:
+            n_bytes += len(text) * len(in_step)
             for watcher in in_step:
                 watcher.put(text)
         frame = self._next_frame()
@@ -167,9 +168,9 @@ class Broadcast:
             n_bytes += _put_frame(key, late) if key is not None else 0
         now = self._clock()
         if changed or frame is not None:
-            self._said_at = now
-        elif now - self._said_at > SIGN_OF_LIFE_SECONDS:
-            self._said_at = now
+            self._sent_at = now
+        elif now - self._sent_at > SIGN_OF_LIFE_SECONDS:
+            self._sent_at = now
             for watcher in in_step:
                 watcher.put('{"alive":true}')
         # As those of the page itself, frames come less often before samples do.
@@ -188,22 +189,24 @@ class Broadcast:
 
     def _changed_texts(self) -> list[str]:
         """Make the messages about the page anew; return those that have changed."""
-        view, comparison, away, blind = self._view, self._view.comparison, self._share.away, self._blind
-        if (comparison, blind) != self._encoder_of:
-            self._encoder_of, self._newest_state = (comparison, blind), None
-            self._encoder = FrameEncoder(comparison, blind) if comparison is not None else None
+        view, comparison, away, hidden = self._view, self._view.comparison, self._share.away, self._hidden
+        nameless = hidden == "names"
+        if (comparison, hidden) != self._encoder_of:
+            self._encoder_of, self._newest_state = (comparison, hidden), None
+            self._encoder = FrameEncoder(comparison, hidden) if comparison is not None else None
             self._scene += 1
         page = {name: getattr(view, name) for name in ("page", "title", "question", "caption")}
         parts: dict[str, Any] = {
-            "page": page | {"away": away, "copy": bool(view.link) and not blind},
+            "page": page | {"away": away, "copy": bool(view.link) and not nameless},
             "card": view.card,
-            "knobs": _knobs(comparison) if comparison is not None and not blind else {},
+            "drawing": None if nameless else view.drawing,
+            "knobs": _knobs(comparison) if comparison is not None and not nameless else {},
         }
         if (self._scene, view.data) != self._canvas_of:  # by identity first: it is the largest part
             self._canvas_of = self._scene, view.data
-            data = _blind_data(view.canvas, view.data) if blind else view.data
+            data = _nameless_data(view.canvas, view.data) if nameless else view.data
             parts = {"canvas": {"scene": self._scene, "name": view.canvas, "data": data}} | parts
-        if blind:
+        if hidden != "nothing":
             self._charts_of, parts["charts"] = None, []
         elif view.charts is not self._charts_of and self._clock() - self._charts_at >= CHART_SECONDS:
             self._charts_of, self._charts_at = view.charts, self._clock()
@@ -220,11 +223,15 @@ class Broadcast:
     def _request(self) -> FrameRequest | None:
         """Return what the frames of the page are to show; None: it has no panels now."""
         data = self._view.data
-        if data is None or self._share.away or (self._blind and self._view.canvas not in BLIND_CANVASES):
+        if (
+            data is None
+            or self._share.away
+            or (self._hidden == "names" and self._view.canvas not in CANVASES_OF_PICTURES)
+        ):
             return None
         keys = [panel["key"] for panel in data["panels"]]
-        cells, n_visible = data["cells"] ** 2, data["n_visible"]
-        return FrameRequest(WATCHED_FPS, data["view"], data["pixels"], cells, n_visible, keys)
+        cells = data["side"] ** 2
+        return FrameRequest(WATCHED_FPS, data["view"], data["pixels"], cells, data["n_visible"], keys)
 
     def _next_frame(self) -> bytes | None:
         """Return what is new since the last frame; None: nothing."""
@@ -242,22 +249,23 @@ class Broadcast:
         request, comparison = self._request(), self._view.comparison
         if request is None or comparison is None:
             return None
-        return FrameEncoder(comparison, self._blind).encode_next(request)
+        return FrameEncoder(comparison, self._hidden).encode_next(request)
 
     @property
-    def _blind(self) -> bool:
-        """Whether a quiz hides who draws: on what is shown, or on the page that is being drawn just now.
+    def _hidden(self) -> Hidden:
+        """What watchers do not get: on the page that is shown, or on the one that is being drawn just now.
 
         The runs of a step begin before its page is drawn, and those of the step before go after the answer.
         """
-        return self._view.blind or self._share.view.blind
+        asked = {self._view.hidden, self._share.view.hidden}
+        return "names" if "names" in asked else "numbers" if "numbers" in asked else "nothing"
 
 
-def _blind_data(canvas: str, data: dict[str, Any] | None) -> dict[str, Any] | None:
+def _nameless_data(canvas: str, data: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the data of a canvas without what says who draws in its panels; None: nothing is left."""
-    if data is None or canvas not in BLIND_CANVASES:
+    if data is None or canvas not in CANVASES_OF_PICTURES:
         return None
-    return data | {"panels": [{"key": panel["key"]} | BLIND_SPEC for panel in data["panels"]]}
+    return data | {"panels": [{"key": panel["key"]} | NAMELESS_SPEC for panel in data["panels"]]}
 
 
 def _put_frame(frame: bytes, watchers: list[Watcher]) -> int:
@@ -308,11 +316,9 @@ class Audience:
         broadcast, task = self._broadcasts.get(share.token, (None, None))
         if broadcast is None or task is None or task.done():
             broadcast = Broadcast(share)
-            broadcast.watchers.add(watcher)  # before its first step: with nobody there it would end
             task = asyncio.create_task(broadcast.run())
             self._broadcasts[share.token] = broadcast, task
-        else:
-            broadcast.watchers.add(watcher)
+        broadcast.watchers.add(watcher)  # before its first step: with nobody there it would end
         share.watchers = len(broadcast.watchers)
         try:
             yield

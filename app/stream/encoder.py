@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rbmviz.session import Comparison, Snapshot
 from rbmviz_app.panel.readouts import Readout, Value, finite
 from rbmviz_app.stream.frames import Block, write_frame
-from rbmviz_app.stream.requests import FrameRequest
+from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 SLOW_SECONDS = 0.5
 """Seconds between two frames with the slow parts: class strips, filters, traces, some readouts."""
@@ -120,20 +120,23 @@ def known_views() -> set[str]:
 
 
 VALUES_OF_PICTURES = ("at", "state")
-"""Values that the pictures of a panel are drawn with: of all values a blind frame has only these."""
+"""Values that the pictures of a panel are drawn with: a frame that hides names has only these."""
+
+WORDS_OF_NUMBERS = ("standing", "since")
+"""Values that say numbers in words: a frame that hides numbers leaves them empty."""
 
 BLOCKS_OF_NUMBERS = ("trace", "histogram")
-"""Blocks that a blind frame leaves out: curves and bars, of which only some algorithms have any."""
+"""Blocks that a frame without names leaves out: curves and bars, of which only some algorithms have any."""
 
 
 class FrameEncoder:
     """Makes the frames of one browser, and remembers what the browser has.
 
-    blind : whether the frames have pictures and class strips only, and nothing that says who draws
+    hidden : what the frames leave out; without names they have pictures and class strips only
     """
 
-    def __init__(self, comparison: Comparison[Any], blind: bool = False) -> None:
-        self._comparison, self._blind = comparison, blind
+    def __init__(self, comparison: Comparison[Any], hidden: Hidden = "nothing") -> None:
+        self._comparison, self._hidden = comparison, hidden
         self._request: FrameRequest | None = None
         self._clients: dict[int, ClientState] = {}  # by key of the panel
         self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
@@ -159,8 +162,10 @@ class FrameEncoder:
                 self._clients[key] = content.client
                 slow = content.client.slow_at != client.slow_at
                 head, blocks = self._head(key, shown, content, slow, waiting), content.blocks
-                if self._blind:
-                    head, blocks = _blind(head, blocks)
+                if self._hidden == "names":
+                    head, blocks = _without_names(head, blocks)
+                elif self._hidden == "numbers":
+                    head |= {"readouts": {}} | {name: "" for name in WORDS_OF_NUMBERS if name in head}
                 panels.append((head, blocks))
         asked = {name: value for name, value in request._asdict().items() if value is not None}
         return write_frame(asked, panels)
@@ -216,7 +221,7 @@ class FrameEncoder:
         return head
 
 
-def _blind(head: dict[str, Any], blocks: dict[str, Block]) -> tuple[dict[str, Any], dict[str, Block]]:
+def _without_names(head: dict[str, Any], blocks: dict[str, Block]) -> tuple[dict[str, Any], dict[str, Block]]:
     """Return of a panel's part what shows pictures, and nothing that says who draws them."""
     kept = ("key", "run", "status", "n", "ready_in", *VALUES_OF_PICTURES)
     head = {name: head[name] for name in kept if name in head}

@@ -8,8 +8,8 @@ shape of each block of the panel. The bytes of the blocks stand in the order of 
 A dtype is the name of a numpy dtype, or ``"bits"``: then the last axis of the shape counts bits, which are
 packed along that axis (``numpy.packbits``), so that each row ends at a byte.
 
-This module has the only writer of frames and their only reader in Python; ``app/panel/frame.js`` has the only
-reader in JavaScript.
+This module has the only writer of frames, and a reader for tests and scripts; the program's own reader is
+``app/panel/frame.js``.
 """
 
 import json

@@ -5,7 +5,7 @@ Anybody who knows the token can send messages. Names, types and sizes are theref
 
 import json
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value
@@ -18,6 +18,9 @@ MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED, MAX_SAMPLES_ASKED = 100, 1000, 100_000
 
 MAX_FPS = 60
 """Maximum frames per second; few screens show more."""
+
+Hidden = Literal["nothing", "numbers", "names"]
+"""What is not sent while somebody is to guess it: numbers; or all that says who draws, and numbers, too."""
 
 PIXELS = ("binary", "mean")
 """What pictures can show: the 0/1 samples, or their means."""

@@ -205,6 +205,7 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
                 break
             if comparison.running:
                 await asyncio.sleep(POLL_SECONDS * SLOWDOWN.factor)
+                due = now()  # soon after a beat, so that the next frame need not wait for its beat again
             else:  # what is asked for now, as when somebody looks back, is not what waits
                 rests = now() - changed_at > RESTS_AFTER_SECONDS
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
@@ -246,10 +247,15 @@ def _warm_up() -> None:
     gc.freeze()
 
 
+def base_path() -> str:
+    """Return the path below which the server runs, "" or with a slash before it."""
+    base = str(config.get_option("server.baseUrlPath")).strip("/")
+    return f"/{base}" if base else ""
+
+
 def live_path() -> str:
-    """Return the path of the WebSocket route, with the base path that the server runs under."""
-    base = config.get_option("server.baseUrlPath").strip("/")
-    return (f"/{base}" if base else "") + "/rbmviz/live/"
+    """Return the path of the WebSocket route of pages, to which a token is added."""
+    return f"{base_path()}/rbmviz/live/"
 
 
 routes = [WebSocketRoute(live_path() + "{token}", live)]

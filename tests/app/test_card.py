@@ -15,6 +15,7 @@ from rbmviz.lessons.state import LEFT_ALONE, OF_ONES_OWN, OFFERED, setting_text
 from rbmviz.links import PANELS_KEY
 from rbmviz.registry import trainers
 from rbmviz_app import pages, session, shared
+from rbmviz_app.card import panel_names
 from rbmviz_app.formulas import mathml
 from rbmviz_app.pages.chain import matrix
 from rbmviz_app.pages.chain.settings import ORDERS, PAGE_PARTS
@@ -87,6 +88,13 @@ def test_the_numbers_of_panels_are_those_that_a_step_can_point_at():
             shown = module.READOUTS if page in ("weights", "chain") else module.every_readout()
             own = [name for one in trainers for name in trainers[one].own_stats] if page == "train" else []
             assert {one.name for one in shown} == {*names, *own}
+
+
+def test_a_card_calls_panels_as_their_page_does():
+    steps = load_lesson("weighing").steps
+    assert panel_names(steps[2]) == ["pop-CD-1", "pop-CD-10", "pop-CD-1, mixture"]
+    assert panel_names(steps[0]) == [""]
+    assert steps[0].claims[0].when("weights") == "after 1 batch"
 
 
 @pytest.mark.parametrize(("name", "step"), STEPS, ids=lambda x: x if isinstance(x, str) else x.title)
@@ -182,7 +190,7 @@ def test_the_card_sees_what_is_claimed(page):
     said = [one.value for one in test.markdown]
     assert "**You were right.**" in said  # without a click on Reveal
     [claims] = [text for text in said if "check_circle" in text]
-    assert "rates-FPCD: ground raised \\> 6, at 24 samples **7.25**" in claims
+    assert "rates-FPCD: ground raised \\> 6, after 24 samples: **7.25**" in claims
 
 
 def test_a_matrix_is_set_too(page):

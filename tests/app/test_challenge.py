@@ -1,11 +1,15 @@
 """The card of a challenge: what may be changed, when it is over, and the verdict on a result."""
 
+import json
+
 import pytest
 from waiting import wait
 
 from rbmviz import BadInput
+from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson
-from rbmviz_app import challenge
+from rbmviz.lessons.state import RUN_SETTINGS
+from rbmviz_app import challenge, pages
 from rbmviz_app.session import LessonStep
 from tests.app.test_card import button, comparison_of
 
@@ -14,6 +18,11 @@ SIZE = LessonStep("one-step-size", 0)
 
 def said(test):
     return " ".join(one.value for one in [*test.markdown, *test.caption])
+
+
+@pytest.mark.parametrize("name", RUN_SETTINGS)
+def test_what_a_challenge_may_let_choose_has_a_name(name):
+    assert all(pages.settings(name)[key].label for key in RUN_SETTINGS[name])
 
 
 def test_a_challenge_is_played_to_its_verdict(page):
@@ -57,11 +66,37 @@ def test_a_challenge_is_played_to_its_verdict(page):
     assert "may not" not in said(test)
 
 
+def locked(test, page):
+    """Return the knobs of the first panel that cannot be turned, as the browser is told."""
+    [grid] = [e.proto for e in test.get("bidi_component") if f"rbmviz_{page}" in e.proto.component_name]
+    return set(json.loads(grid.json)["panels"][0]["locked"])
+
+
+def test_what_a_challenge_leaves_as_it_is_cannot_be_turned_and_a_late_turn_is_said_at_once(page):
+    test = page("train", shell=True, lesson="where-pcd-falls", step="1")
+    comparison = comparison_of(test, "train")
+    [panel] = comparison.panels
+    assert locked(test, "train") == {*knobs_of(panel.worker.algorithm)} - {"learning_rate"}
+    [data] = [one for one in test.selectbox if one.key == "train_data"]
+    assert (data.disabled, "The open challenge leaves this as it is." in data.help) == (True, True)
+    comparison.step(3)
+    wait(lambda: [shown.n for _, shown in comparison.peek()] == [3], "three updates")
+    comparison.set_live_knobs(panel.key, learning_rate=0.1)
+    comparison.step()
+    wait(lambda: [shown.n for _, shown in comparison.peek()] == [4], "another update")
+    test.run()
+    refused = "learning_rate of panel 1 may not be turned once the panel has begun. Reset begins anew."
+    assert refused in said(test).replace("\\", "")
+    button(test, "Leave").click().run()
+    assert locked(test, "train") == set()
+    assert not next(one for one in test.selectbox if one.key == "train_data").disabled
+
+
 @pytest.mark.parametrize(
     ("result", "sentence"),
     [
-        ("1~1@0:eps=0.01", "**Won.** The result of this link. Verified: ISL -256.3 at 1,000 samples."),
-        ("1~1@0:eps=0.5", "Not won: the goal is ISL \\> -260, at 1,000 samples, and the replay gives -2"),
+        ("1~1@0:eps=0.01", "**Won.** The result of this link. Verified: ISL −256.3 at 1,000 samples."),
+        ("1~1@0:eps=0.5", "Not won: the goal is ISL \\> −260, after 1,000 samples, and the replay gives −2"),
     ],
 )
 def test_the_result_of_a_link_is_verified(page, result, sentence, address_of):

@@ -37,9 +37,18 @@ def test_without_it_a_file_is_gone_after_two_parts_of_a_page(manager):
     assert manager.read_file(file_id) is None
 
 
-def test_a_file_stays_for_a_minute(manager, clock):
+def shown(manager, content):
+    """Return the id of a picture of a run of the script, which the next run has not made again."""
+    file_id = manager.add(content, "image/png", "element").split("/")[-1].split(".")[0]
+    for session in list(manager._files_by_session_and_coord):
+        manager.clear_session_refs(session)
+    return file_id
+
+
+@pytest.mark.parametrize("make", [made, shown])
+def test_a_file_stays_for_a_minute(manager, clock, make):
     later = FetchedLater(manager)
-    file_id = made(manager, b"content")
+    file_id = make(manager, b"content")
     draw_two_parts(manager)
     assert manager.read_file(file_id).content == b"content"
     clock[0] += 59

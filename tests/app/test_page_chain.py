@@ -11,10 +11,12 @@ from waiting import PATIENCE, wait
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.links import write_panel
 from rbmviz.metrics import eigenvalues, landscape, remove_self_transitions
+from rbmviz.metrics.landscape import codes
 from rbmviz.models import pattern_model
-from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup
+from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.pages.chain.exports import chain_csv, walks_csv
+from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
 from rbmviz_app.stream.encoder import FrameEncoder
@@ -33,6 +35,15 @@ def comparison_of(test):
 
 
 # The landscape
+
+
+def test_the_page_keeps_nothing_of_a_visitor(page):
+    """Its module is imported once for all visitors: a run of one must not meet what another's has left."""
+    before = dict(vars(PAGE))
+    test = page()
+    assert not test.exception
+    assert vars(PAGE) == before
+    assert not vars(PAGE._of_run)  # of this thread, which is none of a script
 
 
 def test_the_walks_are_alive(page):
@@ -128,6 +139,20 @@ def test_frames_carry_the_ground_the_visits_and_the_newest_states(comparison):
             np.testing.assert_array_equal(blocks["trail"], shown.trail[len(shown.trail) - n_new :])
             assert head["readouts"]["visits"] == shown.curve[-1].visits
     assert read_frame(encoder.encode_next(request._replace(n_visible=5))).panels == []
+
+
+def test_paused_balls_go_back_to_the_states_that_are_held(comparison):
+    request = FrameRequest(20, "landscape", "binary", 100, 6, [panel.key for panel in comparison.panels])
+    encoder = FrameEncoder(comparison)
+    for at in (200, 1, 300):
+        panels = read_frame(encoder.encode_next(request._replace(at=at))).panels
+        for (head, blocks), panel in zip(panels, comparison.panels, strict=True):
+            states = codes(panel.worker.read(SamplingRun.held_samples)[1])
+            assert (head["n"], head["at"], head["held_from"]) == (300, at, 0)
+            assert head["state"] == states[at - 1]
+            np.testing.assert_array_equal(blocks["trail"], states[max(at - 100, 0) : at])
+    now = read_frame(encoder.encode_next(request)).panels
+    assert [("at" in head, len(blocks["trail"])) for head, blocks in now] == [(False, 100)] * 2
 
 
 def test_walk_charts_and_files(comparison):

@@ -15,7 +15,9 @@ from rbmviz import RBM, couple, rng
 from rbmviz.coupling import ALGORITHMS, PAIRS_PER_BLOCK, STATISTICS
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
+from rbmviz.rbm import Model, save_model
 from rbmviz.session import Comparison, Coupling, CouplingSetup, random_rbm
+from rbmviz_app.loading_code import MODEL_FILE
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from rbmviz_app.stream.encoder import FrameEncoder
@@ -211,6 +213,14 @@ def test_the_snippet_repeats_the_pairs(comparison, capsys):
     exec(snippet("random", comparison.setup, coupling), scope)
     np.testing.assert_array_equal(scope["pairs"].tau, library(comparison)[1]["half_step"].tau)
     assert capsys.readouterr().out.startswith("rbm [")
+
+
+def test_the_snippet_of_a_model_in_no_list_loads_its_file(comparison, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save_model(Model(comparison.setup.rbm), MODEL_FILE)
+    scope = {}
+    exec(snippet("PCD, 500 updates", comparison.setup, comparison.panels[0].worker.algorithm), scope)
+    np.testing.assert_array_equal(scope["pairs"].tau, library(comparison)[1]["half_step"].tau)
 
 
 # The page

@@ -16,7 +16,7 @@ def test_every_claim_stands_with_its_verdict(page):
     for text, claim in zip(shown, expected, strict=True):
         assert claim["verdict"] in text
         assert claim["text"] in text
-        assert f"Run\u00a0it\u00a0live]({live_address(claim['live'])})" in text
+        assert f"Run\u00a0it\u00a0live]({live_address(claim['live_link'])})" in text
 
 
 def test_filters(page):
@@ -47,4 +47,4 @@ def test_a_live_page_is_opened_by_its_address():
     assert live_address("sample?p=gibbs&v=2") == "./?p=gibbs&v=2"
     assert live_address("train?t=cd&v=2") == "./train?t=cd&v=2"
     for claim in (claim for result in ledger() for claim in result["claims"]):
-        assert address(claim["live"]) == f"{APP}/{live_address(claim['live']).removeprefix('./')}"
+        assert address(claim["live_link"]) == f"{APP}/{live_address(claim['live_link']).removeprefix('./')}"

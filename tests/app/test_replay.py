@@ -124,7 +124,7 @@ def test_without_data_nothing_is_counted(model):
 
 
 def test_the_gif_ends_with_the_newest_samples(bas):
-    with Image.open(io.BytesIO(replay_gif(dataclasses.replace(bas, cells=6)))) as gif:
+    with Image.open(io.BytesIO(replay_gif(dataclasses.replace(bas, side=6)))) as gif:
         assert gif.n_frames == FRAMES
         gif.seek(FRAMES - 1)
         pixels = np.asarray(gif.convert("RGB"))

@@ -4,9 +4,11 @@ import asyncio
 import json
 import re
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import altair as alt
+import numpy as np
 import pandas as pd
 import pytest
 from starlette.applications import Starlette
@@ -19,6 +21,8 @@ from rbmviz.session import Comparison, SamplingSetup, VisitorUsage
 from rbmviz_app import session
 from rbmviz_app.access import guarded
 from rbmviz_app.charts.style import live_spec
+from rbmviz_app.pages.chain import matrix_charts
+from rbmviz_app.pages.coupling import charts as pairs
 from rbmviz_app.pages.sample.panel import readouts
 from rbmviz_app.panel import panel_specs
 from rbmviz_app.session import comparisons_by_token, shares_by_token, visitors
@@ -33,7 +37,7 @@ from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 
 HOME = "http://127.0.0.1:8501"
-DATA = {"view": "sequence", "pixels": "binary", "cells": 2, "n_visible": 5, "panels": [{"key": 0}]}
+DATA = {"view": "sequence", "pixels": "binary", "side": 2, "n_visible": 5, "panels": [{"key": 0}]}
 
 
 @pytest.fixture
@@ -76,7 +80,8 @@ async def sent(watcher):
 
 
 def run(test):
-    asyncio.run(test())
+    with ThreadPoolExecutor(1) as other:  # after browser tests this thread has an event loop that runs
+        other.submit(asyncio.run, test()).result()
 
 
 def test_a_token_cannot_be_guessed_and_can_be_typed():
@@ -108,12 +113,14 @@ def test_a_share_ends_when_it_is_stopped_when_its_page_is_gone_and_after_a_day(s
 def test_what_a_run_of_the_page_does_not_draw_again_goes(share):
     rows = pd.DataFrame({"x": [1]})
     share.publish_chart("isl", rows, {"layer": []}, "ISL")
+    share.publish_drawing({"hidden": []})
     share.end_run()
-    assert list(share.view.charts) == ["isl"]
+    assert (list(share.view.charts), share.view.drawing) == (["isl"], {"hidden": []})
     share.begin_run("sample", "Sample")
     assert share.view.canvas == "sample"  # the page is being drawn: what was there stays until then
     share.end_run()
     assert (share.view.canvas, share.view.comparison, dict(share.view.charts)) == ("", None, {})
+    assert share.view.drawing is None
     share.publish(card={"title": "a"}, question="?")
     share.begin_run("learn", "Learn")
     assert (share.view.page, share.view.question, share.view.card) == ("learn", "", None)
@@ -209,7 +216,8 @@ def test_large_frames_come_more_rarely(share, clock, monkeypatch):
     run(test)
 
 
-def test_a_quiz_gives_watchers_no_byte_of_its_answer(share, comparison, clock, monkeypatch):
+@pytest.mark.parametrize("hides", ["names", "numbers"])
+def test_a_step_that_asks_gives_watchers_no_byte_of_its_answer(share, comparison, clock, monkeypatch, hides):
     names = ("Gibbs", "rates-FPCD")
     monkeypatch.setattr(publish, "SHARED_PAGE", session.Entry("none", lambda: share))
     comparisons_by_token()["quiz"] = comparison
@@ -219,7 +227,10 @@ def test_a_quiz_gives_watchers_no_byte_of_its_answer(share, comparison, clock, m
     line = alt.Chart(alt.NamedData("curves")).mark_line()
     colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=names))
     line = line.encode(x="x:Q", y="y:Q", color=colour)
-    hidden = (*names, "gibbs", "alpha", "standing", *(spec["colour"] for spec in specs))
+    hidden = {
+        "names": (*names, "gibbs", "alpha", "standing", *(spec["colour"] for spec in specs)),
+        "numbers": ('"own_speed":', '"fast_norm":', '"charts":[{'),
+    }[hides]
 
     async def said(broadcast, watcher):
         broadcast.step()
@@ -230,8 +241,8 @@ def test_a_quiz_gives_watchers_no_byte_of_its_answer(share, comparison, clock, m
             watcher._sending = False
         return messages
 
-    def page(blind):
-        share.begin_run("sample", "Sample", blind)
+    def page(hidden):
+        share.begin_run("sample", "Sample", hidden)
         publish.canvas("sample", data)
         publish.chart("isl", rows, live_spec([line], 200), "ISL")
         share.publish(card={"question": "Who draws this?"}, link="sample?p=gibbs")
@@ -240,8 +251,8 @@ def test_a_quiz_gives_watchers_no_byte_of_its_answer(share, comparison, clock, m
     async def test():
         broadcast, watcher = Broadcast(share, clock), Watcher(packed=False)
         broadcast.watchers.add(watcher)
-        share.begin_run("sample", "Sample", True)  # the runs are there before the page is drawn
-        for draw in (lambda: None, lambda: page(True)):
+        share.begin_run("sample", "Sample", hides)  # the runs are there before the page is drawn
+        for draw in (lambda: None, lambda: page(hides)):
             draw()
             clock.now += 2
             late = Watcher(packed=False)
@@ -250,16 +261,20 @@ def test_a_quiz_gives_watchers_no_byte_of_its_answer(share, comparison, clock, m
             everything = "".join([*messages, *await said(broadcast, late)])
             assert [word for word in hidden if word in everything] == []
             assert '"readouts":{}' in everything
-            assert '"copy":false' in everything
+            # The address of a page names the samplers; a copy of a step asks by itself.
+            assert ('"copy":false' in everything) == (hides == "names")
         [frame] = [read_frame(m.encode("latin-1")) for m in messages if not m.startswith("{")]
         assert frame.panels[0].blocks["v"].shape[0] == 3  # the pictures are there
         assert "Who draws this?" in everything
-        page(False)  # the answer has been chosen
+        assert hides == "names" or all(word in everything for word in (*names, "alpha"))
+        page("nothing")  # the answer has been chosen
         told = "".join(await said(broadcast, watcher))  # the page is not drawn yet
-        assert not any(word in told for word in names)
+        assert not any(word in told for word in hidden)
         clock.now += 2
         told = "".join(await said(broadcast, watcher))
-        assert all(word in told for word in (*names, "alpha", '"copy":true', '"charts":[{'))
+        revealed = (*names, "alpha", '"copy":true') if hides == "names" else hidden
+        missing = [word for word in (*revealed, '"charts":[{') if word not in told]
+        assert missing == []
 
     run(test)
 
@@ -340,7 +355,7 @@ def test_who_is_silent_is_sent_away_and_may_come_back(client, monkeypatch):
 
 
 def test_no_copy_is_taken_of_a_quiz_whose_address_has_the_answer(client, share):
-    share.begin_run("sample", "Sample", True)
+    share.begin_run("sample", "Sample", "names")
     answer = client.get("/watch/abcd/copy", follow_redirects=False)
     assert (answer.status_code, "asks a question" in answer.text) == (503, True)
     assert "location" not in answer.headers
@@ -410,7 +425,8 @@ def test_the_socket_of_the_owner_and_what_is_about_his_browser_is_not_shared(sha
     comparisons_by_token()["secret"] = comparison
     monkeypatch.setattr(publish, "SHARED_PAGE", session.Entry("none", lambda: share))
     panel = {"key": 0, "values": {"eps": 1}, "multiples": [1], "knobs": []}
-    publish.canvas("sample", DATA | {"url": "/rbmviz/live/secret", "present": True, "panels": [panel]})
+    of_owner = {"url": "/rbmviz/live/secret", "present": True, "path of a file, added later": "/home/secret"}
+    publish.canvas("sample", DATA | of_owner | {"panels": [panel]})
     assert "secret" not in json.dumps(share.view.data)
     assert set(share.view.data) == set(DATA)
     assert share.view.data["panels"] == [{"key": 0, "values": {}, "multiples": [], "knobs": []}]
@@ -470,13 +486,54 @@ def test_the_lines_of_a_chart_are_taken_out_of_its_spec():
         )
     )
     found = curves_of(rows, live_spec([line], 200), "Shares")
-    assert found["x"] == {"title": "Samples", "log": True, "percent": False, "domain": None}
+    assert found["x"] == {"title": "Samples", "scale": "log", "percent": False, "domain": None, "names": []}
     assert (found["y"]["percent"], found["y"]["domain"]) == (True, [0, 1])
-    assert found["lines"] == [
-        {"name": "a", "colour": "#111111", "dash": [1, 0], "points": [(1.0, 2.0), (10.0, 0.12346)]}
+    [line] = found["lines"]
+    assert (line["name"], line["colour"], line["dash"]) == ("a", "#111111", [1, 0])
+    assert line["points"] == [(1.0, 2.0), (10.0, 0.12346)]
+    assert curves_of(rows[:0], live_spec([], 200), "Nothing yet") is None
+
+
+def test_lines_have_the_scale_the_band_and_the_marks_of_their_chart():
+    row = {"series": "exact", "x": 0.0, "value": 0.5, "low": 0.4, "high": 0.7}
+    names = ["exact", "Half-step"]  # of which one has no row yet
+    found = curves_of(*pairs.line_chart([row], names, "Gibbs sweeps", "Bound", kind="symlog"), "Bound")
+    assert (found["x"]["scale"], found["y"]["scale"]) == ("symlog", "linear")
+    assert [line["band"] for line in found["lines"]] == [[(0.0, 0.4, 0.7)]]
+    short = matrix_charts.distance_chart([np.array([1.0, 0.5]), np.array([1.0, 0.2])], log=True)
+    assert [line["shape"] for line in curves_of(*short, "Distance")["lines"]] == ["circle", "circle"]
+    spectrum = matrix_charts.spectrum_chart([np.array([1, 0.5j]), np.array([1, 0.25])])
+    rings = curves_of(*spectrum, "Eigenvalues")
+    joined, alone = rings["lines"][:3], rings["lines"][3:]
+    assert [(line["name"], len(line["points"])) for line in joined] == [("", 121)] * 3
+    assert [(line["name"], line["dash"], line["shape"]) for line in alone] == [
+        ("A", [], "circle"),
+        ("Ã", [], "diamond"),
     ]
-    bars = alt.Chart(alt.NamedData("curves")).mark_bar().encode(x="x:Q", y="y:Q", color="name:N")
-    assert curves_of(rows, live_spec([bars], 200), "Bars") is None
+
+
+def test_bars_and_cells_of_a_chart_are_taken_out_of_its_spec():
+    counts = [{"series": "Algorithm 3", "x": 2.0, "x2": 2.5, "value": 0.5, "label": "", "floor": 0.1}]
+    spec = pairs._tau_spec(("Algorithm 3",), True)
+    [bar] = curves_of(pd.DataFrame(counts), spec, "Meeting times")["bars"]
+    assert (bar["sides"], bar["colour"]) == ([2.0, 2.5, 0.5, 0.1], pairs.style("Algorithm 3")[0])
+    both = {"series": "Algorithm 3", "value": 0.5}
+    shares = [
+        both | {"chain": chain, "x": x, "order": i, "who": f"Algorithm 3, {chain}"}
+        for i, x in enumerate(["0", "1"])
+        for chain in "ξη"
+    ]
+    found = curves_of(pd.DataFrame(shares), pairs._rejected_spec(("Algorithm 3",)), "Rejected")
+    assert found["x"]["names"] == ["0", "1"]
+    assert found["bars"][3]["sides"] == [1.5, 1.9, 0.0, 0.5]
+    assert [bar["opacity"] for bar in found["bars"][:2]] == [0.45, 1.0]
+    A = np.array([[0.75, 0.25], [0.0, 1.0]])
+    found = curves_of(*matrix_charts.matrix_chart(A, ["a", "b"], "A"), "Heat map")
+    assert (found["label"], found["x"]["names"], found["y"]["names"]) == ("A", ["a", "b"], ["b", "a"])
+    assert found["bars"][1]["sides"] == [1.0, 2.0, 1.0, 2.0]  # from a, which stands at the top, to b
+    assert (found["bars"][1]["text"], found["bars"][1]["opacity"]) == ("0.25", 0.5)
+    large = curves_of(*matrix_charts.matrix_chart(np.eye(16), [str(i) for i in range(16)], "A"), "Heat map")
+    assert (large["image"][:22], large["bars"]) == ("data:image/png;base64,", [])
 
 
 def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
@@ -507,14 +564,40 @@ def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
     assert not test.exception
 
 
-def test_a_quiz_on_the_page_is_blind_for_watchers_until_it_is_answered(page):
-    test = page("sample", shell=True, lesson="quiz", step="1")
-    share = test.session_state["shared page"] = Share("quizzed")
+def test_the_drawing_of_a_small_rbm_is_shared_and_followed(page, clock):
+    test = page("chain", shell=True, little="units")
+    share = test.session_state["shared page"] = Share("drawn", clock)
     test.run()
-    assert share.view.blind
+    before = share.view.drawing
+    assert (len(before["hidden"]), len(before["visible"]), before["draws"]) == (4, 6, 0)
+    [step] = [one for one in test.button if one.key == "units_step"]
+    step.click().run()
+    assert share.view.drawing["draws"] == 1
+
+    async def followed():
+        broadcast, watcher = Broadcast(share, clock), Watcher()
+        broadcast.watchers.add(watcher)
+        clock.now += 2
+        broadcast.step()
+        assert (await sent(watcher))[0]["drawing"]["draws"] == 1
+
+    run(followed)
+    text, _ = watchers_page()
+    assert "const drawUnits" in text
+    assert "export default" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "lesson", "hidden"), [("sample", "quiz", "names"), ("chain", "stick", "numbers")]
+)
+def test_a_step_that_asks_hides_from_watchers_until_it_is_answered(page, name, lesson, hidden):
+    test = page(name, shell=True, lesson=lesson, step="1")
+    share = test.session_state["shared page"] = Share(lesson)
+    test.run()
+    assert share.view.hidden == hidden
     assert share.view.card["claims"] == []  # they name what is asked for
     test.radio[0].set_value(2).run()
-    assert not share.view.blind
+    assert share.view.hidden == "nothing"
     assert share.view.card["claims"]
     assert not test.exception
 

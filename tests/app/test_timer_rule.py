@@ -28,9 +28,9 @@ def test_a_run_of_constant_speed_is_drawn_less_and_less_often():
         before, at = at, at + interval
         interval = seconds_to_next(1 - before / at, at - before)
         draws.append((at, interval))
-    assert all(interval == 1 for at, interval in draws if at < 25)
-    assert all(interval == 2 for at, interval in draws if 32 < at < 65)
-    assert all(interval == 5 for at, interval in draws if at > 80)
+    assert all(interval == 1 for at, interval in draws if at < 14)
+    assert all(interval == 2 for at, interval in draws if 18 < at < 34)
+    assert all(interval == 5 for at, interval in draws if at > 46)
 
 
 def test_a_full_server_draws_less_often_and_a_new_run_at_once():

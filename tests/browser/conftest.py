@@ -64,7 +64,7 @@ class Live:
         url = message.location.get("url", "")
         ours = not url or (self.address in url and "/_stcore/" not in url)
         if message.type == "error" and ours:
-            self.errors.append(message.text)
+            self.errors.append(f"{message.text} {url}".strip())
 
     def open(self, query=""):
         """Open a page and wait until every panel has taken a step."""

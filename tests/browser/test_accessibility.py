@@ -1,5 +1,6 @@
 """WCAG 2.2 AA on every page, in both themes, as far as axe-core can tell; texts of pictures; no warnings."""
 
+import itertools
 from pathlib import Path
 
 import axe_playwright_python
@@ -87,11 +88,11 @@ def found_on(page, path, themes):
         # Colours change by transitions.
         page.until("document.getAnimations().every(a => !(a instanceof CSSTransition))")
         found[theme] = page.page.evaluate(RUN, rules)
+    page.page.set_viewport_size(PHONE)
+    page.until(f"{WIDTH} <= {PHONE['width']} /* {path} */", timeout=10)
     if "present" not in path:  # which is for a projector
-        page.page.set_viewport_size(PHONE)
-        page.until(f"{WIDTH} <= {PHONE['width']} /* {path} */", timeout=10)
         found["phone"] = page.page.evaluate(TOO_SMALL)
-        page.page.set_viewport_size(SIZE)
+    page.page.set_viewport_size(SIZE)
     return found
 
 
@@ -110,3 +111,23 @@ def test_no_page_has_a_barrier_that_is_ours(live):
         themes.reverse()  # the next page opens in the theme that this one has now
     assert barriers == []
     assert needed == set(NOT_OURS)
+
+
+HEARD = """panel => {
+    window.heard = [];
+    new MutationObserver(() => window.heard.push(performance.now()))
+        .observe(panel.querySelector('.spoken'), { childList: true });
+}"""
+"""From now on note when what a screen reader says of a panel changes."""
+
+
+def test_a_running_panel_speaks_every_two_seconds_at_most_and_only_if_it_has_the_focus(live):
+    page = live().open("?p=gibbs&p=rates_fpcd&speed=200")
+    live_regions = "panels.map(p => p.querySelector('.spoken').ariaLive)"
+    page.until(f"{live_regions}.every(said => said === 'off')")
+    page.ask("panels[0].querySelector('input[type=range]').focus()")
+    page.until(f"{live_regions}.join() === 'polite,off'")
+    page.ask(f"({HEARD})(panels[0])")
+    page.until("window.heard.length >= 3")
+    heard = page.ask("window.heard")
+    assert min(later - earlier for earlier, later in itertools.pairwise(heard)) >= 1900

@@ -102,3 +102,16 @@ def test_a_phone_held_upright_does_not_scroll_sideways(live, part):
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
     if part == "landscape":
         assert max(page.ask("panels.map(p => p.getBoundingClientRect().right)")) <= 390
+
+
+def test_a_page_stays_at_its_own_chains_when_another_visitor_comes(live):
+    one, sockets = live(), []
+    one.page.on("websocket", lambda socket: sockets.append(socket.url) if "/live/" in socket.url else None)
+    one.open("chain")
+    live().open("chain")
+    one.set_knob(1, "eps", 0.2)
+    panel = one.page.locator("section.panel").nth(2)
+    panel.locator("button", has_text="×").first.click()  # draws the panels alone anew
+    one.until("panels.length === 2")
+    one.page.wait_for_timeout(1500)
+    assert len(sockets) == 1

@@ -9,6 +9,14 @@ from tests.browser.walk_lessons import walk
 pytestmark = pytest.mark.browser
 
 
+LOWER_THAN_A_FINGER = """[...document.querySelectorAll('.st-key-lesson *, .st-key-toolbar *')]
+    .flatMap(e => [e, ...(e.shadowRoot ? e.shadowRoot.querySelectorAll('*') : [])])
+    .filter(e => e.matches('button:not([aria-label]), summary, [data-testid=stRadioOption]'))
+    .filter(e => e.checkVisibility())
+    .map(e => [e.textContent, e.getBoundingClientRect().height]).filter(([, height]) => height < 44)"""
+"""What is tapped on the card and beside it, and less than 44 pixels high."""
+
+
 def test_a_lesson_is_walked_to_its_end(live):
     page = live(viewport={"width": 390, "height": 844})
     browser = page.page
@@ -32,6 +40,7 @@ def test_a_lesson_is_walked_to_its_end(live):
     sheet = browser.locator("[data-testid=stLayoutWrapper]:has(> .st-key-lesson)")
     box = sheet.bounding_box()
     assert box["y"] + box["height"] <= top
+    assert browser.evaluate(LOWER_THAN_A_FINGER) == []
     browser.get_by_role("button", name="Fold").click()
     assert sheet.bounding_box()["height"] < 80 < box["height"]
 

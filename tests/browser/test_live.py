@@ -1,6 +1,8 @@
 """The Sample page in a browser."""
 
 import base64
+import csv
+import json
 import re
 import time
 import zlib
@@ -27,6 +29,17 @@ def test_four_panels_move(live):
     page.until(f"panels.every((p, i) => Number(p.dataset.n) > {counts}[i] + 5)")
     assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
     page.until("panels.every(p => p.querySelector('dd[data-readout=isl]')?.textContent.match(/[0-9]/))")
+
+
+def test_a_page_that_streamlit_has_lost_is_opened_again_once(live):
+    page = live().open("?p=gibbs")
+    broken = "dispatchEvent(new ErrorEvent('error', { message: 'Error: Bad delta path index 10' }))"
+    page.page.evaluate(f"window.opened = true; {broken}")
+    page.page.wait_for_function("window.opened === undefined && document.querySelector('canvas')")
+    page.until("panels.length === 1")
+    page.page.evaluate(f"window.opened = true; {broken}")
+    page.page.wait_for_timeout(1000)
+    assert page.page.evaluate("window.opened")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -524,7 +537,11 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
         data = re.search(rb'data-packed="deflate">([^<]*)<', files["Replay file"].read_bytes())[1]
         for i, panel in enumerate(read_frame(zlib.decompress(base64.b64decode(data))).panels):
             np.testing.assert_array_equal(panel.blocks["v"], archive[f"v{i}"])
-    assert files["Curves"].read_text().startswith("sampler,n,seconds,isl,std_error,beta,sweeps\nGibbs,1,")
+    curves = files["Curves"].read_text()
+    assert curves.startswith("sampler,n,seconds,isl,std_error,beta,sweeps,origin\nGibbs,1,")
+    known = json.loads(next(csv.DictReader(curves.splitlines()))["origin"])
+    assert (known["seeds"], list(known["data"])) == ([0], ["mnist5k"])
+    assert 'rbmviz.make_sampler("rates_fpcd"' in known["command"]
     with Image.open(files["Mosaic"]) as picture:
         assert picture.format == "PNG"
     look_back(page, counts, held)

@@ -22,6 +22,17 @@ BITS = f"""panels.map(panel => {{
 """Of each panel: its steps, and whether each pixel of its pictures is bright."""
 
 
+DRAWN = """(() => {
+    const canvas = document.querySelector('.chart > canvas'), { width, height } = canvas;
+    const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+    let coloured = 0;
+    for (let i = 0; i < data.length; i += 4)
+        coloured += data[i + 3] === 255 && Math.abs(data[i] - data[i + 2]) > 40;
+    return coloured > 1000;
+})()"""
+"""Whether the first chart has a good many pixels of a colour that is no grey."""
+
+
 def started(teacher):
     """Share the page of a teacher; return the address for those who watch."""
     page = teacher.page
@@ -67,11 +78,25 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     for watcher in watchers:
         watcher.page.get_by_role("heading", name="Unlearn the state you are in", exact=False).wait_for()
         watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")
-        watcher.until("document.querySelectorAll('.chart canvas').length === 1")
+        watcher.until("document.querySelectorAll('.chart > canvas').length === 1")
     copy = light.page.locator("a.copy").get_attribute("href")
     assert (
         light.page.request.get(light.address + copy, max_redirects=0).headers["location"].startswith("/chain")
     )
+
+    # The first page has its name as an address, too.
+    named = light.page.request.get(f"{light.address}/sample?seed=7", max_redirects=0)
+    assert named.headers["location"] == "/?seed=7"
+    teacher.page.get_by_text("units", exact=True).first.click()
+    for watcher in watchers:
+        watcher.page.get_by_role("img", name="hidden unit 4", exact=False).wait_for()
+        assert watcher.page.evaluate("document.documentElement.scrollWidth") == 390
+    teacher.page.get_by_role("link", name="Coupling").first.click()
+    for watcher in watchers:
+        watcher.page.get_by_role("heading", name="Two chains of one model", exact=False).wait_for()
+        # Bars are drawn, in the colours of the three couplings.
+        watcher.until("document.querySelectorAll('.chart .names li').length === 3")
+        watcher.until(DRAWN)
 
     teacher.page.get_by_role("button", name="Shared", exact=False).click()
     teacher.page.get_by_role("button", name="Stop sharing").click()

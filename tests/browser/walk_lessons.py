@@ -1,30 +1,36 @@
 """Every lesson walked to its end in Chromium: each step answered, played until its card is green, revealed.
 
-By hand; it takes the time that a reader takes, half a minute a step, and leaves a picture of each step::
+By hand; it takes the time that a reader takes, half a minute a step, and leaves pictures of each step: as it
+opens (a), while it plays (b), and with its answer (c)::
 
     python -m tests.browser.walk_lessons FOLDER            # 1280 pixels, light
     python -m tests.browser.walk_lessons FOLDER --width 390 --theme dark --look stick push
+    python -m tests.browser.walk_lessons FOLDER --present --height 720 stick
 
-With ``--look`` nothing is played: each step is answered and revealed only.
+Besides Play, each step is done as its card says: keys are pressed, knobs turned, a challenge is won as its
+file says. With ``--look`` nothing is played: each step is answered and revealed only.
 """
 
 import argparse
 import contextlib
+import functools
 import re
 import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
+from rbmviz.knobs import knobs_of
 from rbmviz.lessons import Lesson, Step, load_lesson, shipped_lessons
+from rbmviz.lessons.results import read_result
+from rbmviz_app import pages
 from tests.attack.server import serving
 from tests.browser.conftest import Live
-
-HEIGHTS = {1280: 800, 390: 844}
 
 PATIENCE = 90_000
 """Milliseconds until what a step claims must have been seen."""
@@ -41,17 +47,91 @@ def open_step(page: Page, lesson: Lesson, number: int) -> Step:
 def answer(page: Page, step: Step) -> None:
     """Choose the right answer; before that Play is disabled where the step asks first."""
     play = page.get_by_role("button", name=re.compile("^Play"))
-    if step.hold:
+    waits = step.hold and step.state.settings.get("little") != "matrix"  # where nothing plays
+    if waits:
         expect(play).to_be_disabled(timeout=PATIENCE)
     if step.question:
         page.locator(".st-key-lesson [role=radiogroup] label").nth(max(step.right, 0)).click()
-    if step.hold:
+    if waits:
         expect(play).to_be_enabled(timeout=PATIENCE)
 
 
-def play(page: Page, step: Step) -> None:
-    """Press Play, and wait until the card has seen all that the step claims."""
-    if step.claims:
+def press_step(page: Live, times: int) -> None:
+    """Press the key of one step so often, each time when the last one is done."""
+    for _ in range(times):
+        page.page.locator("body").press("s")
+        page.page.wait_for_timeout(400)
+
+
+def drag_to_end(page: Live, label: str) -> None:
+    """Turn a slider of the page to its upper end, by the keyboard."""
+    page.page.get_by_role("slider", name=label).first.press("End")
+    page.page.wait_for_timeout(700)
+
+
+def turn(page: Live, panel: int, knob: str, value: float) -> None:
+    """Type the value of a knob of a panel (from 0) into the box beside its slider."""
+    box = page.page.locator("section.panel").nth(panel).locator(f".knob:has([id$='-{knob}']) input.value")
+    box.fill(f"{value:g}")
+    box.press("Enter")
+
+
+BEFORE_PLAY: dict[tuple[str, int], Callable[[Live], None]] = {
+    ("rbm", 2): lambda page: press_step(page, 10),
+    ("rbm", 3): lambda page: press_step(page, 12),
+    ("rbm", 5): lambda page: press_step(page, 4),
+    ("push", 1): lambda page: drag_to_end(page, "Taken from the diagonal"),
+    ("push", 2): lambda page: press_step(page, 30),
+    ("weighing", 1): lambda page: press_step(page, 1),
+}
+"""What the card of a step asks for before Play, or instead of it, by lesson and step (from 1)."""
+
+AFTER_PLAY: dict[tuple[str, int], Callable[[Live], None]] = {
+    ("meet", 2): lambda page: turn(page, 0, "scale", 0.1),
+    **{("tune", i): lambda page: drag_to_end(page, "Scores after") for i in (1, 2, 3)},
+}
+"""What it asks for once the card is green."""
+
+
+def win(page: Live, step: Step) -> None:
+    """Do in a challenge what its file says that wins it; wait until what comes out is verified."""
+    result, browser = read_result(step, step.won_by), page.page
+    settings = pages.settings(step.state.page)
+    for name, value in result.settings.items():
+        if isinstance(value, str):
+            page.choose(settings[name].label, value)
+            continue
+        slider = browser.get_by_role("slider", name=settings[name].label)
+        while float(slider.get_attribute("aria-valuetext") or value) < value:
+            slider.press("ArrowRight")
+            browser.wait_for_timeout(200)
+    before = step.state.algorithms()
+    changes = [(one.n, panel, one.algorithm) for panel, each in enumerate(result.changes) for one in each]
+    begun = step.state.page == "coupling"  # which counts pairs without Play
+    for n, panel, algorithm in sorted(changes, key=lambda one: one[:2]):
+        if n and not begun:
+            browser.get_by_role("button", name=re.compile("^Play")).click()
+            begun = True
+        if n:
+            page.until(f"panels.length > {panel} && Number(panels[{panel}].dataset.n) >= {n}")
+        for name in knobs_of(algorithm):
+            value = getattr(algorithm, name)
+            if value != getattr(before[panel], name):
+                turn(page, panel, name, value)
+        before[panel] = algorithm
+    browser.wait_for_timeout(1000)
+    if not begun:
+        browser.get_by_role("button", name=re.compile("^Play")).click()
+    expect(browser.locator(".st-key-lesson_result")).to_contain_text("Won. Your result. ", timeout=PATIENCE)
+
+
+def play(page: Page, step: Step, look: Callable[[], None]) -> None:
+    """Press Play, and wait until the card has seen all that the step claims.
+
+    look : called after two seconds of play
+    """
+    green = page.locator(".st-key-lesson[data-seen]")
+    if step.claims and not green.is_visible():
         # On Tune the sweep is begun, which claims are about.
         tune = step.state.page == "tune"
         page.get_by_role("button", name=re.compile("^Start" if tune else "^Play")).click()
@@ -60,9 +140,13 @@ def play(page: Page, step: Step) -> None:
             seen = page.locator(".st-key-lesson span", has_text=re.compile("^check_circle$"))
             seen.first.wait_for(timeout=PATIENCE)
             page.get_by_role("button", name="Branch").click()
-            page.get_by_role("button", name=step.state.all_algorithms()[-1].label, exact=True).click()
-        page.locator(".st-key-lesson[data-seen]").wait_for(timeout=PATIENCE)
-        expect(page.get_by_text("You were right.")).to_be_visible(timeout=PATIENCE)
+            label = step.state.all_algorithms()[-1].label  # the page adds panels by such buttons, too
+            page.get_by_test_id("stPopoverBody").get_by_role("button", name=label, exact=True).click()
+        page.wait_for_timeout(2000)
+        look()
+        green.wait_for(timeout=PATIENCE)
+        if step.question:
+            expect(page.get_by_text("You were right.")).to_be_visible(timeout=PATIENCE)
 
 
 def reveal(page: Page, step: Step) -> None:
@@ -75,28 +159,42 @@ def reveal(page: Page, step: Step) -> None:
     page.locator(".st-key-lesson_reveal").wait_for(timeout=PATIENCE)
 
 
-def walk(page: Live, lesson: Lesson, folder: Path | None, played: int) -> None:
+def walk(
+    page: Live, lesson: Lesson, folder: Path | None, played: int, first: int = 1, query: str = ""
+) -> None:
     """Walk through a lesson from its link to the page Learn; leave pictures of each step in a folder.
 
-    played : so many of the first steps are played until their cards are green; the others are answered and
-        revealed only
+    played : so many of the steps, from the first, are played until their cards are green; the others are
+        answered and revealed only
+    first : the step with which it begins, from 1
+    query : what the address says besides, as "&present=1"
     """
     browser = page.page
-    browser.goto(f"{page.address}/learn?lesson={lesson.name}")
-    for number in range(1, len(lesson.steps) + 1):
+
+    def picture(number: int, when: str) -> None:
+        if folder is not None:
+            browser.wait_for_timeout(700)
+            browser.screenshot(path=folder / f"{lesson.name}-{number}-{when}.png")
+
+    browser.goto(f"{page.address}/learn?lesson={lesson.name}&step={first}{query}")
+    for number in range(first, len(lesson.steps) + 1):
         step = open_step(browser, lesson, number)
         if step.state.settings.get("little", "landscape") == "landscape" and step.state.page != "tune":
             page.until(f"panels.length === {len(step.state.panels)}")
-        if folder is not None:
-            browser.wait_for_timeout(700)
-            browser.screenshot(path=folder / f"{lesson.name}-{number}-a.png")
+        picture(number, "a")
         answer(browser, step)
-        if number <= played and not step.goal:
-            play(browser, step)
+        if number <= played:
+            BEFORE_PLAY.get((lesson.name, number), lambda page: None)(page)
+            picture(number, "b")
+            begin = time.monotonic()
+            if step.goal:
+                win(page, step)
+            else:
+                play(browser, step, functools.partial(picture, number, "b"))
+            sys.stdout.write(f"{lesson.name} {number}: {time.monotonic() - begin:.0f} s of play\n")
+            AFTER_PLAY.get((lesson.name, number), lambda page: None)(page)
         reveal(browser, step)
-        if folder is not None:
-            browser.wait_for_timeout(300)
-            browser.screenshot(path=folder / f"{lesson.name}-{number}-b.png")
+        picture(number, "c")
         wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{lesson.name} {number}: {wide} pixels too wide"
         browser.evaluate(
@@ -111,23 +209,29 @@ def main() -> None:
     """Walk through the lessons that are named, or all."""
     parser = argparse.ArgumentParser(description="Walk through the lessons in Chromium.")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("lessons", nargs="*", default=shipped_lessons())
-    parser.add_argument("--width", type=int, choices=list(HEIGHTS), default=1280)
+    parser.add_argument(
+        "lessons", nargs="*", default=shipped_lessons(), help="as stick, or stick:3 from step 3"
+    )
+    parser.add_argument("--width", type=int, default=1280)
+    parser.add_argument("--height", type=int, help="default: 800, on a phone 844")
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
+    parser.add_argument("--present", action="store_true")
     parser.add_argument("--look", action="store_true")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    size = {"width": args.width, "height": HEIGHTS[args.width]}
+    size = {"width": args.width, "height": args.height or (844 if args.width < 640 else 800)}
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt") as server:
         with sync_playwright() as playwright:
             chromium = shutil.which("chromium")
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-            for name in args.lessons:
+            for text in args.lessons:
+                name, _, first = text.partition(":")
                 begin = time.monotonic()
                 context = browser.new_context(viewport=size, color_scheme=args.theme)
                 page, lesson = Live(context.new_page(), server.address), load_lesson(name)
+                played, query = 0 if args.look else len(lesson.steps), "&present=1" if args.present else ""
                 try:
-                    walk(page, lesson, args.folder, 0 if args.look else len(lesson.steps))
+                    walk(page, lesson, args.folder, played, int(first or 1), query)
                 except Exception:
                     page.page.screenshot(path=args.folder / f"{name}-failed.png")
                     sys.stdout.write(f"{page.page.url} {page.errors}\n{server.log.read_text()[-3000:]}\n")

@@ -208,7 +208,7 @@ def panels(comparison, present):
         PAGE.socket(),
         view="sequence",
         pixels="binary",
-        cells=4,
+        side=4,
         present=present,
         on_multiply=lambda: None,
         key="twins_grid",

@@ -6,8 +6,10 @@ from typing import Any
 
 import streamlit as st
 
+from rbmviz.links import write_panel
 from rbmviz.metrics import landscape
 from rbmviz.models import LANDSCAPE_PATTERNS
+from rbmviz.origin import origin
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
@@ -15,7 +17,15 @@ from rbmviz.session.recorder import MAX_HELD_SAMPLES
 from rbmviz_app import controls, messages
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
-from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, offer_panels
+from rbmviz_app.page import (
+    LivePage,
+    PanelsInAddress,
+    Transport,
+    algorithms_of,
+    catch_up_page,
+    draw_chart,
+    offer_panels,
+)
 from rbmviz_app.pages.chain.exports import walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
@@ -302,7 +312,14 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
 
 def exports(comparison: Comparison[LandscapeSetup]) -> None:
     """Offer downloads, built when they are clicked."""
-    rbm = comparison.setup.model.rbm
+    setup, land = comparison.setup, Settings.land.value
+    rbm = setup.model.rbm
+
+    def known() -> dict[str, Any]:
+        panels = "&".join(f"l={write_panel(algorithm)}" for algorithm in algorithms_of(comparison))
+        command = f"rbmviz app; chain?land={land}&{panels}"
+        return origin(command, models={land: setup.model}, seeds=[setup.seed])
+
     with st.container(horizontal=True, vertical_alignment="center"):
         controls.downloads(
             "chain",
@@ -321,5 +338,6 @@ def exports(comparison: Comparison[LandscapeSetup]) -> None:
                     "again (.npz).",
                 ),
             ],
+            known,
         )
         st.caption("A panel’s ⤓ saves its picture.", width="content")

@@ -28,6 +28,7 @@ from rbmviz.metrics.finite_chain import (
 )
 from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
+from rbmviz.origin import origin
 from rbmviz_app import card, controls, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.page import PRESENTED_FONT_PIXELS, draw_chart
@@ -257,8 +258,7 @@ def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.De
     law = stationary_law(A)
     with beside:
         less, lam = remove_chosen(A)
-        with st.container(key="numbers"):
-            draw_eigenvalues(eigenvalues(A), eigenvalues(less))
+        draw_eigenvalues(eigenvalues(A), eigenvalues(less))
     columns = st.columns(3)
     start = 0 if len(A) <= MAX_STATES else likeliest(law, 1)[0]
     distances = [distances_from(chain, start, law, Settings.chain_steps.value) for chain in (A, less)]
@@ -308,6 +308,7 @@ def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGen
                 "Both matrices and the stationary law (.csv); the menu of each chart saves its picture.",
             )
         ],
+        lambda: origin(f"rbmviz.metrics.remove_self_transitions(np.array({A.tolist()}), {lam!r})"),
     )
 
 
@@ -326,10 +327,11 @@ def remove_chosen(A: np.ndarray) -> tuple[np.ndarray, float]:
 def draw_eigenvalues(of_A: np.ndarray, of_less: np.ndarray) -> None:
     """Draw the sentence on the second eigenvalue of both chains."""
     before, after = second_modulus(of_A), second_modulus(of_less)
-    st.markdown(
-        f"Second eigenvalue (its modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
-        + speed_up_text(speed_up(before, after))
-    )
+    with st.container(key="numbers"):
+        st.markdown(
+            f"Second eigenvalue (its modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
+            + speed_up_text(speed_up(before, after))
+        )
 
 
 def removed_title(lam: float) -> str:

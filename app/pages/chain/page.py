@@ -9,7 +9,7 @@ from rbmviz_app.pages.chain.settings import PAGE_PARTS, Settings
 from rbmviz_app.pages.chain.units import draw_units
 
 TITLE, ICON, PLACE = "Little chain", "landscape", 5
-PARTS = ("l", "A", "lam")
+PARTS = (PAGE.in_address.key, "A", "lam")
 
 
 def main() -> None:

@@ -61,7 +61,10 @@ class LandscapePanel extends Panel {
     const save = element('button', { class: 'remove', type: 'button', title: 'Save this picture (.png)',
       'aria-label': `Save the picture of ${this.spec.label}`, text: '⤓', onclick: () => this.save() });
     this.removeButton.before(save);
-    this.canvas.addEventListener('pointermove', event => { this.pointer = event.offsetX; this.paint(); });
+    const point = (/** @type {PointerEvent} */ event) => { this.pointer = event.offsetX; this.paint(); };
+    this.canvas.addEventListener('pointermove', point);
+    this.canvas.addEventListener('pointerdown', point); // a finger that does not move
+    this.canvas.style.touchAction = 'pan-y';
     this.canvas.addEventListener('pointerleave', () => { this.pointer = null; this.paint(); });
     this.placeStates();
     return [this.canvas];
@@ -99,10 +102,8 @@ class LandscapePanel extends Panel {
 
   /** @param {PanelHead & { state: number }} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
   receive(head, blocks, isNewRun) {
-    if (isNewRun) {
-      this.trail = [];
-      this.now = this.ball = null;
-    }
+    if (isNewRun || head.at !== this.head?.at) this.trail = []; // the server sends all that is to be shown then
+    if (isNewRun) this.now = this.ball = null;
     const { ground, visits, trail } = blocks;
     if (ground) this.target = /** @type {Float32Array} */ (ground.data);
     if (visits) this.visits = /** @type {Float32Array} */ (visits.data);

@@ -1,6 +1,7 @@
 """The live panels of the landscape: all states of a small model side by side, and where the chain is."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -89,12 +90,13 @@ def every_readout() -> tuple[Readout, ...]:
     return READOUTS
 
 
-@frame_encoder(LandscapeSnapshot, readouts, ("landscape",))
+@frame_encoder(LandscapeSnapshot, readouts, ("landscape",), look_back=Comparison.look_back)
 def encode(shown: LandscapeSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode ``ground`` (-log p) and ``visits`` (a share) of every state, and ``trail`` (new states)."""
     if len(shown.law) != 2**request.n_visible:
         return None
-    n_new = max(0, min(shown.n - client.newest_sent.get("samples", 0), len(shown.trail), request.cells))
+    n = shown.n if shown.at is None else shown.at
+    n_new = max(0, min(n - client.newest_sent.get("samples", 0), len(shown.trail), request.cells))
     with np.errstate(divide="ignore"):
         ground = -np.log(shown.law)
     blocks: dict[str, Block] = {
@@ -102,7 +104,9 @@ def encode(shown: LandscapeSnapshot, request: FrameRequest, client: ClientState)
         "visits": (shown.visits / max(shown.n, 1)).astype(np.float32),
         "trail": shown.trail[len(shown.trail) - n_new :].astype(np.uint16),
     }
-    return PanelContent({"state": int(shown.trail[-1])}, blocks, client.after({"samples": shown.n}))
+    values: dict[str, Any] = {"state": int(shown.trail[-1]), "held_from": shown.held_from}
+    values |= {} if shown.at is None else {"at": shown.at}
+    return PanelContent(values, blocks, client.after({"samples": n}))
 
 
 _canvas = Canvas(Path(__file__).parent)
@@ -132,13 +136,15 @@ def landscape_grid(
         url,
         specs,
         view="landscape",
-        cells=TRAIL_SIDE,
+        side=TRAIL_SIDE,
         n_visible=model.rbm.n_visible,
         shape=shape,
         present=present,
         on_edit=on_edit,
         on_remove=on_remove,
         key=key,
+        looks_back=True,
+        stays="Ground, visits and numbers stay",
         land={
             "law": land.law.tolist(),
             "base": base.tolist(),

@@ -19,9 +19,9 @@ class Settings:
     """What the address of this page says besides its panels, its matrix and lambda, with today's defaults."""
 
     little = Setting("landscape")
-    land = Setting("two halves")
-    land_depth = Setting(9.0)
-    land_seed = Setting(0)
+    land = Setting("two halves", "Landscape")
+    land_depth = Setting(9.0, "Depth")
+    land_seed = Setting(0, "Seed")
     land_order: Setting[Order] = Setting("valley")
     land_curve = Setting("visits")
     land_pace: Setting[float] = Setting(20)
@@ -37,13 +37,13 @@ def choose_landscape() -> LandscapeSetup:
     }
     name = controls.select(
         Settings.land,
-        "Landscape",
+        Settings.land.label,
         [*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS, *small],
         "A small model with one valley a pattern, or random weights, or a small one from the Train page.",
         width=170,
     )
     depth = st.slider(
-        "Depth",
+        Settings.land_depth.label,
         min_value=2.0,
         max_value=12.0,
         value=Settings.land_depth.default,

@@ -1,8 +1,12 @@
 // @ts-check
-// A small RBM as circles and lines: hidden units above, pixels below. A click on a unit, or Enter, has it drawn.
+// A small RBM as circles and lines: hidden units above, pixels below. A click on a unit, or Enter, has it drawn, unless it
+// is only watched.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 560, HEIGHT = 350, TOP = 86, BOTTOM = 262, RADIUS = 27;
+
+/** Half the width of what a finger meets: 44 pixels on the narrowest phones. */
+const AROUND = 40;
 
 /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
 const shape = (name, attributes, text) => {
@@ -31,16 +35,18 @@ const circle = (unit, layer, i, n, data, draw) => {
   const next = data.next[0] === layer && data.next[1] === i;
   const last = data.last && data.last[0] === layer && data.last[1] === i;
   const group = shape('g', {
-    role: 'button', tabindex: 0, 'data-unit': `${layer} ${i}`, class: `unit${unit.on ? ' on' : ''}${next ? ' next' : ''}${last ? ' last' : ''}`,
+    ...(data.watched ? { role: 'img' } : { role: 'button', tabindex: 0 }), 'data-unit': `${layer} ${i}`, class: `unit${unit.on ? ' on' : ''}${next ? ' next' : ''}${last ? ' last' : ''}`,
     'aria-label': `${name}: ${unit.on ? 'on' : 'off'}, on with probability ${unit.p.toFixed(2)} if it is drawn${next ? '; the next of the sweep' : ''}`,
   });
   const above = layer === 'hidden';
   group.append(
+    shape('rect', { class: 'around', x: x - AROUND, y: y - AROUND, width: 2 * AROUND, height: 2 * AROUND }),
     layer === 'hidden' ? shape('circle', { cx: x, cy: y, r: RADIUS }) : shape('rect', { x: x - RADIUS, y: y - RADIUS, width: 2 * RADIUS, height: 2 * RADIUS, rx: 4 }),
     shape('text', { x, y: y + 6, class: 'state' }, unit.on ? '1' : '0'),
     shape('text', { x, y: above ? y - RADIUS - 32 : y + RADIUS + 24 }, above ? `h${i + 1}` : `v${i + 1}`),
     shape('text', { x, y: above ? y - RADIUS - 9 : y + RADIUS + 47, class: 'p' }, `p ${unit.p.toFixed(2)}`),
   );
+  if (data.watched) return group;
   group.addEventListener('click', draw);
   group.addEventListener('keydown', event => {
     const key = /** @type {KeyboardEvent} */ (event).key;
@@ -61,7 +67,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
   }
   const root = host.getRootNode();
   const focused = root instanceof ShadowRoot || root instanceof Document ? root.activeElement?.getAttribute('data-unit') : null;
-  const svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group', 'aria-label': 'The units of the model: click one to draw it' });
+  const svg = shape('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'group', 'aria-label': `The units of the model${data.watched ? '' : ': click one to draw it'}` });
   svg.append(...lines(data));
   for (const layer of ['hidden', 'visible']) {
     data[layer].forEach((/** @type {any} */ unit, /** @type {number} */ i) => {

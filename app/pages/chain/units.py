@@ -9,6 +9,7 @@ from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app import card, keys, links, messages, session
 from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.session import DRAWN_UNITS
+from rbmviz_app.share import publish
 
 folder = Path(__file__).parent
 
@@ -62,19 +63,17 @@ def draw_units() -> None:
             key="units_reset",
             help="Begin anew: the same random numbers come again.",
         )
-    _drawing(
-        key="chain units",
-        data={
-            "hidden": units_of(state.h, state.probabilities("hidden")),
-            "visible": units_of(state.v, state.probabilities("visible")),
-            "weights": state.rbm.W.tolist(),
-            "next": list(state.next_unit),
-            "last": None if state.last is None else [state.last.layer, state.last.unit],
-            "draws": state.draws,
-            "said": sentence(state),
-        },
-        on_draw_change=clicked,
-    )
+    data = {
+        "hidden": units_of(state.h, state.probabilities("hidden")),
+        "visible": units_of(state.v, state.probabilities("visible")),
+        "weights": state.rbm.W.tolist(),
+        "next": list(state.next_unit),
+        "last": None if state.last is None else [state.last.layer, state.last.unit],
+        "draws": state.draws,
+        "said": sentence(state),
+    }
+    _drawing(key="chain units", data=data, on_draw_change=clicked)
+    publish.drawing(data)
     st.caption(
         "Blue lines are positive weights, dashed ones negative, thick ones strong; a weight counts where "
         "both of its units are on. *p* is the probability that a unit is on if it is drawn now."

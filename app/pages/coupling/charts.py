@@ -187,7 +187,7 @@ def estimate_rows(results: Results, statistic: str) -> Rows:
     for counted in results.pairs:
         unbiased, plain = counted.running(statistic)
         shown = {f"UCD, {NAMES[counted.algorithm].lower()}": unbiased}
-        if counted.algorithm == "rbm":  # CD-k needs one chain only: both would be the same
+        if counted.algorithm == "rbm":  # CD-k is that of the first chain alone, whose law all have
             shown[f"CD-{counted.k}"] = plain
         for name, running in shown.items():
             late = running.pairs >= 10

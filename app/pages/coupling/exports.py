@@ -8,8 +8,10 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from rbmviz.coupling import ALGORITHMS, STATISTICS
+from rbmviz.lessons.state import RANDOM_MODEL
 from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
 from rbmviz_app.charts.style import Rows, csv_bytes
+from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.coupling.charts import NAMES, POINT_COLUMNS
 
 
@@ -73,7 +75,7 @@ def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> 
 
 
 def snippet(model_name: str, setup: CouplingSetup, coupling: Coupling) -> str:
-    """Return Python code that repeats the first pairs of the page."""
+    """Return Python code that repeats the first pairs of the page, see ``loading_code``."""
     m, n = setup.rbm.W.shape
     lines = [
         "import rbmviz",
@@ -81,13 +83,13 @@ def snippet(model_name: str, setup: CouplingSetup, coupling: Coupling) -> str:
         "from rbmviz.session import CouplingSetup, random_rbm",
         "",
     ]
-    if model_name == "random":
+    if model_name == RANDOM_MODEL:
         lines.append(f"rbm = random_rbm({m}, {n}, seed={setup.seed})")
     else:
-        lines.append(f'rbm = rbmviz.load_model("{model_name}").rbm')
-    data = "None" if setup.dataset is None else f'rbmviz.load_dataset("{setup.dataset.name}")'
+        lines += [*load_model_lines(model_name), "rbm = model.rbm"]
+    lines += ["data = None"] if setup.dataset is None else load_dataset_lines(setup.dataset.name)
     lines += [
-        f"starts = CouplingSetup(rbm, {data}, seed={setup.seed}).starts(0)",
+        f"starts = CouplingSetup(rbm, data, seed={setup.seed}).starts(0)",
         f"scale = {coupling.scale!r}",
         "rbm = rbmviz.RBM(scale * rbm.W, scale * rbm.b, scale * rbm.c)",
         f'seed = rng.child({setup.seed}, "pairs", 0)',

@@ -7,11 +7,13 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz import BadInput
+from rbmviz import BadInput, Model
 from rbmviz.coupling import MAX_PAIRS
 from rbmviz.knobs import read_knobs
+from rbmviz.lessons.state import RANDOM_MODEL
 from rbmviz.links import VERSION, default_panels, knob_values, write_changed_knobs
 from rbmviz.metadata import data_name
+from rbmviz.origin import origin
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
 from rbmviz_app import controls, links, messages, session
@@ -22,20 +24,16 @@ from rbmviz_app.pages.coupling.charts import all_rows
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from rbmviz_app.pages.coupling.pair_charts import ChartSettings, draw_pair_charts, request_results
 from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
-from rbmviz_app.pages.coupling.settings import RANDOM_MODEL, Settings, choose_setup, make_setup
+from rbmviz_app.pages.coupling.settings import Settings, choose_setup, make_setup
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import COUPLED_MODEL, settings_of
 from rbmviz_app.shared import random_coupled
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
-PARTS = ("c",)
 DEFAULT_PANELS = ["scale=1.5"]
 """The knobs of a random model; a trained one begins at scale 1, as it is. ``rbmviz.links.DEFAULTS`` has the
 same, and decides what a page without a link opens."""
-
-KNOBS = "c"
-"""Name of the knobs in the address."""
 
 
 PRESETS = (
@@ -135,7 +133,7 @@ PAGE: LivePage[CouplingSetup] = LivePage(
     "pixels and hidden units that says how likely every picture is, a **chain** makes one picture of it "
     "after another, and a **sweep**, which draws all hidden units anew and then all pixels, makes the next "
     "one. First watch a few pairs meet, then drag the first slider to the right and see how long they take.",
-    in_address=PanelsInAddress(KNOBS, {Coupling.name: Coupling}, DEFAULT_PANELS),
+    in_address=PanelsInAddress("c", {Coupling.name: Coupling}, DEFAULT_PANELS),
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
     setup_of=setup_of,
     on_preset=remember_model,
@@ -151,6 +149,7 @@ PAGE: LivePage[CouplingSetup] = LivePage(
         reset_help="Back to the first pair, with the same seed: the same meetings come again.",
     ),
 )
+PARTS = (PAGE.in_address.key,)
 
 
 def main() -> None:
@@ -180,10 +179,10 @@ def main() -> None:
             "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3); the half-step coupling is "
             "that of its authors’ program."
         )
-    asked = ChartSettings()
-    draw_pair_charts(PAGE, comparison, asked, present)
+    chart_settings = ChartSettings()
+    draw_pair_charts(PAGE, comparison, chart_settings, present)
     if not present:
-        exports(comparison, asked, shown_model, shape)
+        exports(comparison, chart_settings, shown_model, model, shape)
 
 
 def own_knobs(name: str, version: int = VERSION) -> Coupling:
@@ -195,7 +194,7 @@ def own_knobs(name: str, version: int = VERSION) -> Coupling:
 def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
     """Add the only panel of a new comparison, with the knobs of a preset, of the link or of its model."""
     coupling = wanted[0] if wanted else own_knobs(name, links.version(PAGE.name))
-    for text in links.values(KNOBS)[:1]:
+    for text in links.values(PAGE.in_address.key)[:1]:
         try:
             coupling = replace(coupling, **read_knobs(Coupling, text))
         except BadInput as error:
@@ -234,17 +233,21 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
         key="coupling_panel",
     )
     knobs = write_changed_knobs(comparison.panels[0].worker.algorithm, since=own_knobs(name))
-    PAGE.write_address(comparison, [knobs] if knobs else [])
     catch_up_page(comparison)
+    PAGE.write_address(comparison, [knobs] if knobs else [])
 
 
 def exports(
-    comparison: Comparison[CouplingSetup], asked: ChartSettings, name: str, shape: tuple[int, int]
+    comparison: Comparison[CouplingSetup],
+    chart_settings: ChartSettings,
+    name: str,
+    model: Model,
+    shape: tuple[int, int],
 ) -> None:
     """Draw the downloads, and code that repeats the pairs."""
 
     def found() -> Results:
-        results = request_results(comparison, asked)
+        results = request_results(comparison, chart_settings)
         if results is None:
             raise BadInput("There are no results yet: wait until the first pairs have met.")
         return results
@@ -252,6 +255,11 @@ def exports(
     def displayed() -> CouplingSnapshot:
         [(_, shown)] = comparison.peek()
         return shown
+
+    setup = comparison.setup
+
+    def code() -> str:
+        return snippet(name, setup, comparison.panels[0].worker.algorithm)
 
     with st.container(horizontal=True, vertical_alignment="center"):
         controls.downloads(
@@ -265,7 +273,7 @@ def exports(
                 ),
                 Download(
                     "Curves",
-                    lambda: curves_csv(all_rows(found(), asked.statistic)),
+                    lambda: curves_csv(all_rows(found(), chart_settings.statistic)),
                     "coupling.csv",
                     "The points of all five charts.",
                 ),
@@ -276,10 +284,9 @@ def exports(
                     "The displayed pairs, pixels that differ in colour.",
                 ),
             ],
+            lambda: origin(code(), models={name: model}, data=[setup.dataset], seeds=[setup.seed]),
         )
-        controls.code(
-            "coupling", lambda: snippet(name, comparison.setup, comparison.panels[0].worker.algorithm)
-        )
+        controls.code("coupling", code)
 
 
 if __name__ == "__main__":

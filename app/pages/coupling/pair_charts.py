@@ -33,47 +33,55 @@ class ChartSettings:
         self.lag, self.k = (Settings.lag.value, Settings.estimate_k.value) if self.more else (1, 1)
 
 
-def request_results(comparison: Comparison[CouplingSetup], asked: ChartSettings) -> Results | None:
+def request_results(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings) -> Results | None:
     """Return the results so far, and have what these settings ask for computed from now on.
 
     None while the run is being rebuilt.
     """
     try:
         return comparison.panels[0].worker.read(
-            lambda run: CouplingRun.request_results(run, asked.lag, asked.k, exact=asked.more)
+            lambda run: CouplingRun.request_results(
+                run, chart_settings.lag, chart_settings.k, exact=chart_settings.more
+            )
         )
     except BadInput:  # the run is being rebuilt, which the panel shows
         return None
 
 
 def draw_pair_charts(
-    page: LivePage[CouplingSetup], comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool
+    page: LivePage[CouplingSetup],
+    comparison: Comparison[CouplingSetup],
+    chart_settings: ChartSettings,
+    present: bool,
 ) -> None:
     """Draw the chart that answers the page's question, and a fold with the others.
 
-    asked : updated here; downloads read it, because their threads cannot read the settings
+    chart_settings : updated here; downloads read it, because their threads cannot read the settings
     """
-    draw_meetings(comparison, page, asked, present)
+    draw_main_chart(comparison, page, chart_settings, present)
     with controls.more_charts(Settings.coupling_more, IN_MORE_CHARTS) as is_open:
         if is_open:
-            draw_more(comparison, asked, present)
+            draw_more(comparison, chart_settings, present)
 
 
 @every_second
-def draw_meetings(
-    comparison: Comparison[CouplingSetup], page: LivePage[CouplingSetup], asked: ChartSettings, present: bool
+def draw_main_chart(
+    comparison: Comparison[CouplingSetup],
+    page: LivePage[CouplingSetup],
+    chart_settings: ChartSettings,
+    present: bool,
 ) -> None:
     """Draw when the pairs counted so far have met; runs every second, and renews no lease."""
-    asked.renew()
-    draw_meeting_times(request_results(comparison, asked), present)
+    chart_settings.renew()
+    draw_meeting_times(request_results(comparison, chart_settings), present)
     page.withdraw_preset(comparison)
 
 
 @every_second
-def draw_more(comparison: Comparison[CouplingSetup], asked: ChartSettings, present: bool) -> None:
+def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings, present: bool) -> None:
     """Draw what else the pairs counted so far show; runs every second, and renews no lease."""
-    asked.renew()
-    found = request_results(comparison, asked)
+    chart_settings.renew()
+    found = request_results(comparison, chart_settings)
     columns = st.columns(2, gap="large")
     for column, parts in zip(
         columns, ((draw_bound, draw_distance), (draw_estimate, draw_rejected)), strict=True

@@ -66,7 +66,7 @@ def _column_readouts(column: int, name: str) -> tuple[Readout, ...]:
             "How many sweeps it takes until the two chains are equal, on average over all pairs so far. ≥: "
             "some pairs were given up and count with their last sweep, so that the true mean is larger.",
             of_pairs(_tau),
-            formula=r"\mathbb{E}[\tau], \quad \tau = \min \{\, t : \xi_t = \eta_{t-1} \,\}",
+            formula=r"\mathbb{E}[\tau], \quad \tau = \min \{\, t > 1 : \xi_t = \eta_{t-1} \,\}",
             source="Qiu, Zhang, Wang (2020), section 3.",
             lead=True,
             slow=True,

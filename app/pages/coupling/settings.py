@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from rbmviz.lessons.state import RANDOM_MODEL
 from rbmviz.models import data_of
 from rbmviz.rbm import Model
 from rbmviz.session import CouplingSetup
@@ -13,18 +14,17 @@ from rbmviz_app.shared import data, random_coupled
 LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 SWEEP_CHOICES = (1, 2, 3, 5, 10, 20, 50)
 STARTS = ("random", "data")
-RANDOM_MODEL = "random"
 MAX_RANDOM_UNITS = 1000
 
 
 class Settings:
     """What the address of this page says besides its knobs, by name, with today's defaults."""
 
-    coupling_model = Setting(RANDOM_MODEL)
-    coupling_visible = Setting(16)
-    coupling_hidden = Setting(10)
-    coupling_start = Setting("random")
-    coupling_seed = Setting(0)
+    coupling_model = Setting(RANDOM_MODEL, "Model")
+    coupling_visible = Setting(16, "Visible units")
+    coupling_hidden = Setting(10, "Hidden units")
+    coupling_start = Setting("random", "Pairs start at")
+    coupling_seed = Setting(0, "Seed")
     tau_log = Setting(True)
     lag = Setting(10)
     tv_log = Setting(False)
@@ -58,7 +58,7 @@ def choose_setup() -> tuple[str, Model, str, int]:
         sizes = choose_sizes() if name == RANDOM_MODEL else None
         start = controls.choose(
             Settings.coupling_start,
-            "Pairs start at",
+            Settings.coupling_start.label,
             STARTS,
             "All couplings have the same starts; the trainer UCD starts at training data.",
             format_func=lambda start: "random bits" if start == "random" else "training data",
@@ -75,14 +75,14 @@ def choose_sizes() -> tuple[int, int]:
     """Draw the numbers of visible and of hidden units of a random model."""
     visible = controls.number(
         Settings.coupling_visible,
-        "Visible units",
+        Settings.coupling_visible.label,
         1,
         MAX_RANDOM_UNITS,
         "Pixels of a picture: up to about 20 the exact curves can be computed, too.",
     )
     hidden = controls.number(
         Settings.coupling_hidden,
-        "Hidden units",
+        Settings.coupling_hidden.label,
         1,
         MAX_RANDOM_UNITS,
         "All parameters are drawn from N(0, 1) and then scaled, as in paper UCD, appendix A.2.",

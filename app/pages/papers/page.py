@@ -119,7 +119,7 @@ def live_address(link: str) -> str:
 
 def claim_text(claim: Mapping[str, Any]) -> str:
     """Return a claim as Markdown: verdict, claim, the link that runs it, the paper's number, and ours."""
-    run = f"[:material/play_arrow: Run\u00a0it\u00a0live]({live_address(claim['live'])})"
+    run = f"[:material/play_arrow: Run\u00a0it\u00a0live]({live_address(claim['live_link'])})"
     lines = [f"{badge(claim['verdict'])} **{claim['text']}** {run}  ", f"Paper: {claim['paper']}.  "]
     texts = measured_texts(claim)
     if len(texts) > 1:

@@ -7,6 +7,7 @@ from rbmviz.models import describe_model
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, RunHistory, SamplingSetup, SamplingSnapshot
 from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.sample.charts import CURVE_COLUMNS, curve_rows
 from rbmviz_app.panel import shape_of
 from rbmviz_app.replay import FASTEST, Replay
@@ -18,7 +19,7 @@ def curves_csv(named: Iterable[tuple[str, SamplingSnapshot]]) -> bytes:
     return csv_bytes(CURVE_COLUMNS, ([row[name] for name in CURVE_COLUMNS] for row in curve_rows(named)))
 
 
-def replay_file(comparison: Comparison[SamplingSetup], model_name: str, caption: str, cells: int) -> bytes:
+def replay_file(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
     """Return a page that plays what the memory of all panels holds, as the bytes of an HTML file.
 
     caption : of the preset that the screen shows; "": none
@@ -30,24 +31,24 @@ def replay_file(comparison: Comparison[SamplingSetup], model_name: str, caption:
         [panel.worker.read(RunHistory.of) for panel in comparison.panels],
         dataset,
         shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
-        cells,
+        side,
         min(comparison.rate, FASTEST),
     )
     return replay_html(replay)
 
 
 def snippet(model_name: str, samplers: Sequence[Sampler], seed: int, dataset: str | None) -> str:
-    """Return Python code that repeats the runs of the page from their first sample."""
+    """Return Python code that repeats the runs of the page from their first sample, see ``loading_code``."""
     lines = [
         "import rbmviz",
         "from rbmviz.session import SamplingSetup",
         "",
-        f'model = rbmviz.load_model("{model_name}")',
+        *load_model_lines(model_name),
     ]
     start = ""
     if dataset is not None:
         lines += [
-            f'data = rbmviz.load_dataset("{dataset}")',
+            *load_dataset_lines(dataset),
             f"starts = SamplingSetup(model, data, seed={seed}).starts",
         ]
         start = ", v0=starts(sampler.n_chains)"

@@ -11,6 +11,7 @@ from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel
 from rbmviz.models import data_of, training_set_score
+from rbmviz.origin import origin
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
@@ -50,7 +51,6 @@ from rbmviz_app.shared import data, training_part_isl
 from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
-PARTS = ("p",)
 AUTOMATIC = "automatic"
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
@@ -79,11 +79,11 @@ DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
 class Settings:
     """What the address of this page says besides its panels, by name, with today's defaults."""
 
-    model = Setting("mnist_fpcd")
-    data = Setting(AUTOMATIC)
-    kernel: Setting[Kernel] = Setting("binary")
-    start: Setting[Start] = Setting("data")
-    seed = Setting(0)
+    model = Setting("mnist_fpcd", "Model")
+    data = Setting(AUTOMATIC, "Score against")
+    kernel: Setting[Kernel] = Setting("binary", "ISL kernel")
+    start: Setting[Start] = Setting("data", "Start from")
+    seed = Setting(0, "Seed")
     view = Setting("sequence")
     pixels = Setting("binary")
     cells = Setting(10)
@@ -229,6 +229,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
         width=230,
     ),
 )
+PARTS = (PAGE.in_address.key,)
 
 
 def main() -> None:
@@ -291,19 +292,19 @@ def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     """Draw the settings; return what all panels share, and a sentence where nothing can be scored."""
     choice = controls.select(
         Settings.data,
-        "Score against",
+        Settings.data.label,
         [AUTOMATIC, *list_datasets()],
         "Held-out images for ISL and nearest examples for classes; automatic takes the model's own.",
     )
     kernel = controls.choose(
         Settings.kernel,
-        "ISL kernel",
+        Settings.kernel.label,
         KERNELS,
         "Kernels on the 0/1 samples, or on their means: smoother, higher, and slow to compute.",
     )
     start = controls.choose(
         Settings.start,
-        "Start from",
+        Settings.start.label,
         STARTS,
         "A held-out example, or random bits: watch how long a chain remembers where it began.",
     )
@@ -349,7 +350,7 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
         PAGE.socket(),
         view=Settings.view.value,
         pixels=Settings.pixels.value,
-        cells=Settings.cells.value,
+        side=Settings.cells.value,
         present=present,
         key="grid",
         looks_back=True,
@@ -456,6 +457,10 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
     model, dataset = setup.model, setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
     cells, pixels, caption = Settings.cells.value, Settings.pixels.value, PAGE.shown_caption()
+    starts_at = dataset.name if dataset is not None and setup.first_state() is not None else None
+
+    def code() -> str:
+        return snippet(model_name, algorithms_of(comparison), setup.seed, starts_at)
 
     with st.container(horizontal=True):
         controls.downloads(
@@ -492,10 +497,9 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                     "learning platform, or whoever has not installed this (.html).",
                 ),
             ],
+            lambda: origin(code(), models={model_name: model}, data=[dataset], seeds=[setup.seed]),
         )
-        from_data = dataset is not None and setup.first_state() is not None
-        starts_at = dataset.name if dataset is not None and from_data else None
-        controls.code("sample", lambda: snippet(model_name, algorithms_of(comparison), setup.seed, starts_at))
+        controls.code("sample", code)
 
 
 if __name__ == "__main__":

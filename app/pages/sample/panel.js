@@ -34,8 +34,8 @@ class SamplePanel extends Panel {
   makePictures() { return [this.picture.frame]; }
 
   arrange() {
-    const { view, shape: [rows, columns], cells, classes } = this.page, single = view === 'single';
-    this.picture.layout(rows, columns, single ? 2 : cells, single ? 1 : cells);
+    const { view, shape: [rows, columns], side, classes } = this.page, single = view === 'single';
+    this.picture.layout(rows, columns, single ? 2 : side, single ? 1 : side);
     this.picture.canvas.setAttribute('aria-label', `Live samples of ${this.spec.label}`);
     this.strip.setAttribute('aria-label', `Classes of the samples of ${this.spec.label} over time`);
     this.strip.hidden = !classes.length;

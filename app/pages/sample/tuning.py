@@ -7,6 +7,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.knobs import knobs_of, write_knobs
 from rbmviz.models import list_models
+from rbmviz.origin import origin, with_origin
 from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz_app import messages, session
@@ -113,7 +114,14 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
         )
         TRIED.set([*TRIED.value, tried][-MAX_TRIED:])
 
-    kept = TRIED.value
+    kept, setup = TRIED.value, comparison.setup
+
+    def known() -> dict[str, Any]:
+        settings = "; ".join(f"{one.setting}, seed {one.seed}, {one.samples} samples" for one in kept)
+        command = f"rbmviz app; Sample: {settings}"
+        models = {model_name: setup.model}
+        return origin(command, models=models, data=[setup.dataset], seeds=sorted({one.seed for one in kept}))
+
     with st.popover(
         f"Tried settings ({len(kept)})" if kept else "Keep this setting", icon=":material/bookmark:"
     ):
@@ -140,7 +148,7 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
             with st.container(horizontal=True):
                 st.download_button(
                     "Table",
-                    data=lambda: csv_bytes(list(COLUMNS), kept),
+                    data=lambda: with_origin(csv_bytes(list(COLUMNS), kept), "tried.csv", known()),
                     file_name="tried.csv",
                     icon=":material/download:",
                     on_click="ignore",

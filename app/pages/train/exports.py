@@ -1,6 +1,6 @@
 """Files of the Train page, and code that repeats it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rbmviz import BadInput, Model
@@ -8,6 +8,7 @@ from rbmviz.knobs import values_of
 from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingSetup, TrainingSnapshot
 from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.loading_code import load_dataset_lines
 
 
 def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
@@ -30,20 +31,20 @@ def _values(named: Sequence[tuple[str, TrainingSnapshot]]) -> Iterator[tuple[Any
                     yield (name, r, trace.update, trace.sweeps, trace.seconds, quantity, value, "", "")
 
 
-def model_file(model: Model | None) -> bytes:
-    """Return the file of a model that there may not be yet."""
+def model_file(model: Model | None, known: Mapping[str, Any]) -> bytes:
+    """Return the file of a model that there may not be yet; ``known`` says where it comes from."""
     if model is None:
         raise BadInput("There is no model yet: let the trainer make its first update.")
-    return model_bytes(model)
+    return model_bytes(Model(model.rbm, model.rates, {**model.meta, "origin": dict(known)}))
 
 
 def snippet(setup: TrainingSetup, trainers: Sequence[Any]) -> str:
     """Return Python code that repeats the first replicate of each training, if no knob was turned meanwhile.
 
     With a linear schedule it does not, because ``iterations`` replaces the knob that says when the schedule
-    ends; nor with a file of one's own, which no name loads.
+    ends. See ``loading_code``.
     """
-    lines = ["import rbmviz", "", f'data = rbmviz.load_dataset("{setup.dataset.name}")']
+    lines = ["import rbmviz", "", *load_dataset_lines(setup.dataset.name)]
     for i, trainer in enumerate(trainers):
         knobs = "".join(f", {name}={value!r}" for name, value in values_of(trainer).items())
         lines += [

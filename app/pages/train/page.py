@@ -18,7 +18,7 @@ from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page,
 from rbmviz_app.pages.train.likelihood import draw_charts
 from rbmviz_app.pages.train.naming import fresh_starts, open_ended
 from rbmviz_app.pages.train.panel import train_grid
-from rbmviz_app.pages.train.results import keep, results
+from rbmviz_app.pages.train.results import draw_downloads, draw_results
 from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import settings_of
@@ -26,7 +26,6 @@ from rbmviz_app.shared import data
 from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Train", "school", 2
-PARTS = ("t",)
 BAS_KNOBS = "learning_rate=0.1,schedule=constant"
 DEFAULT_PANELS = [f"cd:{BAS_KNOBS}", f"pcd:{BAS_KNOBS}", f"pop_cd:{BAS_KNOBS}", f"ucd:{BAS_KNOBS},t_max=50"]
 """Those of the first preset. ``rbmviz.links.DEFAULTS`` has the same, and decides what a page without a link
@@ -131,6 +130,7 @@ PAGE: LivePage[TrainingSetup] = LivePage(
         reset_help="All trainers back to where they began, with the same seed: the same updates come again.",
     ),
 )
+PARTS = (PAGE.in_address.key,)
 
 
 def main() -> None:
@@ -138,8 +138,8 @@ def main() -> None:
     present = PAGE.heading()
     with PAGE.toolbar():
         # A preset or a link may ask for a variant, which the list does not have.
-        asked = Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
-        settings = choose_setup(asked)
+        data_asked_for = Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
+        settings = choose_setup(data_asked_for)
         PAGE.menu()
         cost_unit = controls.choose(
             Settings.train_axis, "Compare at equal", TRAINER_UNITS, choice_help("updates")
@@ -155,13 +155,13 @@ def main() -> None:
             offer_download(Settings.train_data.value, "train")
         if not present:
             st.caption(messages.plain(settings.caption or data_line(comparison.setup)))
-    chosen = None if present else results(comparison)
+    chosen = None if present else draw_results(comparison)
     panels(comparison, settings.begin_file, present)
     if not present:
         reading_help()
     charts(comparison, attainable_log_likelihood(comparison.setup.dataset.train))
     if chosen is not None:
-        keep(comparison, chosen)
+        draw_downloads(comparison, chosen)
 
 
 def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
@@ -179,7 +179,7 @@ def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool
         PAGE.socket(),
         view=Settings.show.value,
         pixels=Settings.train_pixels.value,
-        cells=Settings.train_cells.value,
+        side=Settings.train_cells.value,
         present=present,
         key="train_grid",
         **PAGE.callbacks(comparison, "train_grid"),

@@ -30,13 +30,13 @@ class TrainPanel extends Panel {
   get scaled() { return this.grid.data.present ? this.stage : super.scaled; }
 
   arrange() {
-    const { view, cells, shape: [rows, columns] } = this.grid.data, { label, trace_label, n_hidden } = this.trainSpec;
-    this.fantasies.layout(rows, columns, cells, cells);
+    const { view, side, shape: [rows, columns] } = this.grid.data, { label, trace_label, n_hidden } = this.trainSpec;
+    this.fantasies.layout(rows, columns, side, side);
     this.fantasies.canvas.hidden = view === 'filters';
-    this.fantasies.canvas.setAttribute('aria-label', `Fantasy samples of ${label}`);
+    this.fantasies.canvas.setAttribute('aria-label', `Fantasies of ${label}`);
     this.fantasies.canvas.title = 'Fantasies: Gibbs chains, begun at random bits, that follow the model while it learns.';
-    const side = Math.min(cells, Math.ceil(Math.sqrt(n_hidden)));
-    this.filters.layout(rows, columns, side, Math.ceil(Math.min(n_hidden, side * side) / side));
+    const across = Math.min(side, Math.ceil(Math.sqrt(n_hidden)));
+    this.filters.layout(rows, columns, across, Math.ceil(Math.min(n_hidden, across * across) / across));
     this.filters.canvas.hidden = view === 'samples';
     this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
     this.filters.canvas.title = 'Filters: the weights of hidden units, blue below zero, orange above.';

@@ -1,9 +1,12 @@
 """What has been learned: to branch from, to send to other pages, to keep."""
 
+from typing import Any
+
 import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.knobs import values_of
+from rbmviz.origin import origin
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, NewestSamples, TrainingPlan, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers
@@ -35,7 +38,7 @@ OTHER_PAGES = (
 """Title, icon, help and folder of the pages that take a model, and the setting that chooses it there."""
 
 
-def results(comparison: Comparison[TrainingSetup]) -> int | None:
+def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
     """Offer to branch from what has been learned, or to send it to other pages; return the panel chosen.
 
     None: there is no panel.
@@ -61,7 +64,7 @@ def results(comparison: Comparison[TrainingSetup]) -> int | None:
     return key
 
 
-def keep(comparison: Comparison[TrainingSetup], key: int) -> None:
+def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
     """Offer the files of one panel and those of all, code, and what the server keeps."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         files(comparison, comparison[key])
@@ -79,7 +82,7 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
         [
             Download(
                 "Model",
-                lambda: model_file(worker.read(TrainingRun.model)),
+                lambda: model_file(worker.read(TrainingRun.model), origin_of(comparison)),
                 "model.safetensors",
                 "Parameters, rates and provenance (.safetensors): to sample, or to go on from.",
             ),
@@ -103,7 +106,15 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
                 "The newest fantasies of all panels as one picture (.png).",
             ),
         ],
+        lambda: origin_of(comparison),
     )
+
+
+def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
+    """Return where the files of the page come from."""
+    setup = comparison.setup
+    code = snippet(setup, fresh_starts(comparison))
+    return origin(code, data=[setup.dataset], seeds=range(setup.seed, setup.seed + setup.replicates))
 
 
 def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, NewestSamples]]:

@@ -37,11 +37,11 @@ OWN_DATA, BEGIN_AT = "own_data", "begin"
 class Settings:
     """What the address of this page says besides its panels, by name, with today's defaults."""
 
-    train_data = Setting("bas")
-    hidden = Setting(16)
+    train_data = Setting("bas", "Data")
+    hidden = Setting(16, "Hidden units")
     rule = Setting("0.5")
-    train_seed = Setting(0)
-    replicates = Setting(1)
+    train_seed = Setting(0, "Seed")
+    replicates = Setting(1, "Replicates")
     show = Setting("both")
     train_pixels = Setting("binary")
     train_cells = Setting(8)
@@ -83,7 +83,7 @@ def choose_setup(asked: str | None) -> Chosen:
     data_box = st.container(width="content")  # says what is learned, which may be a file of the Settings
     n_hidden = controls.number(
         Settings.hidden,
-        "Hidden units",
+        Settings.hidden.label,
         1,
         MAX_HIDDEN,
         "Up to 16 the likelihood is exact; more units learn more, and their likelihood is an estimate.",
@@ -99,7 +99,7 @@ def choose_setup(asked: str | None) -> Chosen:
         )
         replicates = controls.number(
             Settings.replicates,
-            "Replicates",
+            Settings.replicates.label,
             1,
             MAX_REPLICATES,
             "Each panel trains so many models with consecutive seeds; bands hold the middle 95 % of them.",
@@ -132,7 +132,7 @@ def choose_data(names: list[str]) -> str:
     """Draw the choice of the data; return their name."""
     return controls.select(
         Settings.train_data,
-        "Data",
+        Settings.train_data.label,
         names,
         "What all panels learn: Bars and Stripes is small enough to know the likelihood exactly.",
         width=DATA_WIDTH,
@@ -142,7 +142,7 @@ def choose_data(names: list[str]) -> str:
 def say_data(dataset: Dataset, caption: str) -> None:
     """Draw the name of what is learned in the place of the choice, while there is a file of one's own."""
     st.selectbox(
-        "Data",
+        Settings.train_data.label,
         [dataset.name],
         disabled=True,
         key=f"data shown {dataset.name}",
@@ -202,7 +202,7 @@ def choose_view() -> None:
         Settings.show,
         "Show",
         ["samples", "filters", "both"],
-        "Samples of the model, the filters of its hidden units, or both.",
+        "Samples of the model while it learns (fantasies), the filters of its hidden units, or both.",
     )
     controls.choose(
         Settings.train_pixels,

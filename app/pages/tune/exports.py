@@ -2,13 +2,15 @@
 
 import io
 from importlib.metadata import version
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
 from rbmviz import BadInput
+from rbmviz.origin import origin
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
+from rbmviz.sweeps import cells
 from rbmviz.sweeps.figures import check_installed, draw
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.compared import amount_text
@@ -25,8 +27,19 @@ def table_csv(view: SweepView) -> bytes:
 def curves_parquet(sweep: Sweep) -> bytes:
     """Return all curves of all runs as one Parquet file, a row for each point of each run."""
     content = io.BytesIO()
-    pd.DataFrame(sweep.scores.long_form()).to_parquet(content, index=False)
+    table = pd.DataFrame(sweep.scores.long_form())
+    table.attrs["origin"] = origin_of(sweep)  # pandas gives it back with the table
+    table.to_parquet(content, index=False)
     return content.getvalue()
+
+
+def origin_of(sweep: Sweep) -> dict[str, Any]:
+    """Return where the files of a sweep come from."""
+    plan = sweep.plan
+    made = cells(plan, registered=True)
+    known = origin(f"from rbmviz.sweeps import Axis, Budget, SweepPlan; {plan!r}", seeds=plan.seeds)
+    known["models"] = {one.model: one.model_digest for one in made if one.model}
+    return known | {"data": {one.data: one.data_digest for one in made}}
 
 
 def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:

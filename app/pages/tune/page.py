@@ -37,7 +37,7 @@ from rbmviz_app.pages.tune.charts import (
     slice_chart,
     table_rows,
 )
-from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, table_csv
+from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, origin_of, table_csv
 from rbmviz_app.pages.tune.panel import knob_of_plan, sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import (
@@ -55,11 +55,10 @@ from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
 
 TITLE, ICON, PLACE = "Tune", "tune", 6
-PARTS = ("m", "sweep")
 DEFAULT_PANELS = ["rates_fpcd"]
 MAX_OPEN = 4
 """Settings that can be open beside the one under the pointer."""
-CHAIN_CELLS = 8
+CHAIN_SIDE = 8
 """Rows and columns of pictures of a chain."""
 NEW_SWEEP = ""
 
@@ -100,6 +99,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
         width=180,
     ),
 )
+PARTS = (PAGE.in_address.key, "sweep")
 
 
 def main() -> None:
@@ -479,7 +479,7 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
     on_axis = [axis.knob for axis in plan.axes]
     common: dict[str, Any] = {
         "pixels": "binary",
-        "cells": CHAIN_CELLS,
+        "side": CHAIN_SIDE,
         "present": present,
         "front": lambda knob: knob.name in on_axis,
         "knobs_follow": True,
@@ -621,6 +621,7 @@ def exports(view: SweepView) -> None:
                 ),
                 *(drawn if can_draw() else []),
             ],
+            lambda: origin_of(view.sweep),
         )
 
 

@@ -12,6 +12,7 @@ from rbmviz.session import Comparison, StudySnapshot, WeightRun, WeightSetup
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers.pop_cd import PopCD
 from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.weights.charts import Named, estimate_rows, share_rows
 from rbmviz_app.pages.weights.study_charts import ess_rows, quality_rows
 
@@ -97,12 +98,12 @@ def tiles_png(named: Named, shape: tuple[int, int]) -> bytes:
 
 def snippet(model_name: str, dataset: str | None, algorithms: Sequence[PopCD], seed: int) -> str:
     """Return Python code that weighs a batch like those of the page."""
-    lines = ["import numpy as np", "import rbmviz", "", f'rbm = rbmviz.load_model("{model_name}").rbm']
+    lines = ["import numpy as np", "import rbmviz", "", *load_model_lines(model_name), "rbm = model.rbm"]
     lines.append(f"generator = np.random.default_rng({seed})")
     if dataset is None:
         rows = "generator.integers(0, 2, ({n}, rbm.n_visible), dtype=np.uint8)"
     else:
-        lines.append(f'data = rbmviz.load_dataset("{dataset}")')
+        lines += load_dataset_lines(dataset)
         rows = "generator.choice(data.train, {n})"
     for i, algorithm in enumerate(algorithms):
         knobs = f'proposal="{algorithm.proposal}", mixture={algorithm.mixture}'

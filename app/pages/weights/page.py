@@ -9,6 +9,7 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.metadata import data_name
 from rbmviz.models import data_of
+from rbmviz.origin import origin
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Start, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
@@ -28,7 +29,6 @@ from rbmviz_app.session import settings_of
 from rbmviz_app.shared import data
 
 TITLE, ICON, PLACE = "Weights", "balance", 4
-PARTS = ("w",)
 STARTS: tuple[Start, ...] = ("data", "random")
 DEFAULT_PANELS = [
     "pop_cd:n_chains=100",
@@ -126,7 +126,11 @@ PAGE: LivePage[WeightSetup] = LivePage(
     in_address=PanelsInAddress("w", trainers, DEFAULT_PANELS, "pop_cd", tuple(WEIGHT_KNOBS)),
     title=figures.population_titles,
     # The study below the panels is another experiment, with settings of its own.
-    settings={name: one for name, one in settings_of(Settings).items() if name.startswith("weights")},
+    settings={
+        name: one
+        for name, one in settings_of(Settings).items()
+        if name.startswith("weights") and name != "weights_more"  # the fold of more charts sets no experiment
+    },
     setup_of=setup_of,
     presets=PRESETS,
     speed=Settings.weights_pace,
@@ -139,6 +143,7 @@ PAGE: LivePage[WeightSetup] = LivePage(
         reset_help="All panels back to their first batch with the same seed: the same weights come again.",
     ),
 )
+PARTS = (PAGE.in_address.key,)
 
 
 def main() -> None:
@@ -173,7 +178,7 @@ def choose_setup(model: Model) -> tuple[WeightSetup, str]:
     """Draw the settings; return what all panels share, and why chains cannot begin at data."""
     start = controls.choose(
         Settings.weights_start,
-        "Chains begin at",
+        Settings.weights_start.label,
         STARTS,
         "Training examples, as in pop-CD, or random bits: any start gives the right mean weight.",
     )
@@ -216,6 +221,11 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
+    starts_at = dataset.name if dataset is not None and setup.start_from == "data" else None
+
+    def code() -> str:
+        return snippet(model_name, starts_at, algorithms_of(comparison), setup.seed)
+
     with st.container(horizontal=True):
         controls.downloads(
             "weights",
@@ -239,11 +249,9 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
                     "The heaviest and lightest samples of the newest batches, with their shares (.png).",
                 ),
             ],
+            lambda: origin(code(), models={model_name: model}, data=[dataset], seeds=[setup.seed]),
         )
-        starts_at = dataset.name if dataset is not None and setup.start_from == "data" else None
-        controls.code(
-            "weights", lambda: snippet(model_name, starts_at, algorithms_of(comparison), setup.seed)
-        )
+        controls.code("weights", code)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ STUDIED = {"bas": 32, "modes": 100, "digits": 100, "letters": 100, "mnist5k": 10
 class Settings:
     """What the address of this page says besides its panels, by name, with today's defaults."""
 
-    weights_model = Setting("bas_pcd")
-    weights_start: Setting[Start] = Setting("data")
-    weights_seed = Setting(0)
+    weights_model = Setting("bas_pcd", "Model")
+    weights_start: Setting[Start] = Setting("data", "Chains begin at")
+    weights_seed = Setting(0, "Seed")
     weights_pace: Setting[float] = Setting(10)
     grown = Setting("bas")
     growth_quantity = Setting("ratio")

@@ -1,10 +1,12 @@
 """The estimator study: bias and variance of all estimators on models with more and more hidden units."""
 
 import math
+from typing import Any
 
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.origin import origin
 from rbmviz.session import Comparison, StudySetup, StudySnapshot
 from rbmviz.session.estimator_study import DONE
 from rbmviz.trainers import make_trainer
@@ -51,6 +53,7 @@ def study(present: bool) -> None:
                     "Bias, variance and effective sizes of every estimator on every model (.csv).",
                 )
             ],
+            lambda: origin_of_study(comparison),
         )
 
 
@@ -58,7 +61,7 @@ def open_study() -> Comparison[StudySetup]:
     """Open the comparison of the study, which has one panel."""
     first = Settings.grown.default
     setup = StudySetup(data(first), STUDIED[first])
-    comparison, _, _ = session.open_comparison("growth", setup, math.inf, shown_on="weights")
+    comparison, _ = session.open_comparison("growth", setup, math.inf, shown_on="weights")
     if not comparison.panels:
         comparison.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
         comparison.resume()
@@ -68,6 +71,17 @@ def open_study() -> Comparison[StudySetup]:
 def shown_of(comparison: Comparison[StudySetup]) -> StudySnapshot:
     """Return how far the study is."""
     return comparison.peek()[0][1]
+
+
+def origin_of_study(comparison: Comparison[StudySetup]) -> dict[str, Any]:
+    """Return where the file of the study comes from."""
+    setup = comparison.setup
+    code = (
+        "from rbmviz.session import StudySetup\n"
+        f'StudySetup(rbmviz.load_dataset("{setup.dataset.name}"), batch={setup.batch}, '
+        f"updates={setup.updates}, seed={setup.seed})"
+    )
+    return origin(code, data=[setup.dataset], seeds=[setup.seed])
 
 
 def use_data(comparison: Comparison[StudySetup], name: str) -> str:

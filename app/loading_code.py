@@ -1,0 +1,24 @@
+"""Lines of Python that load what a page shows: a model, or data."""
+
+from rbmviz.datasets import list_datasets
+from rbmviz.models import list_models
+
+MODEL_FILE, DATA_FILE = "model.safetensors", "data.npz"
+"""What stands in code for a file that only its owner can name."""
+
+
+def load_model_lines(name: str) -> list[str]:
+    """Return code that sets ``model``; one that is in no list is a file, for which a comment asks."""
+    if name in list_models():
+        return [f'model = rbmviz.load_model("{name}")']
+    return [
+        "# The model is in no list: name its file here. On the page Train the button Model saves one.",
+        f'model = rbmviz.load_model("{MODEL_FILE}")',
+    ]
+
+
+def load_dataset_lines(name: str) -> list[str]:
+    """Return code that sets ``data``; data that are not registered are a file, for which a comment asks."""
+    if name.partition("@")[0] in list_datasets():
+        return [f'data = rbmviz.load_dataset("{name}")']
+    return ["# The data are a file of your own: name it here.", f'data = rbmviz.load_dataset("{DATA_FILE}")']
