@@ -38,7 +38,7 @@ class Refused(Exception):
 def request_of(data: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return the message with which the browser asks for a frame, from the data of the live component."""
     request = {name: data[name] for name in ("fps", "view", "pixels", "n_visible")}
-    request |= {"cells": data["cells"] ** 2, "panels": [panel["key"] for panel in data["panels"]]}
+    request |= {"cells": data["side"] ** 2, "panels": [panel["key"] for panel in data["panels"]]}
     order = ("fps", "view", "pixels", "cells", "n_visible", "panels")
     return {name: request[name] for name in order} | changes
 
