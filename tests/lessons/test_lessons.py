@@ -1,5 +1,6 @@
 """Lessons: all that they claim is so; what is wrong with a file is said in a sentence that names the step."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -76,6 +77,22 @@ def test_a_lesson_needs_no_download_and_asks_each_question_whole(name):
         assert {data.partition("@")[0] for data in used} <= EVERYWHERE
         assert step.reveal
         assert not step.question or 0 <= step.right < len(step.answers)
+
+
+def stems(text):
+    """Return how the long words of a text begin: "rise" and "rises" begin alike."""
+    return {word[:4] for word in re.findall("[a-z]{4,}", text.lower())} - {"more"}
+
+
+@pytest.mark.parametrize("name", shipped_lessons())
+def test_no_title_has_a_word_that_only_the_right_answer_has(name):
+    """What a title gives away in other words only a reader sees."""
+    for step in load_lesson(name).steps:
+        if not step.question or step.right < 0:
+            continue
+        others = [one for i, one in enumerate(step.answers) if i != step.right]
+        known = stems(" ".join([step.text, step.question, *others]))
+        assert not stems(step.title) & stems(step.answers[step.right]) - known, step.title
 
 
 @pytest.mark.compiled
