@@ -8,6 +8,7 @@ that the page shows now. Watchers say nothing but that they are alive, or that t
 import asyncio
 import contextlib
 import json
+import logging
 import time
 import zlib
 from collections import deque
@@ -18,10 +19,13 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.session import limits
 from rbmviz.session.slowdown import SLOWDOWN
+from rbmviz_app.charts.style import Spec
 from rbmviz_app.share.curves import curves_of
 from rbmviz_app.share.view import ENDED, Share, SharedView
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest, Hidden
+
+log = logging.getLogger(__name__)
 
 WATCHED_FPS = 10.0
 """Frames per second that watchers get, at most; fewer where the server is short of cores."""
@@ -128,6 +132,7 @@ class Broadcast:
         self._canvas_of: Any = None  # the scene and the data that the newest message of the canvas says
         self._charts_of: Any = None  # the charts that the newest message of the charts says
         self._charts_at = -1e9  # when it was made
+        self._charts_logged: set[str] = set()  # charts of which a failure stands in the log
         self._newest_state: Any = None  # what the newest frame shows: request, running, counts
         self._sent_at = -1e9  # when anything was sent last
         self.seconds_to_next = 1 / WATCHED_FPS
@@ -210,7 +215,7 @@ class Broadcast:
             self._charts_of, parts["charts"] = None, []
         elif view.charts is not self._charts_of and self._clock() - self._charts_at >= CHART_SECONDS:
             self._charts_of, self._charts_at = view.charts, self._clock()
-            found = [curves_of(*chart) for chart in view.charts.values()]
+            found = [self._curves(key, *chart) for key, chart in view.charts.items()]
             parts["charts"] = [chart for chart in found if chart is not None]
         changed = []
         for kind, part in parts.items():
@@ -219,6 +224,18 @@ class Broadcast:
                 self._texts[kind] = text
                 changed.append(text)
         return changed
+
+    def _curves(self, key: str, rows: Any, spec: Spec, label: str) -> dict[str, Any] | None:
+        """Return what a chart shows; None: nothing, or it fails, which must not end the whole view."""
+        try:
+            found = curves_of(rows, spec, label)
+            json.dumps(found, allow_nan=False)  # NaN would fail in the message of all charts
+        except Exception:
+            if key not in self._charts_logged:  # and not again every second
+                self._charts_logged.add(key)
+                log.exception("The chart '%s' of a shared page cannot be shown to those who watch it.", key)
+            return None
+        return found
 
     def _request(self) -> FrameRequest | None:
         """Return what the frames of the page are to show; None: it has no panels now."""

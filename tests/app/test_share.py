@@ -202,6 +202,37 @@ def test_changes_of_the_page_are_sent_once_it_is_drawn(share, clock):
     run(test)
 
 
+def test_a_chart_that_fails_does_not_end_the_view_of_those_who_watch(share, clock, monkeypatch, caplog):
+    """It stands in the log once; the page, its frames and its other charts go on."""
+    rows = pd.DataFrame({"url": ["data:image/png;base64,"]})
+
+    def curves(rows, spec, label):
+        if label == "broken":
+            raise KeyError("x")
+        return {"label": label, "y": float("nan") if label == "no number" else 1.0}
+
+    monkeypatch.setattr(watching, "curves_of", curves)
+
+    async def test():
+        broadcast, watcher = Broadcast(share, clock), Watcher()
+        broadcast.watchers.add(watcher)
+        for question in ("First?", "Second?"):
+            share.begin_run("sample", "Sample")
+            share.publish(question=question)
+            for label in ("broken", "no number", "whole"):
+                share.publish_chart(label, rows, {}, label)
+            share.end_run()
+            clock.now += 2
+            broadcast.step()
+            texts, _ = await sent(watcher)
+            assert texts["page"]["question"] == question
+            assert [chart["label"] for chart in texts.get("charts", [{"label": "whole"}])] == ["whole"]
+        assert "charts" in broadcast._texts
+
+    run(test)
+    assert [one.args for one in caplog.records] == [("broken",), ("no number",)]
+
+
 def test_large_frames_come_more_rarely(share, clock, monkeypatch):
     async def test():
         broadcast = Broadcast(share, clock)
