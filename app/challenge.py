@@ -147,6 +147,8 @@ def draw(step: Step, place: LessonStep) -> None:
 def _allowed(step: Step) -> str:
     """Return in words what may be changed."""
     knobs = {name: knob.label for one in step.state.algorithms() for name, knob in knobs_of(one).items()}
+    live = getattr(pages.found()[step.state.page], "PAGE", None)
+    knobs |= live.knob_labels(step.state.settings) if live is not None else {}
     turned = [knobs[name] for name in step.turns]
     settings = pages.settings(step.state.page)
     chosen = [knobs.get(name) or settings[name].label for name in step.choose]

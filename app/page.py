@@ -159,6 +159,9 @@ class LivePage(Generic[S]):
         Returns a different title for each of a list of algorithms.
     on_preset : callable
         Called with a preset when the page has been set to it.
+    knob_labels : callable
+        Returns, for values of its settings by name, the labels of knobs that its panels call otherwise than
+        their algorithms do.
     """
 
     name: str
@@ -172,6 +175,7 @@ class LivePage(Generic[S]):
     in_address: PanelsInAddress
     title: Callable[[Sequence[Any]], list[str]] = titles
     on_preset: Callable[[Preset], None] = lambda preset: None
+    knob_labels: Callable[[Mapping[str, Any]], dict[str, str]] = lambda values: {}
     _of_run: threading.local = field(init=False, repr=False, default_factory=threading.local)
 
     def heading(self) -> bool:

@@ -66,6 +66,16 @@ def test_a_challenge_is_played_to_its_verdict(page):
     assert "may not" not in said(test)
 
 
+def test_a_knob_is_called_as_its_panel_calls_it(page):
+    test = page("coupling", shell=True, lesson="meet-in-ten", step="1")
+    [grid] = [e.proto for e in test.get("bidi_component") if "rbmviz_coupling" in e.proto.component_name]
+    [knob] = [one for one in json.loads(grid.json)["panels"][0]["knobs"] if one["name"] == "scale"]
+    step = load_lesson("meet-in-ten").steps[0]
+    assert f"Turn at any time: {knob['label']}. All else stays as it is." in said(test)
+    assert f"*{knob['label']}*" in step.do
+    assert f"*{knob['label']}*" in load_lesson("meet").steps[1].do
+
+
 def locked(test, page):
     """Return the knobs of the first panel that cannot be turned, as the browser is told."""
     [grid] = [e.proto for e in test.get("bidi_component") if f"rbmviz_{page}" in e.proto.component_name]

@@ -24,7 +24,7 @@ from rbmviz_app.pages.coupling.charts import all_rows
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from rbmviz_app.pages.coupling.pair_charts import ChartSettings, draw_pair_charts, request_results
 from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
-from rbmviz_app.pages.coupling.settings import Settings, choose_setup, make_setup
+from rbmviz_app.pages.coupling.settings import Settings, choose_setup, knob_labels, make_setup
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import COUPLED_MODEL, settings_of
@@ -137,6 +137,7 @@ PAGE: LivePage[CouplingSetup] = LivePage(
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
     setup_of=setup_of,
     on_preset=remember_model,
+    knob_labels=knob_labels,
     presets=PRESETS,
     speed=Settings.coupling_speed,
     transport=Transport(
@@ -221,12 +222,11 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
     """Draw the live pairs."""
     rbm = comparison.setup.rbm
     PAGE.preset_caption(comparison)
-    scale = "Standard deviation of all parameters" if name == RANDOM_MODEL else "Scale (1: as trained)"
     coupling_panel(
         comparison,
         PAGE.socket(),
         title=title_of(name, rbm),
-        labels={"scale": scale},
+        labels=knob_labels({"coupling_model": name}),
         shape=shape,
         present=present,
         on_edit=PAGE.callbacks(comparison, "coupling_panel")["on_edit"],

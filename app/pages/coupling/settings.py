@@ -1,5 +1,8 @@
 """Settings of the Coupling page: the model, its start and seed, and those of its charts."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
 from rbmviz.lessons.state import RANDOM_MODEL
@@ -32,6 +35,12 @@ class Settings:
     estimate_k = Setting(1)
     coupling_more = Setting(False)
     coupling_speed: Setting[float] = Setting(10)
+
+
+def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the panel calls its scale: the parameters of a random model have deviation 1 before it."""
+    is_random = values["coupling_model"] == RANDOM_MODEL
+    return {"scale": "Standard deviation of all parameters" if is_random else "Scale (1: as trained)"}
 
 
 IN_MORE_CHARTS = (Settings.lag, Settings.tv_log, Settings.coupling_statistic, Settings.estimate_k)
