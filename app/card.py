@@ -130,6 +130,26 @@ def leave() -> None:
     session.STEP_TO_SET.set(False)
 
 
+def finished_sentence() -> str:
+    """Return what *Finish* has just ended, and what comes next on the page Learn; "": nothing has been."""
+    place = session.FINISHED_STEP.value
+    if place is None:
+        return ""
+    in_order = sorted(lessons().values(), key=lambda lesson: lesson.is_challenge)  # as the page lists them
+    i = next(i for i, lesson in enumerate(in_order) if lesson.name == place.lesson)
+    ended, following = in_order[i], in_order[i + 1 :]
+    if not ended.is_challenge:
+        said = f"That was the last step of the lesson “{ended.title}”"
+    elif challenge.is_won(place):
+        said = f"The challenge “{ended.title}” has been won"
+    else:
+        said = f"The challenge “{ended.title}” is still to be won"
+    if not following:
+        return f"{said}; it is the last one of this page."
+    kind = "challenge" if following[0].is_challenge else "lesson"
+    return f"{said}; next comes the {kind} “{following[0].title}”."
+
+
 # What a page asks
 
 
@@ -277,6 +297,8 @@ def draw_progress_reader() -> None:
 
 def draw(page: str) -> None:
     """Draw the card of the open step beside this page, if a lesson is open; card.css says where."""
+    if page != "learn":
+        session.FINISHED_STEP.set(None)
     found = opened()
     if found is None:
         publish.card(None)
@@ -288,23 +310,30 @@ def draw(page: str) -> None:
             switch_page(step.state.page)
     opens_here = step.state.page == page
     comparison, _ = COMPARISONS.value.get(page, (None, ""))
+    offers_reveal = _offers_reveal(step, place)
+
+    def draw_open() -> None:
+        _draw_open(offers_reveal)
+
     with st.container(key="lesson"):
         st.html(folder / "card.css")
         # A challenge can be tried once more; while a result is verified, nothing on the page changes.
         can_change = bool(step.goal) or not _all_seen(step, place)
         if challenge.is_pending(place):
-            while_running(_draw_open, True)
+            while_running(draw_open, True)
         elif opens_here and comparison is not None and can_change and page != "tune":  # whose sweep is no run
-            _draw_while_it_changes(comparison)
+            _draw_while_it_changes(comparison, offers_reveal)
         else:
-            while_running(_draw_open, opens_here and can_change)
+            while_running(draw_open, opens_here and can_change)
         # Not in the part with the timer: a click there is lost if the part goes just then.
+        if offers_reveal:
+            _draw_reveal_button(step, place)
         _draw_moves(place, len(lesson.steps))
 
 
 @every_second
-def _draw_while_it_changes(comparison: Comparison[Any]) -> None:
-    _draw_open()
+def _draw_while_it_changes(comparison: Comparison[Any], offers_reveal: bool) -> None:
+    _draw_open(offers_reveal)
 
 
 def _all_seen(step: Step, place: LessonStep) -> bool:
@@ -314,7 +343,22 @@ def _all_seen(step: Step, place: LessonStep) -> bool:
     return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.claims)
 
 
-def _draw_open() -> None:
+def _offers_reveal(step: Step, place: LessonStep) -> bool:
+    """Return whether the answer waits for somebody to ask for it."""
+    answered = not step.question or session.LESSON_ANSWERS.value.get(place) is not None
+    return bool(step.reveal) and answered and not _is_revealed(step, place)
+
+
+def _is_revealed(step: Step, place: LessonStep) -> bool:
+    """Return whether the answer has been asked for, or all that is claimed has been seen."""
+    return place in session.REVEALED.value or (bool(step.claims or step.goal) and _all_seen(step, place))
+
+
+def _draw_open(offers_reveal: bool) -> None:
+    """Draw the open step.
+
+    offers_reveal : whether the rest of the card has the button that reveals the answer
+    """
     found = opened()
     if found is None:  # it has just been left: this part is about to go
         return
@@ -333,7 +377,7 @@ def _draw_open() -> None:
             "step": place.step + 1,
             "head": head,
             "seen": all_seen,
-            "revealed": bool(step.reveal) and (place in session.REVEALED.value or all_seen),
+            "revealed": bool(step.reveal) and _is_revealed(step, place),
             "blind": is_blind(),
             "asks": holds_play(step.state.page),
             "playing": step.state.page in COMPARISONS.value and COMPARISONS.value[step.state.page][0].running,
@@ -353,7 +397,7 @@ def _draw_open() -> None:
     _draw_claims(claims)
     if step.goal:
         challenge.draw(step, place)
-    revealed = _draw_reveal(step, place, answer, all_seen)
+    revealed = _draw_reveal(step, place, answer)
     publish.card(
         {
             "head": head,
@@ -367,8 +411,9 @@ def _draw_open() -> None:
             "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in claims],
         }
     )
-    if (more_to_see and all_seen) or pending != challenge.is_pending(place):
-        st.rerun()  # with another timer, or none
+    timer_changes = (more_to_see and all_seen) or pending != challenge.is_pending(place)
+    if timer_changes or offers_reveal != _offers_reveal(step, place):
+        st.rerun()  # with another timer, or none; with the button that reveals, or without it
 
 
 def _draw_question(step: Step, place: LessonStep) -> int | None:
@@ -479,19 +524,19 @@ def look_words(step: Step) -> str:
     return f"panel {panel.removeprefix('panel')}" if len(step.state.panels) > 1 else "the panel"
 
 
-def _draw_reveal(step: Step, place: LessonStep, answer: int | None, all_seen: bool) -> bool:
+def _draw_reveal_button(step: Step, place: LessonStep) -> None:
+    st.button(
+        "Reveal" if not step.goal else "Hint",
+        icon=":material/visibility:",
+        key="lesson reveal",
+        on_click=session.REVEALED.set,
+        args=(session.REVEALED.value | {place},),
+    )
+
+
+def _draw_reveal(step: Step, place: LessonStep, answer: int | None) -> bool:
     """Draw the answer, once somebody asks for it, or all that is claimed has been seen; return whether."""
-    if not step.reveal or (step.question and answer is None):
-        return False
-    shown = session.REVEALED.value
-    if place not in shown and not all_seen:
-        st.button(
-            "Reveal" if not step.goal else "Hint",
-            icon=":material/visibility:",
-            key="lesson reveal",
-            on_click=session.REVEALED.set,
-            args=(shown | {place},),
-        )
+    if not step.reveal or (step.question and answer is None) or not _is_revealed(step, place):
         return False
     if answer is not None and step.right >= 0:
         right = step.answers[step.right]
@@ -528,6 +573,7 @@ def _draw_moves(place: LessonStep, n: int) -> None:
             st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)
         elif st.button("Finish", key="lesson finish", **more):
             leave()
+            session.FINISHED_STEP.set(place)
             switch_page("learn")
         st.button(
             "Again",

@@ -437,6 +437,9 @@ OPENED_RESULT: Entry[str] = Entry("opened result", str)
 LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
 """The farthest step (from 1) that has been opened of each lesson, by its name."""
 
+FINISHED_STEP: Entry[LessonStep | None] = Entry("finished step", lambda: None)
+"""The last step that *Finish* has closed, as long as the page Learn says so; else None."""
+
 LESSON_LINK_READ: Entry[bool] = Entry("lesson link read", bool)
 """Whether the address with which the session began has been asked for a lesson."""
 

@@ -177,6 +177,51 @@ def test_steps_lead_through_the_pages_and_are_left(page, address_of):
     assert "Next" not in [one.label for one in test.button]
 
 
+@pytest.mark.parametrize(
+    ("lesson", "said"),
+    [
+        (
+            "stick",
+            "last step of the lesson “Why chains stick”; next comes the lesson “Pushing yourself away”.",
+        ),
+        ("quiz", "“Name the sampler”; next comes the challenge “Ten digits by heat alone”."),
+        (
+            "one-step-size",
+            "“One step size” is still to be won; next comes the challenge “Break Gibbs”.",
+        ),
+        (
+            "where-pcd-falls",
+            "“Where PCD falls” is still to be won; it is the last one of this page.",
+        ),
+    ],
+)
+def test_the_end_of_a_lesson_is_said_once(page, lesson, said):
+    steps = load_lesson(lesson).steps
+    test = page(steps[-1].state.page, shell=True, lesson=lesson, step=str(len(steps)))
+    button(test, "Finish").click().run()
+    assert not test.exception
+    assert test.title[0].value == "What do you want to understand?"
+    [note] = test.info
+    assert said in note.value
+    test.switch_page("pages/learn/page.py").run()  # as what the browser remembers has it drawn again
+    assert len(test.info) == 1
+    test.switch_page("pages/glossary/page.py").run()
+    test.switch_page("pages/learn/page.py").run()
+    assert not test.info
+
+
+def test_no_timer_takes_the_button_away_that_reveals(page):
+    test = page("sample", shell=True, lesson="stick", step="3")
+    test.radio[0].set_value(1).run()
+    known = test.session_state._state._state._new_widget_state.widget_metadata
+    parts = {one.label: known[one.proto.id].fragment_id for one in [*test.button, *test.radio]}
+    assert parts[test.radio[0].label] is not None
+    assert all(parts[label] is None for label in ("Reveal", "Back", "Next", "Again", "Leave"))
+    button(test, "Reveal").click().run()
+    assert "Reveal" not in [one.label for one in test.button]
+    assert any(one.value == load_lesson("stick").steps[2].reveal.strip() for one in test.markdown)
+
+
 def test_the_card_sees_what_is_claimed(page):
     test = page("chain", shell=True, lesson="push", step="2")
     comparison = comparison_of(test, "chain")

@@ -152,6 +152,7 @@ def play(page: Page, step: Step, look: Callable[[], None]) -> None:
 def reveal(page: Page, step: Step) -> None:
     """Reveal the answer, unless it is there."""
     button = page.get_by_role("button", name="Hint" if step.goal else "Reveal")
+    button.or_(page.locator(".st-key-lesson_reveal")).first.wait_for(timeout=PATIENCE)
     # What the step claims may be seen just now, without Play: then the button goes.
     with contextlib.suppress(PlaywrightTimeoutError):
         if not page.locator(".st-key-lesson_reveal").is_visible():

@@ -29,6 +29,8 @@ def main() -> None:
         with st.popover("About this page", icon=":material/info:", type="tertiary", key="learn about"):
             st.markdown(ABOUT_LESSONS)
     st.html(Path(__file__).parent / "learn.css")
+    if sentence := card.finished_sentence():
+        messages.note(sentence)  # which is read aloud as it appears: its role is "status"
     card.draw_progress_reader()
     lessons = card.lessons().values()
     for lesson in lessons:
