@@ -171,9 +171,10 @@ class Pace:
         """Whether the run goes on as fast as it can."""
         return self.running and math.isinf(self.rate)
 
-    def allowed(self) -> float:
-        """Return how many steps the run may have made by now, of those that it has not missed."""
-        return self._timetable.allowed(time.monotonic()) if self.running else self.stop_at
+    def allowed(self, at: float | None = None) -> float:
+        """Return how many steps the run may have made by now, or by ``at``, of those it has not missed."""
+        now = time.monotonic() if at is None else at
+        return self._timetable.allowed(now) if self.running else self.stop_at
 
     def status(self, n: int) -> Literal["finished", "running", "paused"]:
         """Return whether steps are due, now or later."""

@@ -40,7 +40,11 @@ class RecordedStart:
     @property
     def n(self) -> int:
         """Up to which step the recording has been played."""
-        return int(min(max(self._pace.allowed(), 0), self.recording.n))
+        return self.n_at(None)
+
+    def n_at(self, at: float | None) -> int:
+        """Return up to which step the recording had been played by ``at``; None: by now."""
+        return int(min(max(self._pace.allowed(at), 0), self.recording.n))
 
     def view(self, run: int, algorithm: Any) -> Snapshot:
         """Return the snapshot of this moment, of the run with this number."""

@@ -22,8 +22,7 @@ OCCUPANCY_BINS = 120
 """Maximum number of bins of the class history; when all are full, neighbours are merged in pairs."""
 
 SCORE_SECONDS = 0.5
-"""Minimum seconds between two values of the newest ISL that are no points of the curve, and maximum seconds
-between two comparisons of samples with training examples."""
+"""Minimum seconds between two values of the newest ISL that are no points of the curve."""
 
 SCORE_SHARE = 1 / 1000
 """Share of the time that values of the newest ISL may take: they only prolong a curve up to its next point.
@@ -34,6 +33,9 @@ MAX_SCORE_SECONDS = 10.0
 
 COMPARED_AT_ONCE = 64
 """Samples that are compared with the training examples at once: one sample alone takes as long as 64."""
+
+COMPARED_SECONDS = 1.1
+"""Maximum seconds between two such comparisons: at 60 samples a second there are just enough for one."""
 
 POINTS_SINCE_CHANGE = 2500
 """Test points, and as many validation points, on which the ISL since the last change of a knob is computed:
@@ -83,7 +85,9 @@ class Scores:
         self._valued_at = self._value_seconds = (
             0.0  # when the newest value was computed, and how long it took
         )
-        self._not_covered: list[np.ndarray] = []  # samples that coverage has yet to take
+        self._n = 0
+        self._not_scored: list[np.ndarray] = []  # samples, or their means, that the ISL has yet to take
+        self._not_covered: list[np.ndarray] = []  # samples that coverage has yet to take, these among them
         self._n_covered, self._covered_at = 0, 0.0
         # The last column counts the blank samples, which visit no class.
         self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy) + 1), np.int64)
@@ -116,21 +120,20 @@ class Scores:
     @property
     def until_next_point(self) -> int:
         """Samples until the next point of the curve; if a chunk ends there, its time is exact."""
-        n = self._isl.n
-        i = bisect.bisect_right(_COUNTS, n)
-        return _COUNTS[i] - n if i < len(_COUNTS) else 2**62
+        i = bisect.bisect_right(_COUNTS, self._n)
+        return _COUNTS[i] - self._n if i < len(_COUNTS) else 2**62
 
     def update(self, samples: Samples) -> None:
         """Take the next samples."""
-        centres = samples.p if self._of_means else samples.v
-        self._isl.update(centres)
-        if self._isl_since is not None:
-            self._isl_since.update(centres)
+        self._n += len(samples.v)
+        self._not_scored.append(samples.p if self._of_means else samples.v)
+        self._not_covered.append(samples.v)
         for metric in self._live:
             metric.update(samples.v)
-        self._not_covered.append(samples.v)
-        now = time.monotonic()
-        if self._isl.n - self._n_covered >= COMPARED_AT_ONCE or now - self._covered_at > SCORE_SECONDS:
+        if (
+            self._n - self._n_covered >= COMPARED_AT_ONCE
+            or time.monotonic() - self._covered_at > COMPARED_SECONDS
+        ):
             self._update_coverage()
 
     def evaluate(self, spent: Spent, watched: bool) -> None:
@@ -139,8 +142,8 @@ class Scores:
         spent : what the run has spent
         """
         now = time.monotonic()
-        i = bisect.bisect_left(_COUNTS, self._isl.n)
-        at_count = i < len(_COUNTS) and _COUNTS[i] == self._isl.n
+        i = bisect.bisect_left(_COUNTS, self._n)
+        at_count = i < len(_COUNTS) and _COUNTS[i] == self._n
         interval = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MAX_SCORE_SECONDS)
         if at_count or (watched and now - self._valued_at > interval):
             self._add_value(spent, since_change=watched)
@@ -173,20 +176,32 @@ class Scores:
         An ISL that is younger than SCORE_SECONDS stays: it says of how many samples it is.
         """
         self._update_coverage()
-        stale = self.newest is not None and self.newest.n < self._isl.n
+        stale = self.newest is not None and self.newest.n < self._n
         if stale and time.monotonic() - self._valued_at > SCORE_SECONDS:
             self._add_value(spent, since_change=True)
 
     def _add_value(self, spent: Spent, since_change: bool) -> None:
         begin = time.perf_counter()
+        self._update_isl()
         score, groups = self._isl.value_by_group()
         if since_change and self._isl_since is not None and self._isl_since.n:
             self._score_since = self._isl_since.value()
         self._value_seconds, self._valued_at = time.perf_counter() - begin, time.monotonic()
         self.newest = Point(spent, score.isl, score.std_error, score.beta, groups)
 
+    def _update_isl(self) -> None:
+        """Let the ISL take the samples since the last time: in one call they cost far less than in many."""
+        if not self._not_scored:
+            return
+        centres = np.concatenate(self._not_scored)
+        self._not_scored.clear()
+        self._isl.update(centres)
+        if self._isl_since is not None:
+            self._isl_since.update(centres)
+
     def _update_coverage(self) -> None:
         """Compare the samples since the last time with the training examples."""
+        self._update_isl()
         if not self._not_covered:
             return
         v = np.concatenate(self._not_covered)
@@ -250,7 +265,7 @@ class Scores:
             switches = now.switches - before.switches
             visited = int((self._coverage.recognised > classes).sum()), len(classes)
         return SinceChange(
-            self._isl.n - before.n,
+            self._n - before.n,
             None if score is None else score.isl,
             None if score is None else score.std_error,
             switches,

@@ -169,6 +169,8 @@ class SweepScores:
             if not self._values.size:
                 return None
             n, spent = self._values[..., 0], self._values[..., SPENT.index(column_of(cost_unit))]
+            if np.isnan(n).all():  # the first cell has begun, and has no score yet
+                return None
             late = spent[n >= min(FIRST_POINT, np.nanmax(n))]
         return float(np.nanmin(late)), float(np.nanmax(late))
 

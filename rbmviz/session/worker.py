@@ -161,13 +161,13 @@ class Worker(Generic[R]):
     def resume(self, at: float | None = None) -> None:
         """Make steps from now on, or from ``at`` on, a time.monotonic() reading."""
         with self._wake:
-            self._pace.resume(self._shown_n(), at)
+            self._pace.resume(self._shown_n(at), at)
             self._wake_thread()
 
     def pause(self, at: float | None = None) -> None:
         """Stop; runs with the same rate that are paused with the same ``at`` stop at the same step."""
         with self._wake:
-            self._pace.pause(self._shown_n(), self._backlog(), at)
+            self._pace.pause(self._shown_n(at), self._backlog(), at)
             self._wake_thread()
 
     def hold_steps(self) -> contextlib.AbstractContextManager[Any]:
@@ -200,7 +200,7 @@ class Worker(Generic[R]):
         with self._wake:
             if math.isinf(rate):
                 self._end_recording()  # it would be over at once
-            self._pace.set_rate(self._shown_n(), rate, self._backlog(), at)
+            self._pace.set_rate(self._shown_n(at), rate, self._backlog(), at)
             self._wake_thread()
 
     def apply_knobs(self, **knobs: Value) -> None:
@@ -462,10 +462,13 @@ class Worker(Generic[R]):
         self._log = Log(self._run.n, self._algorithm)
         self._store_snapshot(self._run, "starting")
 
-    def _shown_n(self) -> int:
-        """Return the number of steps that have been shown: those of the run, or of its recording."""
+    def _shown_n(self, at: float | None = None) -> int:
+        """Return the number of steps that have been shown: those of the run, or of its recording.
+
+        at : when a command is given to several runs; a recording goes on while they take it one after another
+        """
         n = self._run.n
-        return n if self._recorded_start is None else max(n, self._recorded_start.n)
+        return n if self._recorded_start is None else max(n, self._recorded_start.n_at(at))
 
     def _restart_pace(self) -> None:
         """Count steps as due from now on, after a time in which none could be made."""

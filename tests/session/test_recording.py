@@ -1,5 +1,6 @@
 """Runs whose recorded beginning is shown while they are prepared: the join, and what ends a recording."""
 
+import itertools
 import math
 import threading
 import time
@@ -199,6 +200,22 @@ def test_a_pause_and_a_step_are_kept_at_the_join(open_recorded, compiled):
     compiled.set()
     wait(lambda: statuses(comparison) == {"paused"}, "a pause")
     assert {shown.n for _, shown in comparison.poll()} == {n}
+
+
+@pytest.mark.parametrize("command", ["pause", "set_rate", "step"])
+def test_recordings_stay_in_step_however_long_a_command_takes(open_recorded, monkeypatch, command):
+    comparison = open_recorded()
+    wait(lambda: all(shown.n > 20 for _, shown in comparison.poll()), "a part of the recordings")
+    commands = {
+        "pause": comparison.pause,
+        "set_rate": lambda: (comparison.set_rate(30), comparison.pause()),
+        "step": comparison.step,
+    }
+    with monkeypatch.context() as patch:
+        now, looks = time.monotonic(), itertools.count()
+        patch.setattr(time, "monotonic", lambda: now + 2 * next(looks) / RATE)
+        commands[command]()
+    assert len({shown.n for _, shown in comparison.poll()}) == 1
 
 
 def test_a_recording_goes_on_where_it_was_paused(open_recorded, monkeypatch):

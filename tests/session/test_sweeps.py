@@ -235,6 +235,14 @@ def test_scores_at_a_point_by_setting():
     assert SweepScores(plan_of()).at(100, "samples", "isl_validation").scored == {}
 
 
+def test_before_the_first_score_there_are_no_ends():
+    scores = SweepScores(plan_of())
+    assert scores.range("samples") is None
+    none = {name: np.zeros(0) for name in scores.columns}
+    scores.put(0, none, done=False)
+    assert scores.range("samples") is None
+
+
 def test_a_sweep_of_a_server_that_has_ended_is_continued(queue, tmp_path):
     first = queue()
     sweep = first.add(plan_of(), "a try", "owner")
