@@ -86,7 +86,12 @@ datasets = Table("data set", "rbmviz.datasets")
 def _algorithm(table: Table, name: str, label: str, paper: str, colour: str) -> Callable[[C], C]:
     def register(cls: C) -> C:
         # Installed before dataclass() looks for it: every instance, also one made by
-        # dataclasses.replace, is checked. A class has no __post_init__ of its own: this one takes its place.
+        # dataclasses.replace, is checked.
+        if cls.__dict__.get("__post_init__", check_all) is not check_all:
+            raise TypeError(
+                f"{cls.__qualname__}: a {table.kind} has no __post_init__ of its own, which would take the "
+                "place of the check of its knobs; give each knob its range or choices instead"
+            )
         cls.__post_init__ = check_all  # type: ignore[attr-defined]
         cls.name, cls.label, cls.paper, cls.colour = name, label, paper, colour  # type: ignore[attr-defined]
         dataclasses.dataclass(frozen=True, kw_only=True)(cls)  # decorates in place

@@ -42,6 +42,16 @@ def test_a_name_is_registered_once():
         table.add("x", type("Second", (), {"__module__": "b"}))
 
 
+def test_a_class_with_a_check_of_its_own_is_refused():
+    class Picky:
+        def __post_init__(self):
+            raise AssertionError
+
+    with pytest.raises(TypeError, match="Picky: a sampler has no __post_init__ of its own"):
+        registry.sampler("picky", label="Picky", paper="none")(Picky)
+    assert "picky" not in registry.samplers
+
+
 def test_a_file_that_does_not_import_fails_loudly(tmp_path, monkeypatch):
     (tmp_path / "broken_algorithms").mkdir()
     (tmp_path / "broken_algorithms" / "__init__.py").touch()
