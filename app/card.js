@@ -270,5 +270,8 @@ export default ({ data, parentElement, setTriggerValue }) => {
     parentElement.rbmvizSent = true;
     setTriggerValue('progress', kept());
   }
+  // What is said of the end of a lesson stands at the top, and the page before may have been scrolled.
+  if (data.finished && !parentElement.rbmvizAtTop) document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0);
+  parentElement.rbmvizAtTop = data.finished;
   return () => {};
 };

@@ -290,7 +290,11 @@ def draw_progress_reader() -> None:
     with st.container(key="lesson_progress"):
         _component(
             key="lesson progress",
-            data={"index": True, "progress": session.LESSON_PROGRESS.value},
+            data={
+                "index": True,
+                "progress": session.LESSON_PROGRESS.value,
+                "finished": session.FINISHED_STEP.value is not None,
+            },
             on_progress_change=take,
         )
 
