@@ -87,7 +87,7 @@ def _algorithm(table: Table, name: str, label: str, paper: str, colour: str) -> 
     def register(cls: C) -> C:
         # Installed before dataclass() looks for it: every instance, also one made by
         # dataclasses.replace, is checked.
-        if cls.__dict__.get("__post_init__", check_all) is not check_all:
+        if getattr(cls, "__post_init__", check_all) is not check_all:  # also one of a base
             raise TypeError(
                 f"{cls.__qualname__}: a {table.kind} has no __post_init__ of its own, which would take the "
                 "place of the check of its knobs; give each knob its range or choices instead"

@@ -47,8 +47,12 @@ def test_a_class_with_a_check_of_its_own_is_refused():
         def __post_init__(self):
             raise AssertionError
 
-    with pytest.raises(TypeError, match="Picky: a sampler has no __post_init__ of its own"):
-        registry.sampler("picky", label="Picky", paper="none")(Picky)
+    class Heir(Picky):
+        pass
+
+    for cls in (Picky, Heir):
+        with pytest.raises(TypeError, match=f"{cls.__name__}: a sampler has no __post_init__ of its own"):
+            registry.sampler("picky", label="Picky", paper="none")(cls)
     assert "picky" not in registry.samplers
 
 
