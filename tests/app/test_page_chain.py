@@ -262,7 +262,34 @@ def test_matrix_charts_and_file():
     assert len(rows) == 6
     rows, _ = distance_chart([np.array([1.0, 0.5, 0]), np.array([1.0, 0, 0])], log=True)
     assert rows["distance"].min() > 0
+    rows, _ = distance_chart([np.array([1e-7, 1e-8])] * 2, log=True)
+    assert rows.empty  # the page then says so
     lines = chain_csv(A, less, law, "123").decode().splitlines()
     assert lines[0] == "chain,from,to 1,to 2,to 3,stationary"
     assert lines[1] == "A,1,0.5,0.5,0.0,0.25"
     assert len(lines) == 7
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_charts_that_are_drawn_before_their_rows_know_where_they_end(log):
+    """Vega warns of scales of numbers that have neither a domain nor rows."""
+    A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
+    distances = [np.geomspace(1, 3e-4, 11)] * 2
+    for _, spec in (
+        matrix_chart(A, "123", "A"),
+        spectrum_chart([eigenvalues(A)] * 2),
+        distance_chart(distances, log),
+    ):
+        for layer in spec["layer"]:
+            for channel, means in layer["encoding"].items():
+                if channel in ("x", "y", "color") and means.get("type") == "quantitative":
+                    assert "domain" in means["scale"], (channel, means)
+    encoding = spec["layer"][0]["encoding"]
+    assert encoding["x"]["scale"]["domain"] == [0, 10]
+    assert encoding["y"]["scale"]["domain"] == ([1e-4, 1] if log else [0, 1])
+
+
+def test_a_chain_that_begins_at_its_law_has_no_distance_to_draw_on_a_log_scale(page):
+    test = page(little="matrix", A="1,0,0;0.5,0.5,0;0,0.5,0.5", chain_log="true")
+    assert "Both chains are at the stationary law" in text_of(test)
+    assert not test.exception

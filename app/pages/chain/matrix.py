@@ -33,7 +33,13 @@ from rbmviz_app import card, controls, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.page import PRESENTED_FONT_PIXELS, draw_chart
 from rbmviz_app.pages.chain.exports import chain_csv
-from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS, distance_chart, matrix_chart, spectrum_chart
+from rbmviz_app.pages.chain.matrix_charts import (
+    CHAIN_COLOURS,
+    LEAST_DISTANCE,
+    distance_chart,
+    matrix_chart,
+    spectrum_chart,
+)
 from rbmviz_app.pages.chain.settings import Settings, landscape_model
 from rbmviz_app.panel import live_slider
 from rbmviz_app.session import EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION
@@ -43,6 +49,10 @@ MATRIX, REMOVED = "A", "lam"
 """Names of the matrix and of lambda in the address."""
 
 STEP_CHOICES = (10, 20, 40, 100, 400, 2000)
+NO_DISTANCE = (
+    f"Both chains are at the stationary law from the start: no distance is above {LEAST_DISTANCE:.6f}. "
+    "Start in another state, or turn the log scale off."
+)
 
 
 class MatrixPreset(NamedTuple):
@@ -270,7 +280,7 @@ def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.De
     )
     for column, chart in zip(columns, charts, strict=True):
         with column:
-            draw_chart(*chart, height="stretch")
+            draw_chart(*chart, nothing=NO_DISTANCE, height="stretch")
 
 
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
@@ -305,7 +315,7 @@ def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGen
                 "Chain",
                 lambda: chain_csv(A, less, law, names),
                 "chain.csv",
-                "Both matrices and the stationary law (.csv); the menu of each chart saves its picture.",
+                "Both matrices and the stationary law (.csv); a button over each chart saves its picture.",
             )
         ],
         lambda: origin(f"rbmviz.metrics.remove_self_transitions(np.array({A.tolist()}), {lam!r})"),
@@ -376,7 +386,8 @@ def draw_convergence(
             steps = controls.slide(Settings.chain_steps, "Steps", STEP_CHOICES, None, width=130)
             log = controls.toggle(Settings.chain_log, "Log scale")
         distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
-        draw_chart(distance_chart(distances, log), "distances", "Distance to the stationary law")
+        chart = distance_chart(distances, log)
+        draw_chart(chart, "distances", "Distance to the stationary law", NO_DISTANCE)
     with middle:
         draw_chart(spectrum_chart(spectra), "spectrum", "Eigenvalues of both chains", width="content")
     with right:

@@ -18,6 +18,8 @@ CHAIN_COLOURS = (GREY, colour("sample_penalization"))
 """Grey for A; for Ã the colour of sample penalization, which the paper compares to it."""
 NUMBERED = 12
 """Largest matrix whose cells show their numbers; a larger one becomes a picture."""
+LEAST_DISTANCE = 1e-6
+"""Distances up to this one are left out of a log scale."""
 
 
 def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0) -> Chart:
@@ -40,7 +42,7 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
             .mark_image(width=300, height=300)
             .encode(url="url:N", x=alt.value(150), y=alt.value(150))
         )
-        spec = live_spec([chart], 300, menu=True)
+        spec = live_spec([chart], 300)
         return pd.DataFrame({"url": [url]}), spec | {"width": 300}
     rows = [
         {"from": names[i], "to": names[j], "p": A[i, j], "row": i, "column": j}
@@ -60,23 +62,29 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
         # On the purple of 0.38 both have a contrast of 4.5.
         color=alt.condition("datum.p > 0.38", alt.value("white"), alt.value("black")),
     )
-    return pd.DataFrame(rows), live_spec([cells, numbers], 340, menu=True)
+    return pd.DataFrame(rows), live_spec([cells, numbers], 340)
 
 
 def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
-    """Return the data and the spec of the distances of A and A~ to the stationary law, step by step."""
+    """Return the data and the spec of the distances of A and A~ to the stationary law, step by step.
+
+    No rows on the log scale if no distance is above LEAST_DISTANCE.
+    """
     rows = [
         {"chain": chain, "step": t, "distance": value}
         for chain, values in zip(CHAIN_NAMES, distances, strict=True)
         for t, value in enumerate(values)
-        if not log or value > 1e-6
+        if not log or value > LEAST_DISTANCE
     ]
-    scale = alt.Scale(type="log", domainMax=1) if log else alt.Scale(domain=[0, 1])
+    # Fixed, because the chart is first drawn without its rows, which then say nothing of where it ends.
+    steps = alt.Scale(domain=[0, max(len(distances[0]) - 1, 1)])
+    least = 10 ** math.floor(math.log10(min([0.1, *(row["distance"] for row in rows)]))) if log else 0
+    scale = alt.Scale(type="log" if log else "linear", domain=[least, 1])
     line = (
         alt.Chart(alt.NamedData("curves"))
         .mark_line(strokeWidth=2.5, point=len(distances[0]) <= 100 and alt.OverlayMarkDef(size=18))
         .encode(
-            x=alt.X("step:Q", title="Steps").axis(grid=False, tickMinStep=1),
+            x=alt.X("step:Q", title="Steps", scale=steps).axis(grid=False, tickMinStep=1),
             y=alt.Y("distance:Q", title="Distance to the stationary law", scale=scale),
             color=_chain_colour(),
             strokeDash=alt.StrokeDash(
@@ -85,7 +93,7 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
             tooltip=tooltips(("chain", "Chain", ""), ("step", "Step", "d"), ("distance", "Distance", ".4f")),
         )
     )
-    return pd.DataFrame(rows), live_spec([line], 310, menu=True)
+    return pd.DataFrame(rows), live_spec([line], 310)
 
 
 def spectrum_chart(values: Sequence[np.ndarray]) -> Chart:
@@ -143,7 +151,7 @@ def spectrum_chart(values: Sequence[np.ndarray]) -> Chart:
     apart = alt.Resolve(
         scale=alt.ScaleResolveMap(color="independent", shape="independent", strokeDash="independent")
     )
-    return pd.DataFrame(rows), live_spec([ring, points], 366, menu=True, resolve=apart) | {"width": 300}
+    return pd.DataFrame(rows), live_spec([ring, points], 366, resolve=apart) | {"width": 300}
 
 
 def _chain_colour(symbol: str = "stroke") -> alt.Color:
