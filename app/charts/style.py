@@ -272,11 +272,8 @@ long. Whoever changes a spec needs a copy of it.
 """
 
 
-def live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -> Spec:
-    """Return the spec of layers whose data "curves" are given beside it; other data stay inside.
-
-    menu : whether there is one to save the chart
-    """
+def live_spec(layers: list[Any], height: int, **more: Any) -> Spec:
+    """Return the spec of layers whose data "curves" are given beside it; other data stay inside."""
     spec = alt.layer(*layers, **more).properties(height=height).to_dict()
     inline = spec.pop("datasets", {})
     spec.pop("data", None)  # Altair hoists data that all layers share
@@ -284,8 +281,7 @@ def live_spec(layers: list[Any], height: int, menu: bool = False, **more: Any) -
         source = layer.pop("data", {}).get("name")
         if source in inline:
             layer["data"] = {"values": inline[source]}
-    actions = {"export": True, "source": False, "compiled": False, "editor": False} if menu else False
-    spec["usermeta"] = {"embedOptions": {"renderer": "canvas", "actions": actions}}
+    spec["usermeta"] = {"embedOptions": {"renderer": "canvas"}}
     return spec
 
 

@@ -95,7 +95,7 @@ def _tau_spec(names: tuple[str, ...], log: bool) -> Spec:
             ),
         )
     )
-    return live_spec([bars], HEIGHT, menu=True)
+    return live_spec([bars], HEIGHT)
 
 
 def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
@@ -145,7 +145,7 @@ def _rejected_spec(names: tuple[str, ...]) -> Spec:
             ),
         )
     )
-    return live_spec([bars], HEIGHT, menu=True)
+    return live_spec([bars], HEIGHT)
 
 
 def distance_rows(pairs: Sequence[PairStatistics]) -> Rows:
@@ -260,7 +260,7 @@ def _line_spec(
             ("high", "to", ".4~g"),
         ),
     )
-    return live_spec([band, line], HEIGHT, menu=True)
+    return live_spec([band, line], HEIGHT)
 
 
 def _colour(names: Sequence[str], symbol: str) -> alt.Color:

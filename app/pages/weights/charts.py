@@ -131,7 +131,7 @@ def _shares_spec(looks: Looks) -> Spec:
             ],
         )
     )
-    return live_spec([curves], _tall(len(looks) + 1), menu=True)
+    return live_spec([curves], _tall(len(looks) + 1))
 
 
 def size_rows(named: Named) -> Rows:
@@ -190,7 +190,7 @@ def _sizes_spec(looks: Looks) -> Spec:
             alt.Tooltip("batches:Q", title="Batches", format=","),
         ],
     )
-    return live_spec([band, line], _tall(len(looks) + 1), menu=True)
+    return live_spec([band, line], _tall(len(looks) + 1))
 
 
 def estimate_rows(named: Named) -> Rows:
@@ -255,4 +255,4 @@ def _log_z_spec(looks: Looks, truth: tuple[str, float, float] | None) -> Spec:
         line = level("value", log_z, label, low=log_z - 2 * error, high=log_z + 2 * error)
         layers += [alt.Chart(line[0].data).mark_rect(opacity=0.15, color=GREY).encode(y="low:Q", y2="high:Q")]
         layers += line
-    return live_spec(layers, _tall(len(looks)), menu=True)
+    return live_spec(layers, _tall(len(looks)))

@@ -132,7 +132,7 @@ def _plane_spec() -> Spec:
         ),
         *_cut_marks(base.encode(y=y)),
     ]
-    return live_spec(layers, 560, menu=True)
+    return live_spec(layers, 560)
 
 
 def _cut_marks(points: alt.Chart) -> list[alt.Chart]:
@@ -203,7 +203,7 @@ def _study_spec(quantity: str) -> Spec:
             .mark_rule(strokeDash=[4, 4], color=GREY)
             .encode(y="ratio:Q")
         )
-    return live_spec(layers, 510, menu=True)
+    return live_spec(layers, 510)
 
 
 def ratio_rows(models: Iterable[StudiedModel]) -> Rows:
@@ -248,4 +248,4 @@ def _ess_spec(quantity: str, hidden: alt.X, chart: alt.Chart) -> Spec:
             alt.Tooltip("ess:Q", title="Effective share", format=".1%"),
         ],
     )
-    return live_spec([line], 510, menu=True)
+    return live_spec([line], 510)
