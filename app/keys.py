@@ -34,7 +34,7 @@ ONE_STEP = Key("S", "One step", ".st-key-toolbar [class*=_step] button")
 RESET = Key("0", "Reset: begin anew", ".st-key-toolbar [class*=_reset] button")
 PRESENT = Key("F", "Present: large, for a projector", ".st-key-present button")
 LEAVE = Key("Esc", "Leave the presentation", ".st-key-leave button")
-BACK = Key("Left", "Back, to the last step of the lesson", ".st-key-lesson_back button")
+BACK = Key("Left", "Back, to the step before", ".st-key-lesson_back button")
 NEXT = Key("Right", "Next step of the lesson", ".st-key-lesson_moves button[kind=primary]")
 LIST = Key("?", "This list")
 

@@ -61,8 +61,9 @@ def with_origin(content: bytes, name: str, known: Mapping[str, Any]) -> bytes:
     """Return a file's content with its origin written into it, where its form has a place for that.
 
     A table (.csv) gets a last column ``origin``, whose first row has the JSON: any reader of CSV still reads
-    it. An archive of arrays (.npz) gets an array ``origin`` with the JSON, a picture (.png, .gif, .svg) a
-    comment or metadata, a page (.html) a tag ``meta``. Every other file stays as it is.
+    it; a table without rows gets an empty one for it. An archive of arrays (.npz) gets an array ``origin``
+    with the JSON, a picture (.png, .gif, .svg) a comment or metadata, a page (.html) a tag ``meta``. Every
+    other file stays as it is.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from typing import Any
 from rbmviz_app.formulas import mathml
 
 INLINE = re.compile(
-    r"\$(?P<math>[^$]+)\$|`(?P<code>[^`]+)`|\*\*(?P<strong>.+?)\*\*|(?<!\w)[*_](?P<em>[^*_]+)[*_](?!\w)"
+    r"\$(?P<math>[^$]+)\$|`(?P<code>[^`]+)`|\*\*(?P<strong>.+?)\*\*|(?<!\w)[*_](?=\S)(?P<em>[^*_]+)(?<=\S)[*_](?!\w)"
     r"|\[(?P<link>[^\]]+)\]\([^)]*\)|:material/\w+:",
     re.DOTALL,
 )

@@ -44,7 +44,7 @@ class SharedView(NamedTuple):
     link : str
         Path and query of the page as it stands, which opens it for somebody else.
     card : dict or None
-        The open step of a lesson (see ``publish.card``); None: no lesson is open.
+        The open step of a lesson (its fields: ``card._draw_open``); None: no lesson is open.
     canvas : str
         The folder whose ``panel.js`` draws the panels; "": the page has none.
     data : dict
@@ -153,7 +153,7 @@ class Share:
     def publish_chart(self, key: str, rows: Any, spec: dict[str, Any], label: str) -> None:
         """Show a chart; ``label`` describes it in words."""
         self._drawn.add(f"chart {key}")
-        with self._lock:  # rows are compared by identity: each drawing has new ones
+        with self._lock:  # not by publish(), which compares: a DataFrame has no one truth value
             self._away_since = None
             self.view = self.view._replace(charts={**self.view.charts, key: (rows, spec, label)})
 

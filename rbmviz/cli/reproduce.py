@@ -9,6 +9,7 @@ from rbmviz.cli.sweep import MAX_WORKERS
 from rbmviz.errors import BadInput
 from rbmviz.reproduce import PAPERS, Recipe, Size, all_recipes, recipe_named, reproduce
 from rbmviz.reproduce.ledger import measured_texts
+from rbmviz.reproduce.recipe import minutes_text
 from rbmviz.reproduce.run import result_of
 
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.out is None:
         raise BadInput("reproduce: give the folder of the results, --out DIR.")
     cost = sum(recipe.cost.get(size, 0.0) for recipe in chosen.values() if recipe.is_run(size))
-    print_message(f"About {cost:,.3g} core-minutes, less what is in '{args.out}' already.")
+    print_message(f"About {minutes_text(cost)} core-minutes, less what is in '{args.out}' already.")
     claims: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     minutes, interrupted = 0.0, False
@@ -98,7 +99,7 @@ def text(result: dict[str, Any]) -> str:
         lines = [f"{'':<{width}} {'quick':>7} {'full':>8}  core-minutes"]
         for row in rows:
             quick, full = (
-                f"{row['core_minutes'][size]:,.3g}" if size in row["core_minutes"] else "-"
+                minutes_text(row["core_minutes"][size]) if size in row["core_minutes"] else "-"
                 for size in ("quick", "full")
             )
             needs = f" (needs {', '.join(row['needs'])})" if row["needs"] else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from rbmviz.reproduce.claims import SIZES, VERDICTS, Number, Size
 from rbmviz.reproduce.papers import PAPERS
-from rbmviz.reproduce.recipe import Recipe, all_recipes, live_link_of
+from rbmviz.reproduce.recipe import Recipe, all_recipes, live_link_of, minutes_text
 from rbmviz.reproduce.run import result_of
 
 APP = "http://localhost:8501"
@@ -103,7 +103,7 @@ def markdown(pictures: str = "") -> str:
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
         for result in (one for one in results if one["paper"] == key):
-            cost = ", ".join(f"{size} {minutes:,.3g}" for size, minutes in result["cost"].items())
+            cost = ", ".join(f"{size} {minutes_text(minutes)}" for size, minutes in result["cost"].items())
             lines += [f"### {result['title']}", "", result["about"]]
             lines += [f"Core-minutes: {cost}." if cost else "", f"`rbmviz reproduce {result['recipe']}`", ""]
             for claim in result["claims"]:

@@ -142,6 +142,11 @@ def live_link_of(recipe: Recipe, claim: PaperClaim) -> str:
     return claim.live_link or recipe.live_link
 
 
+def minutes_text(minutes: float) -> str:
+    """Return core-minutes in at most three digits, whole from 100 on: ``2.5``, ``2,500``."""
+    return f"{minutes:,.0f}" if minutes >= 100 else f"{minutes:.3g}"
+
+
 def link_to(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:
     """Return the address of a page with these panels and settings, relative to the app.
 

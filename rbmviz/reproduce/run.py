@@ -31,7 +31,7 @@ from rbmviz.output import write_whole, writing
 from rbmviz.reproduce import drawing as drawings
 from rbmviz.reproduce.claims import Number, Size, Verdict, judge
 from rbmviz.reproduce.papers import PAPERS
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepRun
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepRun, minutes_text
 from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.sweeps import Store, cells
 from rbmviz.sweeps import run as run_cells
@@ -228,8 +228,9 @@ def _called(piece: Piece, place: Path, code: str) -> tuple[dict[str, Any], float
         begin = time.thread_time()
         with on_one_thread():
             values = piece.function(**piece.arguments)
-        found = {"found": values, "seconds": time.thread_time() - begin}
-        write_whole(path, json.dumps(_plain(found)).encode())
+        # What is returned is what the file will say: a later run must not find other values.
+        found = _plain({"found": values, "seconds": time.thread_time() - begin})
+        write_whole(path, json.dumps(found).encode())
     return found["found"], float(found["seconds"])
 
 
@@ -270,7 +271,7 @@ def result_of(
     claims = []
     for claim in recipe.claims:
         used = {part.number: numbers[part.number] for part in claim.parts if part.number in numbers}
-        verdict = judge(claim, numbers, size) if used else _not_run(recipe, size)
+        verdict = judge(claim, numbers, size) if used else _not_run(recipe, size, found is not None)
         labels = {part.number: part.label for part in claim.parts}
         measured = [
             {"number": key, "label": labels[key], "value": one.value, "error": one.error, "n": one.n}
@@ -301,10 +302,16 @@ def result_of(
     )
 
 
-def _not_run(recipe: Recipe, size: Size) -> Verdict:
-    cost = [f"a {one} run needs about {minutes:,.3g} core-minutes" for one, minutes in recipe.cost.items()]
+def _not_run(recipe: Recipe, size: Size, others_run: bool) -> Verdict:
+    """Return the verdict on a claim without numbers; others_run: whether the recipe was run for others."""
+    cost = [
+        f"a {one} run needs about {minutes_text(minutes)} core-minutes"
+        for one, minutes in recipe.cost.items()
+        if one != size or not others_run
+    ]
+    left_out = others_run or not recipe.is_run(size)
     reasons = [
-        recipe.not_run or f"It is not part of a {size} run.",
+        recipe.not_run or (f"It is not part of a {size} run." if left_out else "It has not been run."),
         *(f"{one.capitalize()}." for one in cost),
     ]
     return Verdict("not run at this size", " ".join(reasons))

@@ -106,8 +106,8 @@ class Sampler(Protocol):
     def target(self, state: Any) -> RBM:
         """Return the model that the next sample is drawn from, for the chain whose turn it is.
 
+        For driven samplers it is theta + theta_F; for Gibbs sampling at a temperature T, theta / T.
         Where chains move in rounds (shared fast weights) it is the model of the next round.
-        For driven samplers that is theta + theta_F; for Gibbs sampling at a temperature T, theta / T.
         """
 
 

@@ -307,7 +307,7 @@ def train(
     trainer : Trainer
         Its knob ``iterations``, at which a linear schedule reaches 0, is set to the number of updates.
     n_hidden : int
-        Hidden units (default 16).
+        Hidden units (default 16); a warm start has its own.
     iterations : int
         Number of updates (default 1000): a linear schedule reaches 0 with the last one.
     seed : int, SeedSequence or Generator
@@ -345,6 +345,8 @@ def train(
         raise BadInput(f"The warm start is a {type(warm_start).__name__}: give an RBM, of a model its rbm.")
     if warm_start is not None and warm_start.n_visible != data.shape[1]:
         raise BadInput(f"The warm start has {warm_start.n_visible} visible units, the data {data.shape[1]}.")
+    if warm_start is not None:
+        n_hidden = warm_start.n_hidden
     every = max(iterations // 100, 1) if every is None else checks.whole("every", every, 1)
     trainer = dataclasses.replace(trainer, iterations=iterations)  # type: ignore[type-var]
     needed = trainer.state_bytes(data.shape[1], n_hidden) + 16 * data.shape[1] * n_hidden  # the first weights

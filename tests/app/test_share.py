@@ -493,6 +493,7 @@ def test_markdown_becomes_text_with_a_few_styles():
     assert (numbered["list"], numbered["items"][1]) == ("ol", [["text", "two"]])
     assert rest["items"] == [[["text", "<b>no HTML</b>"]]]
     assert marked("") == []
+    assert marked("2 * 3 * 4")[0]["items"] == [[["text", "2 * 3 * 4"]]]
     assert marked(r"$\nosuchcommand{$")[0]["items"][0][0][0] == "code"
 
 

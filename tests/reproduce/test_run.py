@@ -1,6 +1,7 @@
 """Running recipes: what is there is not computed again, and results say where they are from."""
 
 import csv
+import dataclasses
 import inspect
 import json
 import sys
@@ -12,7 +13,7 @@ from rbmviz.cli import main
 from rbmviz.reproduce import Number, PaperClaim, Part, Recipe, reproduce
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Piece, SweepRun, recipe_named
-from rbmviz.reproduce.run import piece_identity
+from rbmviz.reproduce.run import _not_run, piece_identity
 from rbmviz.sweeps import Budget, SweepPlan
 
 CALLS = []
@@ -116,6 +117,17 @@ def test_another_size_is_not_run(tmp_path):
     assert [claim["verdict"] for claim in result["claims"]] == ["not run at this size"]
     assert "0.1 core-minutes" in result["claims"][0]["reason"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_why_a_claim_has_no_numbers():
+    recipe = dataclasses.replace(TOY, cost={"quick": 2.5, "full": 2500})
+    assert _not_run(recipe, "quick", True).reason == (
+        "It is not part of a quick run. A full run needs about 2,500 core-minutes."
+    )
+    assert _not_run(recipe, "quick", False).reason == (
+        "It has not been run. A quick run needs about 2.5 core-minutes. "
+        "A full run needs about 2,500 core-minutes."
+    )
 
 
 def test_a_file_in_the_place_of_the_folder(tmp_path):

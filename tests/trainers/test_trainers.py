@@ -573,6 +573,17 @@ def test_blas_threads_change_nothing():
     assert same(*found)
 
 
+def test_a_warm_start_has_hidden_units_of_its_own(bits):
+    warm = RBM(np.zeros((bits.shape[1], 3)), np.zeros(bits.shape[1]), np.zeros(3))
+    options = {"iterations": 4, "seed": 1, "warm_start": warm, "every": 2}
+    *_, whole = train(bits, make_trainer("cd"), **options)
+    begun = train(bits, make_trainer("cd"), **options)
+    next(begun)
+    *_, resumed = train(bits, make_trainer("cd"), **options, resume=begun.checkpoint())
+    assert resumed.rbm.n_hidden == 3
+    assert same(resumed.rbm, whole.rbm)
+
+
 def test_bad_input(bits):
     with pytest.raises(BadInput, match="warm start has 5"):
         next(train(bits, make_trainer("cd"), warm_start=RBM(np.zeros((5, 2)), np.zeros(5), np.zeros(2))))

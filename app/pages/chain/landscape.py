@@ -11,6 +11,7 @@ from rbmviz.metrics import landscape
 from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.origin import origin
 from rbmviz.registry import samplers
+from rbmviz.reproduce.recipe import link_to
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
 from rbmviz.session.recorder import MAX_HELD_SAMPLES
@@ -312,13 +313,13 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
 
 def exports(comparison: Comparison[LandscapeSetup]) -> None:
     """Offer downloads, built when they are clicked."""
-    setup, land = comparison.setup, Settings.land.value
+    setup, land, depth = comparison.setup, Settings.land.value, Settings.land_depth.value
     rbm = setup.model.rbm
 
     def known() -> dict[str, Any]:
-        panels = "&".join(f"l={write_panel(algorithm)}" for algorithm in algorithms_of(comparison))
-        command = f"rbmviz app; chain?land={land}&{panels}"
-        return origin(command, models={land: setup.model}, seeds=[setup.seed])
+        panels = [write_panel(algorithm) for algorithm in algorithms_of(comparison)]
+        link = link_to("chain", panels, land=land, land_depth=depth, land_seed=setup.seed)
+        return origin(f"rbmviz app; {link}", models={land: setup.model}, seeds=[setup.seed])
 
     with st.container(horizontal=True, vertical_alignment="center"):
         controls.downloads(

@@ -155,7 +155,6 @@ def begin_with_link() -> None:
             EDITED_MATRIX.set(read_matrix(text, MIN_STATES, MAX_STATES))
         except BadInput as error:
             session.add_link_warning(error, "matrix")
-            EDITED_MATRIX.set(preset_table(next(iter(MATRICES))))
     for text in links.values(REMOVED)[:1]:
         try:
             LAMBDA.set(read_number(text, "lambda"))

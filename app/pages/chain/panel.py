@@ -62,7 +62,8 @@ READOUTS = (
     Readout(
         "moments",
         "Moments off by",
-        "Distance between the mean of the samples so far and the mean of the training set.",
+        "Distance between the mean of the samples so far and that of the rates, which are of the training "
+        "set or, in a landscape of patterns, of the model itself.",
         lambda shown: shown.curve[-1].moments if shown.curve else None,
         "fixed3",
         formula=r"\left| \langle v \rangle_{\text{samples}} - R_b \right|",

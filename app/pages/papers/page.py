@@ -7,6 +7,7 @@ import streamlit as st
 
 from rbmviz.reproduce import PAPERS, VERDICTS
 from rbmviz.reproduce.ledger import counts_of, ledger, measured_texts
+from rbmviz.reproduce.recipe import minutes_text
 from rbmviz.reproduce.run import caption
 from rbmviz_app import links, pages
 from rbmviz_app.pages.papers import charts
@@ -140,7 +141,9 @@ def draw_details(result: Mapping[str, Any]) -> None:
     st.markdown(result["about"])
     st.markdown("\n".join(f"- {badge(claim['verdict'])} {claim['reason']}" for claim in result["claims"]))
     st.code(result["command"], language="sh")
-    cost = ", ".join(f"{size}: {minutes:,.3g} core-minutes" for size, minutes in result["cost"].items())
+    cost = ", ".join(
+        f"{size}: {minutes_text(minutes)} core-minutes" for size, minutes in result["cost"].items()
+    )
     st.caption("  \n".join([*caption(result)[1:2], *caption(result)[3:], f"Expected cost: {cost}."]))
 
 

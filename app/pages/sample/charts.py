@@ -35,7 +35,7 @@ from rbmviz_app.compared import AXIS_TITLES, amount_text
 
 CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps")
 MIN_CURVE_SAMPLES = 5
-"""Samples before a curve begins."""
+"""Number of the sample with which a curve begins."""
 
 DIFFERENCE_SPAN = 10
 """Differences are shown from 1 / DIFFERENCE_SPAN of the common point on: the early ones are large, and would

@@ -122,7 +122,7 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
         f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})],    f = (v E[h|v]', v, E[h|v]).
 
     The first ``lag`` sweeps are never interrupted. Neither are the sweeps up to k of the first chain of a
-    pair that met before k; these are not counted.
+    pair that met, or was cut off, before k; these are not counted.
 
     Parameters
     ----------

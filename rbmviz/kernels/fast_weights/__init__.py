@@ -42,7 +42,8 @@ each of which updates the pre-activations under as few of theta, R and M as poss
 A kernel never changes the regime, because the code of the change would be compiled into it.
 ``regime.prepare`` chooses the regime between two calls, and sets for how many samples that choice is valid.
 |theta_F|^2 and <theta_F, R> are advanced from inner products that the sweep computes anyway, and recomputed
-whenever theta_F is written out (see ``norm``).
+when all of theta_F is in M: at each change of the regime, and in rows at each write-out (see ``norm``). In a
+history their errors decay.
 
 Rounding: the error of the pre-activations is that of float32 sums of the size of rates_coef R v. A row of M
 is rounded whenever its unit flips. The pending update is summed in float64, because its rounding error would
