@@ -11,6 +11,7 @@ import contextlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -168,6 +169,22 @@ def version_of(text: str | None, is_link: bool = True) -> tuple[int, str]:
         f"The link's version is '{text[:MAX_SHOWN]}' and this program knows versions up to {VERSION}: what "
         "it can read of the link is open, which may not be all."
     )
+
+
+def link_to(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:
+    """Return the address of a page with these panels and settings, relative to the app.
+
+    Parameters
+    ----------
+    page : str
+        Name of the page, ``sample``.
+    panels : sequence of str
+        Algorithms with their knobs, as links write them: ``rates_fpcd:eps=0.1``.
+    **settings : str, int or float
+        Settings by their names in the address.
+    """
+    parts = [*((PANELS_KEY[page], panel) for panel in panels), *settings.items(), (VERSION_KEY, VERSION)]
+    return f"{page}?{urlencode(parts, safe=':,')}"
 
 
 def default_panels(page: str, version: int = VERSION) -> Sequence[str]:

@@ -6,12 +6,10 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 
 from rbmviz.errors import unknown
-from rbmviz.links import PANELS_KEY, VERSION, VERSION_KEY
 from rbmviz.reproduce.claims import Number, PaperClaim, Size
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.papers import PAPERS, PaperName
@@ -145,22 +143,6 @@ def live_link_of(recipe: Recipe, claim: PaperClaim) -> str:
 def minutes_text(minutes: float) -> str:
     """Return core-minutes in at most three digits, whole from 100 on: ``2.5``, ``2,500``."""
     return f"{minutes:,.0f}" if minutes >= 100 else f"{minutes:.3g}"
-
-
-def link_to(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:
-    """Return the address of a page with these panels and settings, relative to the app.
-
-    Parameters
-    ----------
-    page : str
-        Name of the page, ``sample``.
-    panels : sequence of str
-        Algorithms with their knobs, as links write them: ``rates_fpcd:eps=0.1``.
-    **settings : str, int or float
-        Settings by their names in the address.
-    """
-    parts = [*((PANELS_KEY[page], panel) for panel in panels), *settings.items(), (VERSION_KEY, VERSION)]
-    return f"{page}?{urlencode(parts, safe=':,')}"
 
 
 @functools.cache

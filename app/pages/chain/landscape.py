@@ -6,12 +6,11 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz.links import write_panel
+from rbmviz.links import link_to, write_panel
 from rbmviz.metrics import landscape
 from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.origin import origin
 from rbmviz.registry import samplers
-from rbmviz.reproduce.recipe import link_to
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
 from rbmviz.session.recorder import MAX_HELD_SAMPLES

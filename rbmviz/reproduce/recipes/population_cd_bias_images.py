@@ -1,8 +1,9 @@
 """Population CD, table 1: bias and variance of gradient estimates on images, 16 hidden units."""
 
+from rbmviz.links import link_to
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, Work, link_to
+from rbmviz.reproduce.recipe import Found, Recipe, Work
 from rbmviz.reproduce.recipes.population_cd_bias_variance import (
     beside_the_paper,
     bias_parts,

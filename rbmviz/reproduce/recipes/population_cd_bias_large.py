@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rbmviz.links import link_to
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.drawing import Row as DrawnRow
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
 from rbmviz.reproduce.recipes.population_cd_bias_variance import of_models, printed_part, variance_parts
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots

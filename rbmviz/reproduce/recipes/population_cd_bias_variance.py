@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rbmviz.links import link_to
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing, Row
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.reproduce.trainings import estimator_biases

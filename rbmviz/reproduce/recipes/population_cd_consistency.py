@@ -7,11 +7,12 @@ import numpy as np
 
 from rbmviz.datasets import load_dataset
 from rbmviz.gradient import enumerated, gradient_quality
+from rbmviz.links import link_to
 from rbmviz.models import load_model
 from rbmviz.registry import trainers
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.trainers import make_trainer, train

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.links import link_to
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.trainings import large_training
 

@@ -3,9 +3,10 @@
 import math
 from typing import Any
 
+from rbmviz.links import link_to
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, dots, where
 from rbmviz.sweeps import Budget, SweepPlan

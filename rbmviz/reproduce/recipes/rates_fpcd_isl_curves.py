@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import load_dataset
+from rbmviz.links import link_to
 from rbmviz.metrics import reference
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepRun, Work, link_to
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepRun, Work
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan

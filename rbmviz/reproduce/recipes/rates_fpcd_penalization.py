@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import load_dataset
+from rbmviz.links import link_to
 from rbmviz.metrics import total_variation
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.samplers import make_sampler, sample

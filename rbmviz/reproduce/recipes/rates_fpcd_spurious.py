@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from rbmviz.links import link_to
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work, link_to
+from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, dots, mean
 from rbmviz.sweeps import Axis, Budget, SweepPlan

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.links import link_to
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing, Row
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
 from rbmviz.reproduce.trainings import small_training
 
 TRAINERS = {

@@ -6,10 +6,11 @@ import numpy as np
 
 from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
+from rbmviz.links import link_to
 from rbmviz.registry import trainers
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.trainings import annealed
 from rbmviz.trainers import train

@@ -6,11 +6,12 @@ import numpy as np
 
 from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
+from rbmviz.links import link_to
 from rbmviz.metrics import model_statistics
 from rbmviz.models import load_model
 from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work, link_to
+from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
 from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import dots
 
