@@ -148,7 +148,7 @@ class PaperClaim:
     if_undecided : str
         Why more replications would not decide it; "" (default): the reason says how many would.
     live_link : str
-        Address of a page that runs what this claim is about, see ``recipe.link_to``; "" (default): that of
+        Address of a page that runs what this claim is about, see ``links.link_to``; "" (default): that of
         the recipe.
     """
 

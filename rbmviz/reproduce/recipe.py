@@ -109,7 +109,7 @@ class Recipe:
     drawing : callable
         Returns the figure from the same.
     live_link : str
-        Address of the page that runs it live, see ``link_to``: of all claims without one of their own.
+        Address of the page that runs it live, see ``links.link_to``: of all claims without one of their own.
     needs : sequence of str
         Data sets beyond those that every installation has.
     not_run : str
