@@ -28,7 +28,7 @@ from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 import streamlit as st
 
-from rbmviz import BadInput
+from rbmviz import BadInput, Model
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
@@ -269,6 +269,16 @@ class LivePage(Generic[S]):
                 labels = {name: knob.label for own in knobs for name, knob in own.items()}
                 presenting.draw_settings(self.name, labels)
         return comparison
+
+    def shown_model(self, comparison: Comparison[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
+        """Return name and model of what the panels show: not those asked for if the limits refused them.
+
+        setup, name, model : what the settings ask for, with the name and the model in it
+        """
+        shown = session.SHOWN_MODELS.ensure()
+        if comparison.setup == setup or self.name not in shown:
+            shown[self.name] = name, model
+        return shown[self.name]
 
     def _set_to_step(self, comparison: Comparison[S], setup: S, state: PageState) -> None:
         """Open the panels of a step of a lesson, whose settings are set; nothing runs before Play."""

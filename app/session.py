@@ -325,6 +325,9 @@ class SlowTimer(NamedTuple):
 SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
 """Timed parts that are drawn less often than every second, by name."""
 
+SHOWN_MODELS: Entry[dict[str, tuple[str, Model]]] = Entry("shown models", dict)
+"""Name and model of what the panels of each page show; the limits may have refused the one that is chosen."""
+
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 """Train: the last data set that could be loaded."""
 
@@ -332,7 +335,7 @@ OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
 COUPLED_MODEL: Entry[str] = Entry("coupled model", str)
-"""Coupling: name of the model on the screen, to which the scale knob belongs."""
+"""Coupling: name of the model to which the scale knob belongs."""
 
 EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
 """Chain: the matrix that the editor was filled with, float64 (states, states); None: the preset's."""

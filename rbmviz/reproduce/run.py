@@ -70,6 +70,11 @@ def _sources(function: Callable[..., Any]) -> dict[str, str]:
 
     These are functions and classes, and what they name in turn, by module and name; of constants (texts,
     numbers and tuples of them) it is the value.
+
+    Raises
+    ------
+    TypeError
+        If one of them names a dict, a list, a set, or a module of rbmviz.reproduce.
     """
     found: dict[str, str] = {}
     waiting: list[Any] = [function]
@@ -89,6 +94,13 @@ def _sources(function: Callable[..., Any]) -> dict[str, str]:
                     waiting.append(value)
             elif isinstance(value, str | int | float | tuple):
                 found[f"{module}.{name}"] = repr(value)
+            elif isinstance(value, dict | list | set) or (
+                inspect.ismodule(value) and value.__name__.startswith("rbmviz.reproduce")
+            ):
+                raise TypeError(
+                    f"{key} uses {name}, whose changes would go unseen. Let it name functions, classes, "
+                    "texts, numbers or tuples."
+                )
     return found
 
 

@@ -10,6 +10,7 @@ from rbmviz.session import (
     limits,
 )
 from rbmviz.session.recorder import HELD_SAMPLES_BYTES
+from rbmviz_app.messages import plain
 from rbmviz_app.pages.chain import landscape as chain
 from rbmviz_app.pages.coupling import page as coupling
 from rbmviz_app.pages.sample import page as sample
@@ -66,6 +67,9 @@ def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatc
     assert not test.exception
     assert any("The panels go on as they were." in error.value for error in test.error)
     assert comparison.poll()[0][1].run == 1
+    lines = [caption.value for caption in test.caption]
+    assert not any("mnist" in line for line in lines)
+    assert [line for line in lines if line.startswith(plain("bas_pcd: "))]
 
 
 def test_hidden_units_that_have_no_room_are_refused(page, monkeypatch):

@@ -20,6 +20,7 @@ from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz.sweeps.store import Store, encode
 from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
@@ -295,6 +296,9 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     [kept] = test.session_state["tried"]
     assert kept.setting == "rates-FPCD (step size 0.1, decay 1, sweeps per sample 2, chains 1)"
     assert np.isfinite(kept.isl)
+    setup = test.session_state["comparisons"]["sample"][0].setup
+    assert (kept.model, kept.model_digest) == ("bas_pcd", model_digest(setup.model))
+    assert (kept.data, kept.data_digest) == ("bas", data_digest(setup.dataset))
 
 
 def test_the_range_around_a_value_lies_within_that_of_the_knob():

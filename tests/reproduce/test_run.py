@@ -10,18 +10,19 @@ import pytest
 
 from rbmviz import BadInput
 from rbmviz.cli import main
-from rbmviz.reproduce import Number, PaperClaim, Part, Recipe, reproduce
+from rbmviz.reproduce import Number, PaperClaim, Part, Recipe, claims, reproduce
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Piece, SweepRun, recipe_named
 from rbmviz.reproduce.run import _not_run, piece_identity
 from rbmviz.sweeps import Budget, SweepPlan
 
-CALLS = []
-
 
 def counted(seed, model):
-    CALLS.append(seed)
+    counted.calls.append(seed)
     return {"x": seed + 0.5, "y": float("inf")}
+
+
+counted.calls = []
 
 
 def work(size):
@@ -56,14 +57,14 @@ TOY = Recipe(
 
 
 def test_what_is_there_is_not_computed_again(tmp_path):
-    CALLS.clear()
+    counted.calls.clear()
     first = reproduce("toy", TOY, tmp_path / "r", "quick")
-    assert sorted(CALLS) == [0, 1, 2]  # on threads
+    assert sorted(counted.calls) == [0, 1, 2]  # on threads
     place = tmp_path / "r" / "toy-quick"
     [torn] = place.glob("one-1-*.json")
     torn.write_text(torn.read_text()[:10])  # a killed process, or a full disk
     assert reproduce("toy", TOY, tmp_path / "r", "quick")["claims"] == first["claims"]
-    assert sorted(CALLS) == [0, 1, 1, 2]
+    assert sorted(counted.calls) == [0, 1, 1, 2]
     assert len(list((place / "chains").glob("*.parquet"))) == 2
     stored = json.loads((place / "result.json").read_text())
     assert stored["claims"] == first["claims"]
@@ -110,6 +111,23 @@ def test_a_piece_is_another_when_what_its_function_calls_has_changed(monkeypatch
     monkeypatch.setattr("inspect.getsource", source)
     monkeypatch.setattr(sys.modules[__name__], "SCALE", 3.0)
     assert [now != then for now, then in zip(identities(), before, strict=True)] == [False, True]
+
+
+SCALES = {"small": 0.5}
+
+
+def scaled(x):
+    return {"x": [SCALES["small"] * one for one in x]}
+
+
+def judged(x):
+    return {"x": [claims.SIZES for _ in x]}
+
+
+@pytest.mark.parametrize(("function", "name"), [(scaled, "SCALES"), (judged, "claims")])
+def test_a_piece_uses_nothing_whose_change_would_go_unseen(function, name):
+    with pytest.raises(TypeError, match=f"{function.__name__} uses {name}, whose changes"):
+        piece_identity(Piece("scaled", function, {"x": [1]}), "code")
 
 
 def test_another_size_is_not_run(tmp_path):

@@ -163,15 +163,15 @@ def main() -> None:
     comparison = PAGE.open(setup, lambda comparison, wanted: begin(comparison, name, wanted))
     if comparison.setup == setup:  # otherwise the limits refused the setup
         take_scale_of(comparison, name)
+    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     with PAGE.notes():
-        if not present and name != RANDOM_MODEL:
-            controls.model_line(name, model)
+        if not present and shown_name != RANDOM_MODEL:
+            controls.model_line(shown_name, shown_model)
         if reason:
             messages.note(reason)
             offer_download(data_name(model.meta), "coupling")
-    shown_model = COUPLED_MODEL.value
-    shape = shape_of(comparison.setup.rbm.n_visible, model.meta.get("image_shape"))
-    panel(comparison, shown_model, shape, present)
+    shape = shape_of(shown_model.rbm.n_visible, shown_model.meta.get("image_shape"))
+    panel(comparison, shown_name, shape, present)
     if not present:
         st.caption(
             "**What you see** ξ runs one sweep ahead of η. Pixels in which the two differ are orange, strong "
@@ -183,7 +183,7 @@ def main() -> None:
     chart_settings = ChartSettings()
     draw_pair_charts(PAGE, comparison, chart_settings, present)
     if not present:
-        exports(comparison, chart_settings, shown_model, model, shape)
+        exports(comparison, chart_settings, shown_name, shown_model, shape)
 
 
 def own_knobs(name: str, version: int = VERSION) -> Coupling:

@@ -251,16 +251,17 @@ def main() -> None:
             choice_help("samples"),
         )
     comparison = PAGE.open(setup, fill)
+    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     comparison.cost_unit = cost_unit
     # Only the default view has been recorded.
     if any(one.value != one.default for one in (Settings.view, Settings.pixels, Settings.axis)):
         comparison.end_recordings()
     with PAGE.notes():
-        if name != chosen:  # in the place of the other line, so that no panel moves
+        if name != chosen and shown_name == name:  # in the place of the other line, so that no panel moves
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
         elif not present:
-            controls.model_line(name, model)
+            controls.model_line(shown_name, shown_model)
         if reason:
             messages.note(reason)
             asked = Settings.data.value
@@ -271,8 +272,8 @@ def main() -> None:
     charts(comparison, comparison.setup.dataset)
     if not present:
         draw_improvement(PAGE, comparison, Settings.improvement)
-        draw_tuning(comparison, name, Settings.data.value)
-        exports(comparison, name)
+        draw_tuning(comparison, shown_name, Settings.data.value)
+        exports(comparison, shown_name)
 
 
 def fill(comparison: Comparison[SamplingSetup], wanted: list[Any]) -> None:

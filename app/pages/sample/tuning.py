@@ -10,6 +10,7 @@ from rbmviz.models import list_models
 from rbmviz.origin import origin, with_origin
 from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.sweep_view import front_numbers, range_around
+from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz_app import messages, session
 from rbmviz_app.charts.style import csv_bytes, titles
 from rbmviz_app.page import hand_over
@@ -30,6 +31,9 @@ class Tried(NamedTuple):
     std_error: float | None
     classes: str
     spurious: float | None
+    model_digest: str
+    data: str
+    data_digest: str
 
 
 COLUMNS = {
@@ -41,7 +45,12 @@ COLUMNS = {
     "std_error": "± over test images",
     "classes": "Classes",
     "spurious": "Spurious %",
+    "model_digest": "Model digest",
+    "data": "Data",
+    "data_digest": "Data digest",
 }
+SHOWN_COLUMNS = ("setting", "model", "seed", "samples", "isl", "std_error", "classes", "spurious")
+"""What the page shows of them; files have all."""
 
 
 def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_choice: str) -> None:
@@ -99,28 +108,36 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
     """Draw the menu that keeps what a panel shows, with the table of what has been kept."""
 
     def keep(name: str, key: int) -> None:
+        setup = comparison.setup
         shown = dict(comparison.at_common_point(comparison.peek()))[key]
         scores = shown.compared.scores if shown.compared is not None else None
         newest = scores.isl if scores is not None else None
         tried = Tried(
             full_name(name, shown.algorithm),
             model_name,
-            comparison.setup.seed,
+            setup.seed,
             newest.n if newest is not None else shown.n,
             newest.isl if newest is not None else None,
             newest.std_error if newest is not None else None,
             "" if shown.visited is None else f"{shown.visited[0]} of {shown.visited[1]}",
             None if shown.spurious is None else 100 * shown.spurious,
+            model_digest(setup.model),
+            "" if setup.dataset is None else setup.dataset.name,
+            "" if setup.dataset is None else data_digest(setup.dataset),
         )
         TRIED.set([*TRIED.value, tried][-MAX_TRIED:])
 
-    kept, setup = TRIED.value, comparison.setup
+    kept = TRIED.value
 
     def known() -> dict[str, Any]:
-        settings = "; ".join(f"{one.setting}, seed {one.seed}, {one.samples} samples" for one in kept)
+        settings = "; ".join(
+            f"{one.model}, {one.setting}, seed {one.seed}, {one.samples} samples" for one in kept
+        )
         command = f"rbmviz app; Sample: {settings}"
-        models = {model_name: setup.model}
-        return origin(command, models=models, data=[setup.dataset], seeds=sorted({one.seed for one in kept}))
+        return origin(command, seeds=sorted({one.seed for one in kept})) | {
+            "models": {one.model: one.model_digest for one in kept},
+            "data": {one.data: one.data_digest for one in kept if one.data},
+        }
 
     with st.popover(
         f"Tried settings ({len(kept)})" if kept else "Keep this setting", icon=":material/bookmark:"
@@ -138,6 +155,7 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
             st.dataframe(
                 [one._asdict() for one in kept],
                 hide_index=True,
+                column_order=SHOWN_COLUMNS,
                 column_config={name: st.column_config.Column(title) for name, title in COLUMNS.items()},
                 key="tried settings",
             )

@@ -159,10 +159,11 @@ def main() -> None:
             setup, reason = choose_setup(model)
         PAGE.menu()
     comparison = PAGE.open(setup)
+    shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     with PAGE.notes():
         if not present:
-            controls.model_line(name, model)
-        if name != chosen:
+            controls.model_line(shown_name, shown_model)
+        if name != chosen and shown_name == name:
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels weigh samples of your file '{own}'; without it those of {without}.")
         if reason:
@@ -171,7 +172,7 @@ def main() -> None:
     panels(comparison, present)
     draw_weight_charts(PAGE, comparison, present)
     if not present:
-        exports(comparison, name)
+        exports(comparison, shown_name)
 
 
 def choose_setup(model: Model) -> tuple[WeightSetup, str]:
