@@ -39,22 +39,38 @@ class Firefox:
 
     def open(self, address: str) -> None:
         """Go to an address, and forget what the console has said before."""
-        self._address = address
+        left, end = self._realm(), time.monotonic() + 60
         self._send("browsingContext.navigate", context=self._window, url=address, wait="complete")
+        # A page that sets its own address while it is left ends that wait too early.
+        while self._realm() == left:
+            assert time.monotonic() < end, f"{address} is not opened"
+            time.sleep(0.05)
         self._entries.clear()
 
-    def evaluate(self, expression: str) -> Any:
-        """Return the value of a JavaScript expression."""
-        answer = self._send(
+    def _evaluated(self, expression: str) -> dict[str, Any]:
+        """Return the answer to a JavaScript expression: its result, and the realm of the page."""
+        answer: dict[str, Any] = self._send(
             "script.evaluate", expression=expression, target={"context": self._window}, awaitPromise=True
         )
         assert answer["type"] == "success", answer
-        return answer["result"].get("value")
+        return answer
+
+    def _realm(self) -> str:
+        """Return the id of the page that is there, another one each time a page is opened."""
+        return str(self._evaluated("true")["realm"])
+
+    def evaluate(self, expression: str) -> Any:
+        """Return the value of a JavaScript expression."""
+        return self._evaluated(expression)["result"].get("value")
 
     def errors(self) -> list[str]:
-        """Return the errors of the console; those about Streamlit's own requests are not ours."""
-        self.evaluate("true")  # what was said until now comes before the answer
-        errors = [entry["text"] for entry in self._entries if entry["level"] == "error"]
+        """Return the errors of this page in the console; those about Streamlit's own requests are not ours.
+
+        A page that is left while it loads may complain, even when the next one is there.
+        """
+        here = self._realm()  # what was said until now comes before the answer
+        said = [entry for entry in self._entries if entry["source"]["realm"] == here]
+        errors = [entry["text"] for entry in said if entry["level"] == "error"]
         return [text for text in errors if "_stcore" not in text and "webhooks.fivetran" not in text]
 
 

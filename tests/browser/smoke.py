@@ -29,6 +29,8 @@ READY = f"{PANELS}.length > 0 && {PANELS}.every(p => Number(p.dataset.n) > 0)"
 
 PICTURES = f"JSON.stringify({PANELS}.map(p => p.querySelector('canvas.picture').toDataURL()))"
 
+DRAWN = "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
+
 VALUE = f"{PANELS}[0].querySelector('.knob .value').value"
 
 DRAG = f"""(() => {{ const range = {PANELS}[0].querySelector('.knob input[type=range]');
@@ -71,6 +73,7 @@ def check_page(browser: Browser, address: str, page: str) -> None:
         until(browser, f"location.search !== {address_before!r}")
     elif "matrix" in page:
         until(browser, "document.querySelector('[data-testid=stVegaLiteChart] canvas') !== null")
+    until(browser, DRAWN)
     assert browser.errors() == [], page
 
 
