@@ -14,6 +14,9 @@ OURS = (ROOT / "app", ROOT / "rbmviz")
 SIZE = {"width": 1280, "height": 1000}
 """Of the window, in pixels."""
 
+PATIENCE = 90.0
+"""Seconds after which what a test waits for is not expected any more: longer than any busy machine needs."""
+
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
@@ -35,8 +38,9 @@ def chromium():
         if os.environ.get("RBMVIZ_BROWSER") == "required":
             pytest.fail(reason)
         pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
@@ -60,9 +64,11 @@ class Live:
         page.on("console", self._console)
 
     def _console(self, message):
-        # Streamlit itself asks for addresses that do not exist, on the internet and below the page's path.
+        # Streamlit itself asks for addresses that do not exist, on the internet and below the page's path. It
+        # also complains when it is left while it works.
         url = message.location.get("url", "")
         ours = not url or (self.address in url and "/_stcore/" not in url)
+        ours = ours and "when disconnected from server" not in message.text
         if message.type == "error" and ours:
             self.errors.append(f"{message.text} {url}".strip())
 
@@ -72,7 +78,7 @@ class Live:
         self.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
         return self
 
-    def until(self, condition, timeout=90):
+    def until(self, condition, timeout=PATIENCE):
         """Wait until a JavaScript condition, in which ``panels`` is the list of panels, is true."""
         end = time.monotonic() + timeout
         while True:
@@ -134,6 +140,7 @@ def live(chromium, profile, server):
         if pages or options:  # another browser, or another device
             contexts.append(chromium.new_context(**options))
         page = (contexts or [profile])[-1].new_page()
+        page.set_default_timeout(1000 * PATIENCE)
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         pages.append(Live(page, address))

@@ -25,13 +25,13 @@ def test_a_lesson_is_walked_to_its_end(live):
     # This browser remembers it, in another session, too.
     browser.reload()
     entry = browser.locator(f"[class*=st-key-lesson-entry-{lesson.name}]")
-    expect(entry).to_contain_text(f"You have read up to step {len(lesson.steps)}.", timeout=30_000)
+    expect(entry).to_contain_text(f"You have read up to step {len(lesson.steps)}.")
     # Arrows belong to what has the focus, if it moves by them: here the answer is chosen by them.
     browser.goto(f"{page.address}/weights?lesson=weighing&step=2&seed=7")
     heading = browser.locator(".st-key-lesson h2")
-    expect(heading).to_have_text(lesson.steps[1].title, timeout=30_000)
+    expect(heading).to_have_text(lesson.steps[1].title)
     browser.locator(".st-key-lesson [role=radiogroup] label").first.click()
-    expect(browser.get_by_role("button", name="Play")).to_be_enabled(timeout=30_000)
+    expect(browser.get_by_role("button", name="Play")).to_be_enabled()
     browser.keyboard.press("ArrowRight")
     expect(browser.locator(".st-key-lesson [role=radiogroup] input").nth(1)).to_be_checked()
     expect(heading).to_have_text(lesson.steps[1].title)
@@ -51,13 +51,13 @@ def test_a_result_is_verified_and_a_quiz_hides_who_draws(live):
     result = "1~land=letters L T X~land_depth=10~2@0:eps=0.2"
     browser.goto(f"{page.address}/learn?lesson=break-gibbs&step=1&result={result}")
     card = browser.locator(".st-key-lesson")
-    expect(card.get_by_text("Verified: Gibbs: crossings 0 at 600 samples")).to_be_visible(timeout=30_000)
+    expect(card.get_by_text("Verified: Gibbs: crossings 0 at 600 samples")).to_be_visible()
     expect(browser.locator(".st-key-lesson[data-seen]")).to_be_visible()
     # A unit of the drawn model is drawn by a click on it.
     browser.goto(f"{page.address}/chain?little=units")
     unit = browser.locator("[data-unit='visible 5']")
-    unit.click(timeout=30_000)
-    expect(browser.get_by_text("v6: bias and weights")).to_be_visible(timeout=30_000)
+    unit.click()
+    expect(browser.get_by_text("v6: bias and weights")).to_be_visible()
     expect(unit).to_have_attribute("role", "button")
     browser.goto(f"{page.address}/learn?lesson=quiz&step=1")
     page.until(
