@@ -88,12 +88,19 @@ class Slots:
         self._in_background = 0  # number of those that run
 
     @contextlib.contextmanager
-    def turn(self, group: Group, kind: Kind, late: bool = False) -> Iterator[None]:
-        """Wait for a turn, and hold it for the ``with`` block; see ``ask``."""
+    def turn(
+        self, group: Group, kind: Kind, late: bool = False, patience: float | None = None
+    ) -> Iterator[bool]:
+        """Wait for a turn, and hold it for the ``with`` block; see ``ask``.
+
+        patience : seconds to wait for it at most; the value of the ``with`` is False if it has not come
+        """
         turn = self.ask(group, kind, late)
-        turn.granted.wait()
+        if not turn.granted.wait(patience) and self.withdraw(turn):
+            yield False
+            return
         try:
-            yield
+            yield True
         finally:
             self.end(turn)
 
@@ -121,6 +128,18 @@ class Slots:
             self._grant()
         return turn
 
+    def withdraw(self, turn: Turn) -> bool:
+        """Leave the queue, with another turn than of the BACKGROUND; False if it has just been granted."""
+        group = turn.group
+        with self._lock:
+            if turn.granted.is_set():
+                return False
+            self._waiting.remove(turn)
+            group.waiting -= 1
+            self._forget_if_gone(group)
+            self._grant()  # what is behind may have waited for this turn alone
+            return True
+
     def end(self, turn: Turn) -> None:
         """Give a granted turn back."""
         group = turn.group
@@ -133,9 +152,12 @@ class Slots:
             group.began.remove(turn.began)
             group.account += self._clock() - turn.began
             self._running -= 1
-            if not group.waiting and not group.began:
-                self._there.remove(group)
+            self._forget_if_gone(group)
             self._grant()
+
+    def _forget_if_gone(self, group: Group) -> None:
+        if not group.waiting and not group.began:
+            self._there.remove(group)
 
     def _raise_level(self) -> None:
         now = self._clock()

@@ -642,16 +642,27 @@ class Worker(Generic[R]):
         """No step is due: do background work, or wait for a command."""
         awake = run is self._run and self._snapshot.status != "failed" and not self._asleep()
         if awake and run.has_background_work:
-            with SLOTS.turn(self._group, Kind.FULL), self._chunk:
-                worked = run is self._run and run.background_work(paused=not self._pace.running)
-                with self._wake:
-                    self._stale |= worked and run is self._run
+            # On a full server a turn may be long in coming: the next step must not wait for it.
+            step_in = self._pace.time_of_next(run.n) - time.monotonic()
+            patience = min(max(step_in, CHUNK_SECONDS), 1.0) if self._pace.running else None
+            with SLOTS.turn(self._group, Kind.FULL, patience=patience) as granted:
+                worked = granted and self._work_in_background(run)
+            if not granted:
+                return
             if worked:
                 if self.watched:
                     self._publish(run)
                 self._busy_at = time.monotonic()
                 return
         self._wait(run)
+
+    def _work_in_background(self, run: Run) -> bool:
+        """Do a slice of background work; return whether there was any."""
+        with self._chunk:
+            worked = run is self._run and run.background_work(paused=not self._pace.running)
+            with self._wake:
+                self._stale |= worked and run is self._run
+        return worked
 
     def _wait(self, run: Run | Rebuild) -> None:
         """Wait for a command, or end the thread after a long wait or in sleep."""

@@ -6,9 +6,9 @@ import pytest
 from waiting import wait
 
 from rbmviz.samplers import make_sampler
-from rbmviz.session import SamplingPlan, SamplingRun, Worker
+from rbmviz.session import Coupling, CouplingSetup, SamplingPlan, SamplingRun, Worker
 from rbmviz.session import worker as worker_module
-from rbmviz.session.slots import SAVED, Group, Kind, Slots
+from rbmviz.session.slots import SAVED, Group, Kind, Slots, Turn
 
 
 def serve(slots, clock, wanted, seconds):
@@ -39,6 +39,23 @@ def test_no_more_than_n_turns_at_once_in_the_order_of_arrival(clock):
     assert [turn.granted.is_set() for turn in turns] == [True, True, False, False]
     slots.end(turns[1])
     assert [turn.granted.is_set() for turn in turns] == [True, True, True, False]
+
+
+def test_a_turn_that_does_not_come_in_time_is_withdrawn(clock):
+    slots, one, other = Slots(1, clock), Group(), Group()
+    held = slots.ask(one, Kind.FULL)
+    clock.now += 1
+    with slots.turn(other, Kind.FULL, patience=0.01) as granted:
+        assert not granted
+    late = slots.ask(other, Kind.FULL)
+    behind = slots.ask(Group(), Kind.BACKGROUND)
+    slots.end(held)
+    assert (late.granted.is_set(), behind.granted.is_set()) == (True, False)
+    assert not slots.withdraw(late)  # it has been granted
+    slots.end(late)
+    slots.end(behind)
+    with slots.turn(one, Kind.FULL, patience=0) as granted:  # nothing is left of the turns above
+        assert granted
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -210,6 +227,32 @@ def test_a_paced_sampler_waits_for_no_turn_in_which_it_has_nothing_to_do(model, 
         worker.close()
         worker.join()
     assert asked == {Kind.START, Kind.PACED}
+
+
+def test_steps_do_not_wait_for_a_turn_of_the_runs_own_background_work(model, monkeypatch):
+    asked = set()
+
+    class Full(Slots):
+        """A server on which no turn for more than the steps that are due ever comes."""
+
+        def ask(self, group, kind, late=False):
+            asked.add(kind)
+            return Turn(group, kind, late) if kind is Kind.FULL else super().ask(group, kind, late)
+
+        def withdraw(self, turn):
+            return True
+
+    monkeypatch.setattr(worker_module, "SLOTS", Full(1))
+    worker = Worker(CouplingSetup(model.rbm), Coupling(), rate=100)
+    try:
+        worker.open()
+        worker.resume()
+        wait(lambda: worker.request_snapshot() and Kind.FULL in asked, "a turn for the background is wanted")
+        n = worker.request_snapshot().n
+        wait(lambda: worker.request_snapshot().n > n + 20, "steps")
+    finally:
+        worker.close()
+        worker.join()
 
 
 def test_the_background_has_what_is_left_over(clock):
