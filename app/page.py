@@ -32,7 +32,7 @@ from rbmviz import BadInput, Model
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
-from rbmviz.links import NO_PANEL, VERSION, Algorithms, default_panels, read_panels, write_panels
+from rbmviz.links import NO_PANEL, VERSION, Algorithms, default_panels, read_panels, write_panel, write_panels
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
@@ -227,11 +227,18 @@ class LivePage(Generic[S]):
                 st.button(preset.label, key=key, on_click=self.apply, args=(preset,), type="tertiary")
                 st.caption(preset.caption)
 
-    def open(self, setup: S, fill: Callable[[Comparison[S], list[Any]], None] | None = None) -> Comparison[S]:
+    def open(
+        self,
+        setup: S,
+        fill: Callable[[Comparison[S], list[Any]], None] | None = None,
+        on_change: Callable[[Comparison[S]], None] = lambda comparison: None,
+    ) -> Comparison[S]:
         """Open this session's comparison with this setup, and draw the transport.
 
         fill : adds the panels of a new comparison; it is called with the comparison and the algorithms of the
             preset that the link asks for, an empty list if the link asks for none (default: ``self.fill``)
+        on_change : called with a comparison that was open, when the settings have given it this setup; those
+            of presets, of steps of lessons and of Undo come with their panels
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
@@ -247,6 +254,8 @@ class LivePage(Generic[S]):
                 self._start(comparison)
             elif comparison.setup != setup:
                 change_setup(comparison, setup)
+                if comparison.setup == setup:  # otherwise the limits have refused it
+                    on_change(comparison)
                 session.set_undo_settings(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
                 if not session.UNDO_SETTINGS.value[self.name]:
                     comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
@@ -311,7 +320,12 @@ class LivePage(Generic[S]):
         """
         read, refused = read_panels(self.in_address.table, texts, *([] if version is None else [version]))
         only = self.in_address.only_name
-        return [one for one in read if not only or one.name == only], refused
+        others = [one for one in read if only and one.name != only]
+        refused += [
+            f"The link's panel '{write_panel(one)}' is left out: this page has panels of {only} only."
+            for one in others
+        ]
+        return [one for one in read if one not in others], refused
 
     def fill(self, comparison: Comparison[S], wanted: list[Any]) -> None:
         """Add the panels that the link names, as many as the limits allow.
@@ -438,8 +452,13 @@ class LivePage(Generic[S]):
 
     def shown_caption(self) -> str:
         """Return the caption of the preset that the screen shows; "" if it shows none."""
+        shown = self.shown_preset()
+        return shown.caption if shown else ""
+
+    def shown_preset(self) -> Preset | None:
+        """Return the preset that the screen showed when it was drawn last; None if it showed none."""
         slug = SHOWN_PRESET.value.get(self.name)
-        return next((preset.caption for preset in self.presets if preset.slug == slug), "")
+        return next((preset for preset in self.presets if preset.slug == slug), None)
 
     def withdraw_preset(self, comparison: Comparison[S]) -> None:
         """Draw the page again if a control of this fragment has made it another preset, or none.
@@ -460,11 +479,16 @@ class LivePage(Generic[S]):
 
         panels : their texts, if they are not written like those of other pages; more : further parts
         """
+        shown = self.shown_preset()
         if panels is None:
             address = self.in_address
             algorithms = address.linkable(comparison)
             panels = write_panels(address.table, self.default_panels(), algorithms, address.only_knobs)
-        shown = next((one for one in self.presets if one.slug == SHOWN_PRESET.value.get(self.name)), None)
+            if not panels and shown:
+                # An address without panels opens those of its preset, in which an invited knob may have had
+                # another value: unless it has just that, the default panels are written, too.
+                other = write_panels(address.table, shown.panels, algorithms, address.only_knobs)
+                panels = other and write_panels(address.table, (), algorithms, address.only_knobs)
         parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
         hidden = session.HIDDEN.value
         values = {

@@ -334,9 +334,6 @@ LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
-COUPLED_MODEL: Entry[str] = Entry("coupled model", str)
-"""Coupling: name of the model to which the scale knob belongs."""
-
 EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
 """Chain: the matrix that the editor was filled with, float64 (states, states); None: the preset's."""
 

@@ -113,7 +113,8 @@ class Pairs:
         """Unbiased estimates of <v h'>, <v> and <h> under the model, one per pair (UCD, section 3.1).
 
         Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]). The
-        pairs are run a second time to get it, from the same random numbers.
+        sum of a pair that is cut off goes up to t = max_sweeps. The pairs are run a second time to get it,
+        from the same random numbers.
 
         Returns
         -------

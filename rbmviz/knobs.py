@@ -41,7 +41,7 @@ class Knob:
     choices
         The allowed values of a str knob.
     front
-        Whether a panel shows its slider at once; the other knobs are behind "More knobs".
+        Whether its slider is shown even on pages that have room for few; each page's ``panel.py`` decides.
     formerly
         An earlier name, still accepted in links, command lines and checkpoints; "": none.
     may_lack

@@ -254,21 +254,17 @@ def read_panels(
     return read, refused
 
 
-def write_changed_knobs(algorithm: Any, since: Any = None, only: Collection[str] | None = None) -> str:
+def write_changed_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
     """Write the knobs whose values are others than a link of the newest version has without them.
 
     Parameters
     ----------
     algorithm : Sampler, Trainer or Coupling
-    since : Sampler, Trainer or Coupling or None
-        With the knobs that the link has by default; None: those of the version. An algorithm that is younger
-        than the version writes all its knobs: nothing else holds what they were.
+        One that is younger than the version writes all its knobs: nothing else holds what they were.
     only : collection of str or None
         Names of the knobs that are written; None: all.
     """
-    cls = type(algorithm)
-    meant = values_of(since) if since is not None else knob_values(cls, "")
-    values = values_of(algorithm)
+    meant, values = knob_values(type(algorithm), ""), values_of(algorithm)
     changed = [name for name in values if name not in meant or values[name] != meant[name]]
     return write_knobs(algorithm, [name for name in changed if only is None or name in only])
 

@@ -132,12 +132,16 @@ def _check_record(cls: Any, kind: str, flags: dict[str, Callable[[Any], bool]]) 
     decorated = dataclasses.is_dataclass(cls) and "name" in vars(cls)
     _require(decorated, f"it is not decorated with rbmviz.registry.{kind}(name, label=..., paper=...).")
     word = isinstance(cls.name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", cls.name)
-    _require(word, f"its name {cls.name!r} is not one word of small letters, digits and underscores.")
+    _require(
+        word,
+        f"its name {cls.name!r} is not one word of small letters, digits and underscores "
+        "that begins with a letter.",
+    )
     for field in ("label", "paper"):
         text = getattr(cls, field)
         _require(isinstance(text, str) and text.strip(), f"its {field} is empty.")
     colour = isinstance(cls.colour, str) and re.fullmatch(r"(#[0-9a-f]{6})?", cls.colour)
-    _require(colour, f"its colour {cls.colour!r} is neither '' nor of the form '#rrggbb'.")
+    _require(colour, f"its colour {cls.colour!r} is neither '' nor of the form '#rrggbb' in small letters.")
     _require((cls.__doc__ or "").strip(), "it has no docstring, which people read on the pages.")
     for flag, legal in flags.items():
         _require(hasattr(cls, flag), f"it does not declare {flag}.")

@@ -174,7 +174,7 @@ def sigmoid(x):
 
     exp(-x) = 2^n * 2^f with |f| <= 1/2. The integer n is written into the exponent bits, and 2^f is a
     polynomial of degree six whose error is 2e-9 on [-1/2, 1/2]; its coefficients are near those of Taylor's
-    series, and none is equal.
+    series, from the square on not equal.
     """
     x = min(max(x, f32(-30.0)), f32(30.0))
     t = x * f32(-1.4426950408889634)

@@ -19,6 +19,7 @@ from rbmviz.rbm import Model
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
 
@@ -155,7 +156,7 @@ class WeightSetup(NamedTuple):
     def bytes(self, trainer: PopCD) -> int:
         """Return the bytes that a run takes at most, beyond the model and the data."""
         m, n = self.model.rbm.n_visible, self.model.rbm.n_hidden
-        rows = trainer.n_chains or trainer.batch_size
+        rows = trainer.n_chains or trainer.batch_size or USUAL_BATCH
         found = rows * (6 * m + 100)  # the newest batch, sorted, and as its chains left it
         starts = 0 if self.start_from == "data" and self.dataset is not None else RANDOM_STARTS * m
         return trainer.state_bytes(m, n) + found + starts + 5 * 8 * MAX_WEIGHTS

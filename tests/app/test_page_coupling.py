@@ -306,6 +306,25 @@ def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
     assert "too large for the exact curve" in texts
 
 
+def test_undo_brings_back_model_and_scale_with_their_pairs(page):
+    test = page(coupling_model="bas_pcd", c="scale=0.7")
+    comparison = comparison_of(test)
+    counted = lambda: [d.counted.n for d in comparison.poll()[0][1].displayed_pairs]  # noqa: E731
+    wait(lambda: min(counted(), default=0) > 20, "pairs")
+    for change in (
+        lambda: test.selectbox(key="coupling_model").set_value("mnist_cd1").run(),
+        lambda: test.button(key="coupling preset Sharing randomness").click().run(),
+    ):
+        n = min(counted())
+        change()
+        assert comparison.panels[0].worker.algorithm.scale != 0.7
+        test.button(key="coupling_undo").click().run()
+        assert not test.exception
+        assert test.session_state["coupling_model"] == "bas_pcd"
+        assert comparison.panels[0].worker.algorithm.scale == 0.7
+        assert min(counted()) >= n
+
+
 def test_lag_and_k_are_those_of_the_charts(page):
     test = page(c="scale=1.0,max_sweeps=200", coupling_more="true")
     test.select_slider(key="lag").set_value(5)

@@ -14,6 +14,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.gradient import GradientQuality
 from rbmviz.session import Comparison, StudiedModel, StudySnapshot, WeightSetup
 from rbmviz_app.charts.style import colours
+from rbmviz_app.messages import plain
 from rbmviz_app.pages.weights.charts import (
     EQUAL,
     log_z_chart,
@@ -89,8 +90,8 @@ def test_populations_are_named_by_what_tells_them_apart():
     ) == [
         "pop-CD-1, 10 samples",
         "pop-CD-1, mixture, 1,000 samples",
-        "pop-CD-1, 100 samples #1",
-        "pop-CD-1, 100 samples #2",
+        "pop-CD-1, at most 100 samples #1",
+        "pop-CD-1, at most 100 samples #2",
     ]
     assert population_titles([make(proposal="mixture", mixture=size) for size in (3, 10)]) == [
         "pop-CD-1, mixture 3",
@@ -282,6 +283,16 @@ def test_trained_models_are_weighed_and_unknown_data_are_named(page, model):
     assert comparison.setup.model is model
     assert any("random bits" in info.value for info in test.info)
     wait(lambda: all(s.pooled > 0 for _, s in comparison.poll()), "weights all the same")
+
+
+def test_a_panel_of_another_trainer_is_named(page):
+    test = page(w=["cd:k=5", "pop_cd:n_chains=10"])
+    comparison = test.session_state["comparisons"]["weights"][0]
+    assert [panel.worker.algorithm.n_chains for panel in comparison.panels] == [10]
+    [warning] = test.warning
+    assert warning.value == plain(
+        "The link's panel 'cd:k=5' is left out: this page has panels of pop_cd only."
+    )
 
 
 def test_models_grow_on_other_data(page, monkeypatch, tmp_path):

@@ -1,9 +1,12 @@
 """Presets: what they claim is so, they set every control, and their caption goes when the screen differs."""
 
+from dataclasses import replace
+
 import preset_runs
 import pytest
 from preset_runs import PAGES, holds, live_page, measured
 
+from rbmviz.knobs import values_of
 from rbmviz.metadata import data_name
 from rbmviz.models import load_pretrained
 
@@ -137,6 +140,44 @@ def test_a_knob_that_the_caption_invites_to_turn_leaves_it_there(page):
     for knobs, stays in (({"scale": 0.5}, True), ({"max_sweeps": 50}, False)):
         comparison.apply_knobs(comparison.panels[0].key, **knobs)
         assert shown(test.run(), grow) == stays
+
+
+def test_an_address_says_what_an_invited_knob_has_even_if_that_is_its_default(page, address_of):
+    """Without its value the address would open the preset with the knob as the preset has it."""
+    test = page("coupling", preset="modes-keep-them-apart")
+    comparison = test.session_state["comparisons"]["coupling"][0]
+    assert comparison.panels[0].worker.algorithm.scale == 0.5
+    comparison.apply_knobs(comparison.panels[0].key, scale=1.0)
+    parts = address_of(test.run())
+    assert (parts["preset"], parts["c"]) == (["modes-keep-them-apart"], ["scale=1.0"])
+    again = page("coupling", **parts).session_state["comparisons"]["coupling"][0]
+    assert again.panels[0].worker.algorithm == comparison.panels[0].worker.algorithm
+
+
+def test_an_address_names_the_default_panels_beside_a_preset_of_others(page, address_of):
+    invited = [
+        (live, preset)
+        for live in map(live_page, sorted(set(PAGES) - {"coupling"}))  # whose address has no panels
+        for preset in live.presets
+        if preset.invites and len(preset.panels) == len(live.default_panels())
+    ]
+    found = 0
+    for live, preset in invited:
+        default, own = live.read(live.default_panels())[0], live.read(preset.panels)[0]
+        turned = [
+            replace(one, **{knob: getattr(other, knob) for knob in preset.invites if hasattr(other, knob)})
+            for one, other in zip(own, default, strict=True)
+        ]
+        if turned != default or own == default:
+            continue
+        found += 1
+        test = page(live.name, preset=preset.slug)
+        comparison = test.session_state["comparisons"][live.name][0]
+        for panel, algorithm in zip(comparison.panels, default, strict=True):
+            comparison.apply_knobs(panel.key, **values_of(algorithm))
+        again = page(live.name, **address_of(test.run())).session_state["comparisons"][live.name][0]
+        assert [panel.worker.algorithm for panel in again.panels] == default
+    assert found
 
 
 def test_what_else_a_link_says_comes_before_its_preset(page):

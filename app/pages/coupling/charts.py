@@ -39,7 +39,10 @@ STYLES = {
     "CD": (colour("cd"), [2, 2]),
     EXACT: (GREY, [9, 2, 2, 2]),
 }
-"""Colour and dashes of what the charts show: never told apart by the colour alone."""
+"""Colour and dashes of what the charts show.
+
+Bars have no dashes: in a bin they stand in the order of the legend, and their tooltips name them.
+"""
 
 
 def style(series: str) -> tuple[str, list[int]]:

@@ -9,9 +9,9 @@ import streamlit as st
 
 from rbmviz import BadInput, Model
 from rbmviz.coupling import MAX_PAIRS
-from rbmviz.knobs import read_knobs
+from rbmviz.knobs import knobs_of, read_knobs, write_knobs
 from rbmviz.lessons.state import RANDOM_MODEL
-from rbmviz.links import VERSION, default_panels, knob_values, write_changed_knobs
+from rbmviz.links import VERSION, default_panels, knob_values
 from rbmviz.metadata import data_name
 from rbmviz.origin import origin
 from rbmviz.rbm import RBM
@@ -27,7 +27,7 @@ from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from rbmviz_app.pages.coupling.settings import Settings, choose_setup, knob_labels, make_setup
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
-from rbmviz_app.session import COUPLED_MODEL, settings_of
+from rbmviz_app.session import SHOWN_MODELS, settings_of
 from rbmviz_app.shared import random_coupled
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
@@ -120,11 +120,6 @@ def setup_of(values: Mapping[str, Any]) -> CouplingSetup:
     return make_setup(model, values["coupling_start"], seed)[0]
 
 
-def remember_model(preset: Preset) -> None:
-    """Remember the model that the scale knob belongs to."""
-    COUPLED_MODEL.set(preset.settings.get("coupling_model", RANDOM_MODEL))
-
-
 PAGE: LivePage[CouplingSetup] = LivePage(
     name="coupling",
     question="Two chains of one model, drawn together so that they meet: how long does it take?",
@@ -136,7 +131,6 @@ PAGE: LivePage[CouplingSetup] = LivePage(
     in_address=PanelsInAddress("c", {Coupling.name: Coupling}, DEFAULT_PANELS),
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
     setup_of=setup_of,
-    on_preset=remember_model,
     knob_labels=knob_labels,
     presets=PRESETS,
     speed=Settings.coupling_speed,
@@ -160,9 +154,11 @@ def main() -> None:
         name, model, start, seed = choose_setup()
         PAGE.menu()
     setup, reason = make_setup(model, start, seed)
-    comparison = PAGE.open(setup, lambda comparison, wanted: begin(comparison, name, wanted))
-    if comparison.setup == setup:  # otherwise the limits refused the setup
-        take_scale_of(comparison, name)
+    comparison = PAGE.open(
+        setup,
+        lambda comparison, wanted: begin(comparison, name, wanted),
+        lambda comparison: take_scale_of(comparison, name),
+    )
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     with PAGE.notes():
         if not present and shown_name != RANDOM_MODEL:
@@ -201,14 +197,13 @@ def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Couplin
         except BadInput as error:
             session.add_link_warning(f"The link's knobs are left out. {error}", PAGE.name)
     comparison.add(coupling)
-    COUPLED_MODEL.set(name)
 
 
 def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
-    """Set the scale knob to that of the model, if another model was chosen."""
-    if name != COUPLED_MODEL.value:
+    """Set the scale knob to that of the model, if another model than the one before was chosen."""
+    before, _ = SHOWN_MODELS.value[PAGE.name]
+    if name != before:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
-    COUPLED_MODEL.set(name)
 
 
 def title_of(name: str, rbm: RBM) -> str:
@@ -232,9 +227,21 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
         on_edit=PAGE.callbacks(comparison, "coupling_panel")["on_edit"],
         key="coupling_panel",
     )
-    knobs = write_changed_knobs(comparison.panels[0].worker.algorithm, since=own_knobs(name))
+    knobs = knobs_in_address(comparison.panels[0].worker.algorithm, name)
     catch_up_page(comparison)
     PAGE.write_address(comparison, [knobs] if knobs else [])
+
+
+def knobs_in_address(algorithm: Coupling, model_name: str) -> str:
+    """Return the knobs that differ from those of the model, or from those of the preset on the screen."""
+    preset = PAGE.shown_preset()
+    meant = [own_knobs(model_name), *(PAGE.read(preset.panels)[0] if preset else ())]
+    changed = [
+        name
+        for name in knobs_of(Coupling)
+        if any(getattr(algorithm, name) != getattr(one, name) for one in meant)
+    ]
+    return write_knobs(algorithm, changed)
 
 
 def exports(

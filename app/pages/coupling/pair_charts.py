@@ -143,8 +143,8 @@ def draw_bound(found: Results | None, present: bool) -> None:
         exact = (
             "The grey curve is exact."
             if len(found.exact)
-            else f"The model is too large for the exact curve ({MAX_UNITS_EXACT_DISTANCE} units in all, "
-            f"{MAX_LAW_VISIBLE} visible)."
+            else "The model is too large for the exact curve, which takes at most "
+            f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
         )
         cut = max((c.truncated_share for c in found.lagged), default=0)
         warning = (

@@ -272,7 +272,10 @@ def main() -> None:
     charts(comparison, comparison.setup.dataset)
     if not present:
         draw_improvement(PAGE, comparison, Settings.improvement)
-        draw_tuning(comparison, shown_name, Settings.data.value)
+        data_choice = Settings.data.value
+        if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits have refused it
+            data_choice = comparison.setup.dataset.name
+        draw_tuning(comparison, shown_name, data_choice)
         exports(comparison, shown_name)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from rbmviz.session import WeightSnapshot
+from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.pop_cd import PopCD
 from rbmviz_app.charts.style import (
     GREY,
@@ -37,7 +38,8 @@ def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
             name += f", mixture {algorithm.mixture}"
         elif algorithm.proposal != "visible":
             name += f", {algorithm.proposal}"
-        names.append(name + (f", {algorithm.n_chains or 100:,} samples" if len(sizes) > 1 else ""))
+        size = f"{algorithm.n_chains:,}" if algorithm.n_chains else f"at most {USUAL_BATCH}"
+        names.append(name + (f", {size} samples" if len(sizes) > 1 else ""))
     return named_apart(names)
 
 

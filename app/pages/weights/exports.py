@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from rbmviz.session import Comparison, StudySnapshot, WeightRun, WeightSetup
 from rbmviz.session.importance_weights import TILES
+from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.pop_cd import PopCD
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
@@ -101,15 +102,15 @@ def snippet(model_name: str, dataset: str | None, algorithms: Sequence[PopCD], s
     lines = ["import numpy as np", "import rbmviz", "", *load_model_lines(model_name), "rbm = model.rbm"]
     lines.append(f"generator = np.random.default_rng({seed})")
     if dataset is None:
-        rows = "generator.integers(0, 2, ({n}, rbm.n_visible), dtype=np.uint8)"
+        rows, usual = "generator.integers(0, 2, ({n}, rbm.n_visible), dtype=np.uint8)", str(USUAL_BATCH)
     else:
         lines += load_dataset_lines(dataset)
-        rows = "generator.choice(data.train, {n})"
+        rows, usual = "generator.choice(data.train, {n})", f"min({USUAL_BATCH}, len(data.train))"
     for i, algorithm in enumerate(algorithms):
         knobs = f'proposal="{algorithm.proposal}", mixture={algorithm.mixture}'
         lines += [
             "",
-            f"starts = {rows.format(n=algorithm.n_chains or 100)}",
+            f"starts = {rows.format(n=algorithm.n_chains or usual)}",
             f"batch_{i} = rbmviz.pop_weights(rbm, starts, k={algorithm.k}, seed={seed}, {knobs})",
             f"print(batch_{i}.ess, batch_{i}.max_weight, batch_{i}.log_z_estimate)",
         ]

@@ -9,6 +9,7 @@ import numpy as np
 from rbmviz.session import Comparison, WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
+from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
 from rbmviz_app.panel.readouts import Readout, Value, finite, rate_readout
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -30,7 +31,8 @@ WEIGHT_KNOBS = {
     ),
     "n_chains": (
         "Samples a batch",
-        "Samples that share one normalisation: more of them, less bias; 0 takes 100.",
+        f"Samples that share one normalisation: more of them, less bias; 0 takes {USUAL_BATCH}, or "
+        "all training examples if there are fewer.",
     ),
 }
 """Knobs of pop-CD that its weights depend on, with what they are called where nothing is trained."""

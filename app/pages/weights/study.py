@@ -142,7 +142,7 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
     with right:
         quantity = controls.select(
             Settings.growth_quantity,
-            "As the number of hidden units grows",
+            "What is drawn as the models, or the sweeps, grow",
             list(ESTIMATOR_QUANTITIES),
             "What is drawn against the number of hidden units, or of sweeps.",
             format_func=lambda name: ESTIMATOR_QUANTITIES[name],

@@ -149,8 +149,8 @@ ESTIMATOR_QUANTITIES = {
     "ratio": "CD's bias over pop-CD's",
     "bias": "Bias",
     "variance": "Variance",
-    "ess": "Effective share of a batch, by sweeps",
-    "sweeps": "Effective share of a batch, by hidden units",
+    "ess": "Effective share of a batch against hidden units",
+    "sweeps": "Effective share of a batch against sweeps",
 }
 
 

@@ -121,6 +121,8 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
 
         f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})],    f = (v E[h|v]', v, E[h|v]).
 
+    The sum of a pair that is cut off goes up to t = max_sweeps, as it has not met by then.
+
     The first ``lag`` sweeps are never interrupted. Neither are the sweeps up to k of the first chain of a
     pair that met, or was cut off, before k; these are not counted.
 

@@ -39,10 +39,11 @@ def advance_norm(up, down, history, h_h, scalars, eps):
     history: None in the regime of rows
     """
     M_coef, theta_part = f32(scalars.M_coef), f32(scalars.theta_coef - 1.0)
-    # theta_F = all_of_R R + M_coef M + (theta_coef - 1) theta - P, whatever part of R M has absorbed.
+    # theta_F = rates_coef R + M_coef M + (theta_coef - 1) theta - P. Where M has absorbed theta in a history,
+    # M = theta + absorbed_rates_coef R, so that theta_F = all_of_R R - P; elsewhere all_of_R is rates_coef.
     all_of_R = f32(scalars.absorbed_rates_coef + scalars.rates_coef)
     if history is not None:
-        if scalars.theta_coef == 0.0:  # M = theta + absorbed R, so theta_F = all_of_R R - P
+        if scalars.theta_coef == 0.0:
             M_coef, theta_part = f32(0.0), f32(0.0)
     up_F, down_F = up.total, down.total
     combine(M_coef, up.M.value, all_of_R, up.rates.value, theta_part, up.theta.value, up_F)

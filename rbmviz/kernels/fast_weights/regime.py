@@ -122,7 +122,10 @@ def _renew_rows(chain: DrivenChain, theta_coef: float) -> None:
 
 
 def _write_out(chain: DrivenChain, theta_coef: float) -> None:
-    """Write theta_F out into M, with theta if theta_coef is 0; then rates_coef = 0 and M_coef = 1."""
+    """Let M absorb M_coef and rates_coef R, and theta if theta_coef is 0; then rates_coef = 0 and M_coef = 1.
+
+    Without a history M is then all of theta_F; in one, P stays there.
+    """
     scalars = chain.scalars[0]
     write_out(chain.up, chain.scalars, theta_coef)
     write_out(chain.down, chain.scalars, theta_coef)

@@ -83,7 +83,7 @@ class HalfStep(NamedTuple):
     """One half of a sweep (up: v to h, or down: h to v): the pre-activations under theta, the rates R, and M.
 
     M is one part of theta_F, not all of it, see the package. Its bias and its rows for active inputs have yet
-    to receive ``pending``, float32 (padded n_out,), which is the rounded ``pending64``, float64. Work space,
+    to receive ``pending``, float32 (padded n_out,), which is ``pending64``, float64, rounded. Work space,
     float32: ``total``, the pre-activations under theta + theta_F; ``units``, the output or its means.
     tracked: Tracked (1,).
     """
@@ -152,9 +152,9 @@ def make_chain(
 
 def half_step_bytes(n_in: int, n_out: int) -> int:
     """Return the bytes of a half-step beyond the weights and biases of theta and R, which chains share."""
-    # M; values of theta and R, pending, total
-    vectors = preactivation_bytes(n_in, n_out) + 4 * aligned_bytes(n_out)
-    return vectors + 12 * n_out + flips_bytes(n_in) + record_bytes(Tracked)  # pending64, units
+    # M; values of theta and R, pending, total; pending64, which is twice as wide
+    vectors = preactivation_bytes(n_in, n_out) + 6 * aligned_bytes(n_out)
+    return vectors + 4 * n_out + flips_bytes(n_in) + record_bytes(Tracked)  # units
 
 
 def chain_bytes(n_visible: int, n_hidden: int) -> int:
