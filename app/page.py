@@ -13,8 +13,8 @@ Its ``main`` draws, in this order:
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page``, which may
    have the whole page drawn again, and last ``PAGE.write_address``, so that an address is written once;
 6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
-   ``comparison.peek()``, which renews no lease, and call ``draw_chart``. A function that draws settings, too,
-   ends with ``PAGE.withdraw_preset``;
+   ``comparison.peek()``, which renews no lease, and call ``draw_chart``. Where such functions draw settings,
+   too, one of them ends with ``PAGE.withdraw_preset``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
@@ -84,7 +84,7 @@ def address_text(value: Any) -> str:
 
 
 def address_texts(value: Any) -> list[str]:
-    """Return the values of a setting as they stand in the address: several of one from a list of choices."""
+    """Return the values of a setting as they stand in the address; several if it is a list of choices."""
     return [address_text(one) for one in value] if isinstance(value, list) else [address_text(value)]
 
 
@@ -110,7 +110,8 @@ class PanelsInAddress(NamedTuple):
     table : Algorithms
         The algorithms that they can have, by name.
     default : sequence of str
-        Their texts where a link names none; ``rbmviz.links.DEFAULTS`` precedes it for the pages of a version.
+        What their part of the address says where a link does not have it; ``rbmviz.links.DEFAULTS`` precedes
+        it for the pages of a version.
     only_name : str
         The one algorithm of the table that they can have; "" (the default): any.
     only_knobs : sequence of str, optional
@@ -141,7 +142,8 @@ class LivePage(Generic[S]):
     question : str
         Heading of the page.
     about : str
-        Three sentences: what the picture is; what a model, a sweep and a class are; what to do first.
+        Three sentences: what the picture is; what a newcomer has to know of models and chains; what to do
+        first.
     settings : mapping of str to Setting
         The settings that its presets set, by their names in the address.
     setup_of : callable

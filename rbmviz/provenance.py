@@ -10,7 +10,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
-PARTS = ("rbmviz", "app", "pretrained")
+RESULT_SOURCES = ("rbmviz", "app", "pretrained")
 """Folders of a checkout on which results and what is shown of them depend."""
 
 
@@ -43,7 +43,7 @@ def commit() -> str:
 
     try:
         name = git("rev-parse", "--short=12", "HEAD")
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", *PARTS)
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", *RESULT_SOURCES)
     except (OSError, subprocess.SubprocessError):  # no git here, or it does not answer
         return ""
     return f"{name}-changed" if name and changed else name

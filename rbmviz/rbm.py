@@ -1,4 +1,7 @@
-"""The restricted Boltzmann machine: the records, what they compute on themselves, and their files."""
+"""The restricted Boltzmann machine: the records, what they compute on themselves, and their files.
+
+``rbmviz.glossary`` explains the terms.
+"""
 
 import io
 import json

@@ -127,7 +127,7 @@ def trainer(name: str, *, label: str, paper: str, colour: str = "") -> Callable[
 
 
 def metric(name: str) -> Callable[[F], F]:
-    """Register a metric: a streaming class, or a function."""
+    """Return a decorator that registers a metric: a streaming class, or a function."""
 
     def register(entry: F) -> F:
         metrics.add(name, entry)
@@ -137,7 +137,7 @@ def metric(name: str) -> Callable[[F], F]:
 
 
 def live_metric(name: str) -> Callable[[C], C]:
-    """Register a class as ``rbmviz.metrics.live`` describes: a metric that a run keeps up to date."""
+    """Return a decorator that registers a metric that runs keep up to date, see ``rbmviz.metrics.live``."""
 
     def register(cls: C) -> C:
         live_metrics.add(name, cls)

@@ -118,10 +118,14 @@ def _refused(what: str, function: Callable[..., Any], *args: Any, **more: Any) -
     try:
         function(*args, **more)
     except BadInput as error:
-        text = str(error)
-        _require(0 < len(text) < 400 and "\n" not in text, f"the refusal of {what} is not one sentence.")
+        _check_sentence(what, error)
         return
     raise AssertionError(f"{what} is not refused with rbmviz.BadInput.")
+
+
+def _check_sentence(what: str, error: BadInput) -> None:
+    text = str(error)
+    _require(0 < len(text) < 400 and "\n" not in text, f"the refusal of {what} is not one sentence.")
 
 
 # Checks of samplers and trainers alike
@@ -771,7 +775,8 @@ def _divergence(cls: Any) -> None:
         for _ in range(20):
             try:
                 made = trainer.step(state, 20)
-            except BadInput:
+            except BadInput as error:
+                _check_sentence("parameters that diverge", error)
                 return
             _require(np.isfinite(made.rbm.W).all(), "step returns a model that is not finite.")
 

@@ -37,7 +37,8 @@ def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature,
     v, h : uint8 (n_visible,), (n_hidden,)
         State of the chain.
     v_flips, h_flips : Flips
-        The flipped units of v, the input of ``up``, and of h, the input of ``down``.
+        The flipped units of v, the input of ``up``, and of h, the input of ``down``. At a call their
+        ``input`` has to be v, and the last h: flips are found against it.
     stream : uint32 (4, STREAM_LANES)
         Random stream.
     sweeps : int64 (1,)

@@ -44,7 +44,7 @@ def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:
 
 
 def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> bytes:
-    """Return the displayed pairs as PNG: black on white, pixels that differ in colour."""
+    """Return the displayed pairs as PNG: black on light grey, pixels that differ in colour."""
     zoom = max(1, 220 // max(shape))
     height, width = shape[0] * zoom, shape[1] * zoom
     gap, header = 16, 52

@@ -166,7 +166,7 @@ def draw_estimate(found: Results | None, present: bool) -> None:
         statistic = controls.select(
             Settings.coupling_statistic,
             "Statistic",
-            STATISTICS[::-1],
+            STATISTICS[::-1],  # a list begins with its first option
             "A mean under the model; the two units are those of the largest weight.",
             width=230,
         )

@@ -105,7 +105,7 @@ def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
     rows = []
     for name, snapshot in named:
         points = list(snapshot.curve)
-        # The newest value of a snapshot with all scores at a common point is one of the curve.
+        # At a common point of all panels the newest value is a point of the curve already.
         if snapshot.newest is not None and (not points or snapshot.newest.n > points[-1].n):
             points.append(snapshot.newest)
         rows += [

@@ -178,7 +178,7 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Readout, ...]:
         unlabelled = (
             ISL_READOUT,
             replace(SPURIOUS, lead=True),
-            *(one for one in SCORES if one.name == "blank"),
+            *(one for one in SCORES if one.name in ("blank", "ink")),
         )
         return (*unlabelled, *READOUTS, *live)
     return (*SCORES, *READOUTS, *live)

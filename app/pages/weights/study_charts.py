@@ -87,6 +87,7 @@ TOOLTIP = [
     alt.Tooltip("estimates:Q", title="Estimates", format=","),
     alt.Tooltip("share_cut:Q", title="Pairs cut off", format=".2~%"),
 ]
+RATIO_TOOLTIP = alt.Tooltip("ratio:Q", title="CD's bias over pop-CD's", format=".3~g")
 
 
 def plane_chart(models: Iterable[StudiedModel]) -> Chart:
@@ -194,7 +195,7 @@ def _study_spec(quantity: str) -> Spec:
         base.mark_point(filled=True, size=60).encode(
             shape=alt.Shape("estimator:N", title=None, sort=colours.domain, scale=shapes),
             opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.25)),
-            tooltip=[*TOOLTIP, *([alt.Tooltip("ratio:Q", format=".3~g")] if quantity == "ratio" else [])],
+            tooltip=[*TOOLTIP, RATIO_TOOLTIP] if quantity == "ratio" else TOOLTIP,
         ),
     ]
     if quantity == "ratio":
@@ -206,8 +207,8 @@ def _study_spec(quantity: str) -> Spec:
     return live_spec(layers, 510)
 
 
-def ratio_rows(models: Iterable[StudiedModel]) -> Rows:
-    """Return how many times the bias of pop-CD-k that of CD-k is; both as in the paper's table 1."""
+def ratio_rows(models: Sequence[StudiedModel]) -> Rows:
+    """Return the bias of CD-k divided by that of pop-CD-k; both as in the paper's table 1."""
     rows = []
     for row in quality_rows(models):
         model = next(model for model in models if model.n_hidden == row["hidden"])

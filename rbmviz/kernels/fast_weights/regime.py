@@ -156,7 +156,10 @@ def _choose_tracked(chain: DrivenChain) -> None:
 
 
 def _samples_until_limit(chain: DrivenChain) -> int:
-    """Return the samples until rates_coef has reached its limit, one history after the last change of eps."""
+    """Return the samples until rates_coef has reached its limit, one history after the last change of eps.
+
+    Once it has, UNLIMITED_SAMPLES.
+    """
     scalars = chain.scalars[0]
     left = int(scalars.history_length - scalars.samples_since_change)
     return left if left > 0 else UNLIMITED_SAMPLES

@@ -284,7 +284,8 @@ def update_fast_weights(up, down, in_rows, history, v, h, scalars, eps, alpha, m
 def decay(in_rows, history, scalars, alpha):
     """theta_F <- alpha theta_F.
 
-    In the regime of rows M_coef stays positive, because updates divide by it. In a history M stops decaying
+    In the regime of rows M_coef stays positive, because updates divide by it: at an alpha below
+    SMALLEST_M_COEF so much of M remains. In a history M stops decaying
     when it has absorbed theta (theta_coef = 0). Then M = theta + absorbed R, so that theta_F is
     (absorbed + rates_coef) R - P: the sum of both coefficients decays, and, as M stays, only rates_coef
     changes.
