@@ -122,12 +122,14 @@ class SweepScores:
         seed, setting = divmod(cell, len(self.settings))
         rows = np.column_stack([np.asarray(table[name], float) for name in self.columns])
         with self._lock:
+            if self._done[setting, seed] and not done:
+                return  # a look at a running cell that its end has overtaken
             if not self._values.size:
                 shape = (len(self.settings), len(self.plan.seeds), _n_points(self.plan), len(self.columns))
                 self._values = np.full(shape, math.nan)
             n = min(len(rows), self._values.shape[2])
             known = int((~np.isnan(self._values[setting, seed, :, 0])).sum())
-            self.n_rows += n - known
+            self.n_rows += max(n - known, 0)  # fewer are known of a cell that has begun anew
             self._values[setting, seed, :n] = rows[:n]
             self._done[setting, seed] |= done
 

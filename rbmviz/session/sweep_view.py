@@ -4,6 +4,7 @@ The live socket treats a view as it treats a comparison of panels, of which it h
 renews the newest ``MapSnapshot`` up to ten times a second while somebody asks for it.
 """
 
+import logging
 import math
 import threading
 import time
@@ -23,6 +24,8 @@ from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Choice
 from rbmviz.sweeps.choose import MOSTLY_BLANK
 from rbmviz.sweeps.plan import Kind, read_algorithm
+
+log = logging.getLogger(__name__)
 
 FIRST_POINT_SHOWN = 100.0
 """Samples at which the map stands before it is known where the settings differ most."""
@@ -137,8 +140,9 @@ class SweepView:
         self._telling: float | None = None
         self._looked_at = -math.inf
         self._changed = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # held while the map is computed
         self._thread: threading.Thread | None = None
+        self._begins = threading.Lock()  # held for moments only, to begin and to end the thread
         self._asked_at = 0.0
         self._newest = self._empty()
         self._computed_from: object = None
@@ -155,10 +159,11 @@ class SweepView:
     def poll(self) -> list[tuple[int, MapSnapshot]]:
         """Return key and newest snapshot of the map; while this is asked, it is renewed."""
         self._asked_at = time.monotonic()
-        with self._lock:
+        with self._begins:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._renew, name="rbmviz-map", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._renew, name="rbmviz-map", daemon=True)
+                thread.start()
+                self._thread = thread
         return [(MAP_KEY, self._newest)]
 
     def now(self) -> MapSnapshot:
@@ -180,7 +185,7 @@ class SweepView:
             self._compute()
             return list(self._at_point.choices.values())
 
-    def set_live_knobs(self, key: int, **knobs: Value) -> None:
+    def set_live_knobs(self, key: int, /, **knobs: Value) -> None:
         """Take what the page asks for: ``point``, ``cost_unit``, ``by``, or the ``setting`` it points at.
 
         These are no knobs of an algorithm. What cannot be asked for is ignored.
@@ -200,15 +205,20 @@ class SweepView:
         self._changed.set()
 
     def _renew(self) -> None:
-        while time.monotonic() - self._asked_at < UNASKED_SECONDS:
+        while True:
+            with self._begins:
+                if time.monotonic() - self._asked_at >= UNASKED_SECONDS:
+                    self._thread = None
+                    return
             began = time.monotonic()
-            with self._lock:
-                self._newest = self._compute()
+            try:
+                with self._lock:
+                    self._newest = self._compute()
+            except Exception:  # the next one may be computed again
+                log.exception("a map was not renewed")
             # A large map takes a third of a core at most.
             if self._changed.wait(max(RENEW_SECONDS, 2 * (time.monotonic() - began))):
                 self._changed.clear()
-        with self._lock:
-            self._thread = None
 
     def _compute(self) -> MapSnapshot:
         sweep, scores = self.sweep, self.sweep.scores

@@ -95,6 +95,8 @@ class Sweep:
         self.scores = SweepScores(plan)
         self.cells: list[Cell] | None = None  # once models and data are loaded
         self.loaded = False  # whether the files of its folder have been read
+        self._loading = threading.Lock()  # held while they are; never waited for with the lock of the queue
+        self._preparing = False  # a thread loads models and data
         self._waiting: list[int] = []  # cells that nobody runs, the next one last
         self._runs: dict[int, CellRun] = {}  # of cells that run, or have been interrupted
         self._taken: set[int] = set()  # cells that a thread runs now
@@ -226,11 +228,15 @@ class SweepQueue:
 
     def get(self, name: str) -> Sweep:
         """Return the sweep of this name; BadInput if there is none, or no room for its scores."""
+        sweep = self._listed(name)
+        self._load(sweep)
+        return sweep
+
+    def _listed(self, name: str) -> Sweep:
         with self._lock:
             sweep = self._sweeps.get(name)
         if sweep is None:
             raise BadInput("There is no such sweep on this server: choose one from the list.")
-        self._load(sweep)
         return sweep
 
     def estimate(self, plan: SweepPlan) -> SweepEstimate:
@@ -354,7 +360,7 @@ class SweepQueue:
             self._closed = True
 
     def _own(self, name: str, owner: str) -> Sweep:
-        sweep = self.get(name)
+        sweep = self._listed(name)
         if not sweep.belongs_to(owner):
             raise BadInput("Another visitor has begun this sweep: only that browser can command it.")
         return sweep
@@ -434,23 +440,25 @@ class SweepQueue:
 
         BadInput if there is no room for its scores.
         """
-        with self._lock:
-            if sweep.loaded or sweep.folder is None:
-                return
-            self._count(sweep)
-            sweep.loaded = True
-        try:
-            tables, sentences = _read_cells(sweep)
-        except (BadInput, OutputFailure) as error:
-            sweep.error = str(error)
+        if sweep.loaded or sweep.folder is None:
             return
-        for cell, table in tables:
-            sweep.scores.put(cell, table)
-        sweep.error = " ".join(sentences)
-        with self._lock:
-            if sweep.status == "stopped" and sweep.scores.n_done == sweep.size:
-                sweep.status = "finished"
-            sweep.version += 1
+        with sweep._loading:  # who comes second waits: complete cells must not be run again
+            if sweep.loaded:
+                return
+            with self._lock:
+                self._count(sweep)
+            try:
+                tables, sentences = _read_cells(sweep)
+            except (BadInput, OutputFailure) as error:
+                tables, sentences = [], [str(error)]
+            for cell, table in tables:
+                sweep.scores.put(cell, table)
+            sweep.error = " ".join(sentences)
+            with self._lock:
+                if sweep.status == "stopped" and sweep.scores.n_done == sweep.size:
+                    sweep.status = "finished"
+                sweep.version += 1
+                sweep.loaded = True
 
     # The threads
 
@@ -495,8 +503,11 @@ class SweepQueue:
             sweep = self._current()
             if sweep.status == "queued":
                 self._change(sweep, "running")
-                if sweep.cells is None:
-                    return sweep, None
+            if sweep.cells is None:
+                if sweep._preparing:  # paused and resumed meanwhile: the thread that prepares it goes on
+                    return None
+                sweep._preparing = True
+                return sweep, None
             interrupted = _interrupted(sweep)
             if not interrupted and not sweep._waiting:
                 self._end(sweep, self._write(sweep))
@@ -507,22 +518,23 @@ class SweepQueue:
 
     def _prepare(self, sweep: Sweep) -> None:
         """Load models and data of a sweep, and find out which of its cells are done."""
+        found, sentence = None, ""
         try:
             self._load(sweep)
             with self._turn():
                 found = cells(sweep.plan)
         except (BadInput, OutputFailure) as error:
-            with self._lock:
-                sweep.error = str(error)
-                self._change(sweep, "failed")
-            return
+            sentence = str(error)
         except Exception:
             log.exception("a sweep could not begin")
-            with self._lock:
-                sweep.error = "The server has made a mistake: its log says which."
-                self._change(sweep, "failed")
-            return
+            sentence = "The server has made a mistake: its log says which."
         with self._lock:
+            sweep._preparing = False
+            if found is None:
+                if sweep.active:  # one that was stopped meanwhile says so when it is resumed
+                    sweep.error = sentence
+                    self._change(sweep, "failed")
+                return
             sweep.cells = found
             sweep._waiting = [i for i in range(len(found)) if not sweep.scores.is_done(i)][::-1]
             self._end(sweep)

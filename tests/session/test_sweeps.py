@@ -6,13 +6,15 @@ import weakref
 
 import numpy as np
 import pytest
-from waiting import wait
+from waiting import PATIENCE, wait
 
 from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.session import sweeps as sweeps_module
 from rbmviz.session.limits import VisitorUsage
 from rbmviz.session.slots import Slots
 from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.session.sweeps import SWEEP_NOTE, SweepQueue
+from rbmviz.session.sweep_view import SweepView
+from rbmviz.session.sweeps import SWEEP_NOTE, Sweep, SweepQueue
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
 from rbmviz.sweeps.store import Store
 
@@ -102,6 +104,60 @@ def test_a_paused_sweep_goes_on_with_the_same_cells(queue):
     wait(lambda: sweep.status == "finished", "the end of the sweep")
     table = CellRun(cells(sweep.plan)[0]).finish()
     assert np.array_equal(sweep.scores.curves(0)["isl_test"][0, : len(table["n"])], table["isl_test"])
+
+
+def test_a_sweep_that_is_paused_while_it_is_prepared_is_prepared_once(queue, monkeypatch):
+    """Two threads would share its chains otherwise."""
+    loading, go_on, loads = threading.Event(), threading.Event(), []
+
+    def slow(plan):
+        loads.append(plan)
+        loading.set()
+        assert go_on.wait(PATIENCE)
+        return cells(plan)
+
+    monkeypatch.setattr(sweeps_module, "cells", slow)
+    one = queue()
+    sweep = one.add(plan_of(), "a try", "owner")
+    assert loading.wait(PATIENCE)
+    one.pause(sweep.name, "owner")
+    one.resume(sweep.name, "owner")
+    wait(lambda: sweep.status == "running", "a second thread")
+    go_on.set()
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    assert len(loads) == 1
+    assert sweep.failed_cells == 0
+
+
+def test_a_sweep_that_was_stopped_before_it_failed_to_begin_stays_stopped(queue, monkeypatch):
+    loading, go_on = threading.Event(), threading.Event()
+
+    def refused(plan):
+        loading.set()
+        assert go_on.wait(PATIENCE)
+        raise BadInput("The model has gone.")
+
+    monkeypatch.setattr(sweeps_module, "cells", refused)
+    one = queue()
+    sweep = one.add(plan_of(), "a try", "owner")
+    assert loading.wait(PATIENCE)
+    one.stop(sweep.name, "owner")
+    go_on.set()
+    wait(lambda: one._threads == 0, "threads that end")
+    assert (sweep.status, sweep.error) == ("stopped", "")
+    one.resume(sweep.name, "owner")
+    wait(lambda: sweep.status == "failed", "a failure")
+    assert sweep.error == "The model has gone."
+
+
+def test_a_look_that_the_end_of_a_cell_has_overtaken_changes_nothing():
+    scores = SweepScores(plan_of())
+    table = {name: np.arange(1.0, 6.0) for name in scores.columns}
+    scores.put(0, table)
+    before = scores.n_rows
+    scores.put(0, {name: column[:2] for name, column in table.items()}, done=False)
+    assert scores.n_rows == before == 5
+    assert scores.is_done(0)
 
 
 def test_only_its_owner_commands_a_sweep(queue):
@@ -259,6 +315,63 @@ def test_a_sweep_of_a_server_that_has_ended_is_continued(queue, tmp_path):
     assert np.array_equal(before["isl_test"], after["isl_test"], equal_nan=True)
     (tmp_path / "sweeps" / found.name / SWEEP_NOTE).write_text("{")
     assert queue().list() == []
+
+
+def test_a_sweep_goes_on_only_when_all_of_its_files_have_been_read(queue, monkeypatch):
+    """Another tab may still read them when it is resumed: complete cells would be run again."""
+    first = queue()
+    sweep = first.add(plan_of(), "a try", "owner")
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    (sorted(sweep.folder.glob("*.parquet"))[0]).unlink()
+    again = queue()
+    [found] = again.list()
+    read, reading, go_on, made = sweeps_module._read_cells, threading.Event(), threading.Event(), []
+
+    def slow(sweep):
+        reading.set()
+        assert go_on.wait(PATIENCE)
+        return read(sweep)
+
+    monkeypatch.setattr(sweeps_module, "_read_cells", slow)
+    monkeypatch.setattr(sweeps_module, "CellRun", lambda cell: made.append(cell) or CellRun(cell))
+    looking = threading.Thread(target=again.get, args=[found.name])
+    looking.start()
+    assert reading.wait(PATIENCE)
+    again.resume(found.name, "owner")
+    wait(lambda: again._threads > 0, "a thread")
+    assert not made
+    go_on.set()
+    looking.join(PATIENCE)
+    wait(lambda: found.status == "finished", "the end of the sweep")
+    assert len(made) == 1
+
+
+@pytest.fixture
+def view():
+    return SweepView(Sweep.planned(plan_of()))
+
+
+def test_who_asks_for_a_map_does_not_wait_until_it_is_computed(view):
+    """The server's event loop asks: all visitors would wait."""
+    asked = []
+    with view._lock:
+        asking = threading.Thread(target=lambda: asked.append(view.poll()))
+        asking.start()
+        asking.join(PATIENCE)
+    assert asked
+
+
+def test_a_map_that_was_not_renewed_once_is_renewed_the_next_time(view, monkeypatch, caplog):
+    compute, errors = view._compute, [ZeroDivisionError("once")]
+
+    def broken():
+        if errors:
+            raise errors.pop()
+        return compute()
+
+    monkeypatch.setattr(view, "_compute", broken)
+    wait(lambda: view.poll()[0][1].status == "paused", "a map")
+    assert "a map was not renewed" in caplog.text
 
 
 def test_no_thread_is_left():
