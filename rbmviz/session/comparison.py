@@ -73,7 +73,10 @@ MAX_PINS = 8
 
 
 class Comparison(Generic[S]):
-    """The panels of one page. Commands come from any thread, and return at once, except for Undo.
+    """The panels of one page.
+
+    One thread adds, removes and replaces panels, that of the page; other commands come from any. They return
+    at once, but for Undo, and for those that need memory: these may wait while other runs are freed.
 
     Parameters
     ----------
@@ -83,7 +86,8 @@ class Comparison(Generic[S]):
         Steps per second of every panel; infinity (the default) is full speed.
     visitor : VisitorUsage or None
         The visitor, whose turns at the cores the panels share. A command that would exceed the limits of the
-        visitor raises BadInput and changes nothing. None: no limits, and turns of its own.
+        visitor raises BadInput and changes nothing here; offers to undo may be withdrawn, and runs of other
+        pages freed, to make room. None: no limits, and turns of its own.
     """
 
     def __init__(self, setup: S, rate: float = math.inf, visitor: VisitorUsage | None = None) -> None:
@@ -105,6 +109,8 @@ class Comparison(Generic[S]):
         self._next_pin = 0
         # Held while all panels start or stop together: a pause must not come in the middle of a common start.
         self._together = threading.RLock()
+        # Held for moments only, while the panels are opened or closed.
+        self._opening = threading.Lock()
 
     def add(self, algorithm: Any, plan: Any = None, catch_up: bool = True) -> Panel:
         """Add a panel on the right.
@@ -150,7 +156,7 @@ class Comparison(Generic[S]):
         if self.panels != before:
             self._offer_undo(self.setup, before, {})
 
-    def apply_knobs(self, key: int, **knobs: Value) -> None:
+    def apply_knobs(self, key: int, /, **knobs: Value) -> None:
         """Change knobs of one panel when a slider is released: its run begins anew if one is not live."""
         for panel in self.panels:
             if panel.key == key:
@@ -160,7 +166,7 @@ class Comparison(Generic[S]):
                 if panel.worker.peek().run != run:
                     self._catch_up(panel)
 
-    def set_live_knobs(self, key: int, **knobs: Value) -> None:
+    def set_live_knobs(self, key: int, /, **knobs: Value) -> None:
         """Change live knobs of one panel, while they are dragged: no run is begun."""
         for panel in self.panels:
             if panel.key == key:
@@ -294,8 +300,8 @@ class Comparison(Generic[S]):
         known = {panel.key for panel in undo.panels} | undo.instead
         panels = (*undo.panels, *(panel for panel in self.panels if panel.key not in known))
         plans = {key: (past.plan, past.algorithm) for key, past in undo.runs.items()}
-        self._undo = None
         self._check([plans.get(key, (worker.plan, worker.algorithm)) for key, worker in panels])
+        self._undo = None
         with self._together:
             for panel in self.panels:
                 if panel not in panels:
@@ -471,7 +477,7 @@ class Comparison(Generic[S]):
         """Panels that somebody may be looking at."""
         return sum(panel.worker.awake for panel in self.panels)
 
-    def _check_tuned(self, panel: Panel, **knobs: Value) -> None:
+    def _check_tuned(self, panel: Panel, /, **knobs: Value) -> None:
         plan, with_knobs = panel.worker.plan, panel.worker.with_knobs(**knobs)
         if plan.bytes(with_knobs) > plan.bytes(panel.worker.algorithm):
             others = [(p.worker.plan, p.worker.algorithm) for p in self.panels if p is not panel]
@@ -485,18 +491,25 @@ class Comparison(Generic[S]):
         """Allow every panel a thread, and rebuild runs at rest; BadInput if there is no room for them."""
         if any(panel.worker.at_rest for panel in self.panels):
             self._check(self.wanted)
-        self.closed_at = None
-        for panel in self.panels:
-            panel.worker.open()
+        with self._opening:
+            self.closed_at = None
+            for panel in self.panels:
+                panel.worker.open()
 
     def sleep(self) -> None:
         """End the lease of every panel now; the next question renews it."""
         for panel in self.panels:
             panel.worker.sleep()
 
-    def rest(self) -> None:
-        """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step."""
+    def rest(self, closed_at: float | None = None) -> None:
+        """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step.
+
+        closed_at : only if it has been closed since then; if its visitor comes back meanwhile, it is opened
+            again
+        """
         self.before_rest()
+        if closed_at is not None and self.closed_at != closed_at:
+            return
         self.drop_undo()
         with self._at_one_moment() as now:
             if self.running and not self.waiting_for_all:
@@ -505,9 +518,14 @@ class Comparison(Generic[S]):
                 self.waiting_for_all = True
         for panel in self.panels:
             panel.worker.rest()
+        with self._opening:
+            if closed_at is not None and self.closed_at is None:
+                for panel in self.panels:
+                    panel.worker.open()
 
     def close(self) -> None:
         """Ask every thread to end after its chunk, and return at once; ``open`` continues the runs."""
-        self.closed_at = time.monotonic()
-        for panel in self.panels:
-            panel.worker.close()
+        with self._opening:
+            self.closed_at = time.monotonic()
+            for panel in self.panels:
+                panel.worker.close()

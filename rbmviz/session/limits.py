@@ -2,7 +2,7 @@
 
 import os
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -166,7 +166,8 @@ class VisitorUsage:
         Raises
         ------
         BadInput
-            If a limit would be exceeded; nothing but freed runs of other pages has changed.
+            If a limit would be exceeded; nothing has changed but that runs of other pages have been freed,
+            and that offers to undo may have been withdrawn.
         """
         most = limits()
         if len(wanted) > max(most.panels, len(comparison.panels)):
@@ -201,7 +202,10 @@ class VisitorUsage:
                     other.free_undo()
             others = self.bytes(but=comparison) if comparison is not None else self.bytes()
         if others + needed > most.session_mb * 10**6:
-            _rest(other for other in self._left_behind() if other is not comparison)
+            for other in self._left_behind():
+                if other is not comparison:
+                    other.close()
+                    other.rest()
             others = self.bytes(but=comparison)
         if others + needed > most.session_mb * 10**6:
             raise BadInput(
@@ -211,7 +215,9 @@ class VisitorUsage:
             )
         if self._elsewhere() + others + needed > room:
             # Free the runs of visitors without a connection early; a reconnect rebuilds them.
-            _rest(other for session in list(self._server) for other in session._closed())
+            for session in list(self._server):
+                for other, closed_at in session._closed():
+                    other.rest(closed_at)
         total = self._elsewhere() + others + needed
         if total > room:
             raise BadInput(
@@ -223,18 +229,12 @@ class VisitorUsage:
     def _elsewhere(self) -> int:
         return sum(session.bytes() for session in list(self._server) if session is not self)
 
-    def _closed(self) -> "list[Comparison[Any]]":
+    def _closed(self) -> "list[tuple[Comparison[Any], float]]":
         return [
-            comparison
+            (comparison, closed_at)
             for _, comparison in list(self._comparisons.values())
-            if comparison.closed_at is not None
+            if (closed_at := comparison.closed_at) is not None
         ]
-
-
-def _rest(comparisons: "Iterable[Comparison[Any]]") -> None:
-    for comparison in comparisons:
-        comparison.close()
-        comparison.rest()
 
 
 def _mb(n: int) -> str:

@@ -1,10 +1,12 @@
 """One thread per process frees the memory of runs some seconds after their visitor has disconnected."""
 
+import contextlib
 import ctypes
 import gc
 import heapq
 import itertools
 import logging
+import os
 import threading
 import time
 import weakref
@@ -42,15 +44,15 @@ class Janitor:
         while True:
             found = self._next()
             try:
-                for comparison in found:
-                    comparison.rest()
+                for comparison, closed_at in found:
+                    comparison.rest(closed_at)
                 del found
                 trim()
             except Exception:  # an error must not end the thread: later comparisons have to be freed, too
                 log.exception("memory was not given back")
 
-    def _next(self) -> list[Comparison[Any]]:
-        """Wait for comparisons that are due; return those that are still closed."""
+    def _next(self) -> list[tuple[Comparison[Any], float]]:
+        """Wait for comparisons that are due; return those that are still closed, and since when."""
         with self._wake:
             while not self._due or self._due[0][0] > time.monotonic():
                 self._wake.wait(self._due[0][0] - time.monotonic() if self._due else None)
@@ -59,7 +61,7 @@ class Janitor:
                 *_, reference, closed_at = heapq.heappop(self._due)
                 comparison = reference()
                 if comparison is not None and comparison.closed_at == closed_at:
-                    found.append(comparison)
+                    found.append((comparison, closed_at))
             return found
 
 
@@ -70,9 +72,13 @@ def trim() -> None:
     keeps freed memory in a pool of each thread, later even that of large arrays, until it is trimmed.
     """
     gc.collect()
-    malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it
-    if malloc_trim is not None:
-        malloc_trim(0)
+    with contextlib.suppress(AttributeError, OSError):
+        c_library().malloc_trim(0)
+
+
+def c_library() -> Any:
+    """Return the C library of this process, None on Windows; glibc alone can be told how to treat memory."""
+    return None if os.name == "nt" else ctypes.CDLL(None)
 
 
 janitor = Janitor()

@@ -248,6 +248,37 @@ def test_closed_races_rest_after_a_while_unless_they_are_opened_again(comparison
     assert not never.panels[0].worker.at_rest
 
 
+@pytest.mark.parametrize("comes_back", ["before", "meanwhile"])
+def test_who_comes_back_while_the_runs_are_freed_finds_them_going(
+    comparison_of, model, monkeypatch, comes_back
+):
+    comparison = comparison_of(SamplingSetup(model))
+    comparison.set_rate(1000)
+    comparison.add(make_sampler("gibbs"))
+    comparison.resume()
+    wait(lambda: comparison.poll()[0][1].n > 0, "samples")
+    worker, freed = comparison.panels[0].worker, threading.Event()
+    rest, free = worker.rest, comparison.rest
+
+    def rest_of_worker():
+        if comes_back == "meanwhile":
+            comparison.open()
+        rest()
+
+    def rest_and_tell(closed_at):
+        free(closed_at)
+        freed.set()
+
+    monkeypatch.setattr(worker, "rest", rest_of_worker)
+    monkeypatch.setattr(comparison, "rest", rest_and_tell)
+    if comes_back == "before":
+        comparison.before_rest = comparison.open
+    Janitor().close(comparison, 0)
+    assert freed.wait(PATIENCE)
+    n = comparison.poll()[0][1].n
+    wait(lambda: comparison.poll()[0][1].n > n and not worker.at_rest, "more samples")
+
+
 REST = """
 import sys
 import time
