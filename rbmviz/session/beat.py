@@ -9,6 +9,7 @@ When the cores run out, beats end late. Then they become longer, those of all pa
 samples at once, and there are fewer new pictures, so that frames are reduced before samples (``slowdown``).
 """
 
+import logging
 import threading
 import time
 from typing import Protocol
@@ -28,6 +29,8 @@ after a second (``worker.BEAT_BACKLOG_SECONDS``); what is sooner costs nothing b
 
 RARE_STEPS_SECONDS = 0.5
 """Longest interval between two beats when steps are due more rarely."""
+
+log = logging.getLogger(__name__)
 
 
 class Paced(Protocol):
@@ -65,10 +68,11 @@ class Beat:
     def join(self, run: Paced) -> None:
         """Drive a run from now on."""
         with self._wake:
-            self._runs.append(run)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="rbmviz-beat", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="rbmviz-beat", daemon=True)
+                thread.start()  # it waits for _wake
+                self._thread = thread
+            self._runs.append(run)
             self._wake.notify()
 
     def leave(self, run: Paced) -> None:
@@ -88,9 +92,16 @@ class Beat:
         while runs := self._wait():
             with SLOTS.turn(self.group, Kind.PACED):
                 for run in runs:
-                    run.on_beat()
+                    self._drive(run)
             late = time.monotonic() - self._due > max(self.seconds, LATE_SECONDS)
             SLOWDOWN.note_beat(self._due, late)
+
+    def _drive(self, run: Paced) -> None:
+        try:
+            run.on_beat()
+        except Exception:  # one that could not even be shown: the other panels of the page go on
+            log.exception("a run has left its beat")
+            self.leave(run)
 
     @property
     def seconds(self) -> float:
@@ -120,7 +131,8 @@ class Beat:
         """Return the time.monotonic() of the next beat, unless a command comes before."""
         watched = any(run.watched for run in self._runs)
         interval = self.seconds if watched else max(self.seconds, UNWATCHED_SECONDS)
-        # A command takes effect with a step: where none was due, it is not to wait for a whole interval.
+        # A command takes effect with a step: if none was due in the beat that came at once for it, the next
+        # beat comes when one is, not a whole interval later.
         earliest = self._tick + (0 if self._after_command else interval)
         # Not longer than this: the lease of a run may end in the meantime.
         next_step = min(run.next_step() for run in self._runs)

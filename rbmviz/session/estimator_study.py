@@ -251,9 +251,14 @@ class StudyRun(Run):
         for cell in self._grown[n_hidden][2].values():
             yield from cell.work()
 
+    @property
+    def over(self) -> bool:
+        """Whether all is done."""
+        return self._stage == DONE
+
     def max_steps(self) -> int:
         """Return the most pieces of the next chunk, about CHUNK_SECONDS; 0 when all is done."""
-        return 0 if self._stage == DONE else self.chunk
+        return 0 if self.over else self.chunk
 
     def advance(self, n: int) -> int:
         """Do n pieces of work; the last chunk may have fewer."""

@@ -76,17 +76,18 @@ class ReferenceLogZ:
     def __init__(self, model: Model) -> None:
         self.value: LogZ | None = None
         self._model = model
-        self._work = self._find()
+        self._work: Iterator[None] | None = self._find()
         self._at_work = threading.Lock()
 
     def work(self, seconds: float) -> bool:
-        """Work for ``seconds``; return False if it is complete or another run works on it."""
-        if self.value is not None or not self._at_work.acquire(blocking=False):
+        """Work for ``seconds``; return False if it is complete, has failed, or another run works on it."""
+        if self._work is None or not self._at_work.acquire(blocking=False):
             return False
         try:
             end = time.perf_counter() + seconds
-            while self.value is None and time.perf_counter() < end:
-                next(self._work, None)
+            while self._work is not None and time.perf_counter() < end:
+                if next(self._work, self) is self:  # also after an error, which the run of then has shown
+                    self._work = None
         finally:
             self._at_work.release()
         return True

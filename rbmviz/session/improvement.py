@@ -18,7 +18,7 @@ from rbmviz.session.training import (
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetAverage, TargetLikelihood, mean_log_likelihood
 
 SHARE = 4
-"""Seconds between two estimates per second that one takes."""
+"""An estimate begins at the earliest this many times as long after the last one began as that one took."""
 
 SETTINGS: dict[str, Any] = {
     "max_units": MAX_UNITS_EXACT_LIKELIHOOD,

@@ -54,7 +54,9 @@ class Pace:
         self.rate, self.end = rate, end
         self.running = False
         self.stop_at: float = 0
-        self._missed_to: float = 0  # steps that are made at full speed, in at most so many seconds:
+        # Up to this step the run catches up while there are seconds left to compute in: it has given up where
+        # there are none, and has caught up where it has made the steps. 0: it has missed none.
+        self._missed_to: float = 0
         self._missed_seconds = 0.0
         self._catching_up_since: tuple[int, float, float] | None = None  # n, time, seconds that were left
         self._timetable = Timetable(0, time.monotonic(), rate)

@@ -5,7 +5,8 @@ snapshot holds (``view``) and, if it has any, its background work.
 
 ``prepare``, ``advance``, ``record_steps``, ``set_knobs``, ``background_work`` and ``complete`` are called by
 the thread that owns the run; see ``worker``. ``view`` may be called by any thread, but never while a chunk is
-made: it only reads, and also works before ``prepare``.
+made, and also before ``prepare``. It bears a chunk that an error has broken off, to show that error. What it
+changes, if anything, is guarded as a chunk is.
 """
 
 import abc
@@ -90,6 +91,11 @@ class Run(abc.ABC):
         self._chunk_begin = time.thread_time()
         with on_one_thread():
             return self.advance(n)
+
+    @property
+    def over(self) -> bool:
+        """Whether it has made all of its steps, whatever is commanded."""
+        return False
 
     @abc.abstractmethod
     def advance(self, n: int) -> Any:

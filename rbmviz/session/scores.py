@@ -82,9 +82,8 @@ class Scores:
         self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
         self._live = [metric(dataset, n_chains) for metric in live.live_metrics_of(n_chains)]
         self._of_means = kernel == "mean"
-        self._valued_at = self._value_seconds = (
-            0.0  # when the newest value was computed, and how long it took
-        )
+        self._valued_at = 0.0  # when the newest value was computed,
+        self._value_seconds = 0.0  # and how long it took
         self._n = 0
         self._not_scored: list[np.ndarray] = []  # samples, or their means, that the ISL has yet to take
         self._not_covered: list[np.ndarray] = []  # samples that coverage has yet to take, these among them

@@ -57,6 +57,8 @@ class Slowdown:
         due : when it was to begin, by the clock; late : see ``beat.LATE_SECONDS``
         """
         with self._lock:
+            if not self._beats and due - self._window_begin > WINDOW_SECONDS:  # no beat was due for a while
+                self._factor, self._window_begin = self._factor_at(due), due
             self._beats += 1
             self._late += late
             now = self._clock()

@@ -115,9 +115,14 @@ class Worker(Generic[R]):
     beat : Beat or None
         The thread that drives the run while it is paced and light; None: a beat of its own.
 
-    Commands return at once and take effect between two chunks, within about 30 ms; only ``rest``, ``free``
-    and ``put_back`` wait for the end of a chunk. Runs that have to stay in step get the same ``at`` (a
+    Commands return at once and take effect between two chunks, within about 30 ms; only ``rest``, ``free``,
+    ``put_back`` and the queries ``read`` and ``rebuild_data`` wait for the end of a chunk, which takes longer
+    where a run that is made again is being prepared. Runs that have to stay in step get the same ``at`` (a
     time.monotonic() reading) with a command.
+
+    Who needs several locks takes them in this order: ``Comparison._together``, ``_owner``, a turn at a core,
+    ``_chunk``, ``_wake``, the lock of the beat. The beat has a turn before it takes ``_owner``, and waits for
+    that a moment only.
     """
 
     def __init__(
@@ -203,7 +208,7 @@ class Worker(Generic[R]):
             self._pace.set_rate(self._shown_n(at), rate, self._backlog(), at)
             self._wake_thread()
 
-    def apply_knobs(self, **knobs: Value) -> None:
+    def apply_knobs(self, /, **knobs: Value) -> None:
         """Change knobs as a slider is released; a new run begins if one is not live, or this one failed."""
         with self._wake:
             before, self._algorithm = self._algorithm, self.with_knobs(**knobs)
@@ -214,12 +219,12 @@ class Worker(Generic[R]):
                 self._end_recording()
             self._wake_thread()
 
-    def with_knobs(self, **knobs: Value) -> Any:
+    def with_knobs(self, /, **knobs: Value) -> Any:
         """Return the algorithm with these knobs changed; BadInput if one is unknown or out of range."""
         check_names(type(self._algorithm), knobs)
         return dataclasses.replace(self._algorithm, **knobs)
 
-    def set_live_knobs(self, **knobs: Value) -> None:
+    def set_live_knobs(self, /, **knobs: Value) -> None:
         """Change live knobs while a slider is dragged: no new run begins, not even if this one has failed.
 
         Raises
@@ -330,11 +335,14 @@ class Worker(Generic[R]):
     def request_snapshot(self) -> Snapshot:
         """Return the newest snapshot, and renew the lease: a run that sleeps wakes up."""
         shown = self.peek()
-        if self._asleep():
-            with self._wake:
-                self._asked_at = time.monotonic()
+        if time.monotonic() - self._asked_at < LEASE_SECONDS / 2:
+            self._asked_at = time.monotonic()
+            return shown
+        # With the lock, so that the thread cannot find the lease ended, and end, just before it is renewed.
+        with self._wake:
+            asleep, self._asked_at = self._asleep(), time.monotonic()
+            if asleep:
                 self._restart_pace()
-        self._asked_at = time.monotonic()
         return shown
 
     def peek(self) -> Snapshot:
@@ -480,11 +488,10 @@ class Worker(Generic[R]):
         if self._beating:
             self._beat.start_now()
         elif self._opened and (self._thread is None or self._leave.is_set()):
-            self._leave = threading.Event()
-            self._thread = threading.Thread(
-                target=self._work, args=(self._leave,), name="rbmviz-run", daemon=True
-            )
-            self._thread.start()
+            leave = threading.Event()
+            thread = threading.Thread(target=self._work, args=(leave,), name="rbmviz-run", daemon=True)
+            thread.start()  # the system may refuse it: then there is none, and the next command tries again
+            self._leave, self._thread = leave, thread
         self._notify()
 
     def _notify(self) -> None:
@@ -496,14 +503,15 @@ class Worker(Generic[R]):
         """Return the seconds by which steps may be overdue; later ones are skipped."""
         if self._recorded_start is not None:  # all of its steps have been shown
             return math.inf
-        # The larger of both: tests that must not skip a step set BACKLOG_SECONDS alone.
-        return max(BACKLOG_SECONDS, BEAT_BACKLOG_SECONDS) if self._beating else BACKLOG_SECONDS
+        return BEAT_BACKLOG_SECONDS if self._beating else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
         return time.monotonic() - self._asked_at > LEASE_SECONDS
 
     def _status(self) -> Status:
-        return "rebuilding" if self.at_rest else self._pace.status(self._run.n)
+        if self.at_rest:
+            return "rebuilding"
+        return "finished" if self._run.over else self._pace.status(self._run.n)
 
     def _due_steps(self) -> int:
         """Return how many steps to make now; 0: none is due."""
@@ -686,7 +694,8 @@ class Worker(Generic[R]):
                 self._wake.wait(0.5 if run.has_background_work else rests_in + 0.01)
 
     def _pacing(self) -> bool:
-        return self._pace.running and not self._asleep() and self._snapshot.status != "failed"
+        going = self._snapshot.status not in ("failed", "finished")
+        return self._pace.running and not self._asleep() and going
 
     # When the beat drives the run.
 
@@ -698,9 +707,9 @@ class Worker(Generic[R]):
         with self._wake:
             if self._thread is not threading.current_thread() or not self._is_light():
                 return False
+            self._beat.join(self)
             self._leave.set()
             self._beating = True
-            self._beat.join(self)
             return True
 
     def _is_light(self) -> bool:

@@ -123,6 +123,16 @@ def test_an_error_on_the_beat_fails_its_panel_alone(comparison, monkeypatch, cap
     assert "deep inside" in comparison.poll()[0][1].error
 
 
+def test_an_error_that_cannot_even_be_shown_leaves_the_other_panels_alone(comparison, monkeypatch, caplog):
+    def broken():
+        raise ZeroDivisionError("in the snapshot of an error")
+
+    monkeypatch.setattr(comparison.panels[0].worker, "on_beat", broken)
+    wait(lambda: "a run has left its beat" in caplog.text, "a line in the log")
+    n = comparison.poll()[1][1].n
+    wait(lambda: comparison.poll()[1][1].n > n, "samples of the others")
+
+
 def test_snapshots_are_made_where_somebody_looks(comparison, monkeypatch):
     monkeypatch.setattr(worker_module, "WATCHED_SECONDS", 0.0)
     made, view = [], SamplingRun.view

@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
+from waiting import wait
 
 from rbmviz import RBM, BadInput, Model, load_dataset, make_trainer, metrics, rng
 from rbmviz.datasets import Dataset
@@ -197,6 +198,19 @@ def test_large_models_get_their_log_z_by_ais(model, toy, monkeypatch):
 # Models that grow
 
 
+def test_a_log_z_that_has_failed_is_not_asked_for_again_and_again(model, monkeypatch):
+    def broken(rbm):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(importance_weights, "log_z", broken)
+    reference = importance_weights.ReferenceLogZ(model)
+    with pytest.raises(MemoryError):
+        reference.work(1)
+    reference.work(1)
+    assert not reference.work(1)
+    assert reference.value is None
+
+
 def finish(run):
     with threadpool_limits(1):  # as in a worker
         while made := run.advance(1000):
@@ -226,6 +240,22 @@ def test_growth_measures_what_the_library_measures(monkeypatch):
         assert grown.qualities[label] == want
     assert set(grown.ess) == set(estimator_study.STUDIED_SWEEPS)
     assert all(0.2 <= share <= 1 for share in grown.ess.values())
+
+
+def test_a_study_that_is_done_waits_for_a_command(open_worker, monkeypatch):
+    monkeypatch.setattr(estimator_study, "MANY_HIDDEN", (1,))
+    monkeypatch.setattr(estimator_study, "MAX_ESTIMATES", 2)
+    chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-10", "PCD-1")}
+    monkeypatch.setattr(estimator_study, "ESTIMATORS", chosen)
+    worker = open_worker(StudySetup(load_dataset("bas@2"), 5, 30, 2), make_trainer("cd", learning_rate=0.1))
+    worker.resume()
+    wait(lambda: worker.request_snapshot().status == "finished", "the end of the study")
+    assert worker.peek().stage == estimator_study.DONE
+    with worker._wake:
+        assert not worker._pacing()  # else it would look 33 times a second whether a step is due
+    worker.begin(StudySetup(load_dataset("bas@2"), 4, 30, 2))  # other settings: it goes on by itself
+    wait(lambda: worker.request_snapshot().run == 2, "a second study")
+    wait(lambda: worker.request_snapshot().status == "finished", "its end")
 
 
 @pytest.mark.slow

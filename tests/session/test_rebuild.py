@@ -337,6 +337,7 @@ def test_a_run_with_too_many_changes_keeps_its_memory(open_worker, model, monkey
 
 def test_panels_that_ran_in_step_go_on_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
+    monkeypatch.setattr(worker_module, "BEAT_BACKLOG_SECONDS", 1e6)
     comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
     for name in ("gibbs", "rates_fpcd", "sample_penalization"):
         comparison.add(make_sampler(name))

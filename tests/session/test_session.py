@@ -293,6 +293,25 @@ def test_a_swap_to_a_model_of_another_size(open_worker, model):
     assert worker.request_snapshot().newest_samples.n_visible == 9
 
 
+def test_a_thread_that_the_system_refuses_is_begun_by_the_next_command(model, monkeypatch):
+    start, refused = threading.Thread.start, []
+
+    def refuse_once(thread):
+        if thread.name == "rbmviz-run" and not refused:
+            refused.append(thread)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse_once)
+    worker = Worker(SamplingPlan(model), make_sampler("gibbs"))
+    with pytest.raises(RuntimeError, match="new thread"):
+        worker.open()
+    worker.step(3)
+    wait(lambda: worker.request_snapshot().n == 3, "three samples")
+    worker.close()
+    worker.join(PATIENCE)
+
+
 def test_a_run_ends_at_n_max(open_worker, model):
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"), n_max=77)
     worker.resume()
@@ -302,6 +321,7 @@ def test_a_run_ends_at_n_max(open_worker, model):
 
 def test_rate_and_pause_keep_panels_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
+    monkeypatch.setattr(worker_module, "BEAT_BACKLOG_SECONDS", 1e6)
     pause = Worker.pause
 
     def pause_late(worker, at=None):
