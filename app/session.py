@@ -298,15 +298,15 @@ class StoppedTimer(NamedTuple):
 
     Parameters
     ----------
-    comparison_id : int
-        ``id`` of the comparison that the part shows.
+    comparison : weakref.ref
+        The comparison that the part shows.
     shown : tuple
         What it showed, see ``timer.shown_state``.
     hidden : bool
         Whether it stopped because the browser asked for no frames; else nothing had changed.
     """
 
-    comparison_id: int
+    comparison: weakref.ref[Comparison]
     shown: tuple[Any, ...]
     hidden: bool
 

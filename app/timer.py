@@ -3,6 +3,7 @@
 import functools
 import math
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec
 
@@ -35,8 +36,13 @@ WAITING_STATUSES = ("paused", "finished", "failed")
 
 
 def shown_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
-    """Return what changes when there is something new to draw; no lease is renewed."""
-    return tuple((key, shown.run, shown.n, shown.status, id(shown)) for key, shown in comparison.peek())
+    """Return what changes when there is something new to draw; no lease is renewed.
+
+    Each snapshot is there as a weak reference: two are equal only if they are of one snapshot.
+    """
+    return tuple(
+        (key, shown.run, shown.n, shown.status, weakref.ref(shown)) for key, shown in comparison.peek()
+    )
 
 
 def waits_for_command(comparison: Comparison[Any]) -> bool:
@@ -102,7 +108,7 @@ def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None
         set_interval(slow.fragment_id, INTERVALS[0])
     SLOW_TIMERS.set({})
     if any(
-        stopped.comparison_id == id(comparison) and (commanded or is_needed(comparison, stopped))
+        stopped.comparison() is comparison and (commanded or is_needed(comparison, stopped))
         for stopped in STOPPED_TIMERS.value.values()
     ):
         STOPPED_TIMERS.set({})
@@ -154,7 +160,7 @@ def _timed(
     @functools.wraps(draw)
     def placed(comparison: Comparison[Any], *args: Args.args, **kwargs: Args.kwargs) -> None:
         stopped = STOPPED_TIMERS.value.get(name)
-        timed = stopped is None or stopped.comparison_id != id(comparison) or is_needed(comparison, stopped)
+        timed = stopped is None or stopped.comparison() is not comparison or is_needed(comparison, stopped)
         newest: list[tuple[Any, ...]] = []  # what the newest draws have shown
         drawn_at, unwatched_since = -math.inf, math.inf
         SLOW_TIMERS.set({other: one for other, one in SLOW_TIMERS.value.items() if other != name})
@@ -176,7 +182,8 @@ def _timed(
             unwatched_since = math.inf if is_watched(comparison) else min(unwatched_since, now)
             waits, hidden = waits_for_command(comparison), now - unwatched_since >= HIDDEN_SECONDS
             if hidden or (waits and newest == [shown] * UNCHANGED_DRAWS):
-                STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: StoppedTimer(id(comparison), shown, hidden)})
+                timer = StoppedTimer(weakref.ref(comparison), shown, hidden)
+                STOPPED_TIMERS.set(STOPPED_TIMERS.value | {name: timer})
                 st.rerun()
             seconds = INTERVALS[0]
             if len(newest) > 1 and not waits:

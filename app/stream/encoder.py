@@ -146,7 +146,8 @@ class FrameEncoder:
         if request != self._request:
             self._request = request
             self._clients.clear()
-        # A run that has been started shows so after its first step, which may have to be compiled.
+        # A command says so at once; the status of a snapshot changes with the first step, which may have to
+        # be compiled: until then what is paused is shown as waiting.
         waiting = self._comparison.running
         panels = []
         for key, shown in self._snapshots(request.at):

@@ -34,8 +34,8 @@ class FrameRequest(NamedTuple):
     fps : float
         Frames per second.
     view : str
-        One of the views that the page's ``panel.py`` declares: of a sampler "sequence", or "single" (only the
-        newest sample, with its mean); of a trainer "samples", "filters" or "both".
+        One of the views that the page's ``panel.py`` declares. Of a sampler: "sequence", or "single" (only
+        the newest sample, with its mean).
     pixels : str
         "binary" or "mean".
     cells : int

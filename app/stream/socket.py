@@ -205,14 +205,14 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
                 break
             if comparison.running:
                 await asyncio.sleep(POLL_SECONDS * SLOWDOWN.factor)
-                due = now()  # soon after a beat, so that the next frame need not wait for its beat again
-            else:  # what is asked for now, as when somebody looks back, is not what waits
+                due = now()  # just after a beat: frames are counted from here, in phase with the beats
+            else:  # a newer request, as of somebody who looks back, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
                 request = await pending.newer_request(seconds) or request
-        sent_state = state
+        sent_state, frame = state, encoder.encode_next(request)
         try:
-            await socket.send_bytes(encoder.encode_next(request))
+            await socket.send_bytes(frame)
         except RuntimeError as error:  # the server itself has closed the connection meanwhile
             raise WebSocketDisconnect from error
 

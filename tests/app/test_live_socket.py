@@ -112,6 +112,8 @@ def test_another_name_for_this_machine_is_refused_though_origin_and_host_agree(c
 
 
 BROKEN = {
+    "a knob with the name of a parameter": '{"panel": 0, "knobs": {"key": 1}}',
+    "another one": '{"panel": 0, "knobs": {"self": 1}}',
     "nonsense": "nonsense",
     "no object": "[1, 2]",
     "nothing": "",
@@ -276,6 +278,24 @@ def test_a_page_at_rest_that_shows_other_panels_is_answered_at_once(client, comp
         wait(lambda: len(taken) == 2, "the second request")
         socket.send_json(REQUEST | {"panels": []})
         assert frame(socket)["request"]["panels"] == []
+
+
+def test_an_error_in_making_a_frame_is_no_lost_connection(client, monkeypatch):
+    """It would be in no log, and the page would connect again for ever."""
+
+    def broken(encoder, request):
+        raise RuntimeError("dictionary changed size during iteration")
+
+    monkeypatch.setattr(live.FrameEncoder, "encode_next", broken)
+
+    def ask():
+        with connect(client) as socket:
+            socket.send_json(REQUEST)
+            closed(socket)
+
+    with pytest.raises(ExceptionGroup) as told:
+        ask()
+    assert "changed size" in str(told.value.exceptions)
 
 
 def test_messages_are_read_at_a_bounded_rate(client, monkeypatch):

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rbmviz_app.timer import growth, seconds_to_next, waits_for_command
+from rbmviz_app.timer import growth, seconds_to_next, shown_state, waits_for_command
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,26 @@ from rbmviz_app.timer import growth, seconds_to_next, waits_for_command
 def test_only_comparisons_that_need_a_command_wait_for_one(statuses, waiting, expected):
     shown = [(i, SimpleNamespace(status=status)) for i, status in enumerate(statuses)]
     assert waits_for_command(SimpleNamespace(waiting_for_all=waiting, peek=lambda: shown)) is expected
+
+
+class Shown:
+    run, n, status = 1, 100, "paused"
+
+
+def test_a_new_snapshot_is_seen_though_it_lies_where_the_old_one_lay():
+    """The last likelihood of a paused training comes without a step; memory that was freed is used again."""
+    shown = Shown()
+    comparison = SimpleNamespace(peek=lambda: [(0, shown)])
+    addresses, before = set(), shown_state(comparison)
+    assert shown_state(comparison) == before
+    for _ in range(100):
+        addresses.add(id(shown))
+        shown = None
+        shown = Shown()
+        state = shown_state(comparison)
+        assert state != before
+        before = state
+    assert len(addresses) < 100
 
 
 def test_a_run_of_constant_speed_is_drawn_less_and_less_often():
