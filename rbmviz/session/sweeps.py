@@ -522,7 +522,7 @@ class SweepQueue:
         try:
             self._load(sweep)
             with self._turn():
-                found = cells(sweep.plan)
+                found = cells(sweep.plan, registered=True)
         except (BadInput, OutputFailure) as error:
             sentence = str(error)
         except Exception:
@@ -613,7 +613,7 @@ class SweepQueue:
         """Measure how long the first cell of a plan would take."""
         try:
             with self._turn():
-                run = CellRun(cells(plan)[0])
+                run = CellRun(cells(plan, registered=True)[0])
             before, spent, more = (0.0, 0.0), 0.0, True
             while more and spent < PROBE_SECONDS:
                 with self._turn():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from waiting import PATIENCE, wait
 
+from rbmviz import load_model, save_model
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.session import sweeps as sweeps_module
 from rbmviz.session.limits import VisitorUsage
@@ -110,11 +111,11 @@ def test_a_sweep_that_is_paused_while_it_is_prepared_is_prepared_once(queue, mon
     """Two threads would share its chains otherwise."""
     loading, go_on, loads = threading.Event(), threading.Event(), []
 
-    def slow(plan):
+    def slow(plan, registered):
         loads.append(plan)
         loading.set()
         assert go_on.wait(PATIENCE)
-        return cells(plan)
+        return cells(plan, registered)
 
     monkeypatch.setattr(sweeps_module, "cells", slow)
     one = queue()
@@ -132,7 +133,7 @@ def test_a_sweep_that_is_paused_while_it_is_prepared_is_prepared_once(queue, mon
 def test_a_sweep_that_was_stopped_before_it_failed_to_begin_stays_stopped(queue, monkeypatch):
     loading, go_on = threading.Event(), threading.Event()
 
-    def refused(plan):
+    def refused(plan, registered):
         loading.set()
         assert go_on.wait(PATIENCE)
         raise BadInput("The model has gone.")
@@ -217,6 +218,16 @@ def test_what_cannot_begin_says_why(queue):
     sweep = one.add(plan_of(models=["no_such_model"]), "a try", "owner")
     wait(lambda: sweep.status == "failed", "the failure")
     assert "no_such_model" in sweep.error
+
+
+def test_a_plan_makes_the_server_read_no_file(queue, tmp_path):
+    """Plans come from pages, and from folders that somebody else may have written."""
+    file = tmp_path / "model.npz"
+    save_model(load_model("bas_pcd"), file)
+    assert cells(plan_of(models=[str(file)]))
+    sweep = queue().add(plan_of(models=[str(file)]), "a try", "owner")
+    wait(lambda: sweep.status == "failed", "a failure")
+    assert sweep.error.startswith("Unknown model")
 
 
 def test_an_estimate_comes_from_a_probe(queue):
