@@ -17,7 +17,7 @@ from rbmviz.reproduce import PAPERS, SIZES, Number, all_recipes
 from rbmviz.reproduce.claims import judge
 from rbmviz.reproduce.ledger import RESULTS_FOLDER, ledger, markdown, numbers_of, stored
 from rbmviz.reproduce.recipe import Found, Piece, SweepRun, live_link_of
-from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, unbiased_cd_bas
+from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, rates_fpcd_improvement, unbiased_cd_bas
 from rbmviz.reproduce.run import caption, piece_identity
 from rbmviz_app import pages
 
@@ -118,6 +118,15 @@ def test_every_claim_is_in_the_ledger():
 
 
 # What the numbers mean, on made-up results
+
+
+@pytest.mark.parametrize(("model", "data", "still"), [("bas_cd1", "bas", 1), ("bas_pcd", "bas", -1)])
+def test_the_gain_of_a_large_step_is_lost_as_the_run_goes_on(model, data, still):
+    """What the recipe says of shorter runs; the third model takes ten times as long."""
+    runs = {n: rates_fpcd_improvement.improvement(model, data, 0.03, n, 3) for n in (20_000, 100_000)}
+    gain = {n: found["mean"] - found["before"] for n, found in runs.items()}
+    assert gain[20_000] * still > 0
+    assert gain[100_000] < 0
 
 
 def test_fewer_samples_counts_from_the_gibbs_curve():
