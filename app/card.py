@@ -373,7 +373,8 @@ def _draw_open(offers_reveal: bool) -> None:
     all_seen = bool(step.claims or step.goal) and _all_seen(step, place)
     n = len(lesson.steps)
     alone = "Challenge" if step.goal else lesson.title
-    head = f"{lesson.title} · step {place.step + 1} of {n}" if n > 1 else alone
+    # Without spaces at which a line of a phone could break.
+    head = f"{lesson.title} · step\u00a0{place.step + 1}\u00a0of\u00a0{n}" if n > 1 else alone
     _component(
         key="lesson marks",
         data={

@@ -578,7 +578,7 @@ def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
     assert shown.link.startswith("chain?")
     assert "lesson=stick&step=1" in shown.link
     assert shown.comparison is test.session_state["comparisons"]["chain"][0]
-    assert shown.card["head"] == "Why chains stick · step 1 of 7"
+    assert shown.card["head"] == "Why chains stick · step\u00a01\u00a0of\u00a07"
     assert (shown.card["right"], shown.card["reveal"]) == (-1, [])
     assert len(shown.card["answers"]) == 3
     test.radio[0].set_value(2).run()

@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
     parser.add_argument("--present", action="store_true")
     parser.add_argument("--look", action="store_true")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     size = {"width": args.width, "height": args.height or (844 if args.width < 640 else 800)}
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt") as server:
