@@ -16,12 +16,14 @@ from rbmviz_app.session import Setting
 TITLE, ICON, PLACE = "Papers", "fact_check", 7
 
 ABOUT = (
-    "Each entry is a figure, a table or a sentence of one of the **three papers** behind this program: what "
-    "the paper says, what was **measured here** with its standard error, and a **verdict** that follows from "
-    "the numbers alone. *Not decided* means that the error is larger than the difference; *not run at this "
-    "size* that nobody has spent the time, which stands beside it. A **quick** run has fewer seeds and wider "
-    "intervals (99 %), so that it can only say less than a full one. *Run it live* beside a claim opens a "
-    "page with its settings; `rbmviz reproduce` repeats an entry on your own machine."
+    "Each entry is a figure, a table or a sentence of one of the **three papers** behind this program: "
+    "what the paper says, what was **measured here** with its standard error, and a **verdict** that "
+    "follows from the numbers alone. *Not decided* means that the interval in which the number lies, which "
+    "is wide after few replications, reaches across a bound of the claim, or that a part was not measured; "
+    "*not run at this size* that nobody has spent the time, which stands beside it. A **quick** run has "
+    "fewer seeds and wider intervals (99 %), so that it can only say less than a full one. *Run it live* "
+    "beside a claim opens a page with its settings; `rbmviz reproduce` repeats an entry on your own "
+    "machine."
 )
 """What a newcomer has to know about the page."""
 

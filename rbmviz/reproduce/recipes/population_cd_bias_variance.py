@@ -164,7 +164,7 @@ RECIPE = Recipe(
         "gradient is enumerated, and the noise of the mean is subtracted from each bias; where a bias is "
         "lost in the noise, the noise stands in its place, so that a ratio is too small if anything."
     ),
-    cost={"quick": 0.6, "full": 20.0},
+    cost={"quick": 0.6, "full": 26.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -120,7 +120,7 @@ RECIPE = Recipe(
         "samples: with eps = 0.03 the mean over the first 20,000 is still better than two of the three "
         "models, and over 100,000 it is worse."
     ),
-    cost={"quick": 0.7, "full": 1.5},
+    cost={"quick": 0.7, "full": 1.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -145,7 +145,7 @@ RECIPE = Recipe(
         "and 1 the statistics of both values are penalised alike. The paper does not say which its units are "
         "in this sentence; its equations have 0 and 1."
     ),
-    cost={"quick": 0.3, "full": 8.0},
+    cost={"quick": 0.3, "full": 16.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

@@ -114,7 +114,7 @@ RECIPE = Recipe(
         "model of films was chosen after a search, because Gibbs gets stuck there: its constant rate is 0.5. "
         "The effective sample size is that of the number of words on."
     ),
-    cost={"quick": 0.6, "full": 8.0},
+    cost={"quick": 0.6, "full": 4.0},
     work=work,
     numbers=numbers,
     drawing=drawing,

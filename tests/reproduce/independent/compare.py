@@ -47,7 +47,8 @@ def compare(recipe: str, number: str, values: Iterable[float]) -> Comparison:
     """Compare a stored number of a quick run with replications of ours.
 
     Of some recipes the full run has longer chains or more pairs, and so other numbers: for this comparison
-    the quick result is kept beside it. The difference is divided by its standard error, with one variance for both, from all replications.
+    the quick result is kept beside it. The difference is divided by its standard error, with one variance for
+    both, from all replications.
     """
     record = json.loads((RESULTS / f"{recipe}-quick.json").read_text())
     found = [part for claim in record["claims"] for part in claim["measured"] if part["number"] == number]
