@@ -371,8 +371,11 @@ UPLOADED_RESULTS: Entry[str] = Entry("uploaded results", str)
 UPLOADED_SWEEPS: Entry[dict[str, Sweep]] = Entry("uploaded sweeps", dict)
 """Tune: the sweep of the uploaded archive, by its name in links; no other session knows it."""
 
-DRAWN_CHAINS: Entry[tuple[int, ...]] = Entry("drawn chains", tuple)
-"""Tune: keys of the panels beside the map when the whole page was drawn last."""
+DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
+"""Train: names of the panels, by key, in the row that was drawn last."""
+
+DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
+"""Tune: keys and runs of the panels beside the map when the whole page was drawn last."""
 
 TRIED: Entry[list[Any]] = Entry("tried", list)
 """Sample: settings that were kept with their scores, the newest last."""

@@ -317,6 +317,11 @@ class TrainingSetup(NamedTuple):
         """Return the plan of each run."""
         return TrainingPlan(*self)
 
+    def plan_from(self, origin: Origin) -> TrainingPlan:
+        """Return the plan of a run that begins at learned weights, of so many hidden units as these have."""
+        models = origin.models
+        return TrainingPlan(self.dataset, models[0].n_hidden, self.seed, len(models), origin=origin)
+
 
 def _nbytes(rbm: RBM) -> int:
     return rbm.W.nbytes + rbm.b.nbytes + rbm.c.nbytes

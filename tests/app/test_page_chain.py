@@ -11,14 +11,17 @@ from waiting import PATIENCE, wait
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.links import write_panel
 from rbmviz.metrics import eigenvalues, landscape, remove_self_transitions
+from rbmviz.metrics.finite_chain import second_modulus
 from rbmviz.metrics.landscape import codes
-from rbmviz.models import pattern_model
+from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.pages.chain.exports import chain_csv, walks_csv
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
+from rbmviz_app.pages.chain.matrix import ordered_chain
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
+from rbmviz_app.shared import pattern_landscape
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
@@ -238,6 +241,25 @@ def test_the_landscapes_own_chain(page):
     test = page(little="matrix", chain_matrix="the landscape’s Gibbs chain")
     assert "Second eigenvalue" in text_of(test)
     assert "comparisons" not in test.session_state
+
+
+def test_the_matrix_of_a_landscape_is_that_of_its_link_and_its_address_says_so(page, address_of):
+    own = {"little": "matrix", "chain_matrix": "the landscape’s Gibbs chain"}
+    query = own | {"land": "three patterns", "land_depth": "4", "chain_log": "true"}
+    test = page(**query)
+    model = pattern_landscape(LANDSCAPE_PATTERNS["three patterns"], 4.0)
+    second = second_modulus(eigenvalues(ordered_chain(model.rbm)[0]))
+    assert f"{second:.4f}" in text_of(test)
+    address = address_of(test)
+    assert {name: address[name] for name in query} == {name: [text] for name, text in query.items()}
+    strange = page(**own, land="no such", land_depth="99", land_seed="-3")
+    assert "Second eigenvalue" in text_of(strange)
+    assert not address_of(strange)["land_depth"]
+
+
+def test_the_slider_of_lambda_says_what_is_drawn(page):
+    test = page(little="matrix", lam="-0.5")
+    assert "**0.9600** of A, **0.9600** of Ã" in text_of(test)
 
 
 @pytest.mark.parametrize(("visible", "hidden", "says"), [(9, 2, "2^9 states"), (4, 40, "40 hidden units")])

@@ -128,8 +128,8 @@ PRESETS = (
     ),
     Preset(
         "Moments fall as 1/t",
-        "Gibbs comes near the rates by luck. With alpha 1 rates-FPCD must: its error is |θF|/(εt), ten "
-        "times as many samples make it about ten times smaller. With decay it stops far above.",
+        "Gibbs comes near the rates by luck. With alpha 1 rates-FPCD must: its error is at most |θF|/(εt), "
+        "ten times as many samples make it about ten times smaller. With decay it stops far above.",
         ("gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.05,alpha=0.95"),
         {"land": "letters L T X", "land_depth": 8.0, "land_pace": 1000, "land_curve": "moments"},
         (
@@ -299,7 +299,8 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
             st.caption(
                 "With alpha = 1 the sum of all pushes is θF itself: the mean of all statistics differs from"
                 " the rates by exactly |θF|/(εt), and θF stays bounded. So the error falls as 1/t (lower "
-                "dashes), faster than independent samples could (1/√t). Any decay ends that (section 4)."
+                "dashes), faster than independent samples could (1/√t); the chart has the part of it that "
+                "lies in the visible units. Any decay ends that (section 4)."
             )
         st.caption(
             "The paper says that penalization without decay ends at the uniform law. It does if the units "

@@ -1,7 +1,7 @@
 """The matrix part of the page: any finite chain, and the same chain with smaller P(stay)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -40,9 +40,9 @@ from rbmviz_app.pages.chain.matrix_charts import (
     matrix_chart,
     spectrum_chart,
 )
-from rbmviz_app.pages.chain.settings import Settings, landscape_model
+from rbmviz_app.pages.chain.settings import Settings, address_of, landscape_model
 from rbmviz_app.panel import live_slider
-from rbmviz_app.session import EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION
+from rbmviz_app.session import EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION, Setting
 from rbmviz_app.shared import random_landscape
 
 MATRIX, REMOVED = "A", "lam"
@@ -86,8 +86,9 @@ MATRICES = {
 }
 FROM_LANDSCAPE = "the landscape’s Gibbs chain"
 LANDSCAPE_LOOK = """
-States in the order of the landscape. The strong columns are the floors: from anywhere in a valley the chain
-falls back to its floor, and hardly a step joins two valleys, so that the second eigenvalue is close to 1.
+States in the order of the landscape. In a deep one the strong columns are the floors: from anywhere in a
+valley the chain falls back to its floor, and hardly a step joins two valleys, so that the second eigenvalue
+is close to 1.
 
 λ has no room here: the least likely state hardly ever stays, and it sets the limit for all. What section 3
 does to a matrix has to be done to an RBM through its parameters: rates-FPCD does it on the landscape.
@@ -167,7 +168,16 @@ def write_address(source: str, table: np.ndarray | None) -> None:
     text = "" if table is None else write_matrix(edited(table))
     own = table is not None and text != write_matrix(preset_table(source))
     lam = LAMBDA.value
-    links.write("chain", {MATRIX: [text] if own else [], REMOVED: [] if lam is None else [f"{lam:.4g}"]})
+    parts = {MATRIX: [text] if own else [], REMOVED: [] if lam is None else [f"{lam:.4g}"]}
+    shown: list[Setting[Any]] = [
+        Settings.little,
+        Settings.chain_matrix,
+        Settings.chain_steps,
+        Settings.chain_log,
+    ]
+    if source == FROM_LANDSCAPE:  # not drawn here, but what the matrix is made of
+        shown += [Settings.land, Settings.land_depth, Settings.land_seed]
+    links.write("chain", parts, address_of(*shown))
 
 
 def reset_to_preset() -> None:
@@ -393,7 +403,8 @@ def draw_convergence(
         st.caption(
             "**What you see**: how far the law after t steps is from the stationary one, and the "
             "eigenvalues z of A, which become (z − λ)/(1 − λ): all but 1 move to the left. The smaller the "
-            "ring through the second, the faster the curve falls; on a log scale its slope is that ring."
+            "ring through the second, the faster the curve falls; on a log scale its slope is the logarithm "
+            "of that ring's radius."
         )
         st.caption(
             "**Is the second eigenvalue always smaller?** The paper (section 3) shows that the law stays; "
@@ -409,7 +420,7 @@ def choose_lambda(most: float) -> float:
     def moved() -> None:
         LAMBDA.set(session.sent_by("chain_dial", "value"))
 
-    lam = most / 2 if LAMBDA.value is None else LAMBDA.value
+    lam = most / 2 if LAMBDA.value is None else max(LAMBDA.value, 0.0)
     if most < lam <= 1.01 * most:  # the slider's own rounding
         lam = most
     if most > 0:

@@ -1,18 +1,25 @@
 """Settings of the Little-chain page, and the model of its landscape."""
 
+import contextlib
+from typing import Any
+
 import streamlit as st
 
-from rbmviz import Model
+from rbmviz import BadInput, Model
+from rbmviz.links import read_number
 from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE, Order
 from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.session import LandscapeSetup
-from rbmviz_app import controls
+from rbmviz_app import controls, links, session
+from rbmviz_app.page import address_texts
 from rbmviz_app.session import COMPARISONS, TRAINED, Setting
 from rbmviz_app.shared import pattern_landscape, random_landscape
 
 ORDERS: tuple[Order, ...] = ("valley", "gray", "index")
 PAGE_PARTS = ("landscape", "matrix", "units")
 RANDOM_WEIGHTS = "random weights"
+DEPTHS = (2.0, 12.0)
+"""Least and most depth of a landscape, in nats."""
 
 
 class Settings:
@@ -44,14 +51,15 @@ def choose_landscape() -> LandscapeSetup:
     )
     depth = st.slider(
         Settings.land_depth.label,
-        min_value=2.0,
-        max_value=12.0,
+        min_value=DEPTHS[0],
+        max_value=DEPTHS[1],
         value=Settings.land_depth.default,
         step=0.5,
         format="%g",
         width=150,
         disabled=name in small,
-        help="Of each valley, in nats: one more, and Gibbs stays about three times longer.",
+        help="Of each valley, in nats: one more, and Gibbs stays about three times longer. Random weights "
+        "are larger.",
         **Settings.land_depth.bound,
     )
     with st.popover("Settings", icon=":material/tune:"):
@@ -75,8 +83,34 @@ def choose_landscape() -> LandscapeSetup:
 
 
 def landscape_model() -> Model:
-    """Return the model of the landscape; if it has not been opened, the model that it begins with."""
+    """Return the model of the landscape; if it has not been opened, the one that the address names."""
     comparison = COMPARISONS.value.get("chain")
     if comparison:
         return comparison[0].setup.model
-    return pattern_landscape(LANDSCAPE_PATTERNS[Settings.land.default], Settings.land_depth.default)
+    _begin_landscape_with_link()
+    name, depth = Settings.land.value, Settings.land_depth.value
+    if name == RANDOM_WEIGHTS:
+        return random_landscape(depth / 4, Settings.land_seed.value)
+    return pattern_landscape(LANDSCAPE_PATTERNS.get(name, LANDSCAPE_PATTERNS[Settings.land.default]), depth)
+
+
+def _begin_landscape_with_link() -> None:
+    """Take from the link what it says of the landscape, whose widgets are not drawn; nonsense is left out."""
+    for text in links.values(Settings.land.key)[:1]:
+        if text in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
+            session.start_with(Settings.land.key, text)
+    ranges: list[tuple[Setting[Any], float, float]] = [
+        (Settings.land_depth, *DEPTHS),
+        (Settings.land_seed, 0, controls.MAX_SEED),
+    ]
+    for setting, least, most in ranges:
+        for text in links.values(setting.key)[:1]:
+            with contextlib.suppress(BadInput):
+                value = read_number(text, setting.label)
+                if least <= value <= most:
+                    session.start_with(setting.key, type(setting.default)(value))
+
+
+def address_of(*settings: Setting[Any]) -> dict[str, list[str]]:
+    """Return what the address says of settings, by name; those at their defaults are not written."""
+    return {one.key: [] if one.value == one.default else address_texts(one.value) for one in settings}

@@ -11,14 +11,14 @@ from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.session.equal_points import TRAINER_UNITS
 from rbmviz.trainers import list_trainers
-from rbmviz_app import controls, kept, links, messages
+from rbmviz_app import controls, kept, links, messages, session
 from rbmviz_app.compared import choice_help
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, offer_panels
 from rbmviz_app.pages.train.likelihood import draw_charts
 from rbmviz_app.pages.train.naming import fresh_starts, open_ended
 from rbmviz_app.pages.train.panel import train_grid
-from rbmviz_app.pages.train.results import draw_downloads, draw_results
+from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of
 from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import settings_of
@@ -193,6 +193,8 @@ def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool
     )
     catch_up_page(comparison)
     PAGE.write_address(comparison)
+    if not present and names_of(comparison) != session.DRAWN_TRAINERS.value:
+        st.rerun()  # the row that names them is drawn with the whole page
 
 
 def reading_help() -> None:
@@ -226,8 +228,7 @@ def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
     def add(name: str) -> None:
         plan, rbm = comparison.setup.plan(), known[begin_at]
         if rbm is not None:
-            origin = Origin((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),))
-            plan = plan._replace(n_hidden=rbm.n_hidden, origin=origin)
+            plan = comparison.setup.plan_from(Origin((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
         comparison.add(open_ended(name), plan)
 
     controls.adders("train", {name: trainers[name].label for name in list_trainers()}, add)

@@ -8,7 +8,7 @@ from rbmviz import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.origin import origin
 from rbmviz.registry import trainers
-from rbmviz.session import Comparison, NewestSamples, TrainingPlan, TrainingRun, TrainingSetup, Worker
+from rbmviz.session import Comparison, NewestSamples, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, kept, messages, session
 from rbmviz_app.charts.samples import mosaics_png
@@ -44,8 +44,10 @@ def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
     None: there is no panel.
     """
     if not comparison.panels:
+        session.DRAWN_TRAINERS.set({})
         return None
-    names = {panel.key: name for panel, (name, _) in zip(comparison.panels, named(comparison), strict=True)}
+    names = names_of(comparison)
+    session.DRAWN_TRAINERS.set(names)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
         st.caption("With what has been learned by", width="content")
         key = st.selectbox(
@@ -62,6 +64,11 @@ def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
             if st.button(f"To the {title} page", icon=f":material/{icon}:", help=help_text):
                 send(names[key], worker, page, setting)
     return key
+
+
+def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
+    """Return the name of each panel by its key."""
+    return {panel.key: name for panel, (name, _) in zip(comparison.panels, named(comparison), strict=True)}
 
 
 def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
@@ -88,7 +95,7 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
             ),
             Download(
                 "Checkpoint",
-                lambda: worker.read(TrainingRun.checkpoint),
+                lambda: checkpoint_file(worker),
                 "training.checkpoint",
                 "The training itself: given back in Settings, it goes on as if it had never stopped.",
                 icon="bookmark",
@@ -110,6 +117,14 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
     )
 
 
+def checkpoint_file(worker: Worker[TrainingRun]) -> bytes:
+    """Return the checkpoint of a training; BadInput before there is one."""
+    content = worker.read(TrainingRun.checkpoint)
+    if not content:
+        raise BadInput("There is no checkpoint yet: let the trainer make its first update.")
+    return content
+
+
 def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
     """Return where the files of the page come from."""
     setup = comparison.setup
@@ -128,8 +143,7 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
     def begin(name: str) -> None:
         worker = comparison[key]
         try:
-            origin = worker.read(TrainingRun.origin)
-            plan = TrainingPlan(*comparison.setup)._replace(origin=origin)
+            plan = comparison.setup.plan_from(worker.read(TrainingRun.origin))
             same = {knob: values_of(worker.algorithm)[knob] for knob in ("learning_rate", "batch_size")}
             comparison.add(open_ended(name, **same), plan)
         except BadInput as error:

@@ -86,7 +86,8 @@ def choose_setup(asked: str | None) -> Chosen:
         Settings.hidden.label,
         1,
         MAX_HIDDEN,
-        "Up to 16 the likelihood is exact; more units learn more, and their likelihood is an estimate.",
+        "The likelihood is exact where there are at most 16 of them, or of pixels; else it is an estimate. "
+        "More units learn more.",
         width=130,
     )
     with controls.settings("train"):
@@ -224,7 +225,6 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
         return ""
     if begin_file.file_id == OPENED_CHECKPOINT.value:
         return ""
-    OPENED_CHECKPOINT.set(begin_file.file_id)
     dataset, content = comparison.setup.dataset, begin_file.getvalue()
     try:
         found = load_checkpoint(content, dataset.train)
@@ -234,12 +234,18 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
         )
     except BadInput as error:
         return str(error)
+    OPENED_CHECKPOINT.set(begin_file.file_id)  # one that is refused may fit data that are chosen later
     return ""
 
 
 def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
-    """Return where a new trainer can begin, by name: pretrained models that fit, and the uploaded one."""
+    """Return where a new trainer can begin, by name: models that fit.
+
+    They are pretrained ones, the uploaded one, and those that this page has sent to another one.
+    """
     found: dict[str, RBM | None] = {"small random weights": None}
+    if begin_file is None:
+        drop_upload(BEGIN_AT)
     if begin_file is not None and not begin_file.name.endswith(".checkpoint"):
         try:
             found[begin_file.name] = uploaded(begin_file.name, begin_file.getvalue(), BEGIN_AT).rbm

@@ -43,10 +43,10 @@ def origin_of(sweep: Sweep) -> dict[str, Any]:
 
 
 def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:
-    """Return the map at its point as a picture; nothing before there is a score."""
+    """Return the map at its point as a picture; BadInput before there is a score."""
     choices = view.choices()
     if not choices:
-        return b""
+        raise BadInput("There is no score to draw yet: wait until a run has got so far.")
     choice = choices[0]
     point = amount_text(choice.effort, choice.point)
     caption = f"{view.sweep.title}, after {point}, {len(choice.seeds)} seeds. rbmviz {version('rbmviz')}."

@@ -138,7 +138,7 @@ def main() -> None:
             follow(chains, key, sweep, index)
 
     view.on_setting = point_at
-    session.DRAWN_CHAINS.set(tuple(panel.key for panel in comparison.panels))
+    session.DRAWN_BESIDE.set(drawn_beside(comparison))
     left, right = st.columns([7, 6], gap="medium")
     with left:
         show_map(view, token, comparison, present)
@@ -360,7 +360,7 @@ def estimate_text(plan: SweepPlan, found: SweepEstimate) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Write a duration with two digits at most."""
+    """Write a duration without false precision: in whole seconds or minutes, or in tenths of hours."""
     if seconds < 99.5:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
@@ -388,8 +388,8 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
         key="tune map",
         on_edit=clicked,
     )
-    if tuple(panel.key for panel in comparison.panels) != session.DRAWN_CHAINS.value:
-        st.rerun()  # the chains stand in a part of their own
+    if drawn_beside(comparison) != session.DRAWN_BESIDE.value:
+        st.rerun()  # the runs stand in a part of their own
     messages.show_refused()
 
 
@@ -418,24 +418,33 @@ def marks_of(comparison: Beside) -> list[str]:
     ]
 
 
+def drawn_beside(comparison: Beside) -> tuple[int, ...]:
+    """Return keys and runs of the panels beside the map: one that changes has them drawn again."""
+    return tuple(n for key, shown in comparison.peek() for n in (key, shown.run))
+
+
 def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     """Open a setting beside the map, or close it."""
     setting = sweep.scores.settings[index]
     algorithm = read_algorithm(sweep.plan.kind, setting.algorithm)
     open_ones = open_panels(comparison)
+    same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
+    if not same and len(open_ones) >= MAX_OPEN:
+        messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
+        return
+    before = CLICKED_MODEL.value
+    CLICKED_MODEL.set(setting.model)
     try:
-        CLICKED_MODEL.set(setting.model)
         setup = setup_of_sweep(sweep.plan)
-        if setup != comparison.setup:  # a cell of another model
+        other_model = setup != comparison.setup
+        if other_model:  # all panels go on with it; one of this setting is open then
             comparison.change(setup)
-        same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
-        if same:
-            comparison.remove(same[0])
-        elif len(open_ones) >= MAX_OPEN:
-            messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
-        else:
+        if not same:
             comparison.add(algorithm)
+        elif not other_model:
+            comparison.remove(same[0])
     except BadInput as error:
+        CLICKED_MODEL.set(before)
         messages.refused(error)
 
 
