@@ -24,7 +24,9 @@ from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz.sweeps.store import Store, encode
 from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
+from rbmviz_app.pages.tune.page import MAX_OPEN, drawn_beside, toggle
 from rbmviz_app.pages.tune.panel import map_spec
+from rbmviz_app.session import REFUSED
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
@@ -156,6 +158,54 @@ def test_the_chain_takes_the_knobs_of_the_cell_under_the_pointer(page):
     view.set_live_knobs(0, setting=index)
     assert (panel.worker.algorithm.eps, panel.worker.algorithm.alpha) == (1.0, 0.9)
     assert panel.worker.peek().run == run
+
+
+@pytest.fixture
+def clicked(page, monkeypatch):
+    """Open the page with settings of two models; return its sweep, its panels and a click on a setting."""
+
+    def opened(*panels):
+        test = page(**(SMALL | {"tune_models": ["bas_pcd", "modes_pcd"]}), m=list(panels))
+        sweep, comparison = view_of(test).sweep, comparison_of(test)
+        state = {"pointer panel": comparison.panels[0].key, "clicked model": "bas_pcd"}
+        monkeypatch.setattr("streamlit.session_state", state)
+
+        def click(model):
+            settings = sweep.scores.settings
+            [index] = [i for i, one in enumerate(settings) if (one.at, one.model) == ((2, 0), model)]
+            toggle(comparison, sweep, index)
+            return list(state.get(REFUSED.key, ()))
+
+        return comparison, click
+
+    return opened
+
+
+def texts_beside(comparison):
+    return [write_panel(panel.worker.algorithm) for panel in comparison.panels[1:]]
+
+
+def test_a_click_opens_a_setting_and_a_second_one_closes_it(clicked):
+    comparison, click = clicked("rates_fpcd")
+    assert click("bas_pcd") == []
+    assert texts_beside(comparison) == ["rates_fpcd:eps=1.0,alpha=0.9"]
+    drawn = drawn_beside(comparison)
+    assert click("modes_pcd") == []  # the same knobs on another model
+    assert texts_beside(comparison) == ["rates_fpcd:eps=1.0,alpha=0.9"]
+    assert comparison.setup.dataset.name == "modes"
+    assert drawn_beside(comparison) != drawn  # the same panels, but other runs: they are drawn again
+    assert click("modes_pcd") == []
+    assert texts_beside(comparison) == []
+
+
+def test_a_click_that_is_refused_changes_nothing(clicked):
+    texts = [f"rates_fpcd:eps={eps}" for eps in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)][:MAX_OPEN]
+    comparison, click = clicked("rates_fpcd", *texts)
+    setup, before = comparison.setup, texts_beside(comparison)
+    assert len(before) == MAX_OPEN
+    [sentence] = click("modes_pcd")
+    assert "close one of them first" in sentence
+    assert (comparison.setup, texts_beside(comparison)) == (setup, before)
 
 
 def test_a_plan_that_cannot_be_says_why(page):

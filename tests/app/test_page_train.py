@@ -1,0 +1,99 @@
+"""The Train page without a browser: where trainers begin, what has been learned, and its files."""
+
+import numpy as np
+import pytest
+from waiting import wait
+
+from rbmviz import RBM, BadInput, Model, make_trainer, train
+from rbmviz.datasets import load_dataset
+from rbmviz.rbm import model_bytes
+from rbmviz.session import TrainingRun
+from rbmviz.trainers.checkpoint import load_checkpoint
+from rbmviz_app.pages.train.results import checkpoint_file
+
+LEARNED_BY = "With what has been learned by"
+
+
+def comparison_of(test):
+    return test.session_state["comparisons"]["train"][0]
+
+
+def select(test, label):
+    [found] = [one for one in test.selectbox if one.label == label]
+    return found
+
+
+@pytest.fixture
+def tiny():
+    """A model of 16 visible and 3 hidden units."""
+    return Model(RBM(np.random.default_rng(4).normal(0, 1, (16, 3)), np.zeros(16), np.zeros(3)), None, {})
+
+
+def test_a_trainer_has_the_hidden_units_of_what_it_begins_at(page, tiny):
+    test = page("train", t=["cd"], hidden="7", replicates="2", state={"trained": {"tiny": tiny}})
+    comparison = comparison_of(test)
+    select(test, "Begins at").set_value("tiny").run()
+    test.button(key="train add pcd").click().run()
+    assert not test.exception
+    wait(lambda: comparison.poll()[1][1].n > 0, "an update")
+    select(test.run(), LEARNED_BY).set_value(comparison.panels[1].key).run()
+    test.button(key="branch pop_cd").click().run()
+    assert not test.exception
+    plans = [panel.worker.plan for panel in comparison.panels]
+    assert [(plan.n_hidden, plan.replicates) for plan in plans] == [(7, 2), (3, 2), (3, 2)]
+    branched = comparison.panels[2].worker.read(TrainingRun.origin)
+    assert {rbm.n_hidden for rbm in branched.models} == {3}
+
+
+def test_the_row_of_what_was_learned_names_trainers_as_they_are_now(page):
+    test = page("train", t=["cd", "cd:k=5"])
+    comparison = comparison_of(test)
+    assert not any("10" in name for name in select(test, LEARNED_BY).options)
+    comparison.apply_knobs(comparison.panels[1].key, k=10)
+    wait(lambda: comparison.poll()[1][1].algorithm.k == 10, "the new knob")
+    test.run()
+    names = select(test, LEARNED_BY).options
+    assert "10" in names[1]
+    assert list(test.session_state["drawn trainers"].values()) == names
+
+
+def test_a_checkpoint_is_downloaded_once_there_is_one(page):
+    comparison = comparison_of(page("train", t=["cd"]))
+    worker = comparison.panels[0].worker
+    wait(lambda: comparison.poll()[0][1].n > 0, "an update")
+    found = load_checkpoint(checkpoint_file(worker), load_dataset("bas").train)
+    assert found.trainer == worker.algorithm
+
+    class Unbegun:
+        def read(self, what):
+            assert what is TrainingRun.checkpoint
+            return b""
+
+    with pytest.raises(BadInput, match="no checkpoint yet"):
+        checkpoint_file(Unbegun())
+
+
+def test_a_checkpoint_that_is_refused_is_opened_once_its_data_are_chosen(page):
+    training = train(load_dataset("modes"), make_trainer("cd"), n_hidden=4, iterations=3)
+    next(training)
+    test = page("train", t=["cd"], train_data="bas")
+    comparison = comparison_of(test)
+    test.file_uploader(key="begin").upload("mine.checkpoint", training.checkpoint()).run()
+    assert len(test.error) == 1
+    assert len(comparison.panels) == 1
+    test.selectbox(key="train_data").set_value("modes").run()
+    assert not test.error
+    assert [panel.worker.plan.n_hidden for panel in comparison.panels] == [16, 4]
+    test.run()
+    assert len(comparison.panels) == 2  # opened once
+
+
+def test_a_model_to_begin_at_is_held_only_while_its_file_is_there(page, tiny):
+    test = page("train", t=["cd"])
+    uploader = test.file_uploader(key="begin")
+    uploader.upload("mine.safetensors", model_bytes(tiny)).run()
+    assert "mine.safetensors" in select(test, "Begins at").options
+    assert "begin" in test.session_state["read uploads"]
+    test.file_uploader(key="begin").set_value(None).run()
+    assert "mine.safetensors" not in select(test, "Begins at").options
+    assert "begin" not in test.session_state["read uploads"]
