@@ -100,7 +100,7 @@ RECIPE = Recipe(
         "Reviews of restaurants, 1,000 word stems, in the place of the paper's OpenTable set, which is not "
         "public; `reviews_cd1` and `reviews_fpcd` have 100 hidden units. One chain, one sweep a sample."
     ),
-    cost={"quick": 0.8, "full": 20.0},
+    cost={"quick": 0.8, "full": 3.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
