@@ -20,6 +20,7 @@ from rbmviz_app.session import (
     show_in_address,
     start_with,
     uploaded,
+    uploader_key,
 )
 from rbmviz_app.shared import MODELS_OF_COMMAND, pretrained, pretrained_line
 
@@ -115,9 +116,10 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
     upload = st.file_uploader(
         label,
         type=["safetensors", "npz"],
-        key=key,
+        key=uploader_key(key),
         help="Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. "
-        "It takes the place of the chosen model until you remove it here.",
+        "It takes the place of the chosen model until you remove it here, or a preset, a lesson or another "
+        "page opens one.",
     )
     own = kept.upload(key, upload)
     if own is None:

@@ -151,6 +151,19 @@ def upload(place: str, given: Any) -> Upload | None:
     return found
 
 
+def put_aside(page: str) -> bool:
+    """Take the file of one's own off a page where something else is asked for; return whether there was one.
+
+    It would take the place of the model or the data that a preset, a lesson or another page opens there.
+    """
+    place = UPLOADERS.get(page)
+    if place is None or not session.empty_uploader(place):
+        return False
+    KEPT.value.pop(place, None)
+    messages.done("The file of your own is taken off the page: give it again in Settings to have it back.")
+    return True
+
+
 def offer(place: str, found: Upload, usable: bool) -> None:
     """Offer to keep a file or, if it is kept, to delete it; one that has been refused is not offered."""
 

@@ -118,7 +118,8 @@ def open_link(page: str) -> None:
     known, sentence = _version(page)
     for key, value in settings_left_out(page, list(st.query_params), known).items():
         session.start_with(key, value)
-    if shared.FIRST_CHOICE and VERSION_KEY not in st.query_params:  # no link, which means what it leaves out
+    is_link = gives_any([VERSION_KEY, *pages.names_of_page("sample")])  # which means what it leaves out
+    if shared.FIRST_CHOICE and not is_link:
         session.start_with(kept.CHOICES["sample"], shared.FIRST_CHOICE[0])
     kept.open_link(page, values(kept.PART))
     if sentence:

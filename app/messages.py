@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from rbmviz_app.session import CLOSED_ALERTS, LINK_WARNINGS, REFUSED, close_link_warnings
+from rbmviz_app.session import CLOSED_ALERTS, LINK_WARNINGS, TOASTS, close_link_warnings
 
 MAX_MESSAGE = 400
 """Longest message, in characters; longer ones are cut."""
@@ -34,22 +34,27 @@ def error(sentence: object) -> None:
 
 
 def refused(sentence: object) -> None:
-    """Let ``show_refused`` show why a click or a drag is not carried out; for callbacks.
+    """Let ``show_toasts`` show why a click or a drag is not carried out; for callbacks.
 
     What a callback draws itself takes the place of the first elements of the app, its sheet of styles among
     them, if only a fragment runs.
     """
-    REFUSED.set((*REFUSED.value, str(sentence)))
+    TOASTS.set((*TOASTS.value, (str(sentence), "error")))
 
 
-def show_refused() -> None:
-    """Show, for ten seconds and over the page, why clicks and drags were not carried out.
+def done(sentence: object) -> None:
+    """Let ``show_toasts`` show what a click has done besides what it says; for callbacks."""
+    TOASTS.set((*TOASTS.value, (str(sentence), "info")))
+
+
+def show_toasts() -> None:
+    """Show, for ten seconds and over the page, why clicks and drags were not carried out, or what they did.
 
     An error within the page would push the panels down, and the slider in hand with them.
     """
-    for sentence in REFUSED.value:
-        st.toast(plain(sentence), icon=":material/error:", duration="long")
-    REFUSED.set(())
+    for sentence, icon in TOASTS.value:
+        st.toast(plain(sentence), icon=f":material/{icon}:", duration="long")
+    TOASTS.set(())
 
 
 def note(sentence: object) -> None:

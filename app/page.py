@@ -36,7 +36,19 @@ from rbmviz.links import NO_PANEL, VERSION, Algorithms, default_panels, read_pan
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
-from rbmviz_app import card, controls, embedding, keys, links, messages, pages, presenting, presets, session
+from rbmviz_app import (
+    card,
+    controls,
+    embedding,
+    kept,
+    keys,
+    links,
+    messages,
+    pages,
+    presenting,
+    presets,
+    session,
+)
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, LAST_CAPTION, SHOWN_PRESET, Setting
@@ -180,22 +192,25 @@ class LivePage(Generic[S]):
     knob_labels: Callable[[Mapping[str, Any]], dict[str, str]] = lambda values: {}
     _of_run: threading.local = field(init=False, repr=False, default_factory=threading.local)
 
-    def heading(self) -> bool:
-        """Draw the question; return whether the page is for a projector."""
+    def heading(self, question: str = "", about: str = "") -> bool:
+        """Draw the question; return whether the page is for a projector.
+
+        question, about : of a part of the page, where they are others than those of the page
+        """
         session.keep_set()  # before any widget of the page
         card.set_settings(self.name)
-        publish.heading(self.question)
+        publish.heading(question or self.question)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.title(self.question, anchor=False, width="content")
+            st.title(question or self.question, anchor=False, width="content")
             if not present:
-                self.draw_about()
+                self.draw_about(about or self.about)
         return present
 
-    def draw_about(self) -> None:
+    def draw_about(self, about: str) -> None:
         """Draw the button that opens what a newcomer has to know about the page."""
         with st.popover("About this page", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
-            st.markdown(self.about)
+            st.markdown(about)
             st.caption("The page *Glossary* says what all words and numbers mean.")
 
     @contextmanager
@@ -268,7 +283,7 @@ class LivePage(Generic[S]):
         if is_new:
             embedding.warn_of_unknown_knobs(self.name, algorithms_of(comparison))
         messages.draw_link_warnings(self.name)
-        messages.show_refused()
+        messages.show_toasts()
         self._note_shown_preset(comparison)
         session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(
             self.name, pages.settings(self.name)
@@ -384,7 +399,10 @@ class LivePage(Generic[S]):
             self.settings[name].set(value)
         comparison.set_rate(self.speed.value)
         self.on_preset(preset)
-        session.set_undo_settings(self.name, before)
+        if kept.put_aside(self.name):
+            comparison.drop_undo()  # no setting would bring the file back
+        else:
+            session.set_undo_settings(self.name, before)
         comparison.resume()
 
     def _preset_of_link(self) -> Preset | None:
@@ -571,7 +589,7 @@ def catch_up_page(comparison: Comparison[Any]) -> None:
     if session.shown_undo(comparison) != comparison.undoable_commands:
         st.rerun()  # its button stands in the transport, which is drawn with the whole page
     restart_timers(comparison)
-    messages.show_refused()
+    messages.show_toasts()
 
 
 def change_setup(comparison: Comparison[S], setup: S) -> None:
@@ -609,8 +627,12 @@ def hand_over(page: str, setup: Any, algorithms: Sequence[Any], settings: Mappin
         comparison.replace(setup, algorithms)
     for name, value in settings.items():
         session.set_on_other_page(name, value)
+    put_aside = kept.put_aside(page)
     if comparison is not None:
-        session.set_undo_settings(page, before)
+        if put_aside:
+            comparison.drop_undo()  # no setting would bring the file back
+        else:
+            session.set_undo_settings(page, before)
         comparison.resume()
 
 

@@ -220,6 +220,9 @@ KEPT_MODELS: Entry[dict[str, str]] = Entry("kept models", dict)
 KEPT_UPLOADS: Entry[dict[str, tuple[str, bytes]]] = Entry("kept uploads", dict)
 """Name and content of the kept file that the link has opened, by uploader."""
 
+EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
+"""How often each uploader has been emptied, which gives it another key: Streamlit has no other way."""
+
 UPLOADED_FILE_IDS: Entry[dict[str, str]] = Entry("uploaded file ids", dict)
 """Streamlit's id of the newest file by uploader."""
 
@@ -271,8 +274,8 @@ LINK_WARNINGS: Entry[dict[str, tuple[str, ...]]] = Entry("link warnings", dict)
 CLOSED_ALERTS: Entry[dict[str, str]] = Entry("closed alerts", dict)
 """Errors over the page that have been closed, and still hold, by their place."""
 
-REFUSED: Entry[tuple[str, ...]] = Entry("refused", tuple)
-"""Why the newest clicks and drags were not carried out, until that has been shown."""
+TOASTS: Entry[tuple[tuple[str, str], ...]] = Entry("toasts", tuple)
+"""Sentences about the newest clicks and drags, with their icons, until they have been shown."""
 
 SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
 """Name (in the address) of the preset whose caption each page has drawn; "": it has drawn none."""
@@ -339,6 +342,9 @@ EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
 
 TABLE_VERSION: Entry[int] = Entry("table version", int)
 """Chain: how often the editor was filled anew. The number is part of its key, so that edits are forgotten."""
+
+CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
+"""Little chain: the state that a chain starts in, by its number of states."""
 
 LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
 """Chain: the last table that was a transition matrix, and the names of its states."""
@@ -527,6 +533,21 @@ def popover_key(name: str) -> str:
     return f"{name} {POPOVER_VERSIONS.value.get(name, 0)}"
 
 
+def uploader_key(place: str) -> str:
+    """Return the key under which an uploader is drawn; ``place``, until it has been emptied."""
+    times = EMPTIED_UPLOADERS.value.get(place, 0)
+    return f"{place} {times}" if times else place
+
+
+def empty_uploader(place: str) -> bool:
+    """Take the file out of an uploader, or the kept one in its place; return whether there was one."""
+    if st.session_state.get(uploader_key(place)) is None and place not in KEPT_UPLOADS.value:
+        return False
+    drop_kept_file(place)
+    EMPTIED_UPLOADERS.set(EMPTIED_UPLOADERS.value | {place: EMPTIED_UPLOADERS.value.get(place, 0) + 1})
+    return True
+
+
 # Comparisons
 
 
@@ -647,7 +668,7 @@ MAX_VIEWS = 4
 def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
     """Return this session's view of a sweep, and its token; the newest ones are kept.
 
-    name : of the sweep; "": the planned one, of which there is a view for each plan
+    name : of the sweep; "": the planned one, whose view lasts until the plan changes
     """
     views = SWEEP_VIEWS.ensure()
     known = views.get(name)

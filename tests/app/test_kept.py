@@ -1,11 +1,14 @@
 """What visitors keep on the server: links open it again, and say so where it is gone."""
 
 import numpy as np
+import pytest
 from waiting import PATIENCE, wait
 
 from rbmviz.kept_files import kept_files, new_id
 from rbmviz.rbm import model_bytes
 from rbmviz_app import kept
+from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.session import LessonStep
 
 
 def texts(test, kind):
@@ -118,6 +121,67 @@ def test_an_upload_is_kept_only_when_its_visitor_says_so(page, model):
     [path] = set(kept_files().folder.iterdir()) - before
     assert test.session_state["kept"]["sample_own"] == path.name
     assert kept_files().get(path.name).belongs_to(test.session_state["owner"])
+
+
+@pytest.fixture
+def own_data():
+    """A file of 50 rows of 9 random bits."""
+    return csv_bytes(map(str, range(9)), np.random.default_rng(2).integers(0, 2, (50, 9)))
+
+
+def button(test, label):
+    return next(one for one in test.button if one.label == label)
+
+
+def taken_off(test):
+    return any("taken off the page" in toast.value for toast in test.toast)
+
+
+def test_a_preset_takes_the_file_of_ones_own_off_the_page(page, own_data):
+    test = page("train", shell=True)
+    test.file_uploader(key="own_data").upload("rows.csv", own_data).run()
+    comparison = test.session_state["comparisons"]["train"][0]
+    assert comparison.setup.dataset.n_visible == 9
+    button(test, "Four prototypes").click().run()
+    assert comparison.setup.dataset.name == "modes"
+    assert taken_off(test)
+    assert not comparison.can_undo
+    assert test.file_uploader(key="own_data 1").value is None  # there it can be given again
+
+
+def test_a_preset_on_a_page_without_a_file_can_be_undone(page):
+    test = page("train", shell=True)
+    button(test, "Four prototypes").click().run()
+    assert not taken_off(test)
+    assert test.session_state["comparisons"]["train"][0].can_undo
+
+
+def test_a_step_of_a_lesson_takes_the_file_of_ones_own_off_the_page(page, model):
+    test = page("sample", shell=True)
+    test.file_uploader(key="sample_own").upload("mine.safetensors", model_bytes(model)).run()
+    comparison = test.session_state["comparisons"]["sample"][0]
+    assert comparison.setup.model.rbm.n_visible == 5
+    test.session_state["open step"] = LessonStep("stick", 2)
+    test.session_state["step to set"] = True
+    test.run()
+    assert not test.exception
+    assert comparison.setup.model.rbm.n_visible == 784
+    assert taken_off(test)
+
+
+def test_a_model_sent_to_a_page_takes_the_place_of_a_kept_file(page, model, monkeypatch):
+    opened = []
+    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params=(): opened.append(page))
+    kept = {"sample_own": ("mine.safetensors", model_bytes(model))}
+    state = {"kept uploads": kept, "shown settings": {"sample": {"model": "old"}}}
+    test = page("train", t=["cd"], state=state)
+    comparison = test.session_state["comparisons"]["train"][0]
+    wait(lambda: comparison.poll()[0][1].n > 0, "an update")
+    button(test, "To the Sample page").click().run()
+    assert opened == ["pages/sample/page.py"]
+    assert not test.session_state["kept uploads"]
+    assert "CD-k" in test.session_state["model"]
+    assert "sample" not in test.session_state["shown settings"]
 
 
 def test_ids_that_make_no_sense_are_gone(page):

@@ -9,7 +9,8 @@ from rbmviz.datasets import load_dataset
 from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingRun
 from rbmviz.trainers.checkpoint import load_checkpoint
-from rbmviz_app.pages.train.results import checkpoint_file
+from rbmviz_app.pages.train.charts import training_chart
+from rbmviz_app.pages.train.results import checkpoint_file, code_of
 
 LEARNED_BY = "With what has been learned by"
 
@@ -97,3 +98,57 @@ def test_a_model_to_begin_at_is_held_only_while_its_file_is_there(page, tiny):
     test.file_uploader(key="begin").set_value(None).run()
     assert "mine.safetensors" not in select(test, "Begins at").options
     assert "begin" not in test.session_state["read uploads"]
+
+
+def test_code_repeats_what_began_at_random_weights_and_names_the_others(page):
+    test = page("train", t=["cd:schedule=linear,iterations=30"], hidden="3")
+    comparison = comparison_of(test)
+    wait(lambda: comparison.poll()[0][1].n >= 30, "the whole training")
+    test.button(key="branch pcd").click().run()
+    code = code_of(comparison)
+    assert "# Not repeated here: PCD" in code
+    assert '"pcd"' not in code
+    scope = {}
+    exec(code.replace("    print", "    pass  #"), scope)
+    assert scope["progress_0"].update == 30
+
+
+def test_titles_of_models_that_are_sent_to_other_pages_differ(page, monkeypatch):
+    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params=(): None)
+    test = page("train", t=["cd"], paused="1")
+    comparison = comparison_of(test)
+    comparison.step(1)
+    wait(lambda: comparison.poll()[0][1].n == 1, "an update")
+
+    def send():
+        test.run()
+        next(button for button in test.button if button.label == "To the Sample page").click().run()
+        assert not test.exception
+
+    send()
+    send()  # the same model once more
+    assert list(test.session_state["trained"]) == ["CD-k on bas, 1 update"]
+    test.number_input(key="train_seed").set_value(5).run()
+    comparison.step(1)
+    wait(lambda: comparison.poll()[0][1].n == 1, "an update")
+    send()
+    assert list(test.session_state["trained"]) == ["CD-k on bas, 1 update", "CD-k on bas, 1 update (2)"]
+
+
+def test_a_band_that_reaches_below_zero_is_cut_on_a_log_scale():
+    values = [(4.0, 2.0, 6.0), (3.0, -1.0, 7.0), (-0.5, -2.0, 1.0)]
+    rows = [
+        {
+            "trainer": "cd",
+            "update": i + 1,
+            "sweeps": i + 1,
+            "seconds": 1.0,
+            **dict(zip(("value", "low", "high"), x, strict=True)),
+        }
+        for i, x in enumerate(values)
+    ]
+    data, _ = training_chart(rows, [("cd", "cd", "#000000")], "updates", "Variance", log=True)
+    points = data[data["kind"] == "point"]
+    assert list(points["y"]) == [4.0, 3.0]
+    assert list(points["low"]) == [2.0, 2.0]
+    assert not points["mark"].any()

@@ -26,7 +26,7 @@ from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
 from rbmviz_app.pages.tune.page import MAX_OPEN, drawn_beside, toggle
 from rbmviz_app.pages.tune.panel import map_spec
-from rbmviz_app.session import REFUSED
+from rbmviz_app.session import TOASTS
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
@@ -174,7 +174,7 @@ def clicked(page, monkeypatch):
             settings = sweep.scores.settings
             [index] = [i for i, one in enumerate(settings) if (one.at, one.model) == ((2, 0), model)]
             toggle(comparison, sweep, index)
-            return list(state.get(REFUSED.key, ()))
+            return [sentence for sentence, _ in state.get(TOASTS.key, ())]
 
         return comparison, click
 

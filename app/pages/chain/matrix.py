@@ -42,7 +42,7 @@ from rbmviz_app.pages.chain.matrix_charts import (
 )
 from rbmviz_app.pages.chain.settings import Settings, address_of, landscape_model
 from rbmviz_app.panel import live_slider
-from rbmviz_app.session import EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION, Setting
+from rbmviz_app.session import CHAIN_STARTS, EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION, Setting
 from rbmviz_app.shared import random_landscape
 
 MATRIX, REMOVED = "A", "lam"
@@ -85,6 +85,14 @@ MATRICES = {
     ),
 }
 FROM_LANDSCAPE = "the landscape’s Gibbs chain"
+QUESTION = "Stay less often: does a chain that moves on sooner forget its start sooner?"
+ABOUT = (
+    "The table says with which probability a chain goes from each state, a row, to each state, a column; on "
+    "its diagonal stands how often it stays. λ takes the same amount of staying from all states. How often "
+    "each state is visited in the long run, which is the **stationary law**, does not change by that. First "
+    "move λ and watch the **second eigenvalue**: the smaller it is, the sooner the start is forgotten. Then "
+    "edit a cell of the table."
+)
 LANDSCAPE_LOOK = """
 States in the order of the landscape. In a deep one the strong columns are the floors: from anywhere in a
 valley the chain falls back to its floor, and hardly a step joins two valleys, so that the second eigenvalue
@@ -279,7 +287,7 @@ def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.De
         less, lam = remove_chosen(A)
         draw_eigenvalues(eigenvalues(A), eigenvalues(less))
     columns = st.columns(3)
-    start = 0 if len(A) <= MAX_STATES else likeliest(law, 1)[0]
+    start = start_of(law)
     distances = [distances_from(chain, start, law, Settings.chain_steps.value) for chain in (A, less)]
     size = PRESENTED_FONT_PIXELS
     charts = (
@@ -353,6 +361,12 @@ def draw_eigenvalues(of_A: np.ndarray, of_less: np.ndarray) -> None:
         )
 
 
+def start_of(law: np.ndarray) -> int:
+    """Return the state that a chain starts in: the chosen one, which presenting keeps, or else a default."""
+    default = 0 if len(law) <= MAX_STATES else int(likeliest(law, 1)[0])
+    return CHAIN_STARTS.value.get(len(law), default)
+
+
 def removed_title(lam: float) -> str:
     """Return the title of the matrix of the chain with less staying."""
     return f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"
@@ -386,12 +400,13 @@ def draw_convergence(
             start = st.selectbox(
                 "Start in state",
                 range(len(A)),
-                index=0 if len(A) <= MAX_STATES else likeliest(law, 1)[0],
+                index=start_of(law),
                 format_func=lambda i: names[i],
                 key=f"chain start {len(A)}",
                 width=130,
                 help="All probability is there at step 0; it spreads with every step.",
             )
+            CHAIN_STARTS.ensure()[len(A)] = start
             steps = controls.slide(Settings.chain_steps, "Steps", STEP_CHOICES, None, width=130)
             log = controls.toggle(Settings.chain_log, "Log scale")
         distances = [distances_from(chain, start, law, steps) for chain in (A, less)]

@@ -3,12 +3,15 @@
 import streamlit as st
 
 from rbmviz_app import controls, links, session
+from rbmviz_app.pages.chain import matrix, units
 from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
 from rbmviz_app.pages.chain.matrix import draw_matrix
 from rbmviz_app.pages.chain.settings import PAGE_PARTS, Settings
 from rbmviz_app.pages.chain.units import draw_units
 
 TITLE, ICON, PLACE = "Little chain", "landscape", 5
+HEADINGS = {"matrix": (matrix.QUESTION, matrix.ABOUT), "units": (units.QUESTION, units.ABOUT)}
+"""Question, and what a newcomer has to know, of the parts that have others than the landscape."""
 PARTS = (PAGE.in_address.key, "A", "lam")
 
 
@@ -19,7 +22,7 @@ def main() -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="parts"
     ):
-        PAGE.heading()
+        PAGE.heading(*HEADINGS.get(Settings.little.value, ()))
         part = controls.choose(
             Settings.little,
             "Look at",

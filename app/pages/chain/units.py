@@ -11,6 +11,15 @@ from rbmviz_app.pages.chain.settings import Settings, address_of
 from rbmviz_app.session import DRAWN_UNITS
 from rbmviz_app.share import publish
 
+QUESTION = "One unit at a time: how does a model draw a picture?"
+ABOUT = (
+    "Circles are the hidden units of a tiny model, squares are its pixels, and the lines between them are "
+    "its weights. A unit that is filled is on. A **sweep** draws all hidden units anew, each by which pixels "
+    "are on, and then all pixels by which hidden units are on. First press *Step*, or the key **S**, and "
+    "read with which probability the unit was drawn, and what the draw did to the energy, which is low where "
+    "the model finds a state likely. Then click a unit, and watch *p* of the units that it is joined to."
+)
+
 folder = Path(__file__).parent
 
 _drawing = st.components.v2.component(
@@ -75,8 +84,8 @@ def draw_units() -> None:
     _drawing(key="chain units", data=data, on_draw_change=clicked)
     publish.drawing(data)
     st.caption(
-        "Blue lines are positive weights, dashed ones negative, thick ones strong; a weight counts where "
-        "both of its units are on. *p* is the probability that a unit is on if it is drawn now."
+        "Orange lines are positive weights, blue dashed ones negative, thick ones strong; a weight counts "
+        "where both of its units are on. *p* is the probability that a unit is on if it is drawn now."
     )
     links.write("chain", {}, address_of(Settings.little))
 

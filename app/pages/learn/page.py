@@ -42,7 +42,7 @@ def main() -> None:
         if lesson.is_challenge:
             draw_lesson(lesson)
     draw_opener()
-    messages.show_refused()
+    messages.show_toasts()
     links.write("learn", {})
 
 

@@ -100,9 +100,12 @@ def training_chart(
     """
     log_x = cost_unit == "sweeps"  # those of two trainers differ by powers of ten: a logarithmic axis
     shown: Rows = []
+    if log:  # a band that reaches below zero ends where the axis does
+        rows = [row for row in rows if row["value"] > 0]
+        floor = min((x for row in rows for x in (row["low"], row["value"]) if x > 0), default=None)
     for row in rows:
         x = row[FIELDS[cost_unit]]
-        if (log and row["low"] <= 0) or (log_x and x <= 0):
+        if log_x and x <= 0:
             continue
         held = row if floor is None else row | {key: max(row[key], floor) for key in ("low", "high")}
         y = row["value"] if floor is None else max(row["value"], floor)

@@ -7,6 +7,7 @@ from rbmviz import BadInput, Model
 from rbmviz.knobs import values_of
 from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingSetup, TrainingSnapshot
+from rbmviz.trainers import Trainer
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines
 
@@ -38,21 +39,39 @@ def model_file(model: Model | None, known: Mapping[str, Any]) -> bytes:
     return model_bytes(Model(model.rbm, model.rates, {**model.meta, "origin": dict(known)}))
 
 
-def snippet(setup: TrainingSetup, trainers: Sequence[Any]) -> str:
+def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[str] = ()) -> str:
     """Return Python code that repeats the first replicate of each training, if no knob was turned meanwhile.
 
-    With a linear schedule it does not, because ``iterations`` replaces the knob that says when the schedule
-    ends. See ``loading_code``.
+    See ``loading_code``.
+
+    Parameters
+    ----------
+    setup : TrainingSetup
+        What they share.
+    trainers : sequence of Trainer
+        Those that began at small random weights.
+    others : sequence of str
+        Names of the trainings that began at what had been learned before: a comment says that they are
+        not repeated.
     """
     lines = ["import rbmviz", "", *load_dataset_lines(setup.dataset.name)]
     for i, trainer in enumerate(trainers):
-        knobs = "".join(f", {name}={value!r}" for name, value in values_of(trainer).items())
+        knobs = values_of(trainer)
+        # A linear schedule ends with the training: any other number of updates would be another training.
+        updates = knobs["iterations"] if knobs.get("schedule") == "linear" else 10_000
+        written = "".join(f", {name}={value!r}" for name, value in knobs.items())
         lines += [
             "",
-            f'trainer = rbmviz.make_trainer("{trainer.name}"{knobs})',
-            f"training = rbmviz.train(data, trainer, n_hidden={setup.n_hidden}, iterations=10_000, "
+            f'trainer = rbmviz.make_trainer("{trainer.name}"{written})',
+            f"training = rbmviz.train(data, trainer, n_hidden={setup.n_hidden}, iterations={updates:_}, "
             f"seed={setup.seed})",
             f"for progress_{i} in training:",
             f"    print(progress_{i}.update, rbmviz.metrics.log_likelihood(progress_{i}.rbm, data.train))",
+        ]
+    for name in others:
+        said = "".join(c for c in name if c.isprintable())
+        lines += [
+            "",
+            f"# Not repeated here: {said}. It began at what had been learned; its Checkpoint goes on.",
         ]
     return "\n".join(lines)

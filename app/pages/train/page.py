@@ -154,7 +154,8 @@ def main() -> None:
         if refused:
             offer_download(Settings.train_data.value, "train")
         if not present:
-            st.caption(messages.plain(settings.caption or data_line(comparison.setup)))
+            taken = comparison.setup == settings.setup  # not if the limits refused it
+            st.caption(messages.plain((taken and settings.caption) or data_line(comparison.setup)))
     chosen = None if present else draw_results(comparison)
     panels(comparison, settings.begin_file, present)
     if not present:

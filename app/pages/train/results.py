@@ -1,7 +1,9 @@
 """What has been learned: to branch from, to send to other pages, to keep."""
 
+import itertools
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from rbmviz import BadInput
@@ -17,6 +19,7 @@ from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
 from rbmviz_app.pages.train.naming import fresh_starts, named, open_ended
 from rbmviz_app.pages.train.settings import Settings
 from rbmviz_app.panel import shape_of
+from rbmviz_app.session import TRAINED
 
 OTHER_PAGES = (
     ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),
@@ -75,7 +78,7 @@ def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
     """Offer the files of one panel and those of all, code, and what the server keeps."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         files(comparison, comparison[key])
-        controls.code("train", lambda: snippet(comparison.setup, fresh_starts(comparison)))
+        controls.code("train", lambda: code_of(comparison))
     kept.draw_trainings(comparison)
 
 
@@ -125,11 +128,19 @@ def checkpoint_file(worker: Worker[TrainingRun]) -> bytes:
     return content
 
 
+def code_of(comparison: Comparison[TrainingSetup]) -> str:
+    """Return code that repeats what can be repeated without a file, and names the other panels."""
+    fresh, names = fresh_starts(comparison), names_of(comparison)
+    others = [names[panel.key] for panel in comparison.panels if panel.worker.plan != comparison.setup.plan()]
+    return snippet(comparison.setup, fresh, others)
+
+
 def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
     """Return where the files of the page come from."""
     setup = comparison.setup
-    code = snippet(setup, fresh_starts(comparison))
-    return origin(code, data=[setup.dataset], seeds=range(setup.seed, setup.seed + setup.replicates))
+    return origin(
+        code_of(comparison), data=[setup.dataset], seeds=range(setup.seed, setup.seed + setup.replicates)
+    )
 
 
 def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, NewestSamples]]:
@@ -168,12 +179,20 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     if model is None:
         st.toast("There is no model yet: let the trainer make its first update.")
         return
-    title = f"{name}, {model.meta['updates']:,} updates"
+    updates = model.meta["updates"]
+    title = f"{name} on {model.meta['dataset']}, {updates:,} update{'s' if updates != 1 else ''}"
+    title = next(
+        one
+        for one in itertools.chain([title], (f"{title} ({n})" for n in itertools.count(2)))
+        if one not in TRAINED.value or np.array_equal(TRAINED.value[one].rbm.W, model.rbm.W)
+    )
     try:
         session.send_model(title, model)
         kept.keep_model(title, model)
     except BadInput as error:
         messages.error(error)
         return
+    if kept.put_aside(page):
+        session.SHOWN_SETTINGS.ensure().pop(page, None)  # no setting would bring the file back by Undo
     session.set_on_other_page(setting, title)
     st.switch_page(f"pages/{page}/page.py", query_params={setting: title})

@@ -22,6 +22,7 @@ from rbmviz_app.session import (
     keep_hidden,
     uploaded,
     uploaded_data,
+    uploader_key,
 )
 from rbmviz_app.shared import data, pretrained
 
@@ -178,7 +179,7 @@ def uploads() -> tuple[Any, str, Any]:
     own = st.file_uploader(
         "Train on data of your own",
         type=["npz", "csv", "txt", "zip"],
-        key=OWN_DATA,
+        key=uploader_key(OWN_DATA),
         help="Rows of 0 and 1 or of grey values (.npz, .csv), images (.zip), one text a line (.txt).",
     )
     rule = controls.choose(

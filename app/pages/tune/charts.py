@@ -45,7 +45,7 @@ TABLE_COLUMNS = {
     "seconds": "Seconds",
     "seeds": "Seeds",
 }
-"""Columns of the table of all settings behind their knobs, with their titles on the page."""
+"""Columns of the table of all settings behind their knobs, with their titles for a sweep of samplers."""
 
 
 def name_of(scores: SweepScores, index: int) -> str:

@@ -310,7 +310,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         else:
             st.caption("Begun by another visitor, or made elsewhere: to look at.", width="content")
         open_results()
-    messages.show_refused()
+    messages.show_toasts()
 
 
 def draw_commands(sweep: Sweep, command: Any) -> None:
@@ -390,7 +390,7 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     )
     if drawn_beside(comparison) != session.DRAWN_BESIDE.value:
         st.rerun()  # the runs stand in a part of their own
-    messages.show_refused()
+    messages.show_toasts()
 
 
 def open_panels(comparison: Beside) -> list[Any]:
@@ -550,7 +550,10 @@ def evidence(view: SweepView, comparison: Beside) -> None:
             *((str(i), one) for i, one in enumerate(open_settings(comparison, sweep), start=1)),
         ],
     )
-    st.markdown("**How the best and the chosen settings get there**")
+    st.markdown(
+        "**How the best and the chosen settings get there**: means over the seeds, with bands of one "
+        "standard deviation."
+    )
     draw_chart(
         curves_chart(scores, named, view.cost_unit, view.by, shown.point),
         "tune curves",
@@ -567,12 +570,13 @@ def evidence(view: SweepView, comparison: Beside) -> None:
                 f"tune slice {axis}",
                 f"Difference to the best against {label}, with 95 % intervals over seeds",
             )
+    titles = TABLE_COLUMNS | ({"n": "Updates"} if sweep.plan.kind == "trainer" else {})
     with st.expander(f"All {len(choice.settings)} settings at this point", icon=":material/table_rows:"):
         st.dataframe(
             table_rows(scores, choice),
             hide_index=True,
             column_config={
-                **{name: st.column_config.Column(title) for name, title in TABLE_COLUMNS.items()},
+                **{name: st.column_config.Column(title) for name, title in titles.items()},
                 **{
                     axis.knob: st.column_config.Column(knob_of_plan(sweep.plan, axis.knob).label)
                     for axis in sweep.plan.axes
