@@ -16,11 +16,13 @@ from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
 from rbmviz_app.charts.samples import samples_npz
+from rbmviz_app.pages.chain import matrix, units
 from rbmviz_app.pages.chain.exports import chain_csv, walks_csv
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.matrix import ordered_chain
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
+from rbmviz_app.pages.chain.settings import PAGE_PARTS
 from rbmviz_app.shared import pattern_landscape
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
@@ -255,6 +257,28 @@ def test_the_matrix_of_a_landscape_is_that_of_its_link_and_its_address_says_so(p
     strange = page(**own, land="no such", land_depth="99", land_seed="-3")
     assert "Second eigenvalue" in text_of(strange)
     assert not address_of(strange)["land_depth"]
+
+
+def test_each_part_has_its_own_question(page):
+    for part in PAGE_PARTS:
+        test = page(little=part)
+        [title] = [one.value for one in test.title]
+        assert title == {"matrix": matrix.QUESTION, "units": units.QUESTION}.get(part, PAGE.question)
+        test.segmented_control(key="little").set_value("matrix").run()
+        assert [one.value for one in test.title] == [matrix.QUESTION]
+
+
+def test_a_start_is_kept_while_the_matrix_is_presented(page):
+    test = page(little="matrix")
+    start = next(one for one in test.selectbox if one.label == "Start in state")
+    start.set_value(2).run()
+    test.session_state["presented"] = "1"
+    assert not test.run().exception
+    assert not [one for one in test.selectbox if one.label == "Start in state"]
+    assert test.session_state["chain starts"] == {4: 2}
+    test.session_state["presented"] = ""
+    test.run()
+    assert next(one for one in test.selectbox if one.label == "Start in state").value == 2
 
 
 def test_the_slider_of_lambda_says_what_is_drawn(page):

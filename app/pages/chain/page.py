@@ -22,7 +22,9 @@ def main() -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="parts"
     ):
-        PAGE.heading(*HEADINGS.get(Settings.little.value, ()))
+        # The choice is drawn beside its heading: before it is drawn first, the link says which part it is.
+        shown = Settings.little.chosen or next(iter(links.values(Settings.little.key)), "")
+        PAGE.heading(*HEADINGS.get(shown, ()))
         part = controls.choose(
             Settings.little,
             "Look at",

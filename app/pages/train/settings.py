@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
@@ -92,9 +93,8 @@ def choose_setup(asked: str | None) -> Chosen:
         width=130,
     )
     with controls.settings("train"):
-        given, rule, begin_file = uploads()
+        given, rule, offer, begin_file = uploads()
         own = kept.upload(OWN_DATA, given)
-        offer = st.container()
         seed = controls.seed(
             Settings.train_seed,
             "Weights, mini-batches and chains begin with it: the same seed repeats every update.",
@@ -174,8 +174,12 @@ def data_names(asked: str | None) -> tuple[list[str], str]:
     return (names, f"The link's data are left out. {refused}") if refused else ([*names, asked], "")
 
 
-def uploads() -> tuple[Any, str, Any]:
-    """Draw the uploads; return data of one's own, how they become bits, and what to begin at."""
+def uploads() -> tuple[Any, str, DeltaGenerator, Any]:
+    """Draw the uploads.
+
+    Returns data of one's own, how they become bits, a place for what is offered about them, and what to
+    begin at.
+    """
     own = st.file_uploader(
         "Train on data of your own",
         type=["npz", "csv", "txt", "zip"],
@@ -189,13 +193,14 @@ def uploads() -> tuple[Any, str, Any]:
         "Cut at this share of full ink, or drawn once with the grey value as probability.",
         format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}",
     )
+    offer = st.container()
     begin_file = st.file_uploader(
         "Begin at a model, or go on with a checkpoint",
         type=["safetensors", "npz", "checkpoint"],
         key=BEGIN_AT,
         help="A model is offered where trainers are added; a checkpoint goes on in its own panel.",
     )
-    return own, rule, begin_file
+    return own, rule, offer, begin_file
 
 
 def choose_view() -> None:
