@@ -343,6 +343,9 @@ EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
 TABLE_VERSION: Entry[int] = Entry("table version", int)
 """Chain: how often the editor was filled anew. The number is part of its key, so that edits are forgotten."""
 
+AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
+"""Tune: values of the settings that name knobs, by key, of what is not tuned now (samplers or trainers)."""
+
 CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
 """Little chain: the state that a chain starts in, by its number of states."""
 

@@ -222,6 +222,23 @@ def test_axes_of_another_sampler_are_over_its_own_knobs(page):
     assert [one.worker.algorithm.name for one in comparison_of(test).panels] == ["gibbs"]
 
 
+def test_axes_come_back_with_what_is_tuned(page):
+    test = page(**(SMALL | {"tune_x_to": "0.5", "tune_knobs": "k=2"}))
+
+    def tune(what):
+        test.segmented_control(key="tune_what").set_value(what).run()
+        assert not test.exception
+        axes = view_of(test).sweep.plan.axes
+        return [axis.knob for axis in axes], [len(axis.values) for axis in axes], axes[0].values[-1]
+
+    first = view_of(test).sweep.plan
+    assert tune("trainers")[0] == ["learning_rate", "k"]
+    test.number_input(key="tune_x_n").set_value(4).run()
+    tune("samplers")
+    assert view_of(test).sweep.plan == first
+    assert tune("trainers")[:2] == (["learning_rate", "k"], [4, 5])
+
+
 def test_a_link_to_a_sweep_that_is_gone_says_so(page):
     test = page(sweep="20260101-000000-abcdef", **SMALL)
     assert "no such sweep" in test.warning[0].value

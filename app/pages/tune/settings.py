@@ -20,7 +20,7 @@ from rbmviz.sweeps.measures import DEFAULT_MEASURES, MAX_UNITS_EACH_POINT
 from rbmviz.sweeps.plan import TABLES, Kind, Unit
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, links
-from rbmviz_app.session import ALLOWANCE, Setting, keep_hidden
+from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, Setting, keep_hidden
 from rbmviz_app.shared import data, pretrained_line
 
 RUN_UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
@@ -93,6 +93,26 @@ OF_TRAINERS = (Settings.tune_trainers, Settings.tune_train_data, Settings.tune_u
 """Settings that are drawn only while samplers, or trainers, are tuned."""
 
 
+KNOBS_OF_KIND = (
+    *(getattr(Settings, f"tune_{axis}{part}") for axis in "xy" for part in PARTS_OF_AXIS),
+    *(Settings.tune_z, Settings.tune_z_values, Settings.tune_knobs),
+)
+"""Settings that name knobs, and so mean another thing for trainers than for samplers."""
+
+
+def exchange_axes() -> None:
+    """Put away the axes of what was tuned; bring back those that what is tuned now had, or the defaults.
+
+    A callback of the choice.
+    """
+    now = Settings.tune_what.value
+    [before] = [what for what in KIND_OF if what != now]
+    AXES_PUT_AWAY.ensure()[before] = {setting.key: setting.value for setting in KNOBS_OF_KIND}
+    had = AXES_PUT_AWAY.value.get(now, {})
+    for setting in KNOBS_OF_KIND:
+        setting.set(had.get(setting.key, setting.default))
+
+
 def choose_what() -> tuple[Kind, list[str]]:
     """Draw the choice of what is tuned, and on which models or data; return its kind, and names."""
     what = controls.choose(
@@ -101,6 +121,7 @@ def choose_what() -> tuple[Kind, list[str]]:
         tuple(KIND_OF),
         "Samplers on trained models, scored by the ISL; or trainers on data, scored by the log-likelihood of "
         "what they have learned.",
+        on_change=exchange_axes,
     )
     kind = KIND_OF[what]
     keep_hidden(OF_SAMPLERS if kind == "trainer" else OF_TRAINERS)
