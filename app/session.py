@@ -113,15 +113,28 @@ class SetByServer(NamedTuple):
         The values that it had before, which a browser may still send.
     at : float
         time.monotonic() when it was set.
+    drawn_at : float or None
+        time.monotonic() when the page that shows it had been drawn; None: not yet.
     """
 
     value: Any
     old: tuple[Any, ...]
     at: float
+    drawn_at: float | None = None
+
+    def may_be_unknown(self, now: float) -> bool:
+        """Return whether a browser may still send an old value because it does not know of this one."""
+        if self.drawn_at is None:
+            return now - self.at < UNDRAWN_SECONDS
+        return now - self.drawn_at < STALE_SECONDS
 
 
-STALE_SECONDS = 5.0
-"""How long a browser may send a value that the server has replaced: then a user has chosen it."""
+STALE_SECONDS = 2.0
+"""How long after the page was drawn a browser may send a value that the server has replaced: then a user has
+chosen it. Messages take less on their way, and users need longer to see a value and change it back."""
+
+UNDRAWN_SECONDS = 30.0
+"""The same, if only a fragment has been drawn since."""
 
 
 def set_for_widget(key: str, value: Any) -> None:
@@ -145,11 +158,20 @@ def keep_set() -> None:
     if not pending:
         return
     now = time.monotonic()
-    pending = {key: one for key, one in pending.items() if now - one.at < STALE_SECONDS}
+    pending = {key: one for key, one in pending.items() if one.may_be_unknown(now)}
     SET_BY_SERVER.set(pending)
     for key, one in pending.items():
         if key in st.session_state and st.session_state[key] in one.old:
             st.session_state[key] = one.value
+
+
+def note_drawn() -> None:
+    """Note that the whole page has been drawn with the values that were set; for the end of its run."""
+    now, pending = time.monotonic(), SET_BY_SERVER.value
+    if any(one.drawn_at is None for one in pending.values()):
+        SET_BY_SERVER.set(
+            {key: one if one.drawn_at else one._replace(drawn_at=now) for key, one in pending.items()}
+        )
 
 
 def settings_of(page_settings: type) -> dict[str, Setting[Any]]:

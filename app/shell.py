@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import card, embedding, messages, pages, presenting
+from rbmviz_app import card, embedding, messages, pages, presenting, session
 from rbmviz_app.download_files import stay_until_fetched
 from rbmviz_app.links import drop_unreadable, open_link
 from rbmviz_app.share import publish
@@ -35,4 +35,5 @@ publish.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
 messages.draw_link_warnings()
 card.draw(name)
 page.run()
+session.note_drawn()
 publish.end_run()

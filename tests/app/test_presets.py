@@ -120,7 +120,7 @@ def test_a_preset_after_another_leaves_none_of_its_settings_in_the_address(page,
 def test_a_browser_that_does_not_know_of_a_preset_yet_takes_none_of_it_back(page, monkeypatch):
     """It sends what its widgets had with the message of a timer, and has it drawn again."""
     [yardstick] = [preset for preset in live_page("train").presets if preset.slug == "the-yardstick"]
-    test = page("train", preset="four-prototypes")
+    test = page("train", shell=True, preset="four-prototypes")
     test.button(key="train preset The yardstick").click().run()
     test.select_slider(key="pace").set_value(200)
     test.number_input(key="hidden").set_value(16).run()
