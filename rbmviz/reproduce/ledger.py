@@ -38,14 +38,14 @@ def ledger() -> list[dict[str, Any]]:
 def entry(name: str, recipe: Recipe) -> dict[str, Any]:
     """Return the stored result of a recipe, or one that says what a run of it would cost.
 
-    What a run costs, and the address of the page that runs a claim live (``live_link``), are those of today
-    and not of the result.
+    What is said about a run, what it costs, and the address of the page that runs a claim live
+    (``live_link``) are those of today and not of the result.
     """
     size: Size = "quick" if "quick" in recipe.cost else "full"
     result = stored(name) or result_of(name, recipe, size, None, 0.0)
     links = {claim.name: live_link_of(recipe, claim) for claim in recipe.claims}
     claims = [claim | {"live_link": links[claim["claim"]]} for claim in result["claims"]]
-    return result | {"cost": dict(recipe.cost), "claims": claims}
+    return result | {"about": recipe.about, "cost": dict(recipe.cost), "claims": claims}
 
 
 def address(link: str) -> str:

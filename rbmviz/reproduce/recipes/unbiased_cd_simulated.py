@@ -248,9 +248,13 @@ RECIPE = Recipe(
         "1,000 observations of a random model with 200 visible and 20 hidden units, all parameters N(0, 1); "
         "100 hidden units, rate 0.2, 1,000 chains. The likelihood is estimated by annealed importance "
         "sampling (64 chains, 1,000 temperatures); the paper says Monte Carlo averages. Neither the batch "
-        "nor the first parameters are stated; here the batch is all rows, and weights begin at N(0, 0.01²)."
+        "nor the first parameters are stated; here the batch is all rows, and weights begin at N(0, 0.01²). "
+        "Over 5,000 updates CD and PCD climb all the while, and it is UCD that stays behind, at -54 nats "
+        "from 2,000 updates on. That is noise and no bias: from its model after 2,500 updates, 500 updates "
+        "at a tenth of the rate gain 1.5 nats, as those of PCD do, and 100 with ten times as many pairs gain "
+        "1.1."
     ),
-    cost={"quick": 2.5, "full": 50.0},
+    cost={"quick": 2.5, "full": 47.0},
     work=work,
     numbers=numbers,
     drawing=drawing,
