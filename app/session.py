@@ -13,6 +13,7 @@ minutes, while Streamlit still has the session, rebuilds them.
 """
 
 import hashlib
+import itertools
 import re
 import secrets
 import time
@@ -730,10 +731,20 @@ def drop_empty_comparison(page: str) -> None:
 # Uploaded models and data
 
 
-def send_model(title: str, model: Model) -> None:
-    """Keep a model that this session has trained for the other pages; BadInput if there is no room."""
+def send_model(title: str, model: Model) -> str:
+    """Keep a model that this session has trained for the other pages; BadInput if there is no room.
+
+    Returns its title, with a number if another model has this one.
+    """
+    known = TRAINED.ensure()
+    title = next(
+        one
+        for one in itertools.chain([title], (f"{title} ({n})" for n in itertools.count(2)))
+        if one not in known or np.array_equal(known[one].rbm.W, model.rbm.W)
+    )
     VISITOR.ensure().keep(f"model {title}", _size(model))
-    TRAINED.ensure()[title] = model
+    known[title] = model
+    return title
 
 
 def uploaded(name: str, content: bytes, place: str) -> Model:

@@ -16,13 +16,13 @@ from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
 from rbmviz_app.charts.samples import samples_npz
-from rbmviz_app.pages.chain import matrix, units
 from rbmviz_app.pages.chain.exports import chain_csv, walks_csv
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
-from rbmviz_app.pages.chain.matrix import ordered_chain
+from rbmviz_app.pages.chain.matrix import MATRIX_QUESTION, ordered_chain
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
 from rbmviz_app.pages.chain.settings import PAGE_PARTS
+from rbmviz_app.pages.chain.units import UNITS_QUESTION
 from rbmviz_app.shared import pattern_landscape
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
@@ -263,9 +263,9 @@ def test_each_part_has_its_own_question(page):
     for part in PAGE_PARTS:
         test = page(little=part)
         [title] = [one.value for one in test.title]
-        assert title == {"matrix": matrix.QUESTION, "units": units.QUESTION}.get(part, PAGE.question)
+        assert title == {"matrix": MATRIX_QUESTION, "units": UNITS_QUESTION}.get(part, PAGE.question)
         test.segmented_control(key="little").set_value("matrix").run()
-        assert [one.value for one in test.title] == [matrix.QUESTION]
+        assert [one.value for one in test.title] == [MATRIX_QUESTION]
 
 
 def test_a_start_is_kept_while_the_matrix_is_presented(page):

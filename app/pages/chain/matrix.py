@@ -85,8 +85,8 @@ MATRICES = {
     ),
 }
 FROM_LANDSCAPE = "the landscape’s Gibbs chain"
-QUESTION = "Stay less often: does a chain that moves on sooner forget its start sooner?"
-ABOUT = (
+MATRIX_QUESTION = "Stay less often: does a chain that moves on sooner forget its start sooner?"
+MATRIX_ABOUT = (
     "The table says with which probability a chain goes from each state, a row, to each state, a column; on "
     "its diagonal stands how often it stays. λ takes the same amount of staying from all states. How often "
     "each state is visited in the long run, which is the **stationary law**, does not change by that. First "

@@ -3,14 +3,13 @@
 import streamlit as st
 
 from rbmviz_app import controls, links, session
-from rbmviz_app.pages.chain import matrix, units
 from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
-from rbmviz_app.pages.chain.matrix import draw_matrix
+from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_QUESTION, draw_matrix
 from rbmviz_app.pages.chain.settings import PAGE_PARTS, Settings
-from rbmviz_app.pages.chain.units import draw_units
+from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
 
 TITLE, ICON, PLACE = "Little chain", "landscape", 5
-HEADINGS = {"matrix": (matrix.QUESTION, matrix.ABOUT), "units": (units.QUESTION, units.ABOUT)}
+HEADINGS = {"matrix": (MATRIX_QUESTION, MATRIX_ABOUT), "units": (UNITS_QUESTION, UNITS_ABOUT)}
 """Question, and what a newcomer has to know, of the parts that have others than the landscape."""
 PARTS = (PAGE.in_address.key, "A", "lam")
 

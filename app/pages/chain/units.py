@@ -11,8 +11,8 @@ from rbmviz_app.pages.chain.settings import Settings, address_of
 from rbmviz_app.session import DRAWN_UNITS
 from rbmviz_app.share import publish
 
-QUESTION = "One unit at a time: how does a model draw a picture?"
-ABOUT = (
+UNITS_QUESTION = "One unit at a time: how does a model draw a picture?"
+UNITS_ABOUT = (
     "Circles are the hidden units of a tiny model, squares are its pixels, and the lines between them are "
     "its weights. A unit that is filled is on. A **sweep** draws all hidden units anew, each by which pixels "
     "are on, and then all pixels by which hidden units are on. First press *Step*, or the key **S**, and "

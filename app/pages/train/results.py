@@ -1,9 +1,7 @@
 """What has been learned: to branch from, to send to other pages, to keep."""
 
-import itertools
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from rbmviz import BadInput
@@ -19,7 +17,6 @@ from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
 from rbmviz_app.pages.train.naming import fresh_starts, named, open_ended
 from rbmviz_app.pages.train.settings import Settings
 from rbmviz_app.panel import shape_of
-from rbmviz_app.session import TRAINED
 
 OTHER_PAGES = (
     ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),
@@ -181,13 +178,8 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
         return
     updates = model.meta["updates"]
     title = f"{name} on {model.meta['dataset']}, {updates:,} update{'s' if updates != 1 else ''}"
-    title = next(
-        one
-        for one in itertools.chain([title], (f"{title} ({n})" for n in itertools.count(2)))
-        if one not in TRAINED.value or np.array_equal(TRAINED.value[one].rbm.W, model.rbm.W)
-    )
     try:
-        session.send_model(title, model)
+        title = session.send_model(title, model)
         kept.keep_model(title, model)
     except BadInput as error:
         messages.error(error)
