@@ -20,7 +20,7 @@ import numpy as np
 
 from rbmviz.checks import MAX_EXACT_INTEGER
 from rbmviz.datasets import Dataset, load_dataset, load_registered
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.isl import CURVE_COUNTS
@@ -122,9 +122,9 @@ def _digest_of(arrays: Sequence[np.ndarray]) -> str:
 _PACKAGE = Path(__file__).parents[1]
 
 _SOURCES = ("rng.py", "rbm.py", "sweeps/cell.py", "sweeps/measures.py")
-_SOURCES_OF_SCORES = {
+_SOURCES_OF_KIND = {
     "sampler": ("metrics/isl.py", "metrics/coverage.py", "metrics/diagnostics.py"),
-    "trainer": ("metrics/exact.py",),
+    "trainer": ("metrics/exact.py", "metrics/tempering.py", "coupling.py"),
 }
 """Sources that results depend on, beside the kernels and the folder of samplers or trainers."""
 
@@ -138,18 +138,19 @@ def version_of(kind: Kind, name: str) -> str:
     and the alternative would be results of two programs in one table.
     """
     table, folder = TABLES[kind], _PACKAGE / f"{kind}s"
+    if name not in table:
+        raise unknown(f"{kind} of this process", name, list(table))
     modules = {each: table[each].__module__.rpartition(".")[2] for each in table}
     of_others = {module for module in modules.values() if module != modules[name]}
     chosen = {path for path in folder.glob("*.py") if path.stem not in of_others}
-    if folder / f"{modules[name]}.py" not in chosen:  # an algorithm from outside of the package
-        file = getattr(sys.modules[table[name].__module__], "__file__", None)
-        if file is None:
-            raise BadInput(f"{name} was typed in, and has no source that can be kept: put it into a file.")
-        chosen.add(Path(file))
+    file = getattr(sys.modules[table[name].__module__], "__file__", None)
+    if file is None:
+        raise BadInput(f"{name} was typed in, and has no source that can be kept: put it into a file.")
+    chosen.add(Path(file))  # it may be from outside of the package
     chosen |= set((_PACKAGE / "kernels").rglob("*.py"))
-    chosen |= {_PACKAGE / path for path in (*_SOURCES, *_SOURCES_OF_SCORES[kind])}
+    chosen |= {_PACKAGE / path for path in (*_SOURCES, *_SOURCES_OF_KIND[kind])}
     texts = ((path.name, path.read_bytes().replace(b"\r\n", b"\n")) for path in chosen)
-    each_file = sorted(hashlib.sha256(file.encode() + b"\0" + text).hexdigest() for file, text in texts)
+    each_file = sorted({hashlib.sha256(file.encode() + b"\0" + text).hexdigest() for file, text in texts})
     return hashlib.sha256("".join(each_file).encode()).hexdigest()[:16]
 
 
@@ -243,7 +244,11 @@ def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
             algorithm = read_algorithm(plan.kind, text)
             if algorithm.needs_rates and model.rates is None:
                 raise BadInput(f"{algorithm.name} needs the rates of a training set and {name} has none.")
-        known[name] = (provide(model), plan.data or dataset.name, provide(dataset))
+        digest = provide(model)
+        same = next((other for other, (known_digest, *_) in known.items() if known_digest == digest), None)
+        if same is not None:
+            raise BadInput(f"The models '{same}' and '{name}' are the same: name one of them.")
+        known[name] = (digest, plan.data or dataset.name, provide(dataset))
     return [
         Cell(
             kind=plan.kind,

@@ -3,11 +3,15 @@
 A setting is an algorithm with all its knobs on one model: the columns ``setting`` and ``model`` of a table.
 At a point (so many samples, Gibbs sweeps or seconds) each has one score for each seed. The best setting is
 the one whose mean over the seeds is best on the *validation* part. Another one is compared with it by the
-differences seed by seed, as both had the same seeds and the same starts: mean, standard error over the seeds,
-and the interval of Student's t. The ``region`` has the settings whose interval, at 95 %, is not all on the
-worse side: they cannot be told apart from the best. The score that is reported for the winner is that on the
-*test* part, which was not used to choose. Errors over test points say how precisely a test set of this size
-measures a score; they are common to all seeds, and are never used to compare.
+differences seed by seed, as both had the same seeds and the same starts: mean, standard error over the
+seeds, and the interval of Student's t. The ``region`` has the settings whose interval, at 95 %, is not all
+on the worse side: they cannot be told apart from the best. Each is compared with the best alone. Nothing
+corrects for the best having been picked among many by the same seeds: of ten equal settings with five seeds,
+one stands outside of the region by chance. Chains that start at data start at validation examples; in short
+runs a sampler that has not left them scores high there, and not on the test part. The score that is reported
+for the winner is that on the *test* part, which was not used to choose. Errors over test points say how
+precisely a test set of this size measures a score; they are common to all seeds, and are never used to
+compare.
 
 Only seeds that all settings have are compared, so that a sweep that is not complete yet is compared by the
 seeds that are; the number stands in ``Choice.seeds``.
@@ -154,6 +158,8 @@ class _Grid:
 
     def __init__(self, columns: Columns, effort: Unit) -> None:
         self.columns = {name: np.asarray(column) for name, column in columns.items()}
+        if effort not in _COLUMN_OF:
+            raise unknown("unit at equal numbers of which settings are compared", str(effort), _COLUMN_OF)
         lacking = [name for name in (*_NEEDED, _COLUMN_OF[effort]) if name not in columns]
         if lacking:
             raise BadInput(f"The table has no column {lacking[0]}: give what a sweep has measured.")
@@ -177,13 +183,35 @@ class _Grid:
         for code in codes:
             changes[1:] |= code[order][1:] != code[order][:-1]
         self.rows: dict[tuple[str, str, int], np.ndarray] = {}
+        sources: dict[tuple[str, str], tuple[str, ...]] = {}
         for rows in np.split(order, np.flatnonzero(changes)):
             key = str(names[0][rows[0]]), str(names[1][rows[0]]), int(names[2][rows[0]])
             if key not in self.rows or self.x[rows[-1]] > self.x[self.rows[key][-1]]:
                 self.rows[key] = rows
+            source = tuple(str(self.columns[name][rows[0]]) for name in _SOURCE if name in self.columns)
+            if source != sources.setdefault(key[:2], source):
+                raise BadInput(
+                    f"The table has results of {key[0]} on '{key[1]}' from two models of that name, or from "
+                    "two versions of the code: select one model_digest and one version."
+                )
+        self._spend_on()
         in_order = sorted(self.rows, key=lambda key: int(self.rows[key].min()))
         self.settings = list(dict.fromkeys((setting, model) for setting, model, _ in in_order))
         self.seeds = sorted({seed for *_, seed in self.rows})
+
+    def _spend_on(self) -> None:
+        """Let cells that diverged spend on as before: their sweeps and seconds stand still, their n rises.
+
+        Otherwise the whole table would be compared at the point where one of them diverged.
+        """
+        n, scores = self.columns["n"], [self.columns[name] for name in self.columns if name in measures]
+        dead = np.all([np.isnan(one.astype(np.float64)) for one in scores], axis=0) if scores else n < 0
+        for rows in self.rows.values():
+            live = rows[~dead[rows]]
+            after = rows[self.columns["n"][rows] > n[live[-1]]] if len(live) else rows
+            if len(after) and (not len(live) or self.x[after[-1]] <= self.x[live[-1]]):
+                rate = self.x[live[-1]] / n[live[-1]] if len(live) else 1.0
+                self.x[after] = rate * n[after]
 
     def last(self) -> float:
         """Return the last point that all cells have reached."""
@@ -247,6 +275,9 @@ _NEEDED = ("identity", "setting", "model", "seed", "algorithm", "n")
 _SAME = {"data_digest": "data", "kernel": "kernel of the ISL", "n_hidden": "hidden units", "start": "starts"}
 """Columns that must have one value, and what they are."""
 
+_SOURCE = ("model_digest", "version")
+"""Columns that must have one value for all cells of a setting on a model."""
+
 _COLUMN_OF: Mapping[Unit, str] = {
     "samples": "n",
     "updates": "n",
@@ -264,7 +295,7 @@ _REPORTED = ("isl_test", "log_likelihood_test")
 def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
     """Return the name of a measure of the table; "": the first default of which there is a number."""
     known = [each for each in default if each in columns and np.isfinite(columns[each]).any()]
-    if name and name not in columns:
+    if name and (name not in columns or columns[name].dtype.kind not in "fi"):
         raise unknown("measure of this table", name, [each for each in columns if each in measures])
     return name or (known[0] if known else default[0])
 
@@ -350,6 +381,11 @@ def compare(
         [_mean(row[common if common.any() else has]) for row, has in zip(scores, reached, strict=True)]
     )
     ranked = np.where(there & np.isfinite(means), sign * means, -np.inf)
+    if not np.isfinite(ranked).any():
+        raise BadInput(
+            f"Every setting lacks a number of '{by}' with some seed at {point:,g} {effort}: choose by "
+            "another measure, or take a smaller point."
+        )
     best = int(ranked.argmax())
     also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *_SPENT)}
     knobs, found = grid.knobs(), []

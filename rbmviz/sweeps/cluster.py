@@ -81,7 +81,9 @@ def connected(address: str, loaded: Sequence[Any], on_message: Callable[[str], N
                     "the sweep can be resumed."
                 ) from None
             if len(workers) < before:
-                on_message(f"{before - len(workers)} of {before} workers left: their cells are run again.")
+                on_message(
+                    f"{before - len(workers)} of {before} workers are gone: their cells are run again."
+                )
             if not workers and not alone:
                 on_message(f"No worker is connected to '{address}': the sweep waits for one.")
             before, alone = len(workers), not workers

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from rbmviz import checks
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason
 from rbmviz.sweeps.cell import Cell, CellRun, data_of_cell, model_of, version_of
@@ -163,7 +164,7 @@ def run(
         Where cells are computed. Its workers load models and data by the names in the cells. It is not shut
         down. Default: threads of this process.
     workers : int, optional
-        Threads (default: one for each core), or the number of workers of ``executor``.
+        Threads, or the number of workers of ``executor`` (default: one for each core of this machine).
     scheduler : str, optional
         Address of a Dask scheduler, ``tcp://host:8786``, instead of an executor. Models and data are sent to
         each of its workers once.
@@ -185,13 +186,18 @@ def run(
         If results cannot be written any more; those that were computed are kept in a temporary folder, which
         the sentence names.
     """
+    workers = None if workers is None else checks.whole("workers", workers, 1)
     there = store.done(cells)
     todo = list({cell.identity: cell for cell in cells if cell.identity not in there}.values())
     outcome = SweepProgress(cells=len(there) + len(todo), found=len(there))
     if not todo:
         return outcome
     with contextlib.ExitStack() as stack:
-        if executor is not None:
+        if isinstance(executor, ThreadPoolExecutor):
+            stack.enter_context(threadpool_limits(limits=1, user_api="blas"))
+            stop = threading.Event()
+            pool = _Pool(executor, lambda: workers or cores(), stop)
+        elif executor is not None:
             pool = _Pool(executor, lambda: workers or cores())
         elif scheduler is not None:
             from rbmviz.sweeps.cluster import connected
@@ -286,7 +292,10 @@ class _Sweeping:
                 cell = next(waiting, None)
                 more = cell is not None
                 if cell is not None:
-                    future = self.pool.submit(cell)
+                    try:
+                        future = self.pool.submit(cell)
+                    except RuntimeError as error:  # it was shut down, or has broken
+                        raise self._lost(error) from None
                     self._flying[future] = cell
                     future.add_done_callback(self._ended.put)
             try:
@@ -302,11 +311,7 @@ class _Sweeping:
         except _Stopped:
             computed = None
         except (CancelledError, BrokenExecutor) as error:
-            raise BadInput(
-                f"The workers, or the connection to them, were lost ({type(error).__name__}): "
-                f"{self.outcome.done:,} of {self.outcome.cells:,} cells are in '{self.store.folder}', and "
-                "the sweep can be resumed."
-            ) from None
+            raise self._lost(error) from None
         except Exception as error:  # a mistake in one cell must not cost the others
             computed = None
             self.outcome.failed.append(FailedCell(cell, _sentence(error)))
@@ -321,6 +326,14 @@ class _Sweeping:
         del self._flying[future]
         self.outcome.seconds = time.perf_counter() - self._begin
         self.on_progress(self.outcome)
+
+    def _lost(self, error: BaseException) -> BadInput:
+        """Return the error of an executor that computes no more."""
+        return BadInput(
+            f"The workers, or the connection to them, were lost ({type(error).__name__}): "
+            f"{self.outcome.done:,} of {self.outcome.cells:,} cells are in '{self.store.folder}', and "
+            "the sweep can be resumed."
+        )
 
     def _give_up(self) -> None:
         """Have no cell begin any more, and running ones of this process end soon."""

@@ -7,7 +7,8 @@ import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -64,7 +65,9 @@ class Axis:
     def __post_init__(self) -> None:
         if not isinstance(self.knob, str):
             raise BadInput(f"The axis {shown(self.knob)} is no name of a knob: give a text, as 'eps'.")
-        values = tuple(self.values)
+        if isinstance(self.values, str) or not isinstance(self.values, Iterable):
+            raise BadInput(f"The axis {shown(self.knob)} has the values {shown(self.values)}: give a list.")
+        values = tuple(value.item() if isinstance(value, np.generic) else value for value in self.values)
         if not values:
             raise BadInput(f"The axis {shown(self.knob)} is empty: give it at least one value.")
         if len(values) > MAX_VALUES_OF_AXIS:
@@ -111,7 +114,8 @@ class Axis:
         found = np.geomspace(lo, hi, n) if log else np.linspace(lo, hi, n)
         texts = [f"{x:.4g}" if log else f"{x:.10g}" for x in found]
         ends = {0: lo, n - 1: hi} if n > 1 else {0: lo}
-        numbers = [ends.get(i, float(text)) for i, text in enumerate(texts)]
+        # Rounded, a value next to an end may lie beyond it.
+        numbers = [ends.get(i, min(max(float(text), lo), hi)) for i, text in enumerate(texts)]
         if knob.kind is int:
             return cls(knob.name, tuple(dict.fromkeys(round(x) for x in numbers)))
         return cls(knob.name, tuple(dict.fromkeys(float(x) for x in numbers)))
@@ -372,7 +376,7 @@ class SweepPlan:
             ("seed", self.seeds),
             ("metric", self.metrics),
         ):
-            twice = [name for i, name in enumerate(names) if name in names[:i]]
+            twice = [name for name, times in Counter(names).items() if times > 1]
             if twice:
                 raise BadInput(f"The {what} {shown(twice[0])} stands in the sweep twice: give it once.")
 

@@ -7,8 +7,8 @@ share; there is no server and no lock. A cell whose file exists is done. The fol
 ``_`` or ``.``, and fail at others.
 
 Files are not trusted when they are read. Size, columns, types and numbers of rows are checked; pages must not
-be compressed, so that a file cannot expand to much more than its size; texts are bounded and printable, and
-nothing in a file is ever executed.
+be compressed, and texts, which stand once in a file and in memory in each row, are bounded in it, so that no
+file expands to more than some 100 MB; texts are printable, and nothing in a file is ever executed.
 """
 
 import io
@@ -48,6 +48,9 @@ MAX_CELL_ROWS = 2000
 
 MAX_CELL_TEXT = 5000
 """Most characters of a text in a table."""
+
+MAX_TEXT_BYTES = 2**16
+"""Most bytes of all texts of a cell in its file; those of 125 rows take some 2 kB."""
 
 IDENTITY = re.compile(r"[0-9a-f]{32}")
 
@@ -150,7 +153,13 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
         rows, groups = file.metadata.num_rows, file.metadata.num_row_groups
         if not 1 <= rows <= MAX_CELL_ROWS or groups != 1:
             raise Damaged(f"it declares {rows:,} rows in {groups:,} groups")
-        types = columns_of(kind)
+        types, group = columns_of(kind), file.metadata.row_group(0)
+        # A text that stands once in the file is written out in each row: Arrow reads no further than this.
+        texts = sum(
+            group.column(i).total_compressed_size for i, type_ in enumerate(types.values()) if type_ is str
+        )
+        if texts > MAX_TEXT_BYTES:
+            raise Damaged(f"its texts take {texts:,} bytes")
         found = [name for name in types if names is None or name in names]
         needed = [*found, *(name for name in ("identity", "n") if name not in found)]
         table = file.read(columns=needed, use_threads=False)

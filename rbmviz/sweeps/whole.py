@@ -103,7 +103,7 @@ def sweep(
     given = [_sampler(one) for one in _several(samplers)]
     found = [_model(one) for one in _several(models)]
     axes = [
-        Axis.read(f"{knob}={values}", given) if isinstance(values, str) else Axis(knob, tuple(values))
+        Axis.read(f"{knob}={values}", given) if isinstance(values, str) else Axis(knob, values)  # type: ignore[arg-type]
         for knob, values in grid.items()
     ]
     plan = SweepPlan(
@@ -117,6 +117,8 @@ def sweep(
         kernel=kernel,
         start=start,
     )
+    if not any(isinstance(model, Model) for model in found):
+        cells(plan)  # models and data that cannot be loaded are refused before the folder has another plan
     store.prepare(plan, "rbmviz.sweep(...), from Python")
     for model in found:
         if isinstance(model, Model):

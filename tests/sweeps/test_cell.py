@@ -3,6 +3,8 @@
 import dataclasses
 import pickle
 import shutil
+import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -191,6 +193,34 @@ def test_the_version_follows_the_sources(tmp_path, monkeypatch):
         (copy / path).write_text((copy / path).read_text() + "\n# changed\n")
         now = [version_of.__wrapped__("sampler", name) for name in before]
         assert sum(a != b for a, b in zip(was, now, strict=True)) == changed, path
+
+
+def test_the_version_follows_what_couplings_and_swaps_are_made_of(tmp_path, monkeypatch):
+    copy = tmp_path / "rbmviz"
+    shutil.copytree(cell_module._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(cell_module, "_PACKAGE", copy)
+    for path in ("coupling.py", "metrics/tempering.py"):
+        was = version_of.__wrapped__("trainer", "ucd")
+        (copy / path).write_text((copy / path).read_text() + "\n# changed\n")
+        assert version_of.__wrapped__("trainer", "ucd") != was, path
+
+
+def test_the_version_follows_a_file_of_ones_own_that_is_called_as_one_of_ours(tmp_path, monkeypatch):
+    monkeypatch.setattr(samplers, "_entries", dict(samplers._entries))
+    file = tmp_path / "gibbs.py"
+    file.write_text("# mine\n")
+    module = types.ModuleType("mine.gibbs")
+    module.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, "mine.gibbs", module)
+    samplers.add("mine", type("Mine", (samplers["gibbs"],), {"name": "mine", "__module__": "mine.gibbs"}))
+    was = version_of.__wrapped__("sampler", "mine")
+    file.write_text("# mine, changed\n")
+    assert version_of.__wrapped__("sampler", "mine") != was
+
+
+def test_a_sampler_that_this_process_does_not_have_is_named():
+    with pytest.raises(BadInput, match="no such sampler"):
+        version_of.__wrapped__("sampler", "no such sampler")
 
 
 def test_tables_of_all_algorithms_of_a_kind_have_the_same_columns():

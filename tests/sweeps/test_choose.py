@@ -206,3 +206,43 @@ def test_what_cannot_be_compared_is_refused():
     with pytest.raises(BadInput, match="did you mean 'isl_test'"):
         compare(cells, by="isl_tset")
     assert len(select(cells, seed=0, knob_eps=0.1)["n"]) == len(COUNTS)
+
+
+@pytest.mark.parametrize("column", ["model_digest", "version"])
+def test_results_of_two_models_or_versions_under_one_name_are_not_mixed(column):
+    old, new = table({0.1: [0.0, 0.1]}, **{column: "a"}), table({0.1: [5.0, 5.1]}, **{column: "b"})
+    new["identity"] = np.array([f"new {one}" for one in new["identity"]])
+    with pytest.raises(BadInput, match="from two models of that name, or from two versions"):
+        compare(joined(old, new))
+    assert compare(select(joined(old, new), **{column: "b"})).best.mean == pytest.approx(5.05)
+
+
+@pytest.mark.parametrize("effort", ["sweeps", "seconds"])
+def test_a_training_that_diverged_keeps_none_of_the_others_from_their_end(effort):
+    found = table({0.1: [[-4.0, -3.0, -2.0, -1.0]] * 2, 0.5: [[-1.0, np.nan, np.nan, np.nan]] * 2})
+    found["isl_test"] = np.where(np.isnan(found["isl_validation"]), np.nan, found["isl_test"])
+    for name in ("isl_test_error", "blank"):
+        found[name] = np.where(np.isnan(found["isl_validation"]), np.nan, found[name])
+    whole = compare(found, effort=effort)
+    diverged = np.isnan(found["isl_validation"])
+    for name in ("sweeps", "seconds"):  # they stand still where it diverged
+        found[name] = np.where(diverged, found[name][found["knob_eps"] == 0.5][0], found[name])
+    choice = compare(found, effort=effort)
+    assert choice.point == whole.point
+    assert choice.best.knobs["eps"] == 0.1
+    assert [one.knobs["eps"] for one in choice.region] == [0.1]
+    assert math.isnan(choice.settings[1].mean)
+    assert choice.not_reached == 0
+
+
+def test_a_seed_that_every_setting_lacks_a_number_of_is_said():
+    with pytest.raises(BadInput, match="Every setting lacks a number of 'isl_validation' with some seed"):
+        compare(table({0.1: [0.0, np.nan], 0.5: [np.nan, 1.0]}))
+
+
+def test_strange_units_and_measures_are_refused():
+    found = table({0.1: [0.0], 0.5: [1.0]})
+    with pytest.raises(BadInput, match="bogus"):
+        compare(found, effort="bogus")
+    with pytest.raises(BadInput, match="measure of this table"):
+        compare(found, by="setting")

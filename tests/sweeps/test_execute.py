@@ -306,3 +306,23 @@ def test_a_killed_sweep_resumes_to_the_same_bits(tmp_path):
     assert {identity: store.path(identity).stat().st_mtime_ns for identity in done} == times
     run(made, whole)
     same(store.read(made).columns, whole.read(made).columns)
+
+
+@pytest.mark.parametrize("workers", [-1, 0, 1.5])
+def test_a_strange_number_of_workers_is_refused(workers, made, store):
+    with pytest.raises(BadInput, match="workers"):
+        run(made, store, workers=workers)
+
+
+def test_an_executor_that_was_shut_down_is_said(made, store):
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(BadInput, match="were lost"):
+        run(made, store, executor)
+
+
+def test_threads_of_ones_own_are_interrupted_and_keep_their_blas(made, store, monkeypatch):
+    monkeypatch.setattr(execute, "_LIMITED", None)
+    with ThreadPoolExecutor(2) as executor:
+        assert run(made, store, executor).computed == len(made)
+    assert execute._LIMITED is None  # which is for good, for processes that do nothing else

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 from rbmviz.errors import BadInput
@@ -217,3 +218,20 @@ def test_every_part_of_a_plan_that_is_of_another_type_is_refused():
         for wrong in ({"a": 1}, [[1]], -3, True):
             with pytest.raises(BadInput):
                 SweepPlan.from_json(json.dumps(content | {field.name: wrong}))
+
+
+def test_values_of_an_axis_lie_between_its_ends_though_they_are_rounded():
+    alpha = knobs_of(samplers["rates_fpcd"])["alpha"]
+    values = Axis.spaced(alpha, 0.99991, 0.99999, 4, "log").values
+    assert (values[0], values[-1]) == (0.99991, 0.99999)
+    assert all(0.99991 <= one <= 0.99999 for one in values)
+
+
+@pytest.mark.parametrize("values", [0.1, "0.1", None])
+def test_an_axis_without_a_list_is_refused(values):
+    with pytest.raises(BadInput, match="give a list"):
+        Axis("eps", values)
+
+
+def test_an_axis_takes_numbers_of_numpy():
+    assert Axis("k", np.arange(1, 3)).values == (1, 2)

@@ -148,6 +148,7 @@ def test_what_is_no_result_of_a_cell_is_refused(computed):
         (parquet({**columns, "seed": pa.array([None] * rows, pa.int64())}), "missing values"),
         (parquet({**columns, "model": np.arange(rows).astype(str)}), "more than one run"),
         (parquet({**columns, "note": text}), "text of 6,000"),
+        (parquet({**columns, "note": np.array(["x" * 70_000] * rows)}), "its texts take"),
         (parquet({name: np.repeat(column, 200) for name, column in columns.items()}), "declares"),
         (parquet({name: column[:0] for name, column in columns.items()}), "declares 0 rows"),
         (parquet({**columns, "identity": np.full(rows, "f" * 32)}), "of another cell"),

@@ -71,3 +71,19 @@ def test_what_does_not_fit_is_one_sentence(tmp_path, changed, why):
     with pytest.raises(BadInput, match=why):
         rbmviz.sweep(**{**arguments, **changed})
     assert not (tmp_path / "out").exists()
+
+
+def test_a_name_that_is_unknown_leaves_the_plan_of_the_folder_as_it_is(tmp_path):
+    out = tmp_path / "out"
+    rbmviz.sweep("bas_pcd", "gibbs", {"k": [1, 2]}, n=20, replications=1, out=out)
+    before = Store(out).plan()
+    with pytest.raises(BadInput, match="bas_pdc"):
+        rbmviz.sweep("bas_pdc", "gibbs", {"k": [1, 2]}, n=20, replications=1, out=out)
+    assert Store(out).plan() == before
+
+
+def test_one_model_under_two_names_is_refused(tmp_path):
+    copy = tmp_path / "copy.safetensors"
+    rbmviz.rbm.save_model(rbmviz.load_model("bas_pcd"), copy)
+    with pytest.raises(BadInput, match="are the same"):
+        rbmviz.sweep(["bas_pcd", str(copy)], "gibbs", {"k": [1]}, n=20, out=tmp_path / "out")
