@@ -173,6 +173,8 @@ class _Grid:
                 )
         self.x = self.columns[_COLUMN_OF[effort]].astype(np.float64)
         self._find_cells()
+        if _COLUMN_OF[effort] != "n":
+            self._spend_on()
 
     def _find_cells(self) -> None:
         """Find the rows of each cell; of two cells of one setting and seed the longer one counts."""
@@ -194,7 +196,6 @@ class _Grid:
                     f"The table has results of {key[0]} on '{key[1]}' from two models of that name, or from "
                     "two versions of the code: select one model_digest and one version."
                 )
-        self._spend_on()
         in_order = sorted(self.rows, key=lambda key: int(self.rows[key].min()))
         self.settings = list(dict.fromkeys((setting, model) for setting, model, _ in in_order))
         self.seeds = sorted({seed for *_, seed in self.rows})
@@ -208,10 +209,10 @@ class _Grid:
         dead = np.all([np.isnan(one.astype(np.float64)) for one in scores], axis=0) if scores else n < 0
         for rows in self.rows.values():
             live = rows[~dead[rows]]
-            after = rows[self.columns["n"][rows] > n[live[-1]]] if len(live) else rows
-            if len(after) and (not len(live) or self.x[after[-1]] <= self.x[live[-1]]):
-                rate = self.x[live[-1]] / n[live[-1]] if len(live) else 1.0
-                self.x[after] = rate * n[after]
+            after = rows[n[rows] > n[live[-1]]] if len(live) else rows
+            spent = self.x[live[-1]] if len(live) else 0.0
+            if len(after) and self.x[after[-1]] <= spent:
+                self.x[after] = n[after] * (spent / n[live[-1]] if len(live) else 1.0)
 
     def last(self) -> float:
         """Return the last point that all cells have reached."""

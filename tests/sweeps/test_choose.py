@@ -235,6 +235,16 @@ def test_a_training_that_diverged_keeps_none_of_the_others_from_their_end(effort
     assert choice.not_reached == 0
 
 
+def test_a_training_that_diverged_at_once_leaves_the_others_their_points():
+    found = table({0.1: [[-4.0, -3.0, -2.0, -1.0]] * 2, 0.5: [[np.nan] * 4] * 2})
+    for name in ("isl_test", "isl_test_error", "blank", "sweeps", "seconds"):
+        lost = 0.0 if name in ("sweeps", "seconds") else np.nan
+        found[name] = np.where(np.isnan(found["isl_validation"]), lost, found[name])
+    choice = compare(found, effort="sweeps")
+    assert choice.point >= 1000
+    assert (choice.best.knobs["eps"], choice.best.in_region) == (0.1, True)
+
+
 def test_a_seed_that_every_setting_lacks_a_number_of_is_said():
     with pytest.raises(BadInput, match="Every setting lacks a number of 'isl_validation' with some seed"):
         compare(table({0.1: [0.0, np.nan], 0.5: [np.nan, 1.0]}))
