@@ -244,6 +244,7 @@ class Panel {
 
   /** Keep what is new in a frame; draw draws it. @param {PanelPart} part this panel's part of the frame */
   readPart({ head, blocks }) {
+    if (!head.readouts && this.head) head = { ...this.head, ...head };
     const isNewRun = head.run !== this.head?.run;
     if (isNewRun) this.readoutValues = {};
     Object.assign(this.readoutValues, head.readouts);

@@ -29,7 +29,7 @@
  * @property {number} [rebuilt] where the status is "rebuilding": share of the run that is there again, from 0 to 1
  * @property {string} [warning]
  * @property {Record<string, number | boolean>} [knobs] values of knobs that something else than their controls may turn
- * @property {Record<string, ReadoutValue>} readouts
+ * @property {Record<string, ReadoutValue>} [readouts] a head without them has only what the pictures need: the rest stays as it was
  */
 
 /** @typedef {number | string | number[] | null} ReadoutValue a number, words, or several numbers; null: not known */

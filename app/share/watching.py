@@ -256,7 +256,7 @@ class Broadcast:
         if request is None or comparison is None or self._encoder is None:
             return None
         state = (request, comparison.running, *comparison.poll())
-        if state == self._newest_state:
+        if state == self._newest_state and not self._encoder.is_behind:
             return None
         self._newest_state = state
         return self._encoder.encode_next(request)

@@ -15,6 +15,10 @@ from rbmviz_app.panel.readouts import Readout, Value, finite
 from rbmviz_app.stream.frames import Block, write_frame
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
+NUMBERS_SECONDS = 0.2
+"""Seconds between two frames with the numbers and words of runs that go on. Nobody could read more of them,
+and they take more than half of the time of a frame; pictures come with every frame."""
+
 SLOW_SECONDS = 0.5
 """Seconds between two frames with the slow parts: class strips, filters, traces, some readouts."""
 
@@ -30,16 +34,20 @@ class ClientState(NamedTuple):
         Of things that are numbered and sent once, such as samples or pairs: the newest number sent, by name.
     slow_at : float
         time.monotonic() of the last frame with the slow parts.
+    numbers_due : bool
+        Whether the next frame has numbers and words: what ``encode`` computes for them alone, it leaves out
+        of a frame without. The browser keeps those that it has.
     """
 
     run: int
     newest_sent: Mapping[str, int] = MappingProxyType({})
     slow_at: float = 0.0
+    numbers_due: bool = True
 
     @property
     def slow_due(self) -> bool:
-        """Whether the slow parts are due again."""
-        return time.monotonic() - self.slow_at > SLOW_SECONDS
+        """Whether the slow parts are due again; they come with numbers only."""
+        return self.numbers_due and time.monotonic() - self.slow_at > SLOW_SECONDS
 
     def after(self, newest_sent: Mapping[str, int], slow: bool = False) -> "ClientState":
         """Return the state after a frame with ``newest_sent``; slow: whether it contained the slow parts."""
@@ -140,6 +148,23 @@ class FrameEncoder:
         self._request: FrameRequest | None = None
         self._clients: dict[int, ClientState] = {}  # by key of the panel
         self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
+        self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
+        self._numbers_of: Any = None  # what it was asked for, and run, status and knobs of each panel
+        self._numbers_left_out = False  # of the last frame
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether numbers that the last frame has left out are due by now."""
+        return self._numbers_left_out and time.monotonic() - self._numbers_at > NUMBERS_SECONDS
+
+    def _take_numbers(self, request: FrameRequest, shown: list[tuple[int, Any]]) -> bool:
+        """Return whether the next frame has numbers: while all runs go on as they did, not too often."""
+        runs = [(key, one.run, one.status, one.algorithm) for key, one in shown]
+        same = self._numbers_of == (request, runs) and any(one.status == "running" for _, one in shown)
+        self._numbers_left_out = same and time.monotonic() - self._numbers_at <= NUMBERS_SECONDS
+        if not self._numbers_left_out:
+            self._numbers_at, self._numbers_of = time.monotonic(), (request, runs)
+        return not self._numbers_left_out
 
     def encode_next(self, request: FrameRequest) -> bytes:
         """Make the next frame; from now on the browser counts as having it."""
@@ -150,7 +175,9 @@ class FrameEncoder:
         # be compiled: until then what is paused is shown as waiting.
         waiting = self._comparison.running
         panels = []
-        for key, shown in self._snapshots(request.at):
+        newest = self._comparison.poll()
+        numbers = self._take_numbers(request, newest)
+        for key, shown in self._as_asked(newest, request.at, numbers):
             if key not in request.panels:
                 continue
             client = self._clients.get(key)
@@ -158,26 +185,31 @@ class FrameEncoder:
                 client = ClientState(shown.run)
                 if not self._declare_readouts(key, shown):
                     continue
+            client = client._replace(numbers_due=numbers)
             content = _encoders[type(shown)].encode(shown, request, client)
             if content is not None:
                 self._clients[key] = content.client
                 slow = content.client.slow_at != client.slow_at
-                head, blocks = self._head(key, shown, content, slow, waiting), content.blocks
+                head, blocks = self._head(key, shown, content, waiting), content.blocks
+                if numbers:
+                    head["readouts"] = self._values(key, shown, slow)
                 if self._hidden == "names":
                     head, blocks = _without_names(head, blocks)
-                elif self._hidden == "numbers":
+                elif self._hidden == "numbers" and numbers:
                     head |= {"readouts": {}} | {name: "" for name in WORDS_OF_NUMBERS if name in head}
                 panels.append((head, blocks))
         asked = {name: value for name, value in request._asdict().items() if value is not None}
         return write_frame(asked, panels)
 
-    def _snapshots(self, at: int | None) -> list[tuple[int, Any]]:
-        """Return the snapshots of all panels; at : what was shown after so many steps, None: now."""
-        shown: list[tuple[int, Any]] = self._comparison.poll()
+    def _as_asked(self, shown: list[tuple[int, Any]], at: int | None, numbers: bool) -> list[tuple[int, Any]]:
+        """Return the snapshots of all panels as the browser asks for them.
+
+        at : what was shown after so many steps, None: now; numbers : with the numbers of a common point
+        """
         if not shown:
             return shown
         encoder = _encoders[type(shown[0][1])]
-        if encoder.adjust_all:
+        if numbers and encoder.adjust_all:
             shown = encoder.adjust_all(self._comparison, shown)
         if at is not None and encoder.look_back:
             shown = encoder.look_back(self._comparison, shown, at)
@@ -196,20 +228,18 @@ class FrameEncoder:
         workers = [panel.worker for panel in self._comparison.panels if panel.key == key]
         return round(max((worker.seconds_to_start for worker in workers), default=0.0), 1)
 
-    def _head(
-        self, key: int, shown: Snapshot, content: PanelContent, slow: bool, waiting: bool
-    ) -> dict[str, Any]:
-        """Return the header of a panel's part; slow: with the readouts that are sent slowly."""
+    def _values(self, key: int, shown: Snapshot, slow: bool) -> dict[str, Any]:
+        """Return the values of a panel's readouts; slow: with those that are sent slowly."""
+        readouts = self._readouts[key]
+        return {name: finite(value(shown)) for name, value, is_slow in readouts if slow or not is_slow}
+
+    def _head(self, key: int, shown: Snapshot, content: PanelContent, waiting: bool) -> dict[str, Any]:
+        """Return the header of a panel's part, without its readouts."""
         head: dict[str, Any] = {
             "key": key,
             "run": shown.run,
             "status": "waiting" if waiting and shown.status == "paused" else shown.status,
             "n": shown.n,
-            "readouts": {
-                name: finite(value(shown))
-                for name, value, is_slow in self._readouts[key]
-                if slow or not is_slow
-            },
         }
         if shown.status in ("starting", "recorded"):
             head["ready_in"] = self._seconds_to_start(key)
@@ -225,5 +255,5 @@ class FrameEncoder:
 def _without_names(head: dict[str, Any], blocks: dict[str, Block]) -> tuple[dict[str, Any], dict[str, Block]]:
     """Return of a panel's part what shows pictures, and nothing that says who draws them."""
     kept = ("key", "run", "status", "n", "ready_in", *VALUES_OF_PICTURES)
-    head = {name: head[name] for name in kept if name in head}
-    return head | {"readouts": {}}, {k: block for k, block in blocks.items() if k not in BLOCKS_OF_NUMBERS}
+    head = {name: head[name] for name in kept if name in head} | {"readouts": {}}
+    return head, {k: block for k, block in blocks.items() if k not in BLOCKS_OF_NUMBERS}

@@ -198,7 +198,7 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
             if pending.has_request():  # the page shows something else now: other panels, perhaps, at rest
                 request = await pending.take_request()
             state = (request, comparison.running, *comparison.poll())
-            if state != sent_state:
+            if state != sent_state or encoder.is_behind:
                 changed_at = now()
                 break
             if now() >= quiet_until:

@@ -24,7 +24,7 @@ OCCUPANCY_BINS = 120
 SCORE_SECONDS = 0.5
 """Minimum seconds between two values of the newest ISL that are no points of the curve."""
 
-SCORE_SHARE = 1 / 1000
+SCORE_SHARE = 1 / 2000
 """Share of the time that values of the newest ISL may take: they only prolong a curve up to its next point.
 With 3,000 test and validation points, one takes some 5 ms, in each of four panels."""
 

@@ -327,6 +327,42 @@ def test_frames_carry_what_is_new_and_nothing_twice(comparison):
     assert read_frame(encoder.encode_next(request._replace(n_visible=6))).panels == []
 
 
+def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, monkeypatch):
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
+    encoder = FrameEncoder(comparison)
+
+    def numbers():
+        heads = [panel.head for panel in read_frame(encoder.encode_next(request)).panels]
+        known = {("readouts" in head, "standing" in head, "knobs" in head) for head in heads}
+        assert len(heads) == 2
+        assert known in ({(True,) * 3}, {(False,) * 3})  # of all panels, or of none
+        return "readouts" in heads[0]
+
+    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
+    assert [numbers(), numbers()] == [True, True]  # of paused runs always
+    comparison.resume()
+    wait(lambda: all(s.n > 12 and s.status == "running" for _, s in comparison.poll()), "they go on")
+    assert numbers()  # another status
+    n = comparison.peek()[0][1].n
+    wait(lambda: all(s.n > n for _, s in comparison.poll()), "more samples")
+    frame = read_frame(encoder.encode_next(request))
+    assert all("readouts" not in panel.head and len(panel.blocks["v"]) for panel in frame.panels)
+    assert not encoder.is_behind
+    comparison.set_live_knobs(comparison.panels[1].key, eps=0.2)
+    wait(lambda: comparison.poll()[1][1].algorithm.eps == 0.2, "the new step size")
+    assert numbers()  # other knobs
+    assert not numbers()
+    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 0.0)
+    assert encoder.is_behind  # a frame is due even where nothing else is new
+    assert numbers()
+    assert not encoder.is_behind
+    monkeypatch.setattr("rbmviz_app.stream.encoder.NUMBERS_SECONDS", 1e9)
+    assert not numbers()
+    comparison.pause()
+    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+    assert numbers()
+
+
 def test_frames_carry_the_readouts_that_are_declared(comparison):
     keys = [panel.key for panel in comparison.panels]
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)

@@ -221,7 +221,7 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
     Before the first sample the starts of the chains are shown (``start``).
 
     The scores are those at the common point of all panels: ``standing`` says which, in words, and ``since``
-    gives those since the last change of a knob.
+    gives those since the last change of a knob. A frame without numbers has the samples only.
     """
     newest = shown.newest_samples
     if newest.n_visible != request.n_visible:
@@ -244,6 +244,8 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
         blocks["start"] = Bits(shown.start_picture[:fitting], newest.n_visible)
     # A run at rest has no pictures; they are sent once it is rebuilt.
     newest_sent = {"samples": n} if len(newest.v) else {}
+    if not client.numbers_due:
+        return PanelContent({}, blocks, client.after(newest_sent))
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
     knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
     said: dict[str, Any] = {"standing": "", "since": "", "knobs": knobs, "held_from": shown.held_from}

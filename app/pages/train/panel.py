@@ -169,6 +169,8 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) 
         if request.view != "samples" and shown.models:
             blocks["filters"] = filters(shown.models[0], request.cells)
     newest_sent = {"updates": shown.n} if fantasy is not None else {}
+    if not client.numbers_due:
+        return PanelContent({}, blocks, client.after(newest_sent))
     standing = ""
     if shown.compared is not None:
         scores = shown.compared.scores
