@@ -38,7 +38,7 @@ from rbmviz.sweeps import (
     figures,
     list_measures,
 )
-from rbmviz.sweeps.choose import robustness, select, telling_point
+from rbmviz.sweeps.choose import robustness, select, telling_point, undirected
 from rbmviz.sweeps.execute import SweepProgress, cores
 from rbmviz.sweeps.execute import run as run_cells
 from rbmviz.sweeps.plan import Kind, text_of
@@ -526,9 +526,12 @@ def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
 
 
 def _choice(choice: Choice) -> dict[str, Any]:
-    """Return the comparison on one model as an entry of JSON; ``best`` is null where several may be."""
+    """Return the comparison on one model as an entry of JSON.
+
+    ``best`` is null where several may be, or where of the measure neither high nor low values are better.
+    """
     best = choice.best
-    alone = len(choice.region) == 1
+    alone = len(choice.region) == 1 and not undirected(choice.by)
     return {
         **{"model": best.model, "effort": choice.effort, "at": choice.point, "by": choice.by},
         **{"seeds": list(choice.seeds), "not_reached": choice.not_reached, "border": list(choice.border)},
@@ -616,6 +619,8 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
         f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * not told from the best",
         f"  {'':<{width}} {'mean':>10} {'to the best':>21} {'seconds':>9}",
     ]
+    if undirected(choice["by"]):
+        lines.insert(1, undirected(choice["by"]))
     for name, row in list(zip(texts, rows, strict=True))[:MAX_LINES]:
         difference = "" if row is rows[0] else f"{row['difference']:+.3f} +- {row['difference_error']:.3f}"
         mark = "*" if row["in_region"] else "x" if row["blank"] > 0.5 else " "
@@ -646,15 +651,14 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
 
 
 def _robustness_text(rows: Sequence[dict[str, Any]]) -> str:
-    if not rows:
-        return "No setting was run on all models."
     texts = _short([row["setting"] for row in rows])
     width = max(map(len, texts))
     models = " ".join(f"{model:>14}" for model in rows[0]["models"])
-    lines = [f"{'':<{width}} {'mean':>10} {'spread':>8} {models}"]
+    lines = [f"{'':<{width}} {'seeds':>5} {'mean':>10} {'spread':>8} {models}"]
     for name, row in zip(texts, rows, strict=True):
         each = " ".join(f"{mean:14.3f}" for mean in row["by_model"])
-        lines.append(f"{name:<{width}} {row['mean']:10.3f} {row['spread']:8.3f} {each}")
+        seeds, mean, spread = len(row["seeds"]), row["mean"], row["spread"]
+        lines.append(f"{name:<{width}} {seeds:5} {mean:10.3f} {spread:8.3f} {each}")
     return "\n".join([*lines, "spread: standard deviation over the models"])
 
 

@@ -313,10 +313,14 @@ class _SamplingWork:
         model, dataset = model_of(cell), data_of_cell(cell)
         self.sampler: Sampler = read_algorithm("sampler", cell.algorithm)
         n_chains, v0 = self.sampler.n_chains, None
-        if cell.start == "data" and len(dataset.validation):
-            v0 = starts_at_data(dataset.validation, cell.seed, n_chains)
         needs = {measures[name].needs for name in cell.metrics}
         self.evidence = SamplerEvidence(dataset, cell.kernel, n_chains, needs)
+        if cell.start == "data" and len(dataset.validation):
+            v0 = starts_at_data(dataset.validation, cell.seed, n_chains)
+        elif cell.start == "data":
+            self.evidence.notes["start"] = (
+                f"{dataset.name} has no validation part: chains began at random bits."
+            )
         if cell.algorithm not in _COMPILED:
             self.sampler.step(self.sampler.init(model, cell.seed, v0), 1)
             _COMPILED.add(cell.algorithm)
@@ -348,7 +352,7 @@ class _TrainingWork:
             warming = begin()
             warming.trainer.step(warming.state, 1)
             _COMPILED.add(trainer.name)
-        self._training, self._counted = begin(), cell.budget.unit == "sweeps"
+        self._training = begin()
         self.evidence = TrainerEvidence(dataset, trainer.own_stats)
 
     def make(self, n: int) -> np.ndarray:
@@ -357,8 +361,6 @@ class _TrainingWork:
         self._progress = self._training.trainer.step(self._training.state, n)
         gibbs_sweeps = np.zeros(n, np.int64)
         gibbs_sweeps[-1] = self._progress.sweeps - before
-        if self._counted and not self._progress.sweeps:
-            raise BadInput("This trainer makes no Gibbs sweeps: give it a budget in updates or seconds.")
         return gibbs_sweeps
 
     def take(self, n: int) -> None:
@@ -465,6 +467,10 @@ class CellRun:
             self._fail(str(error))
             return
         spent = time.thread_time() - clock
+        if unit == "sweeps" and not (self._gibbs_sweeps or gibbs_sweeps.any()):  # it would never end
+            counted = "samples" if self.cell.kind == "sampler" else "updates"
+            name = self.cell.algorithm.partition(":")[0]
+            raise BadInput(f"{name} makes no Gibbs sweeps: give it a budget in {counted} or seconds.")
         if unit == "sweeps":
             within = int(np.searchsorted(self._gibbs_sweeps + np.cumsum(gibbs_sweeps), amount, side="right"))
             kept = max(within, 1 - self.n)  # at least one sample, or update, in all

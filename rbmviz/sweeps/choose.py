@@ -295,10 +295,20 @@ _REPORTED = ("isl_test", "log_likelihood_test")
 
 def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
     """Return the name of a measure of the table; "": the first default of which there is a number."""
-    known = [each for each in default if each in columns and np.isfinite(columns[each]).any()]
+    there = [each for each in default if each in columns]
+    known = [each for each in there if np.isfinite(columns[each]).any()] or there
     if name and (name not in columns or columns[name].dtype.kind not in "fi"):
         raise unknown("measure of this table", name, [each for each in columns if each in measures])
-    return name or (known[0] if known else default[0])
+    return name or (known or default)[0]
+
+
+def undirected(name: str) -> str:
+    """Return the sentence that has to stand beside a comparison by a measure without a better end, or ""."""
+    if name not in measures or measures[name].best:
+        return ""
+    return (
+        f"Neither high nor low values of '{name}' are better: the highest stands first, and counts as best."
+    )
 
 
 def _sign(name: str) -> int:
@@ -343,7 +353,9 @@ def compare(
     effort : "samples", "updates", "sweeps" (Gibbs sweeps) or "seconds"
         What is equal at the point; samples of a sampler and updates of a trainer are the column ``n``.
     by : str
-        Measure that chooses (default: ISL, or of trainers log-likelihood, of the validation part).
+        Measure that chooses (default: ISL, or of trainers log-likelihood, of the validation part). Of one of
+        which neither high nor low values are better (``Measure.best``) the highest counts as the best; see
+        ``undirected``.
     test : str
         Measure of the winner that is reported (default: that of the test part).
 
@@ -534,6 +546,8 @@ class Robustness:
         The sampler with its knobs.
     models : tuple of str
         The models.
+    seeds : tuple of int
+        Seeds with a score on every model; all other numbers here are of these.
     by_model : tuple of float
         Mean score over the seeds on each model, in the same order.
     errors : tuple of float
@@ -549,6 +563,7 @@ class Robustness:
 
     setting: str
     models: tuple[str, ...]
+    seeds: tuple[int, ...]
     by_model: tuple[float, ...]
     errors: tuple[float, ...]
     mean: float
@@ -563,7 +578,8 @@ def robustness(
 
     The paper on rates-FPCD (end of section 5.1) asks how much a sampler's result depends on the training of
     the model. The same settings, seeds and starts are run on models of the same data trained by different
-    algorithms. Settings that lack one of the table's models are left out.
+    algorithms. A setting is judged by the seeds that have a score on every model, and left out if there is
+    none.
 
     Shipped models (``pretrained/``) of one data set: MNIST, USPS, letters and newsgroups by CD-1, PCD and
     FPCD each (``mnist_cd1``, ``mnist_pcd``, ``mnist_fpcd``; ``usps_...``, ``letters_...``,
@@ -584,7 +600,8 @@ def robustness(
     Raises
     ------
     BadInput
-        If the cells are of several data sets, or of one model only.
+        If the cells are of several data sets, or of one model only, or no setting has a score on every model
+        at this point.
     """
     grid = _Grid(columns, effort)
     by = _measure(grid.columns, by, _REPORTED)
@@ -597,23 +614,29 @@ def robustness(
     for setting in dict.fromkeys(setting for setting, _ in grid.settings):
         if not all((setting, model) in scores for model in models):
             continue
-        rows = [scores[setting, model] for model in models]
-        known = [row[np.isfinite(row)] for row in rows]
-        means = np.array([_mean(row) for row in known])
-        if not np.isfinite(means).all():
+        rows = np.array([scores[setting, model] for model in models])
+        common = np.isfinite(rows).all(axis=0)
+        if not common.any():
             continue
+        means = rows[:, common].mean(axis=1)
         worst = int((_sign(by) * means).argmin())
-        errors = tuple(_deviation(row) / math.sqrt(max(len(row), 1)) for row in known)
+        errors = tuple(_deviation(row) / math.sqrt(len(row)) for row in rows[:, common])
         found.append(
             Robustness(
                 setting,
                 tuple(models),
+                tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok),
                 tuple(means.tolist()),
                 errors,
                 float(means.mean()),
                 _deviation(means),
                 models[worst],
             )
+        )
+    if not found:
+        raise BadInput(
+            f"No setting has a number of '{by}' on each of the {len(models)} models with the same seed at "
+            f"{point:,g} {effort}: take a smaller point, or another measure."
         )
     return sorted(found, key=lambda one: -_sign(by) * one.mean)
 

@@ -7,14 +7,14 @@ samples are mostly blank. What was run stands below each drawing.
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from rbmviz.errors import brought_by
-from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting
+from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, undirected
 from rbmviz.sweeps.measures import measures
 from rbmviz.sweeps.plan import SweepPlan
 
@@ -104,15 +104,16 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
         rest = [f"{name} = {_text(value)}" for name, value in knobs.items() if name not in axes]
         row["panel"] = ", ".join([row["algorithm"], *rest])
         row |= {name: knobs[name] for name in axes if name in knobs}
-    first, by = choices[0], choices[0].by
+    # A setting without the knob of an axis has no place on it: it stands in words.
+    apart = [row for row in rows if not all(name in row for name in axes)]
+    rows = [row for row in rows if row not in apart] or rows
+    by = choices[0].by
     label = measures[by].label if by in measures else by
     chart = _map(altair, rows, axes, label) if len(axes) == 2 else _curve(altair, rows, axes[0], label)
+    marks = f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"
+    said = [*_borders(choices), *_in_words(apart, axes), undirected(by), marks]
     title = altair.TitleParams(
-        f"{label} after {first.point:,.6g} {first.effort}",
-        subtitle=list(
-            in_lines([*first.border, f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"])
-        ),
-        anchor="start",
+        f"{label} after {_point(choices)}", subtitle=list(in_lines(filter(None, said))), anchor="start"
     )
     facets = {name: f"{name}:N" for name in ("panel", "model") if len({row[name] for row in rows}) > 1}
     if facets:
@@ -147,6 +148,35 @@ def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
         **{"mean": one.mean if finite else None, "lo": one.mean - spread if finite else None},
         "hi": one.mean + spread if finite else None,
     }
+
+
+def _point(choices: Sequence[Choice]) -> str:
+    """Say where the settings were compared, on each model apart if these differ."""
+    points = [f"{choice.point:,.6g} {choice.effort}" for choice in choices]
+    if len(set(points)) == 1:
+        return points[0]
+    return ", ".join(f"{text} ({one.best.model})" for text, one in zip(points, choices, strict=True))
+
+
+def _borders(choices: Sequence[Choice]) -> list[str]:
+    """Return the sentences about the borders of the grid, with the model if there are several."""
+    return [
+        f"{choice.best.model}: {text}" if len(choices) > 1 else text
+        for choice in choices
+        for text in choice.border
+    ]
+
+
+def _in_words(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[str]:
+    """Say what settings have scored that lack the knob of an axis."""
+    found = []
+    for row in rows:
+        lacking = " and no ".join(name for name in axes if name not in row)
+        on = f" on {row['model']}" if row["model"] else ""
+        score = "unknown" if row["mean"] is None else f"{row['mean']:.4g}"
+        mark = f" {row['mark']}" if row["mark"] else ""
+        found.append(f"{row['panel']} has no {lacking}: {score}{on}{mark}.")
+    return found
 
 
 def _text(value: float | str) -> str:
@@ -194,7 +224,7 @@ def _curve(altair: Any, rows: Sequence[Mapping[str, Any]], axis: str, label: str
     return altair.layer(spread, line, marks).properties(width=_WIDTH, height=_HEIGHT)
 
 
-def in_lines(texts: Sequence[str]) -> Iterator[str]:
+def in_lines(texts: Iterable[str]) -> Iterator[str]:
     """Yield the texts in lines of bounded length, broken at spaces where there are any."""
     for text in texts:
         while len(text) > _CAPTION_CHARACTERS:

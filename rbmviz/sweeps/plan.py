@@ -144,7 +144,7 @@ class Axis:
             )
         knob = knob_named(name, algorithms)
         if ":" not in rest:
-            return cls(name, tuple(knob.parse(x.strip(), "axis") for x in rest.split(",") if x.strip()))
+            return cls(knob.name, tuple(knob.parse(x.strip(), "axis") for x in rest.split(",") if x.strip()))
         parts = rest.split(":")
         try:
             lo, hi, n = float(parts[0]), float(parts[1]), int(parts[2])
@@ -160,7 +160,7 @@ class Axis:
 
 
 def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
-    """Return the knob of the first of these algorithms that has it.
+    """Return the knob of the first of these algorithms that has it, also by its earlier name.
 
     Raises
     ------
@@ -168,8 +168,9 @@ def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
         If none has it.
     """
     for algorithm in algorithms:
-        if name in knobs_of(algorithm):
-            return knobs_of(algorithm)[name]
+        for knob in knobs_of(algorithm).values():
+            if name and name in (knob.name, knob.formerly):
+                return knob
     known = {knob for algorithm in algorithms for knob in knobs_of(algorithm)}
     raise unknown("knob", name, known)
 
@@ -348,11 +349,11 @@ class SweepPlan:
     def _checked(self, axis: Any, algorithms: Sequence[Any]) -> Axis:
         if not isinstance(axis, Axis):
             raise BadInput(f"{shown(axis)} is no axis: give an Axis, a knob with its values.")
-        knob_named(axis.knob, algorithms)
+        knob = knob_named(axis.knob, algorithms).name
         for algorithm in algorithms:
-            if axis.knob in (known := knobs_of(algorithm)):
-                values = tuple(known[axis.knob].check(value, algorithm.name) for value in axis.values)
-        return Axis(axis.knob, values)
+            if knob in (known := knobs_of(algorithm)):
+                values = tuple(known[knob].check(value, algorithm.name) for value in axis.values)
+        return Axis(knob, values)
 
     def _check_budget(self, algorithms: Sequence[Any]) -> None:
         if not isinstance(self.budget, Budget):

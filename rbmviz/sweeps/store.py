@@ -12,6 +12,7 @@ file expands to more than some 100 MB; texts are printable, and nothing in a fil
 """
 
 import io
+import math
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -156,14 +157,22 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
         types, group = columns_of(kind), file.metadata.row_group(0)
         # A text that stands once in the file is written out in each row: Arrow reads no further than this.
         texts = sum(
-            group.column(i).total_compressed_size for i, type_ in enumerate(types.values()) if type_ is str
+            group.column(i).total_compressed_size
+            for i, name in enumerate(file.schema_arrow.names)
+            if types[name] is str
         )
         if texts > MAX_TEXT_BYTES:
             raise Damaged(f"its texts take {texts:,} bytes")
         found = [name for name in types if names is None or name in names]
         needed = [*found, *(name for name in ("identity", "n") if name not in found)]
-        table = file.read(columns=needed, use_threads=False)
-        columns = {name: _array(table.column(name), types[name]) for name in needed}
+        there = set(file.schema_arrow.names)
+        table = file.read(columns=[name for name in needed if name in there], use_threads=False)
+        columns = {
+            name: _array(table.column(name), types[name])
+            if name in there
+            else np.full(rows, "" if types[name] is str else math.nan)
+            for name in needed
+        }
     except (BadInput, Damaged):
         raise
     except Exception as error:  # Arrow's own, and those of Python on texts that are not UTF-8
@@ -194,11 +203,19 @@ def _schema(kind: Kind) -> Any:
 
 
 def _kind_of(schema: Any) -> Kind:
+    """Return whose columns these are; knobs of algorithms that were not imported then may be missing."""
     kinds: tuple[Kind, ...] = ("sampler", "trainer")
     for kind in kinds:
-        if schema.equals(_schema(kind), check_metadata=False):
+        known = {field.name: field.type for field in _schema(kind)}
+        there = {field.name: field.type for field in schema}
+        missing = [name for name in known if name not in there]
+        if (
+            len(there) == len(schema)
+            and there.items() <= known.items()
+            and all(name.startswith("knob_") for name in missing)
+        ):
             return kind
-    raise Damaged("its columns are not those of a sweep by this version of rbmviz")
+    raise Damaged("its columns are not those of a sweep by this version of rbmviz, and what it has imported")
 
 
 def _array(column: Any, type_: type) -> np.ndarray:
@@ -282,9 +299,14 @@ class Store:
         except Exception:  # a torn file, which is named when the folder is read
             return
         if not schema.equals(_schema(plan.kind), check_metadata=False):
+            own = _schema(plan.kind).names
+            other = [each for each in own if each not in schema.names]
+            other += [each for each in schema.names if each not in own]
+            named = f" ({', '.join(printable(each)[:40] for each in other[:_MAX_NAMED])})" if other else ""
             raise BadInput(
-                f"'{self.folder}' holds results with other columns, of another version or of "
-                f"{'trainers' if plan.kind == 'sampler' else 'samplers'}: name another folder."
+                f"'{self.folder}' holds results with other columns{named}, of another version, of "
+                f"{'trainers' if plan.kind == 'sampler' else 'samplers'}, or made without an algorithm of "
+                "your own that this process has imported: name another folder."
             )
 
     def plan(self) -> SweepPlan:
@@ -301,12 +323,16 @@ class Store:
         try:
             if not path.exists():
                 raise Damaged("it is not there")
-            return SweepPlan.from_json(read_file(path, f"'{path}'"))
+            content = read_file(path, f"'{path}'")
         except Damaged as error:
             raise BadInput(
                 f"'{path}', the plan of the sweep, cannot be read ({error}): start the sweep again with its "
                 "arguments, and what it has computed is found."
             ) from None
+        try:
+            return SweepPlan.from_json(content)
+        except BadInput as error:
+            raise BadInput(f"'{path}': {error}") from None
 
     def _names(self) -> list[str]:
         """Return the names of all files that readers of Parquet folders do not ignore, and the plan's."""

@@ -83,6 +83,15 @@ def test_only_one_setting_is_best_where_it_can_be_told(capsys, tmp_path):
     assert "border: eps = 0.3 is the largest" in result["choices"][0]["border"][0]
 
 
+def test_by_a_measure_without_a_better_end_nothing_is_the_best(capsys, tmp_path):
+    out = ("--out", tmp_path / "s")
+    assert call(capsys, *SMALL, "--metric", "ink", "--metric", "isl_validation", *out)["cells"]
+    by_ink = call(capsys, "sweep", "show", tmp_path / "s", "--by", "ink")
+    assert by_ink["best"] is None
+    assert main(["sweep", "show", str(tmp_path / "s"), "--by", "ink"]) == 0
+    assert "Neither high nor low values of 'ink' are better" in capsys.readouterr().out
+
+
 def test_resume_and_extend_compute_what_is_missing(capsys, tmp_path):
     folder = tmp_path / "s"
     assert call(capsys, *SMALL, "--out", folder)["computed"] == 4
@@ -101,7 +110,7 @@ def test_resume_and_extend_compute_what_is_missing(capsys, tmp_path):
     assert found[0]["models"] == ["bas_pcd", "bas_cd1"]
     assert main(["sweep", "robustness", str(folder)]) == 0
     shown = capsys.readouterr().out
-    assert re.search(r"^gibbs +-\d+\.\d{3}", shown, re.MULTILINE)
+    assert re.search(r"^gibbs +3 +-\d+\.\d{3}", shown, re.MULTILINE)  # of three seeds
     assert "rates_fpcd eps=0.1 " in shown
 
 

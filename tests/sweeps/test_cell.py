@@ -261,9 +261,9 @@ def test_a_training_ends_with_the_last_update_within_its_sweeps(trainer):
 
 
 def test_a_trainer_without_sweeps_has_no_budget_in_sweeps():
-    found = table(training(algorithms=["exact"], budget=Budget("sweeps", 1000)))
-    assert np.isnan(found["log_likelihood"]).all()
-    assert "makes no Gibbs sweeps" in found["note"][0]
+    """It is refused, and is no result: with another budget it has one."""
+    with pytest.raises(BadInput, match=r"^exact makes no Gibbs sweeps: give it a budget in updates or sec"):
+        table(training(algorithms=["exact"], budget=Budget("sweeps", 1000)))
 
 
 def test_trainers_have_a_quantity_of_their_own():
@@ -296,6 +296,9 @@ def test_what_cannot_be_measured_is_not_a_number_and_says_why(tmp_path):
     assert "bare has no test or no validation part" in found["note"][0]
     assert "no classes" in found["note"][0]
     assert np.isfinite(found["blank"]).all()
+    assert "random bits" not in found["note"][0]  # that was asked for
+    started = CellRun(dataclasses.replace(cell, data="bare", data_digest=provide(bare), start="data"))
+    assert "bare has no validation part: chains began at random bits." in started.finish()["note"][0]
     # Too large to enumerate.
     large = table(training(n_hidden=30, data="mnist5k", budget=Budget("updates", 1)))
     assert np.isnan(large["log_likelihood"]).all()

@@ -7,7 +7,15 @@ import pytest
 from scipy import stats
 
 from rbmviz.errors import BadInput
-from rbmviz.sweeps.choose import compare, models_of_data, points, robustness, select, telling_point
+from rbmviz.sweeps.choose import (
+    compare,
+    models_of_data,
+    points,
+    robustness,
+    select,
+    telling_point,
+    undirected,
+)
 
 COUNTS = np.array([1, 10, 100, 1000])
 
@@ -186,6 +194,30 @@ def test_robustness_is_the_spread_over_models():
     assert by_eps["0.5"].spread == pytest.approx(math.sqrt(2))
     with pytest.raises(BadInput, match="two or more models"):
         robustness(one)
+
+
+def test_robustness_is_paired_over_seeds():
+    """A seed that is missing, or diverged, on one model counts on none of them."""
+    one = table({0.1: [-10.0, -12.0, -50.0], 0.5: [-20.0, -20.0, -20.0]}, model="bas_pcd")
+    two = table({0.1: [-30.0, -32.0, math.nan], 0.5: [math.nan] * 3}, model="bas_cd1")
+    [found] = robustness(joined(one, two), by="isl_validation")
+    assert (found.setting[-3:], found.seeds, found.by_model) == ("0.1", (0, 1), (-11, -31))
+    assert found.errors == pytest.approx((1, 1))
+    with pytest.raises(BadInput, match=r"^No setting has a number of 'isl_validation' on each of the 2"):
+        robustness(joined(one, table({0.1: [math.nan] * 3}, model="bas_cd1")), by="isl_validation")
+
+
+def test_a_measure_without_a_better_end_says_so():
+    assert undirected("ink").startswith("Neither high nor low values of 'ink' are better")
+    assert undirected("isl_validation") == undirected("spurious") == ""
+
+
+def test_a_table_of_trainers_names_measures_of_trainers():
+    cells = table({0.1: [-1.0, -2.0]})
+    for name in ("isl_validation", "isl_test"):
+        cells.pop(name)
+    with pytest.raises(BadInput, match="knows no number of 'log_likelihood_validation'"):
+        compare(cells | {"log_likelihood_validation": np.full(len(cells["n"]), math.nan)})
 
 
 def test_the_shipped_models_of_one_data_set():

@@ -322,7 +322,7 @@ def test_an_executor_that_was_shut_down_is_said(made, store):
 
 
 def test_threads_of_ones_own_are_interrupted_and_keep_their_blas(made, store, monkeypatch):
-    monkeypatch.setattr(execute, "_LIMITED", None)
+    """The limit for good is for processes that do nothing else."""
+    monkeypatch.delattr(execute, "one_blas_thread_for_good")
     with ThreadPoolExecutor(2) as executor:
         assert run(made, store, executor).computed == len(made)
-    assert execute._LIMITED is None  # which is for good, for processes that do nothing else

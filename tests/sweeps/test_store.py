@@ -17,6 +17,9 @@ from file_limits import largest_file
 from rbmviz import BadInput
 from rbmviz.array_files import Damaged
 from rbmviz.errors import OutputFailure
+from rbmviz.knobs import knob
+from rbmviz.registry import sampler, samplers
+from rbmviz.samplers.gibbs import Gibbs
 from rbmviz.sweeps import Axis, Budget, SweepPlan, cells
 from rbmviz.sweeps.cell import CellRun
 from rbmviz.sweeps.store import MAX_CELL_ROWS, PLAN_FILE, Store, decode, encode, read_zip
@@ -199,8 +202,32 @@ def test_a_folder_of_something_else_is_refused(store, plan, tmp_path):
     store.prepare(dataclasses.replace(plan, seeds=(0, 1, 2)))
     assert store.plan().seeds == (0, 1, 2)
     (store.folder / PLAN_FILE).write_text("{")
-    with pytest.raises(BadInput, match=r"cannot be read|is not a plan"):
+    with pytest.raises(BadInput, match=r"_plan\.json': This is not a plan of a sweep"):
         store.plan()
+
+
+def test_results_of_before_a_sampler_of_ones_own_are_read(store, plan, computed, monkeypatch):
+    """Its knobs are columns, which they lack; nothing with other columns is written beside them."""
+    before = store.read().columns
+    monkeypatch.setattr(samplers, "_entries", dict(samplers._entries))
+
+    @sampler("wide_gibbs", label="Wide Gibbs", paper="")
+    class WideGibbs(Gibbs):
+        width: float = knob(1.0, 0.5, 2.0, label="Width", help="A knob that no other sampler has.")
+        side: str = knob("left", choices=("left", "right"), label="Side", help="A text.", live=False)
+
+    found = store.read()
+    assert (found.cells, found.refused) == (4, [])
+    assert np.isnan(found.columns.pop("knob_width")).all()
+    assert set(found.columns.pop("knob_side")) == {""}
+    same(before, found.columns)
+    with pytest.raises(BadInput, match=r"other columns \(knob_width, knob_side\), .* has imported: name"):
+        store.prepare(plan)
+    content = encode(CellRun(computed[0][0]).finish())
+    assert np.isnan(decode(content)["knob_width"]).all()
+    monkeypatch.undo()
+    with pytest.raises(Damaged, match="columns are not those"):  # whose knob that is, nobody knows here
+        decode(content)
 
 
 def test_a_full_disk_is_named_and_leaves_no_torn_file(store, computed):

@@ -257,7 +257,7 @@ class MapPanel extends Panel {
     const blank = this.state.some(bits => bits & IS_MOSTLY_BLANK) ? ' Crossed out: more than half of the samples are blank.' : '';
     const verdict = !known ? '' : head.seeds < 2 ? `One seed so far: nothing can be told apart yet.${blank}`
       : `Hatched: ${region} of ${known} settings that cannot be told from the best (95 %, ${head.seeds} of ${seeds} seeds, paired).${blank} ${head.border.join(' ')}`;
-    put(this.verdict, verdict);
+    put(this.verdict, known && !this.measure.better ? `Neither high nor low values of it are better: the highest counts as the best. ${verdict}` : verdict);
   }
 
   drawMap() {

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rbmviz.checks import whole
 from rbmviz.errors import BadInput, shown
 from rbmviz.knobs import Value
 from rbmviz.metrics import Kernel
@@ -17,7 +18,7 @@ from rbmviz.samplers import Sampler
 from rbmviz.sweeps.cell import cells, model_digest
 from rbmviz.sweeps.execute import run
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import Axis, Budget, SweepPlan, Unit, text_of
+from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan, Unit, text_of
 from rbmviz.sweeps.store import Store
 
 AnyModel = str | Path | Model | RBM
@@ -99,6 +100,10 @@ def sweep(
     >>> sorted({float(eps) for eps in table["knob_eps"]})
     [0.01, 0.1]
     """
+    replications = whole("sweep: replications", replications, 1, MAX_SWEEP_CELLS)
+    seed = whole("sweep: seed", seed)
+    if not isinstance(grid, Mapping):
+        raise BadInput(f"sweep: the grid is {shown(grid)}: give a dict of values by the names of knobs.")
     store = Store(out)
     given = [_sampler(one) for one in _several(samplers)]
     found = [_model(one) for one in _several(models)]
@@ -113,7 +118,7 @@ def sweep(
         data=data,
         seeds=tuple(range(seed, seed + replications)),
         budget=Budget(budget, n),
-        metrics=tuple(metrics) or DEFAULT_MEASURES["sampler"],
+        metrics=metrics or DEFAULT_MEASURES["sampler"],  # type: ignore[arg-type]
         kernel=kernel,
         start=start,
     )

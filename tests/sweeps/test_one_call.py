@@ -63,7 +63,12 @@ def test_a_model_object_and_a_class_of_ones_own(tmp_path, monkeypatch):
         ({"grid": {"eps": []}}, "is empty"),
         ({"grid": {"eps": "1:0.1:3"}}, "cannot run from"),
         ({"n": 0}, "budget"),
-        ({"replications": 0}, "no seed"),
+        ({"replications": 0}, "replications = 0"),
+        ({"replications": 1e12}, "replications = 1"),
+        ({"replications": 1.5}, "replications = 1.5"),
+        ({"seed": "x"}, "seed = 'x'"),
+        ({"grid": 5}, "the grid is 5"),
+        ({"metrics": 5}, "metrics are 5"),
     ],
 )
 def test_what_does_not_fit_is_one_sentence(tmp_path, changed, why):
