@@ -51,7 +51,8 @@ EQUATIONS: dict[str, tuple[str, ...]] = {
 """How each algorithm draws the next states (v, h) and (v', h') of a pair; see ``equations``."""
 
 MAX_PROPOSALS = 10_000_000
-"""Residual proposals of one sweep before its loop is given up, which is counted: a small cap adds bias."""
+"""Residual proposals before a loop is given up, which is counted: a small cap adds bias. A sweep in half
+steps may have two loops."""
 
 UNLIMITED_SWEEPS = 2**62
 """More sweeps than any run can do: pairs are run to their end."""
@@ -113,8 +114,9 @@ class Pairs:
         """Unbiased estimates of <v h'>, <v> and <h> under the model, one per pair (UCD, section 3.1).
 
         Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]). The
-        sum of a pair that is cut off goes up to t = max_sweeps. The pairs are run a second time to get it,
-        from the same random numbers.
+        sum of a pair that is cut off goes up to t = max_sweeps, one term further than in the paper, which
+        declares the chains equal there; such pairs are biased in either case. The pairs are run a second
+        time to get the estimate, from the same random numbers.
 
         Returns
         -------
@@ -352,7 +354,13 @@ class PairStream:
     unit : (int, int)
         The visible unit i and the hidden unit j of STATISTICS.
     times : int64 (times,), default none
-        Sweeps at which the Hamming distance of every pair is counted, ascending and at least ``lag``.
+        Sweeps at which the Hamming distance of every pair is counted, ascending, from ``lag`` to
+        ``max_sweeps``.
+
+    Raises
+    ------
+    BadInput
+        If the times are others.
 
     Attributes
     ----------
@@ -388,6 +396,10 @@ class PairStream:
     ) -> None:
         self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
+        if len(self.times) and not (
+            lag <= self.times[0] and self.times[-1] <= max_sweeps and (np.diff(self.times) > 0).all()
+        ):
+            raise BadInput(f"Distances are counted at sweeps that rise, from {lag} to {max_sweeps:,}.")
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
         self._setup = pair_setup(algorithm, lag, k, max_sweeps)
         self._chains, self._sums = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.no_sums(*rbm.W.shape)

@@ -125,7 +125,7 @@ def random_starts(m: int):
 def test_a_stream_runs_the_pairs_of_the_library(algorithm, lag, k, most):
     """Same seed, same tau, however the sweeps are cut, and where pairs are cut off before k."""
     rbm, starts, unit = small(10, 8), random_starts(10), (7, 2)
-    times = np.array([lag, lag + 1, lag + 2, 20])
+    times = np.array([t for t in (lag, lag + 1, lag + 2, 20) if t <= most])
     stream = PairStream(rbm, starts, algorithm, most, lag, 5, k=k, unit=unit, times=times)
     for sweeps in [1, 1, 3, 50, 7, *[400] * 200]:
         stream.advance(sweeps)
@@ -142,9 +142,9 @@ def test_a_stream_runs_the_pairs_of_the_library(algorithm, lag, k, most):
     )
     if algorithm == "general":  # the first chain keeps its refused candidate
         assert not stream.rejected[:n, 0].any()
-    assert stream.distances.sum(axis=1).tolist() == [stream.finished] * 4
-    met = (stream.tau[: stream.finished] <= 20) & ~stream.truncated[: stream.finished]
-    assert stream.distances[3, 0] >= met.sum() > 0
+    assert stream.distances.sum(axis=1).tolist() == [stream.finished] * len(times)
+    met = (stream.tau[: stream.finished] <= times[-1]) & ~stream.truncated[: stream.finished]
+    assert stream.distances[-1, 0] >= met.sum() > 0
     assert (stream.tau[:n] <= most).all()
     if lag == 1:
         W, b, c = (np.concatenate([pairs.estimate[i] for pairs in blocks]) for i in range(3))
@@ -157,6 +157,9 @@ def test_the_pair_on_show_is_the_coupled_chain(algorithm, k):
     """One sweep at a time: the chains differ until tau, and are equal there, in the library's pair, too."""
     rbm, starts, times = small(10, 8), random_starts(10), [1, 2, 4]
     stream = PairStream(rbm, starts, algorithm, 1000, seed=5, k=k, times=np.array(times))
+    for wrong in ([0, 2], [2, 1001], [2, 2]):  # after the cut nothing would tell a pair from one that has met
+        with pytest.raises(BadInput, match="from 1 to 1,000"):
+            PairStream(rbm, starts, algorithm, 1000, times=np.array(wrong))
     want = couple(rbm, starts(0), algorithm, 1000, 1, rng.child(5, "pairs", 0)).tau
     distances = np.zeros((3, 11), int)
     for tau in want[:20]:

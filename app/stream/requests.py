@@ -16,6 +16,9 @@ MAX_MESSAGE_BYTES = 4096
 MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED, MAX_SAMPLES_ASKED = 100, 1000, 100_000, 2**53
 """Largest numbers of a request; pages ask for far less."""
 
+MAX_INTEGER = 2**53
+"""Largest whole number of a message, up or down: all of them are numbers in JavaScript, too."""
+
 MAX_FPS = 60
 """Maximum frames per second; few screens show more."""
 
@@ -106,6 +109,9 @@ def _knob_change(message: dict[str, Any]) -> KnobChange:
         raise BadInput("panel is not the number of a panel, or knobs is not an object of 1 to 30 knobs.")
     if not all(isinstance(value, int | float | str) for value in knobs.values()):
         raise BadInput("The value of a knob is neither a number nor a text.")
+    # A longer one is no float either: whoever compared it with one would fail.
+    if any(isinstance(value, int) and abs(value) > MAX_INTEGER for value in knobs.values()):
+        raise BadInput("The value of a knob is a whole number beyond 2^53.")
     return KnobChange(panel, knobs)
 
 

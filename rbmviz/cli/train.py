@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from rbmviz import metrics
 from rbmviz.array_files import Damaged, read_file, why
+from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help, range_of, read_knobs
@@ -331,7 +331,7 @@ def _replicates(
     start = load_model(args.warm_start).rbm if args.warm_start else None
     (_, n_hidden), complete, interrupted = first.state.theta.W.shape, [rows], False
     bar = tqdm(total=args.replicates - 1, unit="training", file=sys.stderr, disable=None)
-    with threadpool_limits(limits=1, user_api="blas"), bar:
+    with one_blas_thread(), bar:
         try:
             for seed in range(args.seed + 1, args.seed + args.replicates):
                 try:
@@ -369,7 +369,7 @@ def _run_steps(
     saved, unsaved, known = steps.state.update, "", _origin(args, dataset)
     bar = tqdm(total=args.iterations, initial=saved, unit="update", file=sys.stderr, disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
-    with threadpool_limits(limits=1, user_api="blas"), bar:
+    with one_blas_thread(), bar:
         try:
             for step in steps:
                 # Both are set between two steps, together: an interrupt may leave a step incomplete.

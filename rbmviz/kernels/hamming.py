@@ -199,7 +199,8 @@ def log_mixtures(histograms, log_odds, out):
     (``metrics/isl.py``): one bump around each sample, in which a unit is equal with the odds
     beta / (1 - beta) = exp(log_odds), for several values of beta.
 
-    histograms (points, width + 1), none of them empty; log_odds float64 (betas,). The power of the smallest
+    histograms (points, width + 1), none of them empty; log_odds float64 (betas,), not below 0 (beta at least
+    1/2): below, powers would overflow. The power of the smallest
     distance is taken out of each sum, so that it cannot underflow to 0.
     """
     n_distances, betas = histograms.shape[1], log_odds.shape[0]

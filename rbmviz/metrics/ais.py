@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from rbmviz import checks, rng
+from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 from rbmviz.kernels.annealing import add_log_ratio
@@ -30,7 +30,8 @@ CHAIN_COST = 80
 """Bytes per chain: its weight, some functions of the weight, its share of a waiting block."""
 
 MIN_ESS, MIN_ESS_SHARE = 10.0, 0.05
-"""With fewer effective chains, or a smaller share of all chains, the standard error is unreliable."""
+"""With fewer effective chains, or a smaller share of all chains, the standard error is unreliable. Of
+fewer than twice as many chains, half have to be effective."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class Annealed:
     ----------
     log_weights : float64 (n_chains,)
         Log of the importance weights, including log Z of the base model. The mean weight is an unbiased
-        estimate of Z; its logarithm is therefore more often too low than too high.
+        estimate of Z; its logarithm is therefore too low on average (Jensen's inequality).
     n_temperatures : int
         Number of inverse temperatures from the base model (0) to the model (1), both included.
     """
@@ -74,8 +75,10 @@ class Annealed:
 
     @property
     def warning(self) -> str:
-        """One sentence if few chains have nearly all the weight, else empty."""
-        if self.ess >= max(MIN_ESS, MIN_ESS_SHARE * self.n_chains):
+        """One sentence if few chains have nearly all the weight, or there are few chains; else empty."""
+        if self.n_chains < MIN_ESS:
+            return f"{self.n_chains} chains are too few to know the error: take {MIN_ESS:.0f} or more."
+        if self.ess >= max(min(MIN_ESS, self.n_chains / 2), MIN_ESS_SHARE * self.n_chains):
             return ""
         return (
             f"Only {self.ess:.1f} of {self.n_chains} chains are effective: log Z is probably too low and "
@@ -193,12 +196,23 @@ def ais_blocks(
                 return end.value
         return np.zeros(0)
 
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count()) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
             for log_weights in pool.map(finish, blocks):
                 yield base_log_z + log_weights
         finally:
             stop.set()
+
+
+def _step(block: Generator[None, None, np.ndarray]) -> np.ndarray | None:
+    """Advance a block by one temperature; return its log weights after the last, None before."""
+    with one_blas_thread():
+        try:
+            next(block)
+        except StopIteration as end:
+            found: np.ndarray = end.value
+            return found
+    return None
 
 
 def ais_steps(
@@ -211,13 +225,15 @@ def ais_steps(
 ) -> Generator[None, None, Annealed]:
     """Compute ``ais_log_z`` in the caller's thread, in steps of one temperature of one block of 32 chains.
 
-    It is for callers that do other work in between: ``found = yield from ais_steps(...)``. Parameters and
-    errors are those of ``ais_log_z``.
+    It is for callers that do other work in between: ``found = yield from ais_steps(...)``. Parameters,
+    weights and errors are those of ``ais_log_z``.
     """
     blocks, base_log_z = _blocks(model, data, n_chains, betas, seed)
     log_weights = []
     for block in blocks:
-        log_weights.append(base_log_z + (yield from block))
+        while (found := _step(block)) is None:
+            yield
+        log_weights.append(base_log_z + found)
     return Annealed(np.concatenate(log_weights), len(_inverse_temperatures(betas)))
 
 

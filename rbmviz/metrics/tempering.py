@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from rbmviz import checks, rng
+from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.rbm import RBM, sigmoid
@@ -65,7 +65,8 @@ class Ladder:
     W, b, c : float64 (n_visible, n_hidden), (n_visible,), (n_hidden,)
         Means of v E[h | v]', v and E[h | v] over its samples at beta = 1.
     swap_rates : float64 (n_temperatures - 1,)
-        Share of the proposed swaps that neighbours have made, burn-in included, the coldest pair first.
+        Share of the proposed swaps that neighbours have made, burn-in included, the coldest pair first. NaN
+        for neighbours to which none was proposed, in very short runs.
     trips : int
         How many times a state has come from the hottest temperature down to the coldest, burn-in included.
     """
@@ -104,7 +105,12 @@ class Tempered:
     @property
     def warning(self) -> str:
         """One sentence if states hardly travel from hot to cold, else empty."""
-        rate = min((float(ladder.swap_rates.min(initial=1.0)) for ladder in self.ladders), default=1.0)
+        if not all(len(ladder.swap_rates) for ladder in self.ladders):
+            return (
+                "With one temperature nothing helps the chains from mode to mode: the error may be too small."
+            )
+        known = np.concatenate([ladder.swap_rates for ladder in self.ladders])
+        rate = float(np.min(known, where=~np.isnan(known), initial=1.0))
         trips = sum(ladder.trips for ladder in self.ladders)
         if rate >= MIN_SWAP_RATE and trips >= len(self.ladders):
             return ""
@@ -143,7 +149,7 @@ def tempered_ladders(
         return _ladder(rbm, betas, -(-samples // n_ladders), burn_in, seed, index, stop)
 
     def yielded() -> Iterator[Ladder]:
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():
             if workers == 1:
                 yield from map(run, range(n_ladders))
                 return
@@ -287,4 +293,5 @@ def _ladder(
             trips += int(was_hot[replica_at[0]])
             was_hot[replica_at[0]] = False
     done = max(done, 1)
-    return Ladder(sum_W / done, sum_v / done, sum_h / done, taken / np.maximum(tried, 1), trips)
+    rates = np.divide(taken, tried, out=np.full(n - 1, np.nan), where=tried > 0)
+    return Ladder(sum_W / done, sum_v / done, sum_h / done, rates, trips)

@@ -19,10 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from rbmviz import provenance
 from rbmviz.array_files import Damaged, is_folder, read_file, read_json
+from rbmviz.blas import one_blas_thread
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
@@ -222,7 +221,7 @@ def _all_called(
     After an error or Ctrl-C the pieces under way are computed to their ends, and kept.
     """
     code = _code()
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(_called, piece, place, code) for piece in pieces]
         try:
             for piece, future in zip(pieces, futures, strict=True):

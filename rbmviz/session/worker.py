@@ -8,7 +8,6 @@ page makes the steps. Which steps are due, its ``pace.Pace`` says.
 import contextlib
 import copy
 import dataclasses
-import functools
 import logging
 import math
 import os
@@ -18,8 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from threadpoolctl import threadpool_limits
-
+from rbmviz.blas import one_blas_thread_for_good
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.beat import Beat
@@ -64,12 +62,6 @@ RUN_NICENESS = 10
 """Niceness of the threads that runs have of their own (Linux only): pages, and the beat, come before them."""
 
 log = logging.getLogger(__name__)
-
-
-@functools.cache
-def _one_blas_thread() -> None:
-    # A run is one thread by contract: BLAS threads of several runs would compete for the cores.
-    threadpool_limits(limits=1, user_api="blas")
 
 
 def _lower_priority() -> None:
@@ -135,7 +127,8 @@ class Worker(Generic[R]):
         group: Group | None = None,
         beat: Beat | None = None,
     ) -> None:
-        _one_blas_thread()
+        # A run is one thread by contract: BLAS threads of several runs would compete for the cores.
+        one_blas_thread_for_good()
         self._group = group or Group()
         self._beat = beat or Beat(self._group)
         self._beating = False  # driven by the beat, not by a thread of its own

@@ -18,9 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from threadpoolctl import threadpool_limits
-
 from rbmviz import checks
+from rbmviz.blas import one_blas_thread, one_blas_thread_for_good
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason
 from rbmviz.sweeps.cell import Cell, CellRun, data_of_cell, model_of, version_of
@@ -124,17 +123,8 @@ def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
 
 def compute_in_worker(cell: Cell) -> ComputedCell:
     """Run one cell in a process that does nothing but run cells: BLAS gets one thread there, for good."""
-    _one_blas_thread()
+    one_blas_thread_for_good()
     return compute(cell)
-
-
-def _one_blas_thread() -> None:
-    global _LIMITED
-    if _LIMITED is None:
-        _LIMITED = threadpool_limits(limits=1, user_api="blas")
-
-
-_LIMITED: threadpool_limits | None = None
 
 
 def cores() -> int:
@@ -194,7 +184,7 @@ def run(
         return outcome
     with contextlib.ExitStack() as stack:
         if isinstance(executor, ThreadPoolExecutor):
-            stack.enter_context(threadpool_limits(limits=1, user_api="blas"))
+            stack.enter_context(one_blas_thread())
             stop = threading.Event()
             pool = _Pool(executor, lambda: workers or cores(), stop)
         elif executor is not None:
@@ -205,7 +195,7 @@ def run(
             found = stack.enter_context(connected(scheduler, _loaded(todo), on_message or _silent))
             pool = _Pool(found.executor, found.n_threads)
         else:
-            stack.enter_context(threadpool_limits(limits=1, user_api="blas"))
+            stack.enter_context(one_blas_thread())
             pool = stack.enter_context(_threads(workers or cores()))
         _Sweeping(pool, store, outcome, on_progress or _silent).run(todo)
     return outcome

@@ -188,6 +188,16 @@ def test_a_reason_in_other_letters_fits_a_close_frame(client):
         assert len(closed(socket)[1].encode()) <= 123
 
 
+def test_a_whole_number_beyond_all_floats_is_refused_at_the_door():
+    """Whoever asks whether it is finite would fail: ``math.isfinite`` has no answer."""
+    for sign in ("", "-"):
+        text = '{"panel": 0, "knobs": {"point": ' + sign + "9" * 400 + "}}"
+        with pytest.raises(BadInput, match=r"a whole number beyond 2\^53"):
+            read_message(text, known_views())
+    text = '{"panel": 0, "knobs": {"point": 9007199254740992}}'
+    assert read_message(text, known_views()).knobs == {"point": 2**53}
+
+
 def test_what_our_pages_say_is_understood():
     views = known_views()
     most = json.dumps(REQUEST | {"fps": MAX_FPS, "panels": list(range(MAX_PANELS))})

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from rbmviz import RBM, BadInput, Model, load_dataset, load_model
 from rbmviz.kernels.annealing import add_log_ratio
 from rbmviz.metrics import Annealed, ais_blocks, ais_log_z, log_z
+from rbmviz.metrics.ais import ais_steps
 
 
 def random_rbm(m: int, n: int, scale: float, seed: int) -> RBM:
@@ -93,6 +95,25 @@ def test_the_warning_knows_both_limits():
     assert not annealed(11, 20).warning
     assert annealed(11, 400).warning
     assert not annealed(21, 400).warning
+    assert annealed(4, 4).warning == "4 chains are too few to know the error: take 10 or more."
+    assert not annealed(10, 12).warning
+
+
+def returned(generator):
+    """Run a generator to its end; return what it returns."""
+    while True:
+        try:
+            next(generator)
+        except StopIteration as end:
+            return end.value
+
+
+def test_steps_have_the_weights_of_all_at_once():
+    """Whatever BLAS may do elsewhere in the process: a sum over 784 units in another order is another one."""
+    rbm, given = random_rbm(784, 500, 0.05, 2), {"n_chains": 40, "betas": 5, "seed": 3}
+    with threadpool_limits(limits=4, user_api="blas"):
+        found = returned(ais_steps(rbm, **given))
+        np.testing.assert_array_equal(found.log_weights, ais_log_z(rbm, **given).log_weights)
 
 
 def test_a_seed_gives_the_same_weights_on_any_number_of_threads(monkeypatch):

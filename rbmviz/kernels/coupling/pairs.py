@@ -49,7 +49,7 @@ class PairSetup(NamedTuple):
     half_steps : bool
         Half-step coupling: h is coupled maximally, too; see ``sweep``.
     max_proposals : int
-        Residual proposals of one sweep after which its loop is given up.
+        Residual proposals after which a loop is given up; in half steps a sweep may have two loops.
     """
 
     lag: int
@@ -121,7 +121,9 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
 
         f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})],    f = (v E[h|v]', v, E[h|v]).
 
-    The sum of a pair that is cut off goes up to t = max_sweeps, as it has not met by then.
+    The sum of a pair that is cut off goes up to t = max_sweeps, as it has not met by then. The paper's
+    algorithm 1 (line 4: "or t >= T_max") declares the chains equal there, and its sum ends one term earlier.
+    Pairs that are cut off are biased in either case.
 
     The first ``lag`` sweeps are never interrupted. Neither are the sweeps up to k of the first chain of a
     pair that met, or was cut off, before k; these are not counted.

@@ -28,10 +28,13 @@ class CoupledLayer(NamedTuple):
         PADDING_BIAS for the units that pad the layer.
     bits : uint64 (2, words)
         State of this layer in either chain.
-    preactivation, mean : float32 (2, padded units)
-        The pre-activations at ``input``, and the means of the units, which are the sigmoids of those.
+    preactivation : float32 (2, padded units)
+        The pre-activations at ``input``.
+    mean : float32 (2, padded units)
+        The sigmoids of the pre-activations at the last ``update_means``; ``reset_to_bias``, which sets the
+        input to 0, does not touch them.
     input : uint64 (2, words of the other layer)
-        States of the other layer for which both were computed.
+        States of the other layer for which the pre-activations were computed.
     slope, term, quotient : float64 (padded units,)
         Work space of the log ratio: its coefficients, its terms, and the quotients of its constant.
     """

@@ -71,7 +71,7 @@ class WatchedPairs(NamedTuple):
         f(xi_k), which is CD-k's estimate, and UCD's estimate, of the means of v, of E[h|v], of v_i, E[h_j|v]
         and v_i E[h_j|v]; zeros unless the lag is 1.
     times : int64 (times,)
-        Sweeps, ascending, from the lag on.
+        Sweeps, ascending, from the lag to max_sweeps.
     distances : int32 (pairs, times)
         Hamming distances of the visible units of both chains at these times, 0 from the meeting on.
     """

@@ -14,16 +14,16 @@ rates-FPCD (with R = 0, of sample penalization); theta, theta_F and R are (W, b,
         return v, h
 
 Instead of drawing a unit, rates-herding sets it to 1 if its pre-activation is above 0, and repeats (1) and
-(2) until v no longer changes.
+(2) until v no longer changes, ``max_sweeps`` times at most.
 
 Adding a whole matrix for each sample would cost more than the sweep. theta_F is therefore kept in parts,
 
     theta + theta_F = theta_coef theta + rates_coef R + M_coef M - P,
 
 with three scalars, a matrix M with biases of its own, and P, the weighted sum of the statistics of the newest
-samples. M holds one part of theta_F, and in some phases theta, too. The pre-activations under theta, R and M
-are updated from the units that flipped, see ``layers``. The cost is memory traffic. There are two regimes,
-each of which updates the pre-activations under as few of theta, R and M as possible:
+samples. M holds a part of theta_F or all of it, and in some phases theta, too. The pre-activations under
+theta, R and M are updated from the units that flipped, see ``layers``. The cost is memory traffic. There are
+two regimes, each of which updates the pre-activations under as few of theta, R and M as possible:
 
 - **History** (alpha up to 0.984): the newest samples are stored as bits (see ``history``), and P is the
   weighted sum of their statistics. It has two phases. At first ``rates_coef`` moves towards its limit
@@ -42,8 +42,8 @@ each of which updates the pre-activations under as few of theta, R and M as poss
 A kernel never changes the regime, because the code of the change would be compiled into it.
 ``regime.prepare`` chooses the regime between two calls, and sets for how many samples that choice is valid.
 |theta_F|^2 and <theta_F, R> are advanced from inner products that the sweep computes anyway, and recomputed
-when all of theta_F is in M: at each change of the regime, and in rows at each write-out (see ``norm``). In a
-history their errors decay.
+when M holds all of theta_F, alone or with theta: at each change of the regime, and in rows at each write-out
+(see ``norm``). In a history their errors decay.
 
 Rounding: the error of the pre-activations is that of float32 sums of the size of rates_coef R v. A row of M
 is rounded whenever its unit flips. The pending update is summed in float64, because its rounding error would

@@ -124,7 +124,8 @@ def _renew_rows(chain: DrivenChain, theta_coef: float) -> None:
 def _write_out(chain: DrivenChain, theta_coef: float) -> None:
     """Let M absorb M_coef and rates_coef R, and theta if theta_coef is 0; then rates_coef = 0 and M_coef = 1.
 
-    Without a history M is then all of theta_F; in one, P stays there.
+    Without a history M is then theta_F, or theta + theta_F if theta_coef is 0. With one, -P is missing in M:
+    it stays in the history.
     """
     scalars = chain.scalars[0]
     write_out(chain.up, chain.scalars, theta_coef)

@@ -55,7 +55,8 @@ def climb_chain(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draw n samples of rates-herding, theta_F <- alpha theta_F + eps (R - s) after every one.
 
-    Each sample is the mode of theta + theta_F to which the chain climbs from the one before.
+    Each sample is where the chain climbs to from the one before under theta + theta_F: a fixed point of (1)
+    and (2) of the package, or where it is after max_sweeps sweeps.
     Returns v uint8 (n, n_visible), the sweeps that each took, int64 (n,), and |theta_F| after each, float64.
     """
     v = np.empty((n, len(chain.v)), np.uint8)
@@ -284,9 +285,9 @@ def update_fast_weights(up, down, in_rows, history, v, h, scalars, eps, alpha, m
 def decay(in_rows, history, scalars, alpha):
     """theta_F <- alpha theta_F.
 
-    In the regime of rows M_coef stays positive, because updates divide by it: at an alpha below
-    SMALLEST_M_COEF so much of M remains. In a history M stops decaying
-    when it has absorbed theta (theta_coef = 0). Then M = theta + absorbed R, so that theta_F is
+    In the regime of rows M_coef stays positive, because updates divide by it: an alpha below SMALLEST_M_COEF,
+    0 for example, multiplies M by SMALLEST_M_COEF instead, and that share of M is left. In a history M stops
+    decaying when it has absorbed theta (theta_coef = 0). Then M = theta + absorbed R, so that theta_F is
     (absorbed + rates_coef) R - P: the sum of both coefficients decays, and, as M stays, only rates_coef
     changes.
     """

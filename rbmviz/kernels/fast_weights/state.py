@@ -82,10 +82,10 @@ class ChainScalars:
 class HalfStep(NamedTuple):
     """One half of a sweep (up: v to h, or down: h to v): the pre-activations under theta, the rates R, and M.
 
-    M is one part of theta_F, not all of it, see the package. Its bias and its rows for active inputs have yet
-    to receive ``pending``, float32 (padded n_out,), which is ``pending64``, float64, rounded. Work space,
-    float32: ``total``, the pre-activations under theta + theta_F; ``units``, the output or its means.
-    tracked: Tracked (1,).
+    What M holds depends on the regime, see the package: a part of theta_F or all of it, alone or with theta.
+    Its bias and its rows for active inputs have yet to receive ``pending``, float32 (padded n_out,), which is
+    ``pending64``, float64, rounded. Work space, float32: ``total``, the pre-activations under
+    theta + theta_F; ``units``, the output or its means. tracked: Tracked (1,).
     """
 
     theta: PreActivation

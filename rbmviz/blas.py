@@ -1,0 +1,54 @@
+"""BLAS on one thread, where a computation fills the cores itself or has to add in a fixed order.
+
+How many threads BLAS takes is a setting of the whole process. Where each computation set it and restored what
+it had found, of two that overlap the first to end would take the limit away from the other.
+"""
+
+import contextlib
+import functools
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+_LOCK = threading.Lock()
+_holders = 0
+_limit: Any = None
+
+
+@functools.cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # to look for the libraries takes a millisecond: numpy is loaded by now
+
+
+def _hold() -> None:
+    global _holders, _limit
+    with _LOCK:
+        if _holders == 0:
+            _limit = _controller().limit(limits=1, user_api="blas")
+        _holders += 1
+
+
+def _release() -> None:
+    global _holders
+    with _LOCK:
+        _holders -= 1
+        if _holders == 0:
+            _limit.restore_original_limits()
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread within the block; of blocks that overlap, until the last one ends."""
+    _hold()
+    try:
+        yield
+    finally:
+        _release()
+
+
+@functools.cache
+def one_blas_thread_for_good() -> None:
+    """Keep BLAS to one thread from now on: of a process that does nothing else than run chains."""
+    _hold()
