@@ -22,6 +22,7 @@ from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
 from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz.sweeps.store import Store, encode
+from rbmviz_app.pages.sample.tuning import full_name
 from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
 from rbmviz_app.pages.tune.page import MAX_OPEN, drawn_beside, toggle
@@ -366,6 +367,17 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     setup = test.session_state["comparisons"]["sample"][0].setup
     assert (kept.model, kept.model_digest) == ("bas_pcd", model_digest(setup.model))
     assert (kept.data, kept.data_digest) == ("bas", data_digest(setup.dataset))
+
+
+def test_the_name_of_a_kept_setting_tells_it_from_every_other():
+    def name(text):
+        return full_name("Name", read_panel(samplers, text))
+
+    assert name("rates_fpcd:eps=0.0123456,statistics=mean,share=true,n_chains=2") == (
+        "rates-FPCD (step size 0.0123456, decay 1, sweeps per sample 1, chains 2, statistics mean, "
+        "share the push on)"
+    )
+    assert name("rates_fpcd:statistics=sampled") != name("rates_fpcd:statistics=mean")
 
 
 def test_the_range_around_a_value_lies_within_that_of_the_knob():

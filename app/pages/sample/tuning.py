@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from rbmviz import BadInput
-from rbmviz.knobs import knobs_of, write_knobs
+from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.models import list_models
 from rbmviz.origin import origin, with_origin
 from rbmviz.session import Comparison, SamplingSetup
@@ -176,8 +176,13 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
 
 
 def full_name(name: str, algorithm: Any) -> str:
-    """Return the name of a sampler with the knobs of its sliders, whatever the other panels are."""
-    knobs = ", ".join(
-        f"{knob.label.lower()} {getattr(algorithm, knob.name):.3g}" for knob in front_numbers(algorithm)
-    )
-    return f"{algorithm.label} ({knobs})" if knobs else name
+    """Return the name of a sampler with all numbers among its knobs, and the choices not at their defaults."""
+    values = values_of(algorithm)
+    texts = [f"{knob.label.lower()} {values[knob.name]:.15g}" for knob in front_numbers(algorithm)]
+    words = {True: "on", False: "off"}
+    texts += [
+        f"{knob.label.lower()} {words.get(values[knob.name], values[knob.name])}"
+        for knob in knobs_of(algorithm).values()
+        if knob.kind not in (int, float) and values[knob.name] != knob.default
+    ]
+    return f"{algorithm.label} ({', '.join(texts)})" if texts else name
