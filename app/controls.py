@@ -36,8 +36,18 @@ def _lockable(setting: Setting[Any], help: str | None, more: Mapping[str, Any]) 
     return {**more, **setting.bound, "help": said, "disabled": bool(why) or more.get("disabled", False)}
 
 
-def choose(setting: Setting[T], label: str, options: Iterable[T], help: str, **more: Any) -> T:
+def _open_link(setting: Setting[T], options: Iterable[T], more: Mapping[str, Any]) -> None:
+    """Take the option that the address names: Streamlit looks there for what ``format_func`` writes only."""
+    if "format_func" in more and setting.chosen is None:
+        text = st.query_params.get(setting.key)
+        for option in options:
+            if str(option) == text:
+                start_with(setting.key, option)
+
+
+def choose(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
     """Draw a row of buttons, one of which is always pressed."""
+    _open_link(setting, options, more)
     chosen = st.segmented_control(
         label, list(options), default=setting.default, required=True, **_lockable(setting, help, more)
     )
@@ -46,6 +56,7 @@ def choose(setting: Setting[T], label: str, options: Iterable[T], help: str, **m
 
 def select(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
     """Draw a drop-down list; its first option is the default."""
+    _open_link(setting, options, more)
     return st.selectbox(label, options, **_lockable(setting, help, more))
 
 

@@ -51,6 +51,8 @@ DAMAGED = {
     "no block at all": WHOLE[: 4 + int.from_bytes(WHOLE[:4], "little")],
     "a byte too many": WHOLE + b"\0",
     "a huge length": b"\xff\xff\xff\xff" + WHOLE[4:],
+    "an axis beyond any array": of_block("a", "uint8", [0, 10**30], data=b""),
+    "more axes than an array has": of_block("a", "uint8", [1] * 65, data=b"\0"),
     "no JSON": framed(b"{"),
     "no UTF-8": framed(b'{"request": {}, "panels": [], "\xff": 1}'),
     "a list": framed([]),

@@ -28,6 +28,9 @@ DTYPES = {
 
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
+MAX_SIZE, MAX_AXES = 2**31, 8
+"""Largest size of an axis, and most axes of a block: no array of numpy could be much larger."""
+
 LENGTH_BYTES = 4
 """Bytes of the length of the header, with which a frame begins."""
 
@@ -150,7 +153,10 @@ def _check_block(described: Any, known: Mapping[str, Any]) -> tuple[str, str, tu
         name, dtype, shape = described
         words = isinstance(name, str) and isinstance(dtype, str)
         if words and name not in known and (dtype == "bits" or dtype in DTYPES):
-            sizes = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+            sizes = isinstance(shape, list) and all(
+                type(size) is int and 0 <= size <= MAX_SIZE for size in shape
+            )
+            sizes = sizes and len(shape) <= MAX_AXES
             if sizes and (shape or dtype != "bits"):
                 return name, dtype, tuple(shape)
     raise BadInput("A frame is damaged: its header describes a block that cannot be read.")

@@ -36,7 +36,8 @@ from rbmviz_app.stream.encoder import FrameEncoder, known_views
 from rbmviz_app.stream.requests import FrameRequest, KnobChange, read_message
 
 UNKNOWN_TOKEN = 4403
-"""Close code for an unknown token, or for an origin that is not the server's: the page must not try again."""
+"""Close code for an unknown token: the page must not try again. An origin that is not the server's gets no
+connection at all (HTTP 403)."""
 
 UNSUPPORTED = 1003
 """Close code of the standard for a message that makes no sense."""
@@ -55,7 +56,7 @@ KNOB_SECONDS = 1 / 60
 
 POLL_SECONDS, PAUSED_POLL_SECONDS, RESTING_POLL_SECONDS = 0.02, 0.1, 0.3
 """Seconds between two looks for something new to send: on a page that runs, one that is paused, and one that
-rests. On a paused page only a command makes it."""
+rests. On a paused page only a command brings anything new."""
 
 RESTS_AFTER_SECONDS = 3.0
 """A paused page rests when nothing has changed for so long: most who step do so again within seconds."""

@@ -99,6 +99,24 @@ def test_a_page_without_panels_stays_so(visit, address_of):
     assert address_of(test) == {"v": ["2"], "p": ["gibbs"]}
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "value", "words"),
+    [
+        ("coupling", "coupling_start", "data", "training data"),
+        ("train", "rule", "0.3", "above 0.3"),
+        ("train", "statistic", "weight_norm", None),
+    ],
+)
+def test_an_address_opens_again_where_the_page_has_other_words_for_a_value(
+    visit, address_of, name, key, value, words
+):
+    """Streamlit reads the words of the page only; the address that a page writes has the value."""
+    for given in (value, words) if words else (value,):
+        test = visit(name, **{key: given}).run().run()  # a list that is drawn last is known in the next run
+        assert test.session_state[key] == value
+        assert address_of(test)[key] == [value]
+
+
 def test_what_a_list_begins_with_stands_in_no_address(visit, address_of):
     test = visit("train", t=["pop_cd", "cd"]).run()
     assert test.session_state["statistic"] == "ess"

@@ -377,10 +377,11 @@ def reading_help() -> None:
     """Draw how to read the panels, and what to try."""
     st.caption(
         "**What you see** the newest samples of each chain, row by row, the last one framed; below them a "
-        "strip of the classes that it has visited, by the nearest training example, and at the right the "
-        "share of each class so far, with a tick where the data have it. A chain that mixes changes class "
-        "often, and ends with the shares of the data. **Try** a step size of 0, which makes rates-FPCD Gibbs "
-        "sampling; then a large one, and watch the spurious samples come. rates-FPCD paper, section 5."
+        "strip of the class of each sample over time, that of the nearest training example (blank ones "
+        "have none), and at the right the share of each class so far, with a tick where the data have it. "
+        "A chain that mixes changes class often, and ends with the shares of the data. **Try** a step size "
+        "of 0, which makes rates-FPCD Gibbs sampling; then a large one, and watch the spurious samples "
+        "come. rates-FPCD paper, section 5."
     )
 
 
@@ -398,7 +399,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
             Settings.curve,
             "Curves",
             CURVE_KINDS,
-            "ISL itself, or what each panel has less than the best one.",
+            "ISL itself, or its difference to the panel that is best: below 0 is worse.",
             label_visibility="collapsed",
         )
         pin_menu(comparison)

@@ -57,10 +57,11 @@ def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_cho
     """Draw the two menus: sweep around the knobs of a panel, and keep what a panel shows."""
     named = list(zip(titles([p.worker.algorithm for p in comparison.panels]), comparison.panels, strict=True))
     with st.container(horizontal=True):
-        with st.popover("Sweep around here", icon=":material/tune:"):
+        # With names as they are when it is opened: a knob that is released draws the panels alone anew.
+        with st.popover("Sweep around here", icon=":material/tune:", key="sweep around", on_change="rerun"):
             st.caption(
                 "Opens the Tune page with a grid around the knobs of a panel, on the same model and data. "
-                "Nothing is computed before you press Start there."
+                "The sweep begins when you press Start there."
             )
             if model_name not in list_models():
                 messages.note("Sweeps run on the models that every installation has: choose one of the list.")
@@ -140,7 +141,10 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
         }
 
     with st.popover(
-        f"Tried settings ({len(kept)})" if kept else "Keep this setting", icon=":material/bookmark:"
+        f"Tried settings ({len(kept)})" if kept else "Keep this setting",
+        icon=":material/bookmark:",
+        key="keep settings",
+        on_change="rerun",  # with names as they are now
     ):
         st.caption("Keep what a panel scores now, to compare with what you try next.")
         for name, panel in named:
@@ -176,13 +180,12 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
 
 
 def full_name(name: str, algorithm: Any) -> str:
-    """Return the name of a sampler with all numbers among its knobs, and the choices not at their defaults."""
+    """Return the name of a sampler with all numbers among its knobs, and choices not at their defaults."""
     values = values_of(algorithm)
     texts = [f"{knob.label.lower()} {values[knob.name]:.15g}" for knob in front_numbers(algorithm)]
-    words = {True: "on", False: "off"}
     texts += [
-        f"{knob.label.lower()} {words.get(values[knob.name], values[knob.name])}"
+        f"{knob.label.lower()} {('off', 'on')[value] if isinstance(value, bool) else value}"
         for knob in knobs_of(algorithm).values()
-        if knob.kind not in (int, float) and values[knob.name] != knob.default
+        if knob.kind not in (int, float) and (value := values[knob.name]) != knob.default
     ]
     return f"{algorithm.label} ({', '.join(texts)})" if texts else name
