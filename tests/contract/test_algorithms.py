@@ -52,6 +52,13 @@ def test_the_skeleton_keeps_the_contract_and_is_not_registered():
     assert "skeleton" not in list_samplers()
 
 
+def test_a_right_sampler_that_mixes_fast_keeps_the_contract(tables):
+    """Twenty sweeps a sample: no promise may depend on a chain that stays near its start by luck."""
+    often = a_knob("k", 20, 1, 100, label="Sweeps per sample", symbol="k", help="Many.")
+    cls = type("Often", (Skeleton,), {"__doc__": "Draw h, then v, twenty times.", **often})
+    check_sampler(sampler("often", label="Often", paper="none")(cls))
+
+
 @pytest.fixture
 def tables(monkeypatch):
     """Registered in a test, gone after it."""
