@@ -91,7 +91,9 @@ class Knob:
         except (ValueError, OverflowError):  # NaN or infinity as an int, an int that no float holds
             raise wrong from None
         within = self.lo <= number <= self.hi or (self.zero and number == 0)
-        if not within or not math.isfinite(number) or (self.kind is int and number != value):
+        if within and self.kind is int and number != value:
+            raise BadInput(f"{owner}: {self.name} = {shown(value)} is no whole number.")
+        if not within or not math.isfinite(number):
             raise wrong
         return number
 

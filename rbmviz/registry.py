@@ -92,6 +92,13 @@ def _algorithm(table: Table, name: str, label: str, paper: str, colour: str) -> 
                 f"{cls.__qualname__}: a {table.kind} has no __post_init__ of its own, which would take the "
                 "place of the check of its knobs; give each knob its range or choices instead"
             )
+        for base in cls.__mro__[1:]:
+            fields = [key for key, value in vars(base).items() if isinstance(value, dataclasses.Field)]
+            if fields:  # what dataclass() has made a field of is none any more
+                raise TypeError(
+                    f"{cls.__qualname__}: its base {base.__qualname__} has knobs ({', '.join(fields)}), but "
+                    "only a dataclass hands them on: decorate it with dataclass(frozen=True, kw_only=True)"
+                )
         cls.__post_init__ = check_all  # type: ignore[attr-defined]
         cls.name, cls.label, cls.paper, cls.colour = name, label, paper, colour  # type: ignore[attr-defined]
         dataclasses.dataclass(frozen=True, kw_only=True)(cls)  # decorates in place

@@ -25,7 +25,7 @@ from safetensors.numpy import load, save
 from scipy.stats import chi2
 
 from rbmviz.equations import equation_of, knobs_in
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, shown
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics import probabilities
 from rbmviz.models import pattern_model, random_model
@@ -88,6 +88,8 @@ def check_trainer(algorithm: type[Trainer]) -> None:
 
 def _check(cls: Any, promises: dict[str, Check]) -> None:
     """Check all promises of an algorithm; the first broken one is named in an AssertionError."""
+    if not isinstance(cls, type):
+        raise AssertionError(f"{shown(cls)} is no class: give the class itself, not an instance or a name.")
     name = getattr(cls, "name", getattr(cls, "__name__", cls))
     for promise, check in promises.items():
         try:
@@ -182,7 +184,8 @@ def _check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
             _refused(
                 f"{knob.name} = {wrong!r} in a replacement", dataclasses.replace, cls(), **{knob.name: wrong}
             )
-        for value in knob.choices or ((knob.lo, knob.hi) if numeric else (False, True)):
+        numbers = (knob.lo, knob.hi, *([0.0] if knob.zero else []))
+        for value in knob.choices or (numbers if numeric else (False, True)):
             cls(**{knob.name: knob.kind(value)})
     try:
         cls().name_of_no_field = 1
@@ -210,6 +213,18 @@ def _check_equation(cls: Any) -> None:
         _require(not one.symbol or one.name in marked, f"its equation lacks the knob {one.name}.")
         said = one.symbol is not None or not one.live
         _require(said, f"the live knob {one.name} has no symbol; '' says that the equation lacks it.")
+
+
+def _values_of_live(algorithm: Any) -> Iterator[tuple[str, list[Any]]]:
+    """Yield each live knob with values to turn it to: small ones, as no training survives the largest."""
+    for knob in knobs_of(algorithm).values():
+        if not knob.live:
+            continue
+        values: list[Any] = list(knob.choices or (False, True))
+        if knob.kind in (int, float):
+            numbers = [knob.lo, min(max(2 * float(knob.default), knob.lo), knob.hi)]
+            values = [knob.kind(x) for x in dict.fromkeys([*numbers, *([0.0] if knob.zero else [])])]
+        yield knob.name, values
 
 
 def _variants(cls: Any) -> Iterator[dict[str, Any]]:
@@ -397,16 +412,19 @@ def _live_knobs(cls: Any) -> None:
         sampler = _chains(cls, 3, **more)
         state, twin = sampler.init(model, 1), sampler.init(model, 1)
         sampler.step(state, 5)
-        for knob in knobs_of(cls).values():
-            values: tuple[Any, ...] = (False, True) if knob.kind is bool else (knob.lo, knob.hi)
-            for value in (knob.choices or values) if knob.live else ():
-                turned = dataclasses.replace(sampler, **{knob.name: knob.kind(value)})
-                made = turned.step(state, 3)
+        plain = sampler.step(sampler.init(model, 1), 9)
+        for name, values in _values_of_live(sampler):
+            knob = knobs_of(cls)[name]
+            for value in (*values, knob.kind(knob.hi)) if knob.kind in (int, float) else values:
+                made = dataclasses.replace(sampler, **{name: value}).step(state, 3)
+                _require(made.v.shape == (3, 70), f"after {name} = {value} a step of 3 is of {made.v.shape}.")
+                _require(np.isfinite(made.p).all(), f"after {name} = {value} means are no longer finite.")
+            for other in (dataclasses.replace(sampler, **{name: value}) for value in values):
+                begun = other.step(other.init(model, 1), 9)
+                turned = other.step(sampler.init(model, 1), 9)
                 _require(
-                    made.v.shape == (3, 70), f"after {knob.name} = {value} a step of 3 is of {made.v.shape}."
-                )
-                _require(
-                    np.isfinite(made.p).all(), f"after {knob.name} = {value} means are no longer finite."
+                    _same(begun, plain) or not _same(turned, plain),
+                    f"{name} is live, but has the value that it had when the state was made.",
                 )
         whole, again = sampler.step(twin, 8), sampler.init(model, 1)
         parts = [sampler.step(again, 3), dataclasses.replace(sampler).step(again, 5)]
@@ -511,6 +529,10 @@ def _means(cls: Any) -> None:
     noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
     missed = np.abs((made.v - p).sum(axis=0)) > noise
     _require(not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of its bits in v.")
+    # Where p rises above its mean over the samples, so do the bits: else it is that of other samples.
+    above = p - p.mean(axis=0)
+    noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p) * above**2).sum()) + 1e-6 * p.size
+    _require(abs(((made.v - p) * above).sum()) <= noise, "p is not the mean of the sample of its own row.")
 
 
 @_promise(SAMPLER_PROMISES, "an exact chain leaves the law of the model invariant")
@@ -518,10 +540,10 @@ def _law(cls: Any) -> None:
     """Check that chains whose starts are drawn from the law still have that law after some samples."""
     if not cls.exact_chain:
         return
-    model = random_model(n_visible=4, n_hidden=3, scale=1.5, seed=1)
+    model = random_model(n_visible=4, n_hidden=3, scale=3, seed=1)
     law = probabilities(model.rbm)
     states = np.array(list(np.ndindex(2, 2, 2, 2)), np.uint8)
-    size, samples_per_chain = 1000, 10
+    size, samples_per_chain = 5000, 5  # enough to see a law at a temperature of 1.2
     starts = states[np.random.default_rng(4).choice(16, size, p=law)]
     declared = knobs_of(cls).get("n_chains")
     max_chains = int(declared.hi) if declared else 1
@@ -660,21 +682,27 @@ def _trainer_live_knobs(cls: Any) -> None:
         base.step(state, 4)
         return dataclasses.replace(base, **more).step(state, 3)
 
-    plain = after()
+    plain, first = after(), base.step(_begun(base), 5)
     _require(_equal(after(), plain), "a replacement with the same knobs trains differently.")
     for name, other in (("learning_rate", 0.02), ("batch_size", 7)):
         _require((after(**{name: other}).rbm.W != plain.rbm.W).any(), f"another {name} changes nothing.")
-    for knob in (knob for knob in knobs_of(base).values() if knob.live):
-        # Not at hi, as a sampler's: no weights stay finite with the largest learning rate.
-        for value in knob.choices or ((True,) if knob.kind is bool else (knob.lo,)):
-            made = after(**{knob.name: knob.kind(value)})
-            _require(np.isfinite(made.rbm.W).all(), f"with {knob.name} = {value} the weights are not finite.")
+    for name, values in _values_of_live(base):
+        for value in values:
+            made, turned = after(**{name: value}), dataclasses.replace(base, **{name: value})
+            _require(np.isfinite(made.rbm.W).all(), f"with {name} = {value} the weights are not finite.")
+            _require(
+                _equal(turned.step(_begun(turned), 5), first)
+                or not _equal(turned.step(_begun(base), 5), first),
+                f"{name} is live, but has the value that it had when the state was made.",
+            )
 
 
 @_promise(TRAINER_PROMISES, "an update adds the gradient: positive minus negative statistics")
 def _gradient(cls: Any) -> None:
-    trainer, data = _with_knobs(cls, learning_rate=1.0, batch_size=20, schedule="constant"), _data()
-    begin = _rbm()
+    rate = min(1.0, knobs_of(cls)["learning_rate"].hi) if "learning_rate" in knobs_of(cls) else 1.0
+    alone = {"schedule": "constant", "weight_decay": 0.0, "box": 0.0, "momentum": 0.0}
+    trainer, data = _with_knobs(cls, learning_rate=rate, batch_size=20, **alone), _data()
+    rate, begin = trainer.learning_rate, _rbm()
     # Three states of one seed: for the gradient alone, for an update, and for a call of ``negative``.
     states = [trainer.init(begin, data, 5) for _ in range(3)]
     found = training.gradient(trainer, states[0])
@@ -686,13 +714,15 @@ def _gradient(cls: Any) -> None:
         _require(np.array_equal(x, start), f"an estimate of the gradient moves {name}.")
     moved = trainer.step(states[1], 1).rbm
     for name, g in zip("Wbc", found, strict=True):
-        shape, want = getattr(begin, name).shape, getattr(begin, name) + g
+        given = getattr(negative, name)
+        _require(given.dtype == np.float32, f"negative returns {given.dtype} for {name}, and not float32.")
+        shape, want = getattr(begin, name).shape, getattr(begin, name) + rate * g
         _require(
             g.shape == shape and g.dtype == np.float32, f"the gradient of {name} is {g.dtype} {g.shape}."
         )
         _require(
             np.allclose(getattr(moved, name), want, atol=1e-5),
-            f"with a learning rate of 1 an update does not add the gradient to {name}.",
+            f"an update does not add the gradient, times the learning rate {rate:g}, to {name}.",
         )
         _require(
             np.allclose(g, getattr(positive, name) - getattr(negative, name), atol=1e-5),

@@ -38,7 +38,7 @@ const BLOCK_ARRAYS = {
   bits: Uint8Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array,
 };
 const HEADER_LENGTH_BYTES = 4;
-const MAX_SIZE = 2 ** 31, MAX_AXES = 8; // of a block: an axis, and how many there are
+const MAX_AXIS_SIZE = 2 ** 31, MAX_AXES = 8; // of a block: an axis, and how many there are
 
 /**
  * Return what a frame holds; throw where it is cut short, too long, or describes no blocks.
@@ -94,7 +94,7 @@ function isBlock(entry) {
   if (!Array.isArray(entry) || entry.length !== 3) return false;
   const [name, dtype, shape] = entry;
   return typeof name === 'string' && typeof dtype === 'string' && Object.hasOwn(BLOCK_ARRAYS, dtype) && Array.isArray(shape)
-    && shape.length <= MAX_AXES && shape.every(size => Number.isInteger(size) && size >= 0 && size <= MAX_SIZE)
+    && shape.length <= MAX_AXES && shape.every(size => Number.isInteger(size) && size >= 0 && size <= MAX_AXIS_SIZE)
     && (shape.length > 0 || dtype !== 'bits');
 }
 

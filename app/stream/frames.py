@@ -28,7 +28,7 @@ DTYPES = {
 
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
-MAX_SIZE, MAX_AXES = 2**31, 8
+MAX_AXIS_SIZE, MAX_AXES = 2**31, 8
 """Largest size of an axis, and most axes of a block: no array of numpy could be much larger."""
 
 LENGTH_BYTES = 4
@@ -154,7 +154,7 @@ def _check_block(described: Any, known: Mapping[str, Any]) -> tuple[str, str, tu
         words = isinstance(name, str) and isinstance(dtype, str)
         if words and name not in known and (dtype == "bits" or dtype in DTYPES):
             sizes = isinstance(shape, list) and all(
-                type(size) is int and 0 <= size <= MAX_SIZE for size in shape
+                type(size) is int and 0 <= size <= MAX_AXIS_SIZE for size in shape
             )
             sizes = sizes and len(shape) <= MAX_AXES
             if sizes and (shape or dtype != "bits"):

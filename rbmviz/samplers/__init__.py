@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from rbmviz import checks, registry, rng
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, shown
 from rbmviz.rbm import RBM, Model
 
 
@@ -235,7 +235,7 @@ def sample(
     ------
     BadInput
         If n is not a whole number >= 0, n samples would not fit into the memory, v0 or the seed is invalid,
-        or the sampler needs rates that the model does not have.
+        the sampler needs rates that the model does not have, or model or sampler is none.
 
     Examples
     --------
@@ -246,5 +246,9 @@ def sample(
     >>> sorted(samples.info)
     ['fast_norm', 'sweeps']
     """
+    if not isinstance(model, Model):
+        raise BadInput(f"{shown(model)} is no model: give a Model; that of an RBM is Model(rbm).")
+    if not hasattr(sampler, "step") or isinstance(sampler, type):
+        raise BadInput(f"{shown(sampler)} is no sampler with its knobs: make one with make_sampler.")
     n = _check_samples(n, model.rbm.n_visible)
     return sampler.step(sampler.init(model, seed, v0), n)

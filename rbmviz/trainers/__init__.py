@@ -19,7 +19,7 @@ import numpy as np
 from rbmviz import checks, registry, rng
 from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, shown
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM, Model
 from rbmviz.trainers.common_knobs import CommonKnobs
@@ -106,7 +106,8 @@ class Trainer(Protocol):
         they met, from 0 to 1: more than 0 biases an estimate that is unbiased otherwise.
     batch_size : int
         Rows of a mini-batch; 0 means 100, or all rows if there are fewer. This knob and the following two are
-        read by the program; ``common_knobs.CommonKnobs`` declares them.
+        read by the program; ``common_knobs.CommonKnobs`` declares them, and others that ``training.advance``
+        reads.
     iterations : int
         Updates until a linear schedule reaches 0; the updates of a training may be fewer, or more.
     learning_rate : float
@@ -318,7 +319,8 @@ def train(
         Updates from one progress to the next; default: a hundredth of all.
     resume : bytes, optional
         A ``checkpoint()`` of the same training, from which to continue. All other arguments must be as they
-        were; only ``iterations`` may be larger, unless the schedule is linear.
+        were; only ``iterations`` may be larger, unless the schedule is linear, or smaller, but not below the
+        updates that have been made.
 
     Returns
     -------
@@ -329,7 +331,7 @@ def train(
     ------
     BadInput
         If sizes do not fit, or the checkpoint is of another training; while iterating, if the parameters are
-        no longer finite: the last progress then has the last finite model.
+        no longer finite: the last progress is from before that, and its model is finite.
 
     Examples
     --------
@@ -339,6 +341,8 @@ def train(
     100 True
     200 True
     """
+    if not dataclasses.is_dataclass(trainer) or isinstance(trainer, type):
+        raise BadInput(f"{shown(trainer)} is no trainer with its knobs: make one with make_trainer.")
     data = check_data(dataset.train if isinstance(dataset, Dataset) else dataset)
     iterations, n_hidden = checks.whole("iterations", iterations, 1), checks.whole("n_hidden", n_hidden, 1)
     if warm_start is not None and not isinstance(warm_start, RBM):
@@ -355,6 +359,10 @@ def train(
         state = trainer.init(warm_start or initial_rbm(data, n_hidden, seed, trainer), data, seed)
     else:
         state = _resumed(resume, data, trainer, n_hidden, seed)
+    if state.update > iterations:
+        raise BadInput(
+            f"The checkpoint has made {state.update:,} updates already, more than iterations = {iterations}."
+        )
     return Training(trainer, state, seed, iterations, every)
 
 

@@ -3,7 +3,7 @@
 A checkpoint consists of a line that names the format, the SHA-256 of the rest, and a safetensors file: the
 arrays of the state, and an array ``json`` with everything else. The state is written field by field, so that
 a new trainer needs no code here: its own state may consist of dataclasses, arrays, Parameters, numpy
-Generators and plain numbers.
+Generators and plain numbers, from 0 up unless their fields are ``stored(signed=True)``.
 
 The checksum detects damage, not malice: whoever writes a file can compute it. What is read is therefore
 compared, field by field, with the state that the trainer's own ``init`` makes (see ``Stored``). Accepted
@@ -204,7 +204,7 @@ class _Reader:
             return _generator(written, fresh, name)
         if dataclasses.is_dataclass(fresh):
             return self._record(written, fresh, name)
-        return _number(written, fresh, name)
+        return _number(written, fresh, name, legal)
 
     def _record(self, written: Any, fresh: Any, name: str) -> Any:
         legal = {field.name: field.metadata.get("stored", Stored()) for field in _saved(fresh)}
@@ -275,11 +275,12 @@ def _saved(record: Any) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(record) if field.metadata.get("saved", True)]
 
 
-def _number(written: Any, fresh: Any, name: str) -> Any:
+def _number(written: Any, fresh: Any, name: str, legal: Stored) -> Any:
     if type(written) is not type(fresh) or not isinstance(fresh, int | float):
         raise _wrong(name, f"is no {type(fresh).__name__}")
     unknown = isinstance(fresh, float) and math.isnan(fresh) and math.isnan(written)
-    if not (0 <= written <= LARGEST_COUNT or unknown):
+    least = -LARGEST_COUNT if legal.signed else 0
+    if not (least <= written <= LARGEST_COUNT or unknown):
         raise _wrong(name, "is out of range")
     return written
 

@@ -34,6 +34,8 @@ class Stored:
         Whether the values must be distinct indices of rows of the training data, however many.
     like : str
         Name of a field of the same record; this one must be None, or parameters of the same shapes.
+    signed : bool
+        Whether a number may lie below 0, down to -2^53.
     formerly : str
         An earlier name of the field, under which a checkpoint may have it; "": none.
     may_lack : bool
@@ -48,6 +50,7 @@ class Stored:
     share: bool = False
     rows: bool = False
     like: str = ""
+    signed: bool = False
     formerly: str = ""
     may_lack: bool = False
 

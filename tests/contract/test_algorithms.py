@@ -7,7 +7,19 @@ import re
 import numpy as np
 import pytest
 
-from rbmviz import RBM, BadInput, list_samplers, list_trainers, rng
+from rbmviz import (
+    RBM,
+    BadInput,
+    list_samplers,
+    list_trainers,
+    load_dataset,
+    load_model,
+    make_sampler,
+    make_trainer,
+    rng,
+    sample,
+    train,
+)
 from rbmviz.cli.knob_flags import read_knobs
 from rbmviz.coupling import ALGORITHMS, EQUATIONS
 from rbmviz.equations import equation_of, knobs_in, symbols_of
@@ -21,6 +33,7 @@ from rbmviz.testing import SAMPLER_PROMISES, TRAINER_PROMISES, check_sampler, ch
 from rbmviz.trainers import common_knobs, training
 from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
+from rbmviz.trainers.parameters import Parameters
 from rbmviz.trainers.stored import stored
 from rbmviz_app.formulas import equation
 
@@ -283,6 +296,161 @@ def test_a_broken_trainer_is_refused_by_name(promise, tables):
     cls = type("Broken", (CD,), {"__doc__": "Broken.", **BROKEN_TRAINERS[promise]})
     with pytest.raises(AssertionError, match=f"^broken does not keep its promise '{promise}"):
         check_trainer(trainer("broken", label="Broken", paper="none")(cls))
+
+
+# Broken in ways that look right at first
+
+
+def init_with_its_own_k(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, seed, v0)
+    for chain in each(state):
+        chain.k = self.k
+    return state
+
+
+def step_with_the_k_of_init(self, chain, n):
+    return Skeleton._step(dataclasses.replace(self, k=chain.k), chain, n)
+
+
+def p_of_the_sample_before(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    before = getattr(chain, "p", np.full((1, len(chain.v)), 0.5, np.float32))
+    chain.p = made.p[-1:].copy() if n else before
+    return Samples(made.v, np.concatenate([before, made.p])[:n], made.info)
+
+
+def step_slightly_hot(self, chain, n):
+    told = chain.rbm
+    chain.rbm = RBM(told.W / 1.2, told.b / 1.2, told.c / 1.2)
+    made = Skeleton._step(self, chain, n)
+    chain.rbm = told
+    return made
+
+
+def step_by_a_reciprocal(self, chain, n):
+    return Skeleton._step(self, chain, n + int(0 / self.width))
+
+
+SUBTLE_SAMPLERS = {
+    "k has the value that it had when the state was made": (
+        "k is live, but has the value",
+        {"init": init_with_its_own_k, "_step": step_with_the_k_of_init},
+    ),
+    "p is late": ("p is not the mean of the sample of its own row", {"_step": p_of_the_sample_before}),
+    "the law is that of a temperature of 1.2": ("another law", {"_step": step_slightly_hot}),
+    "a knob at 0 divides by it": (
+        "ZeroDivisionError",
+        {
+            "_step": step_by_a_reciprocal,
+            **a_knob("width", 0.1, 0.01, 1.0, zero=True, label="Width", symbol="", help="May be 0."),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SUBTLE_SAMPLERS)
+def test_a_sampler_that_is_nearly_right_is_refused(what, tables):
+    why, changed = SUBTLE_SAMPLERS[what]
+    cls = type("Nearly", (Skeleton,), {"__doc__": "Nearly right.", **changed})
+    with pytest.raises(AssertionError, match=why):
+        check_sampler(sampler("nearly", label="Nearly", paper="none")(cls))
+
+
+def negative_in_float64(self, state, theta, data):
+    return Parameters(*(x.astype(np.float64) for x in CD.negative(self, state, theta, data)))
+
+
+def init_with_k(self, rbm, data, seed):
+    state = CD.init(self, rbm, data, seed)
+    state.k = self.k
+    return state
+
+
+def negative_with_the_k_of_init(self, state, theta, data):
+    return CD.negative(dataclasses.replace(self, k=getattr(state, "k", self.k)), state, theta, data)
+
+
+SUBTLE_TRAINERS = {
+    "negative returns float64": ("negative returns float64 for W", {"negative": negative_in_float64}),
+    "k has the value that it had when the state was made": (
+        "k is live, but has the value",
+        {"init": init_with_k, "negative": negative_with_the_k_of_init},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SUBTLE_TRAINERS)
+def test_a_trainer_that_is_nearly_right_is_refused(what, tables):
+    why, changed = SUBTLE_TRAINERS[what]
+    cls = type("Nearly", (CD,), {"__doc__": "Nearly right.", **changed})
+    with pytest.raises(AssertionError, match=why):
+        check_trainer(trainer("nearly", label="Nearly", paper="none")(cls))
+
+
+@dataclasses.dataclass
+class Below:
+    """An own state with a number that falls below 0."""
+
+    number: float = dataclasses.field(default=0.0, metadata=stored(signed=True))
+
+
+def init_below(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, Below())
+
+
+def negative_below(self, state, theta, data):
+    state.own_state.number -= 1.5
+    return CD.negative(self, state, theta, data)
+
+
+RIGHT_TRAINERS = {
+    "weight decay by default": a_knob(
+        "weight_decay",
+        1e-3,
+        1e-7,
+        1.0,
+        zero=True,
+        label="Decay",
+        symbol=r"\lambda",
+        scale="log",
+        help="Pull.",
+    ),
+    "a learning rate below 1": a_knob(
+        "learning_rate", 0.05, 1e-6, 0.5, label="Rate", symbol=r"\eta", scale="log", help="Rate."
+    ),
+    "a number below 0 in its state": {"init": init_below, "negative": negative_below},
+}
+
+
+@pytest.mark.parametrize("what", RIGHT_TRAINERS)
+def test_a_right_trainer_of_another_kind_keeps_the_contract(what, tables):
+    cls = type("Right", (CD,), {"__doc__": "Right.", **RIGHT_TRAINERS[what]})
+    check_trainer(trainer("right", label="Right", paper="none")(cls))
+
+
+def test_a_base_with_knobs_has_to_be_a_dataclass(tables):
+    base = type("Base", (), a_knob("width", 1.0, 0.1, 2.0, label="Width", help="A width."))
+    with pytest.raises(TypeError, match=r"Hidden: its base Base has knobs \(width\), but only a dataclass"):
+        sampler("hidden", label="Hidden", paper="none")(type("Hidden", (base,), {"__doc__": "Hidden."}))
+
+
+def test_what_is_no_class_model_or_algorithm_is_refused_in_a_sentence():
+    for given in ("gibbs", Skeleton()):
+        with pytest.raises(AssertionError, match="give the class itself, not an instance or a name"):
+            check_sampler(given)
+    model, data = load_model("bas_pcd"), load_dataset("bas")
+    with pytest.raises(BadInput, match=r"'gibbs' is no sampler with its knobs: make one with make_sampler"):
+        sample(model, "gibbs", 3)
+    with pytest.raises(BadInput, match=r"is no model: give a Model"):
+        sample(model.rbm, make_sampler("gibbs"), 3)
+    with pytest.raises(BadInput, match=r"'cd' is no trainer with its knobs: make one with make_trainer"):
+        train(data, "cd")
+    done = train(data, make_trainer("cd"), iterations=50, every=50)
+    next(done)
+    with pytest.raises(BadInput, match=r"has made 50 updates already, more than iterations = 20"):
+        train(data, make_trainer("cd"), iterations=20, resume=done.checkpoint())
+    with pytest.raises(BadInput, match=r"gibbs: k = 1.5 is no whole number"):
+        make_sampler("gibbs", k=1.5)
 
 
 def test_each_promise_has_a_control():
