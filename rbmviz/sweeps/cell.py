@@ -129,22 +129,29 @@ _SOURCES_OF_KIND = {
 """Sources that results depend on, beside the kernels and the folder of samplers or trainers."""
 
 
-@functools.cache
 def version_of(kind: Kind, name: str) -> str:
     """Return a hash of the sources that compute an algorithm's results, 16 hexadecimal digits.
 
     These are the kernels, the algorithm's own file, what it shares with others of its kind, random numbers,
     models, metrics, and the cell itself. A changed comment is another version: that costs a sweep done again,
-    and the alternative would be results of two programs in one table.
+    and the alternative would be results of two programs in one table. The sources are read once for each
+    class of that name: a module that is imported again has a new one.
     """
-    table, folder = TABLES[kind], _PACKAGE / f"{kind}s"
+    table = TABLES[kind]
     if name not in table:
         raise unknown(f"{kind} of this process", name, list(table))
-    modules = {each: table[each].__module__.rpartition(".")[2] for each in table}
-    of_others = {module for module in modules.values() if module != modules[name]}
-    chosen = {path for path in folder.glob("*.py") if path.stem not in of_others}
-    file = getattr(sys.modules[table[name].__module__], "__file__", None)
+    return _version_of_class(kind, table[name])
+
+
+@functools.cache
+def _version_of_class(kind: Kind, algorithm: type) -> str:
+    table, folder = TABLES[kind], _PACKAGE / f"{kind}s"
+    modules = [table[each].__module__.rpartition(".")[2] for each in table]
+    own = algorithm.__module__.rpartition(".")[2]
+    chosen = {path for path in folder.glob("*.py") if path.stem not in set(modules) - {own}}
+    file = getattr(sys.modules[algorithm.__module__], "__file__", None)
     if file is None:
+        name = getattr(algorithm, "name", algorithm.__name__)
         raise BadInput(f"{name} was typed in, and has no source that can be kept: put it into a file.")
     chosen.add(Path(file))  # it may be from outside of the package
     chosen |= set((_PACKAGE / "kernels").rglob("*.py"))

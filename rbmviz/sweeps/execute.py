@@ -151,10 +151,11 @@ def run(
     store : Store
         Its folder must be there (``Store.prepare``).
     executor : Executor, optional
-        Where cells are computed. Its workers load models and data by the names in the cells. It is not shut
-        down. Default: threads of this process.
+        Where cells are computed. Its workers load models and data by the names in the cells, and must have
+        imported algorithms of one's own. It is not shut down. Default: threads of this process.
     workers : int, optional
-        Threads, or the number of workers of ``executor`` (default: one for each core of this machine).
+        Threads, or the number of workers of ``executor``, which gets twice as many cells at a time (default:
+        one for each core of this machine; give it where the executor has more).
     scheduler : str, optional
         Address of a Dask scheduler, ``tcp://host:8786``, instead of an executor. Models and data are sent to
         each of its workers once.

@@ -349,7 +349,7 @@ class SweepPlan:
     def _checked(self, axis: Any, algorithms: Sequence[Any]) -> Axis:
         if not isinstance(axis, Axis):
             raise BadInput(f"{shown(axis)} is no axis: give an Axis, a knob with its values.")
-        knob = knob_named(axis.knob, algorithms).name
+        knob = knob_named(axis.knob, algorithms).name  # refuses a knob that no algorithm has
         for algorithm in algorithms:
             if knob in (known := knobs_of(algorithm)):
                 values = tuple(known[knob].check(value, algorithm.name) for value in axis.values)

@@ -1,6 +1,7 @@
 """Cells against naive ways to the same numbers: the command line's samples, one training by hand."""
 
 import dataclasses
+import importlib
 import pickle
 import shutil
 import sys
@@ -181,6 +182,12 @@ def test_the_identity_holds_everything_that_the_result_depends_on(tmp_path):
     assert one.identity == other.identity
 
 
+def version_now(kind, name):
+    """Return the version by the sources as they are now."""
+    cell_module._version_of_class.cache_clear()
+    return version_of(kind, name)
+
+
 def test_the_version_follows_the_sources(tmp_path, monkeypatch):
     before = {name: version_of("sampler", name) for name in ("gibbs", "rates_fpcd")}
     assert len(set(before.values())) == 2
@@ -189,9 +196,9 @@ def test_the_version_follows_the_sources(tmp_path, monkeypatch):
     monkeypatch.setattr(cell_module, "_PACKAGE", copy)
     files = {"kernels/gibbs.py": 2, "metrics/isl.py": 2, "samplers/rates_fpcd.py": 1, "cli/sample.py": 0}
     for path, changed in files.items():
-        was = [version_of.__wrapped__("sampler", name) for name in before]
+        was = [version_now("sampler", name) for name in before]
         (copy / path).write_text((copy / path).read_text() + "\n# changed\n")
-        now = [version_of.__wrapped__("sampler", name) for name in before]
+        now = [version_now("sampler", name) for name in before]
         assert sum(a != b for a, b in zip(was, now, strict=True)) == changed, path
 
 
@@ -200,9 +207,9 @@ def test_the_version_follows_what_couplings_and_swaps_are_made_of(tmp_path, monk
     shutil.copytree(cell_module._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(cell_module, "_PACKAGE", copy)
     for path in ("coupling.py", "metrics/tempering.py"):
-        was = version_of.__wrapped__("trainer", "ucd")
+        was = version_now("trainer", "ucd")
         (copy / path).write_text((copy / path).read_text() + "\n# changed\n")
-        assert version_of.__wrapped__("trainer", "ucd") != was, path
+        assert version_now("trainer", "ucd") != was, path
 
 
 def test_the_version_follows_a_file_of_ones_own_that_is_called_as_one_of_ours(tmp_path, monkeypatch):
@@ -213,14 +220,38 @@ def test_the_version_follows_a_file_of_ones_own_that_is_called_as_one_of_ours(tm
     module.__file__ = str(file)
     monkeypatch.setitem(sys.modules, "mine.gibbs", module)
     samplers.add("mine", type("Mine", (samplers["gibbs"],), {"name": "mine", "__module__": "mine.gibbs"}))
-    was = version_of.__wrapped__("sampler", "mine")
+    was = version_now("sampler", "mine")
     file.write_text("# mine, changed\n")
-    assert version_of.__wrapped__("sampler", "mine") != was
+    assert version_now("sampler", "mine") != was
+
+
+def test_the_version_of_a_module_that_is_imported_again_is_that_of_its_new_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(samplers, "_entries", dict(samplers._entries))
+    monkeypatch.syspath_prepend(tmp_path)
+    text = """
+from rbmviz.registry import sampler
+from rbmviz.samplers.gibbs import Gibbs
+
+@sampler("again", label="Again", paper="none")
+class Again(Gibbs):
+    pass
+"""
+    file = tmp_path / "imported_again.py"
+    file.write_text(text)
+    module = importlib.import_module("imported_again")
+    try:
+        was = version_of("sampler", "again")
+        assert version_of("sampler", "again") == was
+        file.write_text(f"{text}# changed\n")
+        importlib.reload(module)
+        assert version_of("sampler", "again") != was
+    finally:
+        del sys.modules["imported_again"]
 
 
 def test_a_sampler_that_this_process_does_not_have_is_named():
     with pytest.raises(BadInput, match="no such sampler"):
-        version_of.__wrapped__("sampler", "no such sampler")
+        version_now("sampler", "no such sampler")
 
 
 def test_tables_of_all_algorithms_of_a_kind_have_the_same_columns():
