@@ -15,9 +15,10 @@ from rbmviz_app.panel.readouts import Readout, Value, finite
 from rbmviz_app.stream.frames import Block, write_frame
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
-NUMBERS_SECONDS = 0.2
-"""Seconds between two frames with the numbers and words of runs that go on. Nobody could read more of them,
-and they take more than half of the time of a frame; pictures come with every frame."""
+NUMBERS_SECONDS = 0.18
+"""Least seconds between two frames with the numbers and words of runs that go on: of 20 frames a second every
+fourth has them. Nobody could read more of them, and they take more than half of the time of a frame; pictures
+come with every frame."""
 
 SLOW_SECONDS = 0.5
 """Seconds between two frames with the slow parts: class strips, filters, traces, some readouts."""

@@ -26,6 +26,7 @@ from streamlit import config
 from rbmviz import BadInput
 from rbmviz.knobs import Value
 from rbmviz.session import Comparison
+from rbmviz.session.beat import BEAT_SECONDS
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.slowdown import SLOWDOWN
 from rbmviz_app.kept import write_all
@@ -57,6 +58,10 @@ KNOB_SECONDS = 1 / 60
 POLL_SECONDS, PAUSED_POLL_SECONDS, RESTING_POLL_SECONDS = 0.02, 0.1, 0.3
 """Seconds between two looks for something new to send: on a page that runs, one that is paused, and one that
 rests. On a paused page only a command brings anything new."""
+
+BEATING_POLL_SECONDS = 0.1
+"""The same while the beat drives all panels: it says itself when it has ended (``EndOfBeat``), and only what
+comes without it, such as a panel that leaves it, is seen so late."""
 
 RESTS_AFTER_SECONDS = 3.0
 """A paused page rests when nothing has changed for so long: most who step do so again within seconds."""
@@ -107,6 +112,31 @@ class PendingMessages:
         self._has_knobs.clear()
         knobs, self._knobs = self._knobs, {}
         return knobs
+
+
+class EndOfBeat:
+    """The end of a beat: its thread notes it, and the event loop waits for it."""
+
+    def __init__(self) -> None:
+        self._loop, self._woken = asyncio.get_running_loop(), asyncio.Event()
+        self._ended = self._waiting = False
+
+    def note(self) -> None:
+        """Note that a beat has ended; the loop is woken only where it waits for that. For any thread."""
+        self._ended = True
+        if self._waiting:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
+                self._loop.call_soon_threadsafe(self._woken.set)
+
+    async def wait(self, seconds: float) -> None:
+        """Wait for the end of a beat since the last call, at most so many seconds."""
+        self._waiting = True  # before it looks whether one has ended: ``note`` does it the other way round
+        if not self._ended:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._woken.wait()
+        self._waiting = self._ended = False
+        self._woken.clear()
 
 
 def is_own_origin(origin: str | None, host: str | None) -> bool:
@@ -187,13 +217,28 @@ async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> Non
 
 async def _send_frames(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
     """Answer each request with a frame, when it is due and there is something new to show."""
+    beat = EndOfBeat()
+    with comparison.listening(beat.note):
+        await _answer_requests(socket, comparison, pending, beat)
+
+
+async def _answer_requests(
+    socket: WebSocket, comparison: Comparison, pending: PendingMessages, beat: EndOfBeat
+) -> None:
     encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
     sent_state: tuple[Any, ...] | None = None
     due = changed_at = 0.0  # when the next frame may be sent, and when there was something new
     while True:
         request = await pending.take_request()
-        due = max(due + SLOWDOWN.factor / request.fps, now())
-        await asyncio.sleep(due - now())
+        interval = SLOWDOWN.factor / request.fps
+        due = max(due + interval, now())
+        if comparison.running and comparison.beating:
+            # Of all beats that which ends nearest to that time is shown, as soon as it has ended.
+            tolerance = min(BEAT_SECONDS * SLOWDOWN.factor, interval) / 2
+            while now() < due - tolerance:
+                await beat.wait(due + tolerance - now())
+        else:
+            await asyncio.sleep(due - now())
         quiet_until = now() + QUIET_SECONDS
         while True:
             if pending.has_request():  # the page shows something else now: other panels, perhaps, at rest
@@ -205,7 +250,10 @@ async def _send_frames(socket: WebSocket, comparison: Comparison, pending: Pendi
             if now() >= quiet_until:
                 break
             if comparison.running:
-                await asyncio.sleep(POLL_SECONDS * SLOWDOWN.factor)
+                if comparison.beating:
+                    await beat.wait(BEATING_POLL_SECONDS * SLOWDOWN.factor)
+                else:
+                    await asyncio.sleep(POLL_SECONDS * SLOWDOWN.factor)
                 due = now()  # just after a beat: frames are counted from here, in phase with the beats
             else:  # a newer request, as of somebody who looks back, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS

@@ -9,9 +9,11 @@ When the cores run out, beats end late. Then they become longer, those of all pa
 samples at once, and there are fewer new pictures, so that frames are reduced before samples (``slowdown``).
 """
 
+import contextlib
 import logging
 import threading
 import time
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from rbmviz.session.slots import SLOTS, Group, Kind
@@ -59,6 +61,7 @@ class Beat:
         self.group = group
         self._wake = threading.Condition()
         self._runs: list[Paced] = []
+        self._listeners: tuple[Callable[[], None], ...] = ()
         self._thread: threading.Thread | None = None
         self._start_now = False  # because of a command
         self._after_command = False  # the last beat was for a command
@@ -81,6 +84,21 @@ class Beat:
             self._runs = [other for other in self._runs if other is not run]
             self._wake.notify()
 
+    @contextlib.contextmanager
+    def listening(self, ended: Callable[[], None]) -> Iterator[None]:
+        """Call ``ended`` at the end of each beat in the ``with`` block, on its thread: it must not wait."""
+        with self._wake:
+            self._listeners += (ended,)
+        try:
+            yield
+        finally:
+            with self._wake:
+                self._listeners = tuple(other for other in self._listeners if other is not ended)
+
+    def drives(self, runs: int) -> bool:
+        """Return whether it drives so many runs."""
+        return len(self._runs) >= runs
+
     def start_now(self) -> None:
         """Start the next beat at once, because a command has been given."""
         with self._wake:
@@ -93,6 +111,8 @@ class Beat:
             with SLOTS.turn(self.group, Kind.PACED):
                 for run in runs:
                     self._drive(run)
+            for ended in self._listeners:
+                ended()
             late = time.monotonic() - self._due > max(self.seconds, LATE_SECONDS)
             SLOWDOWN.note_beat(self._due, late)
 

@@ -411,6 +411,15 @@ class Comparison(Generic[S]):
                 for panel in self.panels:
                     panel.worker.resume(now)
 
+    def listening(self, ended: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+        """Call ``ended`` at the end of each beat in the ``with`` block, on its thread: it must not wait."""
+        return self._beat.listening(ended)
+
+    @property
+    def beating(self) -> bool:
+        """Whether the beat drives all panels: between its beats nothing new comes but by commands."""
+        return self._beat.drives(len(self.panels))
+
     def at_common_point(self, shown: list[tuple[int, Any]], newest: bool = False) -> list[tuple[int, Any]]:
         """Return the snapshots of runs, (key, snapshot), with the scores they had at the common point.
 

@@ -4,6 +4,7 @@ The live socket treats a view as it treats a comparison of panels, of which it h
 renews the newest ``MapSnapshot`` up to ten times a second while somebody asks for it.
 """
 
+import contextlib
 import logging
 import math
 import threading
@@ -116,7 +117,8 @@ class SweepView:
     """A page's view of a sweep.
 
     It has what the live socket and ``FrameEncoder`` need of a comparison (``poll``, ``running``, ``panels``,
-    ``set_live_knobs``, ``waiting_for_all``), and is its own only panel and that panel's worker.
+    ``set_live_knobs``, ``waiting_for_all``, ``beating``, ``listening``), and is its own only panel and that
+    panel's worker.
 
     Parameters
     ----------
@@ -128,7 +130,7 @@ class SweepView:
         Called with the index of a setting when the page points at it, from the socket's thread.
     """
 
-    waiting_for_all = False
+    waiting_for_all = beating = False
 
     def __init__(self, sweep: Sweep, by: str = "", cost_unit: CostUnit = "samples") -> None:
         self.sweep = sweep
@@ -155,6 +157,10 @@ class SweepView:
     def running(self) -> bool:
         """Whether the map changes by itself."""
         return self.sweep.status == "running"
+
+    def listening(self, ended: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+        """Call nothing: no beat makes the map."""
+        return contextlib.nullcontext()
 
     def poll(self) -> list[tuple[int, MapSnapshot]]:
         """Return key and newest snapshot of the map; while this is asked, it is renewed."""

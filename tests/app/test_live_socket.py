@@ -1,5 +1,6 @@
 """The live socket under attack: every refusal, and limits that protect the other visitors."""
 
+import asyncio
 import json
 import threading
 import time
@@ -256,6 +257,42 @@ def test_of_many_values_of_a_knob_the_newest_counts_and_no_run_is_begun(client, 
         wait(lambda: comparison.panels[0].worker.algorithm.alpha == 0.9, "the last value")
     assert turned == [{"eps": 0.5}, {"eps": 0.5, "alpha": 0.9}]
     assert comparison.poll()[0][1].run == run == 1
+
+
+def test_a_frame_comes_with_the_end_of_a_beat(client, comparison, monkeypatch):
+    """Without it there would be none: nothing is looked at in between."""
+    monkeypatch.setattr(live, "POLL_SECONDS", 1e6)
+    monkeypatch.setattr(live, "BEATING_POLL_SECONDS", 1e6)
+    wait(lambda: comparison.poll() and comparison.beating, "the beat")
+    shown = []
+
+    def read(socket):
+        for _ in range(6):
+            socket.send_json(REQUEST)
+            shown.append(frame(socket)["panels"][0]["n"])
+
+    with connect(client) as socket:
+        reader = threading.Thread(target=read, args=(socket,), daemon=True)
+        reader.start()
+        wait(lambda: len(shown) == 6, "six frames")
+        assert sorted(shown) == shown
+        assert len(set(shown)) > 3  # a frame with numbers may follow its pictures
+
+
+def test_what_ends_while_nobody_waits_is_not_missed():
+    async def ends():
+        end = live.EndOfBeat()
+        end.note()
+        await end.wait(1e6)  # it has ended before
+        with pytest.raises(TimeoutError):  # and is told once
+            async with asyncio.timeout(0.01):
+                await end.wait(1e6)
+        thread = threading.Timer(0.01, end.note)
+        thread.start()
+        await end.wait(1e6)  # it ends meanwhile
+        await end.wait(0.0)  # none does
+
+    asyncio.run(asyncio.wait_for(ends(), PATIENCE))
 
 
 def test_many_requests_get_one_frame(client, monkeypatch):

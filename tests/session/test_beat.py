@@ -100,6 +100,28 @@ def test_a_panel_whose_chunks_wait_for_a_core_stays_on_the_beat(comparison, monk
     assert not begun
 
 
+def test_the_end_of_a_beat_is_told_after_all_of_its_panels(comparison, monkeypatch):
+    happened, on_beat = [], worker_module.Worker.on_beat
+    monkeypatch.setattr(
+        worker_module.Worker, "on_beat", lambda worker: (on_beat(worker), happened.append(worker))
+    )
+    with comparison.listening(lambda: happened.append("ended")):
+        wait(lambda: comparison.poll() and happened.count("ended") > 3, "the ends of beats")
+    told = happened.count("ended")
+    begin = happened.index("ended") + 1  # of the first whole beat
+    assert set(happened[begin : begin + 3]) == {panel.worker for panel in comparison.panels}
+    assert happened[begin + 3] == "ended"
+    n = comparison.poll()[0][1].n
+    wait(lambda: comparison.poll()[0][1].n > n + 30, "beats after it")
+    assert happened.count("ended") <= told + 1  # one may have been under way
+
+
+def test_a_page_knows_whether_the_beat_drives_all_of_its_panels(comparison):
+    assert comparison.beating
+    comparison.set_rate(np.inf)
+    wait(lambda: comparison.poll() and not comparison.beating, "threads of their own")
+
+
 def test_a_rate_of_nothing_makes_nothing(comparison):
     comparison.set_rate(0.0)
     n = [shown.n for _, shown in comparison.poll()]
