@@ -697,18 +697,29 @@ def _trainer_live_knobs(cls: Any) -> None:
             )
 
 
+class _Uncached(FixedParameters):
+    """Parameters that compute each product anew."""
+
+    def up(self, v: np.ndarray) -> np.ndarray:
+        self._seen = None
+        return super().up(v)
+
+
 @_promise(TRAINER_PROMISES, "an update adds the gradient: positive minus negative statistics")
 def _gradient(cls: Any) -> None:
     rate = min(1.0, knobs_of(cls)["learning_rate"].hi) if "learning_rate" in knobs_of(cls) else 1.0
     alone = {"schedule": "constant", "weight_decay": 0.0, "box": 0.0, "momentum": 0.0}
     trainer, data = _with_knobs(cls, learning_rate=rate, batch_size=20, **alone), _data()
     rate, begin = trainer.learning_rate, _rbm()
-    # Three states of one seed: for the gradient alone, for an update, and for a call of ``negative``.
-    states = [trainer.init(begin, data, 5) for _ in range(3)]
+    # States of one seed: for the gradient alone, for an update, and for two calls of ``negative``.
+    states = [trainer.init(begin, data, 5) for _ in range(4)]
     found = training.gradient(trainer, states[0])
     rows = states[2].batches.next(20)
     positive = begin.rates(rows)
     negative = trainer.negative(states[2], FixedParameters(*states[2].theta), rows)
+    again = trainer.negative(states[3], _Uncached(*states[3].theta), states[3].batches.next(20))
+    same = all(np.array_equal(x, y) for x, y in zip(negative, again, strict=True))
+    _require(same, "negative writes to an array of which theta has kept a product: take a new one.")
     for name in "Wbc":
         x, start = getattr(states[0].theta, name), getattr(begin, name)
         _require(np.array_equal(x, start), f"an estimate of the gradient moves {name}.")
@@ -735,6 +746,10 @@ def _checkpoints(cls: Any) -> None:
     trainer = _with_knobs(cls, momentum=0.5, average=True, iterations=30, batch_size=7, learning_rate=0.05)
     data = _data()
     want = trainer.step(_begun(trainer), 30)
+    state = _begun(trainer)
+    for _ in range(12):  # a number that falls below 0 now and then is in some of them only
+        trainer.step(state, 1)
+        load_checkpoint(save_checkpoint(trainer, state), data)
     for done in (0, 12):
         state = _begun(trainer)
         trainer.step(state, done)

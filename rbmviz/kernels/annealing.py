@@ -8,7 +8,7 @@ from rbmviz.kernels.random import sigmoid
 f32, f64 = np.float32, np.float64
 
 UNIT_GROUP = 512
-"""Factors in [1/2, 1] that share one logarithm: their product stays above 2^-1022."""
+"""Factors in [1/2, 1] that share one logarithm: their product is at least 2^-512, far from underflow."""
 
 
 @kernel

@@ -25,7 +25,7 @@ TEMPERED_SAMPLES = 20_000
 """Samples of all ladders together; the paper has 200,000."""
 
 TEMPERED_BURN_IN = 1000
-"""Sweeps of each ladder before its first sample; the paper has 50,000 on one."""
+"""Sweeps of each ladder before its first sample; the paper has 50,000, on a single ladder."""
 
 MAX_TEMPERATURES, MAX_LADDERS, MAX_TEMPERED_SWEEPS = 1000, 1000, 1_000_000_000
 
@@ -175,7 +175,7 @@ def tempered_statistics(
 ) -> Tempered:
     """Estimate <v h'>, <v> and <h> of a model by long parallel tempering, with standard errors.
 
-    Population CD, section 4.1, measures biases of larger models against such means: 100 replicas, 50,000
+    Population CD, section 4.1, measures biases against such means: 100 replicas, 50,000
     sweeps of burn-in, 200,000 samples. A *ladder* has a replica at each inverse temperature, uniform from 0
     to 1. Each sweep of all replicas is followed by proposals to swap, of even and odd neighbours in turn, and
     gives one sample, the state at beta = 1; hidden units enter by their means. Here several independent

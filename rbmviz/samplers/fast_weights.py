@@ -36,12 +36,12 @@ GIBBS_UNDER_FAST_WEIGHTS = (
 """The first formulas of a Gibbs chain with fast parameters, see ``equations``."""
 
 
-def share_knob() -> Any:
+def share_knob(
+    label: str = "Share the push",
+    text: str = "One push for all chains, by their mean: a crowd that looks like the data is hardly pushed.",
+) -> Any:
     """Return a new knob for sharing one theta_F among all chains; see ``interleave.n_chains_knob``."""
-    text = (
-        "One push for all chains, by their mean: a crowd that already looks like the data is hardly pushed."
-    )
-    return knob(False, label="Share the push", live=False, help=text)
+    return knob(False, label=label, live=False, help=text)
 
 
 def start_driven(

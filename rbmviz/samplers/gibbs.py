@@ -1,4 +1,4 @@
-"""Block Gibbs sampling: the baseline, and the shortest sampler with a kernel."""
+"""Block Gibbs sampling: the baseline, and the simplest sampler with a kernel."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -72,7 +72,7 @@ class RatesHerding:
         label="Decay",
         symbol=r"\alpha",
         front=True,
-        help="Share of the push that stays after each sample: below 1 the walk falls into a cycle.",
+        help="Share of the push that stays: far below 1 the walk ends in a cycle, or in one state.",
     )
     max_sweeps: int = knob(
         50,

@@ -68,7 +68,7 @@ class SamplePenalization:
         label="Decay",
         symbol=r"\alpha",
         front=True,
-        help="Share of the penalty that stays: at 1 the picture empties in the end, below 1 it need not.",
+        help="Share of the penalty that stays: at 1 pictures end empty, or as noise with symmetric units.",
     )
     k: int = knob(
         1,
@@ -90,7 +90,10 @@ class SamplePenalization:
         "uniform.",
     )
     n_chains: int = n_chains_knob()
-    share: bool = share_knob()
+    share: bool = share_knob(
+        "Share the penalty",
+        "One penalty for all chains, by the mean of their statistics: what most of them have is avoided.",
+    )
 
     @property
     def equation(self) -> tuple[str, ...]:

@@ -85,7 +85,8 @@ def sweep(theta: FixedParameters, v: np.ndarray, stream: np.ndarray) -> np.ndarr
     theta : FixedParameters
         Parameters of the model that is sampled.
     v : float32 (rows, n_visible)
-        States of the chains, values 0 and 1; not written to.
+        States of the chains, values 0 and 1; not written to, and not to be written to before the update ends:
+        see ``FixedParameters.up``.
     stream : uint32 (4, STREAM_LANES)
         Random stream, advanced in place.
 

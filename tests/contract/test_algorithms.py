@@ -370,7 +370,35 @@ def negative_with_the_k_of_init(self, state, theta, data):
     return CD.negative(dataclasses.replace(self, k=getattr(state, "k", self.k)), state, theta, data)
 
 
+def negative_in_place(self, state, theta, data):
+    v = data.copy()
+    for _ in range(2):
+        v[:] = sweep(theta, v, state.stream)
+    return statistics(v, mean_hidden(theta, v))
+
+
+@dataclasses.dataclass
+class Changing:
+    """An own state with a number that is below 0 after every other update."""
+
+    number: float = 0.5
+
+
+def init_changing(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, Changing())
+
+
+def negative_changing(self, state, theta, data):
+    state.own_state.number *= -1
+    return CD.negative(self, state, theta, data)
+
+
 SUBTLE_TRAINERS = {
+    "chains are written over in place": ("negative writes to an array", {"negative": negative_in_place}),
+    "its checkpoints are refused now and then": (
+        "number is out of range",
+        {"init": init_changing, "negative": negative_changing},
+    ),
     "negative returns float64": ("negative returns float64 for W", {"negative": negative_in_float64}),
     "k has the value that it had when the state was made": (
         "k is live, but has the value",

@@ -121,6 +121,8 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
 
         f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})],    f = (v E[h|v]', v, E[h|v]).
 
+    This f is that of the authors' program; section 4 has E[v|h] and the drawn h, which is unbiased, too.
+
     The sum of a pair that is cut off goes up to t = max_sweeps, as it has not met by then. The paper's
     algorithm 1 (line 4: "or t >= T_max") declares the chains equal there, and its sum ends one term earlier.
     Pairs that are cut off are biased in either case.
