@@ -26,7 +26,6 @@ from streamlit import config
 from rbmviz import BadInput
 from rbmviz.knobs import Value
 from rbmviz.session import Comparison
-from rbmviz.session.beat import BEAT_SECONDS
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.slowdown import SLOWDOWN
 from rbmviz_app.kept import write_all
@@ -231,13 +230,13 @@ async def _answer_requests(
     while True:
         request = await pending.take_request()
         interval = SLOWDOWN.factor / request.fps
-        due = max(due + interval, now())
         if comparison.running and comparison.beating:
-            # Of all beats that which ends nearest to that time is shown, as soon as it has ended.
-            tolerance = min(BEAT_SECONDS * SLOWDOWN.factor, interval) / 2
-            while now() < due - tolerance:
-                await beat.wait(due + tolerance - now())
+            # A frame may come up to one interval early: so each follows its beat at once, and one that a
+            # command has begun, too. Intervals count for less, so that soon another one may be early.
+            due = max(due + 0.8 * interval, now())
+            await asyncio.sleep(due - interval - now())
         else:
+            due = max(due + interval, now())
             await asyncio.sleep(due - now())
         quiet_until = now() + QUIET_SECONDS
         while True:
@@ -254,7 +253,7 @@ async def _answer_requests(
                     await beat.wait(BEATING_POLL_SECONDS * SLOWDOWN.factor)
                 else:
                     await asyncio.sleep(POLL_SECONDS * SLOWDOWN.factor)
-                due = now()  # just after a beat: frames are counted from here, in phase with the beats
+                    due = now()  # frames are counted from here
             else:  # a newer request, as of somebody who looks back, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
