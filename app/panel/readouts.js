@@ -107,6 +107,7 @@ class ShownReadout {
 
   /** @param {ReadoutValue | undefined} value @param {boolean} running */
   draw(value, running) {
+    if (this.rate && !running) this.rate = new Rate(); // a pause is no time in which nothing came
     if (this.rate) value = !running ? 0 : typeof value === 'number' ? this.rate.rateAt(value, performance.now()) : null;
     const text = readoutText(this.spec, value);
     if (text === this.text) return;

@@ -5,6 +5,7 @@ Each kind of snapshot has one encoder. It stands in the ``panel.py`` of its page
 has loaded its ``panel.py``.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -152,11 +153,20 @@ class FrameEncoder:
         self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
         self._numbers_of: Any = None  # what it was asked for, and run, status and knobs of each panel
         self._numbers_left_out = False  # of the last frame
+        self._numbers_point: float | None = None  # of the chart, when the last numbers were taken
+        self._slow_due_at = math.inf  # time.monotonic() at which slow parts that were left out are due
 
     @property
     def is_behind(self) -> bool:
-        """Whether numbers that the last frame has left out are due by now."""
-        return self._numbers_left_out and time.monotonic() - self._numbers_at > NUMBERS_SECONDS
+        """Whether a frame is due though nothing is new.
+
+        It has what the last one has left out, because it came soon after another, or the numbers at another
+        point of the chart.
+        """
+        now = time.monotonic()
+        if self._numbers_left_out:
+            return now - self._numbers_at > NUMBERS_SECONDS
+        return now > self._slow_due_at or self._numbers_point != self._comparison.chart_point
 
     def _take_numbers(self, request: FrameRequest, shown: list[tuple[int, Any]]) -> bool:
         """Return whether the next frame has numbers: while all runs go on as they did, not too often."""
@@ -165,6 +175,7 @@ class FrameEncoder:
         self._numbers_left_out = same and time.monotonic() - self._numbers_at <= NUMBERS_SECONDS
         if not self._numbers_left_out:
             self._numbers_at, self._numbers_of = time.monotonic(), (request, runs)
+            self._numbers_point = self._comparison.chart_point
         return not self._numbers_left_out
 
     def encode_next(self, request: FrameRequest) -> bytes:
@@ -176,6 +187,7 @@ class FrameEncoder:
         # be compiled: until then what is paused is shown as waiting.
         waiting = self._comparison.running
         panels = []
+        self._slow_due_at = math.inf
         newest = self._comparison.poll()
         numbers = self._take_numbers(request, newest)
         for key, shown in self._as_asked(newest, request.at, numbers):
@@ -187,6 +199,8 @@ class FrameEncoder:
                 if not self._declare_readouts(key, shown):
                     continue
             client = client._replace(numbers_due=numbers)
+            if not client.slow_due:
+                self._slow_due_at = min(self._slow_due_at, client.slow_at + SLOW_SECONDS)
             content = _encoders[type(shown)].encode(shown, request, client)
             if content is not None:
                 self._clients[key] = content.client

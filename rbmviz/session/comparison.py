@@ -420,6 +420,13 @@ class Comparison(Generic[S]):
         """Whether the beat drives all panels: between its beats nothing new comes but by commands."""
         return self._beat.drives(len(self.panels))
 
+    @property
+    def chart_point(self) -> float | None:
+        """The point of the newest chart, at which ``at_common_point`` takes scores; None: it is too old."""
+        at, (unit, point) = self._chart_point
+        fresh = unit == self.cost_unit and time.monotonic() - at < CHART_POINT_SECONDS
+        return point if fresh else None
+
     def at_common_point(self, shown: list[tuple[int, Any]], newest: bool = False) -> list[tuple[int, Any]]:
         """Return the snapshots of runs, (key, snapshot), with the scores they had at the common point.
 
@@ -432,12 +439,10 @@ class Comparison(Generic[S]):
         """
         workers = {panel.key: panel.worker for panel in self.panels}
         left = {key: self._seconds_left(workers[key], one) for key, one in shown if key in workers}
-        at, chart = self._chart_point
-        fresh = not newest and chart[0] == self.cost_unit and time.monotonic() - at < CHART_POINT_SECONDS
         runs = at_common_point(
             [(snapshot, left.get(key, 0.0)) for key, snapshot in shown],
             self.cost_unit,
-            chart[1] if fresh else None,
+            None if newest else self.chart_point,
         )
         if newest and runs:
             point = runs[0].compared.point if runs[0].compared else None

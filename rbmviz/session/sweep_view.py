@@ -117,8 +117,8 @@ class SweepView:
     """A page's view of a sweep.
 
     It has what the live socket and ``FrameEncoder`` need of a comparison (``poll``, ``running``, ``panels``,
-    ``set_live_knobs``, ``waiting_for_all``, ``beating``, ``listening``), and is its own only panel and that
-    panel's worker.
+    ``set_live_knobs``, ``waiting_for_all``, ``beating``, ``listening``, ``chart_point``), and is its own only
+    panel and that panel's worker.
 
     Parameters
     ----------
@@ -131,6 +131,7 @@ class SweepView:
     """
 
     waiting_for_all = beating = False
+    chart_point = None
 
     def __init__(self, sweep: Sweep, by: str = "", cost_unit: CostUnit = "samples") -> None:
         self.sweep = sweep

@@ -363,6 +363,44 @@ def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, m
     assert numbers()
 
 
+def test_what_came_too_soon_for_the_last_frame_of_a_run_comes_later(comparison, monkeypatch):
+    """Class strips and their like are sent twice a second; a pause may come in between."""
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
+    encoder = FrameEncoder(comparison)
+
+    def strips():
+        panels = read_frame(encoder.encode_next(request)).panels
+        return ["class_shares" in panel.blocks for panel in panels]
+
+    assert strips() == [True, True]
+    monkeypatch.setattr("rbmviz_app.stream.encoder.SLOW_SECONDS", 1e9)
+    comparison.step(3)
+    wait(lambda: all(s.n == 15 and s.status == "paused" for _, s in comparison.poll()), "three more")
+    assert strips() == [False, False]
+    assert not encoder.is_behind  # not yet
+    monkeypatch.setattr("rbmviz_app.stream.encoder.SLOW_SECONDS", 0.0)
+    comparison.step(3)
+    wait(lambda: all(s.n == 18 and s.status == "paused" for _, s in comparison.poll()), "three more")
+    encoder._clients = {
+        key: client._replace(slow_at=client.slow_at + 0.2) for key, client in encoder._clients.items()
+    }
+    assert strips() == [False, False]
+    wait(lambda: encoder.is_behind, "the time at which they are due")
+    assert strips() == [True, True]
+    assert not encoder.is_behind
+
+
+def test_numbers_of_a_pause_follow_the_point_of_its_chart(comparison):
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
+    encoder = FrameEncoder(comparison)
+    encoder.encode_next(request)
+    assert not encoder.is_behind
+    comparison.at_common_point(comparison.poll(), newest=True)  # a chart is drawn
+    assert encoder.is_behind
+    encoder.encode_next(request)
+    assert not encoder.is_behind
+
+
 def test_frames_carry_the_readouts_that_are_declared(comparison):
     keys = [panel.key for panel in comparison.panels]
     request = FrameRequest(20, "sequence", "binary", 100, 5, keys)

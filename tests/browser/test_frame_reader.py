@@ -83,3 +83,19 @@ def test_a_rate_is_what_has_been_seen_in_the_last_seconds(page):
     ask = "rows => { const rate = new Rate(); return rows.map(([count, now]) => rate.rateAt(count, now)); }"
     rows = [[5, 0], [5, 900], [6, 1000], [6, 1900], [7, 2000], [67, 3000], [67, 5900], [67, 6100], [2, 6200]]
     assert page.evaluate(ask, rows) == [None, None, 1, 1, 1, pytest.approx(62 / 3), 60, 0, None]
+
+
+def test_a_rate_begins_anew_after_a_pause(page):
+    """A minute without steps, because they were paused, is no minute of slow ones."""
+    ask = """rows => {
+        const spec = { name: 'rate', label: 'Rate', help: [], format: 'rate', unit: '' };
+        const shown = new ShownReadout({ ...spec, formula: '', source: '' });
+        return rows.map(([count, now, running]) => {
+            performance.now = () => now;
+            shown.draw(count, running);
+            return shown.text;
+        });
+    }"""
+    rows = [[5, 0, True], [6, 1000, True], [6, 1500, False], [6, 61000, True], [7, 62000, True]]
+    unknown, one, none = "–", page.evaluate("FORMATS.rate(1)"), page.evaluate("FORMATS.rate(0)")
+    assert page.evaluate(ask, rows) == [unknown, one, none, unknown, one]
