@@ -254,6 +254,7 @@ class Broadcast:
         """Return what is new since the last frame; None: nothing."""
         request, comparison = self._request(), self._view.comparison
         if request is None or comparison is None or self._encoder is None:
+            self._newest_state = None  # a frame says that the page is there again, even one that is paused
             return None
         state = (request, comparison.running, *comparison.poll())
         if state == self._newest_state and not self._encoder.is_behind:

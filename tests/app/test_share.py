@@ -202,6 +202,26 @@ def test_changes_of_the_page_are_sent_once_it_is_drawn(share, clock):
     run(test)
 
 
+def test_a_page_that_was_away_for_a_moment_is_shown_again(share, clock):
+    """A paused one, too: else those who watch would read that it is closed."""
+
+    async def test():
+        broadcast, watcher = Broadcast(share, clock), Watcher()
+        broadcast.watchers.add(watcher)
+        broadcast.step()
+        await sent(watcher)
+        share.leave()
+        broadcast.step()
+        texts, frames = await sent(watcher)
+        assert (texts["page"]["away"], frames) == (True, [])
+        share.publish(question=share.view.question)  # it is there again, as it was
+        broadcast.step()
+        texts, [frame] = await sent(watcher)
+        assert (texts["page"]["away"], frame.panels[0].head["status"]) == (False, "paused")
+
+    run(test)
+
+
 def test_a_chart_that_fails_does_not_end_the_view_of_those_who_watch(share, clock, monkeypatch, caplog):
     """It stands in the log once; the page, its frames and its other charts go on."""
     rows = pd.DataFrame({"url": ["data:image/png;base64,"]})
