@@ -153,7 +153,7 @@ class FrameEncoder:
         self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
         self._numbers_of: Any = None  # what it was asked for, and run, status and knobs of each panel
         self._numbers_left_out = False  # of the last frame
-        self._numbers_point: float | None = None  # of the chart, when the last numbers were taken
+        self._numbers_point: Any = None  # of the chart, and its unit, when the last numbers were taken
         self._slow_due_at = math.inf  # time.monotonic() at which slow parts that were left out are due
 
     @property
@@ -166,7 +166,10 @@ class FrameEncoder:
         now = time.monotonic()
         if self._numbers_left_out:
             return now - self._numbers_at > NUMBERS_SECONDS
-        return now > self._slow_due_at or self._numbers_point != self._comparison.chart_point
+        return now > self._slow_due_at or self._numbers_point != self._chart_point()
+
+    def _chart_point(self) -> tuple[str, float | None]:
+        return self._comparison.cost_unit, self._comparison.chart_point
 
     def _take_numbers(self, request: FrameRequest, shown: list[tuple[int, Any]]) -> bool:
         """Return whether the next frame has numbers: while all runs go on as they did, not too often."""
@@ -175,7 +178,7 @@ class FrameEncoder:
         self._numbers_left_out = same and time.monotonic() - self._numbers_at <= NUMBERS_SECONDS
         if not self._numbers_left_out:
             self._numbers_at, self._numbers_of = time.monotonic(), (request, runs)
-            self._numbers_point = self._comparison.chart_point
+            self._numbers_point = self._chart_point()
         return not self._numbers_left_out
 
     def encode_next(self, request: FrameRequest) -> bytes:

@@ -399,6 +399,8 @@ def test_numbers_of_a_pause_follow_the_point_of_its_chart(comparison):
     assert encoder.is_behind
     encoder.encode_next(request)
     assert not encoder.is_behind
+    comparison.cost_unit = "sweeps"
+    assert encoder.is_behind
 
 
 def test_frames_carry_the_readouts_that_are_declared(comparison):
