@@ -3,8 +3,8 @@
 ``recorded_links.json`` holds links and what each of them opened: never mend an entry, add others. An address
 that names nothing, not even ``v``, is no link: it opens its page as it is now.
 
-One entry was mended: that with ``coupling_start=data``. The first version passed such a value over in silence,
-as its own addresses said ``training data``; now both are read, and open what they say.
+One entry was mended: that with ``coupling_start=data``. The first version passed such a value over in
+silence, as its own addresses said ``training data``; now both are read, and open what they say.
 """
 
 import json

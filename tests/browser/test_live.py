@@ -407,7 +407,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     })()""")
     assert page.ask("panels[0].querySelector('.since').checkVisibility()")
     assert page.ask(PLACES) == before
-    # A frame without numbers, as most are while a run goes on, leaves these where they are. All in one call, as
+    # A frame without numbers, as most are while a run goes on, leaves these where they are. All in one call:
     # a frame of the server could come in between.
     standing, since, isl = page.ask("""(() => {
         const panel = panels[0].getRootNode().rbmviz.panels.get(0), { key, run, status, n } = panel.head;
