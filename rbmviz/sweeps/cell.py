@@ -146,9 +146,8 @@ def version_of(kind: Kind, name: str) -> str:
 @functools.cache
 def _version_of_class(kind: Kind, algorithm: type) -> str:
     table, folder = TABLES[kind], _PACKAGE / f"{kind}s"
-    modules = [table[each].__module__.rpartition(".")[2] for each in table]
-    own = algorithm.__module__.rpartition(".")[2]
-    chosen = {path for path in folder.glob("*.py") if path.stem not in set(modules) - {own}}
+    others = {table[each].__module__ for each in table} - {algorithm.__module__}
+    chosen = {path for path in folder.glob("*.py") if f"rbmviz.{folder.name}.{path.stem}" not in others}
     file = getattr(sys.modules[algorithm.__module__], "__file__", None)
     if file is None:
         name = getattr(algorithm, "name", algorithm.__name__)

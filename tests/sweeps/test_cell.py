@@ -182,18 +182,25 @@ def test_the_identity_holds_everything_that_the_result_depends_on(tmp_path):
     assert one.identity == other.identity
 
 
+@pytest.fixture
+def copy(tmp_path, monkeypatch):
+    """A copy of the package whose sources versions are computed of; a test may change them."""
+    copy = tmp_path / "rbmviz"
+    shutil.copytree(cell_module._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(cell_module, "_PACKAGE", copy)
+    yield copy
+    cell_module._version_of_class.cache_clear()
+
+
 def version_now(kind, name):
     """Return the version by the sources as they are now."""
     cell_module._version_of_class.cache_clear()
     return version_of(kind, name)
 
 
-def test_the_version_follows_the_sources(tmp_path, monkeypatch):
-    before = {name: version_of("sampler", name) for name in ("gibbs", "rates_fpcd")}
+def test_the_version_follows_the_sources(copy):
+    before = {name: version_now("sampler", name) for name in ("gibbs", "rates_fpcd")}
     assert len(set(before.values())) == 2
-    copy = tmp_path / "rbmviz"
-    shutil.copytree(cell_module._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(cell_module, "_PACKAGE", copy)
     files = {"kernels/gibbs.py": 2, "metrics/isl.py": 2, "samplers/rates_fpcd.py": 1, "cli/sample.py": 0}
     for path, changed in files.items():
         was = [version_now("sampler", name) for name in before]
@@ -202,27 +209,27 @@ def test_the_version_follows_the_sources(tmp_path, monkeypatch):
         assert sum(a != b for a, b in zip(was, now, strict=True)) == changed, path
 
 
-def test_the_version_follows_what_couplings_and_swaps_are_made_of(tmp_path, monkeypatch):
-    copy = tmp_path / "rbmviz"
-    shutil.copytree(cell_module._PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(cell_module, "_PACKAGE", copy)
+def test_the_version_follows_what_couplings_and_swaps_are_made_of(copy):
     for path in ("coupling.py", "metrics/tempering.py"):
         was = version_now("trainer", "ucd")
         (copy / path).write_text((copy / path).read_text() + "\n# changed\n")
         assert version_now("trainer", "ucd") != was, path
 
 
-def test_the_version_follows_a_file_of_ones_own_that_is_called_as_one_of_ours(tmp_path, monkeypatch):
+@pytest.mark.parametrize("stem", ["gibbs", "interleave"])
+def test_the_version_follows_a_file_of_ones_own_that_is_called_as_one_of_ours(stem, tmp_path, monkeypatch):
+    ours = version_now("sampler", "rates_fpcd")
     monkeypatch.setattr(samplers, "_entries", dict(samplers._entries))
-    file = tmp_path / "gibbs.py"
+    file = tmp_path / f"{stem}.py"
     file.write_text("# mine\n")
-    module = types.ModuleType("mine.gibbs")
+    module = types.ModuleType(f"mine.{stem}")
     module.__file__ = str(file)
-    monkeypatch.setitem(sys.modules, "mine.gibbs", module)
-    samplers.add("mine", type("Mine", (samplers["gibbs"],), {"name": "mine", "__module__": "mine.gibbs"}))
+    monkeypatch.setitem(sys.modules, f"mine.{stem}", module)
+    samplers.add("mine", type("Mine", (samplers["gibbs"],), {"name": "mine", "__module__": f"mine.{stem}"}))
     was = version_now("sampler", "mine")
     file.write_text("# mine, changed\n")
     assert version_now("sampler", "mine") != was
+    assert version_now("sampler", "rates_fpcd") == ours  # of which "interleave" is a part
 
 
 def test_the_version_of_a_module_that_is_imported_again_is_that_of_its_new_text(tmp_path, monkeypatch):

@@ -102,7 +102,8 @@ READOUTS = (
         lambda shown: None if shown.newest is None else shown.newest.log_z,
         format="fixed2",
         formula=r"\log \frac{1}{n} \sum_i \frac{e^{-F(v_i)}}{q(v_i)}",
-        source="Krause, Fischer, Igel (2018), section 3; q is the proposal.",
+        source="Krause, Fischer, Igel (2018), section 3; q is the proposal. The joint one weighs hidden "
+        "states h in place of samples v (section 3.4).",
     ),
     _pooled(
         "std_error",
