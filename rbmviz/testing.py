@@ -31,6 +31,7 @@ from rbmviz.metrics import probabilities
 from rbmviz.models import pattern_model, random_model
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import trainers
+from rbmviz.rng import Seed
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.trainers import STATS, Progress, Trainer, training
 from rbmviz.trainers.checkpoint import MAGIC, START, load_checkpoint, save_checkpoint
@@ -54,7 +55,7 @@ TRAINER_PROMISES: dict[str, Check] = {}
 def check_sampler(algorithm: type[Sampler]) -> None:
     """Check that a sampler keeps all ``SAMPLER_PROMISES``, on which the program relies.
 
-    Takes about a second for a compiled sampler, and a few for one in plain numpy.
+    Takes a second to ten, for a sampler in plain numpy about three.
 
     Parameters
     ----------
@@ -259,6 +260,12 @@ def _check_bytes(algorithm: Any, n_visible: int, n_hidden: int, make: Callable[[
     _require(bound <= 2 * taken, f"{state} takes only {taken:,} bytes, and state_bytes returns {bound:,}.")
 
 
+def _shared_generator() -> tuple[bytes, int]:
+    """Return the state of numpy's shared generator, from which an algorithm must not draw."""
+    state: Any = np.random.get_state()  # noqa: NPY002
+    return state[1].tobytes(), state[2]
+
+
 def _bits(rows: int, width: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 2, (rows, width), dtype=np.uint8)
 
@@ -343,11 +350,17 @@ def _shapes(cls: Any) -> None:
 @_promise(SAMPLER_PROMISES, "the same seed gives the same samples")
 def _seeds(cls: Any) -> None:
     model, start = _model(), _bits(1, 70, 3)[0]
+    shared = _shared_generator()
     for more in _variants(cls):
         sampler = _chains(cls, 3, **more)
         a, b, other = (sampler.step(sampler.init(model, seed), 60) for seed in (7, 7, 8))
         _require(_same(a, b), "two states of seed 7 give different samples.")
         _require((a.v != other.v).any(), "seeds 7 and 8 give the same samples.")
+        sequence = sampler.step(sampler.init(model, np.random.SeedSequence(7)), 60)
+        _require(_same(sequence, a), "SeedSequence(7) gives other samples than the seed 7.")
+        c, d = (sampler.step(sampler.init(model, np.random.default_rng(7)), 60) for _ in range(2))
+        _require(_same(c, d), "two equal Generators as seeds give different samples.")
+    _require(_shared_generator() == shared, "it draws from, or seeds, numpy's shared generator.")
     alone = cls()
     a, b = (alone.step(alone.init(model, seed, start), 60) for seed in (7, 8))
     drawn = (a.v != b.v).any()
@@ -405,6 +418,13 @@ def _apart(cls: Any) -> None:
         _require(all(map(_same, found, want)), "on two threads at once, two states affect each other.")
 
 
+def _after(sampler: Any, other: Any, model: Model) -> Samples:
+    """Return samples of another sampler in a state with which ``sampler`` has made five."""
+    state = sampler.init(model, 1)
+    sampler.step(state, 5)
+    return other.step(state, 9)
+
+
 @_promise(SAMPLER_PROMISES, "live knobs change between two steps")
 def _live_knobs(cls: Any) -> None:
     model = _model()
@@ -412,20 +432,19 @@ def _live_knobs(cls: Any) -> None:
         sampler = _chains(cls, 3, **more)
         state, twin = sampler.init(model, 1), sampler.init(model, 1)
         sampler.step(state, 5)
-        plain = sampler.step(sampler.init(model, 1), 9)
+        plain, later = sampler.step(sampler.init(model, 1), 9), _after(sampler, sampler, model)
         for name, values in _values_of_live(sampler):
             knob = knobs_of(cls)[name]
             for value in (*values, knob.kind(knob.hi)) if knob.kind in (int, float) else values:
                 made = dataclasses.replace(sampler, **{name: value}).step(state, 3)
                 _require(made.v.shape == (3, 70), f"after {name} = {value} a step of 3 is of {made.v.shape}.")
                 _require(np.isfinite(made.p).all(), f"after {name} = {value} means are no longer finite.")
-            for other in (dataclasses.replace(sampler, **{name: value}) for value in values):
-                begun = other.step(other.init(model, 1), 9)
-                turned = other.step(sampler.init(model, 1), 9)
-                _require(
-                    _same(begun, plain) or not _same(turned, plain),
-                    f"{name} is live, but has the value that it had when the state was made.",
-                )
+            others = [dataclasses.replace(sampler, **{name: value}) for value in values]
+            matters = any(not _same(other.step(other.init(model, 1), 9), plain) for other in others)
+            _require(
+                not matters or any(not _same(_after(sampler, other, model), later) for other in others),
+                f"{name} is live, but keeps the value that it had when the state was made or first stepped.",
+            )
         whole, again = sampler.step(twin, 8), sampler.init(model, 1)
         parts = [sampler.step(again, 3), dataclasses.replace(sampler).step(again, 5)]
         _require(_same(_joined(parts), whole), "a replacement with the same knobs gives other samples.")
@@ -457,8 +476,9 @@ def _turns(cls: Any) -> None:
 
 @_promise(SAMPLER_PROMISES, "a chain begins at the start that it is given")
 def _starts(cls: Any) -> None:
-    valleys = np.array([[1] * 6 + [0] * 6, [0] * 6 + [1] * 6], np.uint8)
-    # So deep that no right sampler leaves a valley by chance: at a depth of 6 nats five sweeps often do.
+    # Not complements: a right sampler may propose to flip all units. And so deep that none leaves a valley by
+    # chance: at a depth of 6 nats five sweeps often do.
+    valleys = np.array([[1] * 8 + [0] * 4, [0] * 4 + [1] * 8], np.uint8)
     model = pattern_model(["".join(map(str, row)) for row in valleys], 40)
     for more in _variants(cls):
         for n_chains in (1, 2):
@@ -467,7 +487,7 @@ def _starts(cls: Any) -> None:
                 rows = np.roll(valleys, turned, axis=0)[: sampler.n_chains].copy()
                 given = rows.copy() if sampler.n_chains > 1 else rows[0].copy()
                 made = sampler.step(sampler.init(model, 3, given), sampler.n_chains)
-                near = (made.v != rows).sum(axis=1) < 6
+                near = (made.v != rows).sum(axis=1) < 4
                 _require(
                     near.all(),
                     "a chain begun in one of two deep valleys makes its first sample in the other.",
@@ -510,9 +530,10 @@ def _target(cls: Any) -> None:
     model = _model()
     for more in _variants(cls):
         sampler = _chains(cls, 3, **more)
-        state = sampler.init(model, 1)
-        for n in (0, 4):
-            sampler.step(state, n)
+        state, never_asked = sampler.init(model, 1), sampler.init(model, 1)
+        for n in (0, 4, 4):
+            same = _same(sampler.step(state, n), sampler.step(never_asked, n))
+            _require(same, "after its target has been asked for, a state gives other samples.")
             target = sampler.target(state)
             _require(isinstance(target, RBM), f"target returns {type(target).__name__} and no RBM.")
             _require(target.W.shape == (70, 37), f"the target has the shape {target.W.shape}.")
@@ -523,43 +544,68 @@ def _target(cls: Any) -> None:
 
 @_promise(SAMPLER_PROMISES, "p is the mean of v")
 def _means(cls: Any) -> None:
-    sampler, model = cls(), _model()
-    made = sampler.step(sampler.init(model, 2), 400)
-    p = made.p.astype(np.float64)
-    noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
-    missed = np.abs((made.v - p).sum(axis=0)) > noise
-    _require(not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of its bits in v.")
-    # Where p rises above its mean over the samples, so do the bits: else it is that of other samples.
-    above = p - p.mean(axis=0)
-    noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p) * above**2).sum()) + 1e-6 * p.size
-    _require(abs(((made.v - p) * above).sum()) <= noise, "p is not the mean of the sample of its own row.")
+    model = _model()
+    for sampler in (_chains(cls, n, **more) for more in _variants(cls) for n in (1, 3)):
+        made = sampler.step(sampler.init(model, 2), 400)
+        p = made.p.astype(np.float64)
+        noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
+        missed = np.abs((made.v - p).sum(axis=0)) > noise
+        _require(not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of its bits in v.")
+        # Where p rises above its mean over the samples, so do the bits: else it is that of other samples.
+        above = p - p.mean(axis=0)
+        noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p) * above**2).sum()) + 1e-6 * p.size
+        close = abs(((made.v - p) * above).sum()) <= noise
+        _require(close, "p is not the mean of the sample of its own row.")
 
 
 @_promise(SAMPLER_PROMISES, "an exact chain leaves the law of the model invariant")
 def _law(cls: Any) -> None:
-    """Check that chains whose starts are drawn from the law still have that law after some samples."""
+    """Check that chains whose starts are drawn from the law still have that law after some samples.
+
+    The models have few units on one side, whose states are counted: 4 by 3, and 4 by 37 and 37 by 4, more
+    than a block of random numbers and no multiple of the kernels' padding.
+    """
     if not cls.exact_chain:
         return
-    model = random_model(n_visible=4, n_hidden=3, scale=3, seed=1)
-    law = probabilities(model.rbm)
-    states = np.array(list(np.ndindex(2, 2, 2, 2)), np.uint8)
-    size, samples_per_chain = 5000, 5  # enough to see a law at a temperature of 1.2
-    starts = states[np.random.default_rng(4).choice(16, size, p=law)]
+    drawn = np.random.default_rng(2)
+    W, b, c = (drawn.normal(0, 0.5, shape) for shape in ((4, 37), 4, 37))
+    b -= W.sum(axis=1) / 2  # no state is rare
+    for rbm in (random_model(n_visible=4, n_hidden=3, scale=3, seed=1).rbm, RBM(W, b, c), RBM(W.T, c, b)):
+        p = _p_of_law(cls, rbm)
+        shape = f"{rbm.n_visible} by {rbm.n_hidden} units"
+        _require(
+            p > MIN_P_VALUE,
+            f"started with the law of a model of {shape}, its samples have another law (p = {p:.1g}).",
+        )
+
+
+def _p_of_law(cls: Any, rbm: RBM) -> float:
+    """Return the p-value of the samples of chains that start with the law, by the side with 4 units."""
+    size, samples_per_chain = 5000, 7  # enough to see a law at a temperature of 1.2
+    few = rbm if rbm.n_visible == 4 else RBM(rbm.W.T, rbm.c, rbm.b)
+    law, states = probabilities(few), np.array(list(np.ndindex(2, 2, 2, 2)), np.uint8)
+    generator = np.random.default_rng(4)
+    counted = states[generator.choice(16, size, p=law)]
+    starts = counted if few is rbm else _drawn(few.mean_hidden(counted), generator)
     declared = knobs_of(cls).get("n_chains")
     max_chains = int(declared.hi) if declared else 1
-    ends, moved = [], False
+    ends = []
     for at in range(0, size, max_chains):
         rows = starts[at : at + max_chains]
         sampler = _chains(cls, len(rows))
         v0 = rows if len(rows) > 1 else rows[0]
-        ends.append(sampler.step(sampler.init(model, at, v0), samples_per_chain * len(rows)).v[-len(rows) :])
-        moved |= bool((ends[-1] != rows).any())
-    _require(moved, "no chain leaves its start.")
-    counts = np.bincount(np.concatenate(ends) @ np.array([8, 4, 2, 1]), minlength=16)
-    p = float(chi2.sf(((counts - size * law) ** 2 / (size * law)).sum(), 15))
-    _require(
-        p > MIN_P_VALUE, f"started with the law of a small model, its samples have another law (p = {p:.1g})."
-    )
+        state = sampler.init(Model(rbm), at, v0)
+        ends.append(sampler.step(state, samples_per_chain * len(rows)).v[-len(rows) :])
+    v = np.concatenate(ends)
+    _require((v != starts).any(), "no chain leaves its start.")
+    counted = v if few is rbm else _drawn(rbm.mean_hidden(v), generator)
+    counts = np.bincount(counted @ np.array([8, 4, 2, 1]), minlength=16)
+    return float(chi2.sf(((counts - size * law) ** 2 / (size * law)).sum(), 15))
+
+
+def _drawn(means: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Return bits with these means, uint8 of their shape."""
+    return (generator.random(means.shape) < means).astype(np.uint8)
 
 
 # Trainers
@@ -577,7 +623,7 @@ def _rbm() -> RBM:
     return RBM(*(g.normal(0, 1.0, shape) for shape in ((6, 4), 6, 4)))
 
 
-def _begun(trainer: Any, seed: int = 0, data: np.ndarray | None = None) -> Any:
+def _begun(trainer: Any, seed: Seed = 0, data: np.ndarray | None = None) -> Any:
     """Return the state of a new training at ``_rbm()``."""
     return trainer.init(_rbm(), _data() if data is None else data, seed)
 
@@ -641,10 +687,15 @@ def _progress(cls: Any) -> None:
 
 @_promise(TRAINER_PROMISES, "the same seed gives the same training")
 def _trainer_seeds(cls: Any) -> None:
-    trainer = cls(learning_rate=0.1, batch_size=20)
+    trainer, shared = cls(learning_rate=0.1, batch_size=20), _shared_generator()
     a, b, other = (trainer.step(_begun(trainer, seed), 10) for seed in (0, 0, 1))
     _require(_equal(a, b), "two trainings of seed 0 end differently.")
     _require((a.rbm.W != other.rbm.W).any(), "seeds 0 and 1 give the same training.")
+    sequence = trainer.step(_begun(trainer, np.random.SeedSequence(1)), 10)
+    _require(_equal(sequence, other), "SeedSequence(1) gives another training than the seed 1.")
+    c, d = (trainer.step(_begun(trainer, np.random.default_rng(0)), 10) for _ in range(2))
+    _require(_equal(c, d), "two equal Generators as seeds give different trainings.")
+    _require(_shared_generator() == shared, "it draws from, or seeds, numpy's shared generator.")
 
 
 @_promise(TRAINER_PROMISES, "how a run is divided into steps does not change it")
@@ -675,7 +726,7 @@ def _trainer_apart(cls: Any) -> None:
 
 @_promise(TRAINER_PROMISES, "live knobs change between two steps")
 def _trainer_live_knobs(cls: Any) -> None:
-    base = cls(learning_rate=0.01, batch_size=20)
+    base = cls(learning_rate=0.2, batch_size=20)  # so that a few updates change how chains move
 
     def after(**more: Any) -> Progress:
         state = _begun(base)
@@ -684,17 +735,23 @@ def _trainer_live_knobs(cls: Any) -> None:
 
     plain, first = after(), base.step(_begun(base), 5)
     _require(_equal(after(), plain), "a replacement with the same knobs trains differently.")
-    for name, other in (("learning_rate", 0.02), ("batch_size", 7)):
-        _require((after(**{name: other}).rbm.W != plain.rbm.W).any(), f"another {name} changes nothing.")
+    moderate = {"learning_rate": 0.02, "batch_size": 7, "schedule": "linear", "average": True}
+    moderate |= {"momentum": 0.9, "weight_decay": 0.1, "box": 0.05}
+    for name, value in moderate.items():
+        if name in knobs_of(cls) and getattr(base, name) != value:
+            changes = (after(**{name: value}).rbm.W != plain.rbm.W).any()
+            _require(changes, f"{name} = {value} changes nothing.")
     for name, values in _values_of_live(base):
-        for value in values:
+        matters = turns = False
+        for value in [*values, *([moderate[name]] if name in moderate else [])]:
             made, turned = after(**{name: value}), dataclasses.replace(base, **{name: value})
             _require(np.isfinite(made.rbm.W).all(), f"with {name} = {value} the weights are not finite.")
-            _require(
-                _equal(turned.step(_begun(turned), 5), first)
-                or not _equal(turned.step(_begun(base), 5), first),
-                f"{name} is live, but has the value that it had when the state was made.",
-            )
+            matters |= not _equal(turned.step(_begun(turned), 5), first)
+            turns |= not _equal(made, plain)
+        _require(
+            turns or not matters,
+            f"{name} is live, but keeps the value that it had when the state was made or first stepped.",
+        )
 
 
 class _Uncached(FixedParameters):
@@ -708,17 +765,32 @@ class _Uncached(FixedParameters):
 @_promise(TRAINER_PROMISES, "an update adds the gradient: positive minus negative statistics")
 def _gradient(cls: Any) -> None:
     rate = min(1.0, knobs_of(cls)["learning_rate"].hi) if "learning_rate" in knobs_of(cls) else 1.0
-    alone = {"schedule": "constant", "weight_decay": 0.0, "box": 0.0, "momentum": 0.0}
-    trainer, data = _with_knobs(cls, learning_rate=rate, batch_size=20, **alone), _data()
-    rate, begin = trainer.learning_rate, _rbm()
-    # States of one seed: for the gradient alone, for an update, and for two calls of ``negative``.
-    states = [trainer.init(begin, data, 5) for _ in range(4)]
+    alone = {"schedule": "constant", "weight_decay": 0.0, "box": 0.0, "momentum": 0.0, "average": False}
+    # The second time with two sweeps, and with chains that are no longer where they began.
+    for updates, k in ((0, 1), (2, 2)):
+        trainer = _with_knobs(cls, learning_rate=rate, batch_size=20, k=k, **alone)
+        _check_gradient(trainer, updates)
+    _check_decay_and_mean(_with_knobs(cls, learning_rate=rate, batch_size=20, **alone))
+
+
+def _check_gradient(trainer: Any, updates: int) -> None:
+    """Check the gradient and the update of states in which this many updates have been made."""
+    data, rate = _data(), trainer.learning_rate
+    # States of one seed: for the gradient alone, for an update, and for three calls of ``negative``.
+    states = [trainer.init(_rbm(), data, 5) for _ in range(5)]
+    for state in states:
+        trainer.step(state, updates)
+    begin = RBM(*(x.copy() for x in states[0].theta))
     found = training.gradient(trainer, states[0])
     rows = states[2].batches.next(20)
     positive = begin.rates(rows)
-    negative = trainer.negative(states[2], FixedParameters(*states[2].theta), rows)
-    again = trainer.negative(states[3], _Uncached(*states[3].theta), states[3].batches.next(20))
-    same = all(np.array_equal(x, y) for x, y in zip(negative, again, strict=True))
+    negative, twin, again = (
+        trainer.negative(state, products(*state.theta), rows)
+        for state, products in zip(states[2:], (FixedParameters, FixedParameters, _Uncached), strict=True)
+    )
+    same = all(map(np.array_equal, negative, twin))
+    _require(same, "negative returns other statistics for two states of one seed.")
+    same = all(map(np.array_equal, negative, again))
     _require(same, "negative writes to an array of which theta has kept a product: take a new one.")
     for name in "Wbc":
         x, start = getattr(states[0].theta, name), getattr(begin, name)
@@ -739,6 +811,22 @@ def _gradient(cls: Any) -> None:
             np.allclose(g, getattr(positive, name) - getattr(negative, name), atol=1e-5),
             f"the gradient of {name} is not the positive statistics minus what negative returns.",
         )
+
+
+def _check_decay_and_mean(trainer: Any) -> None:
+    """Check that weight decay pulls W towards zero, and that ``average`` gives the mean of the iterates."""
+    begin, knobs = _rbm(), knobs_of(type(trainer))
+    first, second = (trainer.step(_begun(trainer), n).rbm for n in (1, 2))
+    if "weight_decay" in knobs:
+        decaying = dataclasses.replace(trainer, weight_decay=0.5)
+        pulled = decaying.step(_begun(decaying), 1).rbm.W - first.W
+        right = np.allclose(pulled, -0.5 * trainer.learning_rate * begin.W, atol=1e-5)
+        _require(right, "weight_decay does not take learning_rate * weight_decay * W from W.")
+    if "average" in knobs:
+        averaging = dataclasses.replace(trainer, average=True)
+        mean = averaging.step(_begun(averaging), 2).rbm.W
+        right = np.allclose(mean, (first.W + second.W) / 2, atol=1e-5)
+        _require(right, "with average the model after two updates is not the mean of the two.")
 
 
 @_promise(TRAINER_PROMISES, "a training resumed from a checkpoint ends with the same bits")

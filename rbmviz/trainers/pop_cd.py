@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import checks, rng
+from rbmviz.errors import BadInput
 from rbmviz.kernels.batch import correlate
 from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knob
@@ -57,8 +58,16 @@ class Population:
         return float(np.logaddexp.reduce(self.log_weights) - np.log(len(self.log_weights)))
 
     def leave_one_out(self) -> np.ndarray:
-        """Return (n - 1) / n w_i / sum_{j != i} w_j (eq. 9), float64 (n,); they need not sum to 1."""
+        """Return (n - 1) / n w_i / sum_{j != i} w_j (eq. 9), float64 (n,); they need not sum to 1.
+
+        Raises
+        ------
+        BadInput
+            If there is one sample only, which has no others.
+        """
         weights, n = self.weights, len(self.log_weights)
+        if n == 1:
+            raise BadInput("One sample has no others: turn off leave_one_out, or use more chains.")
         # Summed, not 1 - w_i: if one weight is nearly 1, the difference would have no digits left.
         others = np.array([np.delete(weights, i).sum() for i in range(n)])
         return (n - 1) / n * weights / others
@@ -166,7 +175,8 @@ class PopCD(CommonKnobs):
         False,
         label="Leave one out",
         symbol="j",
-        help="Normalise each weight by the others: the direction loses its bias, and the length varies more.",
+        help="Normalise each weight by the others: the model’s side loses the bias of its direction, but its "
+        "length varies more.",
     )
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_starts()
@@ -216,7 +226,8 @@ class PopCD(CommonKnobs):
         training.advance(self, state, n)
         found: Population = state.own_state
         per_chain = {"Log weights (nats)": found.log_weights}
-        weights = found.leave_one_out() if self.leave_one_out else found.weights
+        # Before the first update there is one row that is no sample.
+        weights = found.leave_one_out() if self.leave_one_out and state.update else found.weights
         return training.progress(
             self, state, per_chain, "", weights, ess=found.ess, max_weight=found.max_weight
         )

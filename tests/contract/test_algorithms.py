@@ -154,12 +154,16 @@ def no_p(self, chain, n):
     return Samples(made.v, np.full_like(made.p, 0.5), made.info)
 
 
-def step_hot(self, chain, n):
-    told = chain.rbm
-    chain.rbm = RBM(0.7 * told.W, 0.7 * told.b, 0.7 * told.c)
+def step_as_if(self, chain, n, rbm):
+    told, chain.rbm = chain.rbm, rbm
     made = Skeleton._step(self, chain, n)
     chain.rbm = told
     return made
+
+
+def step_hot(self, chain, n):
+    told = chain.rbm
+    return step_as_if(self, chain, n, RBM(0.7 * told.W, 0.7 * told.b, 0.7 * told.c))
 
 
 def a_knob(name, value, lo, hi, **more):
@@ -312,6 +316,51 @@ def step_with_the_k_of_init(self, chain, n):
     return Skeleton._step(dataclasses.replace(self, k=chain.k), chain, n)
 
 
+def step_with_the_k_of_the_first(self, chain, n):
+    chain.k = getattr(chain, "k", self.k)
+    return step_with_the_k_of_init(self, chain, n)
+
+
+def init_of_numbers(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, 0, v0)
+    for c, chain in enumerate(each(state)):
+        chain.generator = np.random.default_rng([seed, c])
+    return state
+
+
+def draw_from_the_shared_generator(self, chain, n):
+    np.random.random()  # noqa: NPY002
+    return Skeleton._step(self, chain, n)
+
+
+def target_that_draws(self, state):
+    each(state)[0].generator.random()
+    return Skeleton.target(self, state)
+
+
+def init_counting(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, seed, v0)
+    for chain in each(state):
+        chain.alone = len(each(state)) == 1
+    return state
+
+
+def late_p_of_many(self, chain, n):
+    return (Skeleton._step if chain.alone else p_of_the_sample_before)(self, chain, n)
+
+
+def step_without_the_last_hidden(self, chain, n):
+    told = chain.rbm
+    known = np.arange(told.n_hidden) < 32
+    return step_as_if(self, chain, n, RBM(told.W * known, told.b, told.c))
+
+
+def step_without_the_last_visible(self, chain, n):
+    told = chain.rbm
+    known = np.arange(told.n_visible) < 32
+    return step_as_if(self, chain, n, RBM(told.W * known[:, None], told.b, told.c))
+
+
 def p_of_the_sample_before(self, chain, n):
     made = Skeleton._step(self, chain, n)
     before = getattr(chain, "p", np.full((1, len(chain.v)), 0.5, np.float32))
@@ -321,10 +370,7 @@ def p_of_the_sample_before(self, chain, n):
 
 def step_slightly_hot(self, chain, n):
     told = chain.rbm
-    chain.rbm = RBM(told.W / 1.2, told.b / 1.2, told.c / 1.2)
-    made = Skeleton._step(self, chain, n)
-    chain.rbm = told
-    return made
+    return step_as_if(self, chain, n, RBM(told.W / 1.2, told.b / 1.2, told.c / 1.2))
 
 
 def step_by_a_reciprocal(self, chain, n):
@@ -333,8 +379,27 @@ def step_by_a_reciprocal(self, chain, n):
 
 SUBTLE_SAMPLERS = {
     "k has the value that it had when the state was made": (
-        "k is live, but has the value",
+        "k is live, but keeps the value",
         {"init": init_with_its_own_k, "_step": step_with_the_k_of_init},
+    ),
+    "k has the value that it had at the first step": (
+        "k is live, but keeps the value",
+        {"_step": step_with_the_k_of_the_first},
+    ),
+    "seeds may be numbers only": ("TypeError", {"init": init_of_numbers}),
+    "it draws from the shared generator": ("shared generator", {"_step": draw_from_the_shared_generator}),
+    "asking for the target draws": ("after its target has been asked", {"target": target_that_draws}),
+    "p is late where there are several chains": (
+        "p is not the mean of the sample of its own row",
+        {"init": init_counting, "_step": late_p_of_many},
+    ),
+    "the last hidden units are lost": (
+        "4 by 37 units, .* another law",
+        {"_step": step_without_the_last_hidden},
+    ),
+    "the last visible units are lost": (
+        "37 by 4 units, .* another law",
+        {"_step": step_without_the_last_visible},
     ),
     "p is late": ("p is not the mean of the sample of its own row", {"_step": p_of_the_sample_before}),
     "the law is that of a temperature of 1.2": ("another law", {"_step": step_slightly_hot}),
@@ -377,6 +442,55 @@ def negative_in_place(self, state, theta, data):
     return statistics(v, mean_hidden(theta, v))
 
 
+def negative_in_place_later(self, state, theta, data):
+    v = sweep(theta, data, state.stream)
+    for _ in range(self.k - 1):
+        v[:] = sweep(theta, v, state.stream)
+    return statistics(v, mean_hidden(theta, v))
+
+
+def negative_with_the_k_of_the_first(self, state, theta, data):
+    state.k = getattr(state, "k", self.k)
+    return CD.negative(dataclasses.replace(self, k=state.k), state, theta, data)
+
+
+def init_of_a_number(self, rbm, data, seed):
+    return CD.init(self, rbm, data, seed if isinstance(seed, int) else 0)
+
+
+def draw_at_an_update_from_the_shared_generator(self, state, n):
+    np.random.random()  # noqa: NPY002
+    return CD.step(self, state, n)
+
+
+def step_aside_later(self, state, n):
+    for _ in range(n):
+        CD.step(self, state, 1)
+        if state.update > 2:
+            state.theta.b[:] += np.float32(0.01)
+    return training.progress(self, state)
+
+
+def step_without_momentum(self, state, n):
+    return CD.step(dataclasses.replace(self, momentum=0.0), state, n)
+
+
+def step_pushed_away(self, state, n):
+    for _ in range(n):
+        W = state.theta.W.copy()
+        CD.step(self, state, 1)
+        state.theta.W[:] += np.float32(2 * self.learning_rate * self.weight_decay) * W
+    return training.progress(self, state)
+
+
+def step_to_a_smaller_mean(self, state, n):
+    made = CD.step(self, state, n)
+    if state.mean is None:
+        return made
+    share = state.averaged / (state.averaged + 1)
+    return dataclasses.replace(made, rbm=RBM(share * made.rbm.W, share * made.rbm.b, share * made.rbm.c))
+
+
 @dataclasses.dataclass
 class Changing:
     """An own state with a number that is below 0 after every other update."""
@@ -395,13 +509,30 @@ def negative_changing(self, state, theta, data):
 
 SUBTLE_TRAINERS = {
     "chains are written over in place": ("negative writes to an array", {"negative": negative_in_place}),
+    "later sweeps are written over the first": (
+        "negative writes to an array",
+        {"negative": negative_in_place_later},
+    ),
+    "k has the value that it had at the first update": (
+        "k is live, but keeps the value",
+        {"negative": negative_with_the_k_of_the_first},
+    ),
+    "seeds that are no numbers are all alike": ("SeedSequence", {"init": init_of_a_number}),
+    "it draws from the shared generator": (
+        "shared generator",
+        {"step": draw_at_an_update_from_the_shared_generator},
+    ),
+    "after two updates it steps aside": ("an update does not add the gradient", {"step": step_aside_later}),
+    "it has no momentum": ("momentum = 0.9 changes nothing", {"step": step_without_momentum}),
+    "weight decay pushes away": ("weight_decay does not take", {"step": step_pushed_away}),
+    "its mean is too small": ("not the mean of the two", {"step": step_to_a_smaller_mean}),
     "its checkpoints are refused now and then": (
         "number is out of range",
         {"init": init_changing, "negative": negative_changing},
     ),
     "negative returns float64": ("negative returns float64 for W", {"negative": negative_in_float64}),
     "k has the value that it had when the state was made": (
-        "k is live, but has the value",
+        "k is live, but keeps the value",
         {"init": init_with_k, "negative": negative_with_the_k_of_init},
     ),
 }

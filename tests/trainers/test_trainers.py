@@ -247,6 +247,15 @@ def test_weights_are_the_ratios_written_out(start):
     np.testing.assert_allclose(leave, want, rtol=1e-9)
 
 
+def test_one_sample_has_no_others(start, bits):
+    trainer = make_trainer("pop_cd", leave_one_out=True, n_chains=1)
+    state = trainer.init(start, bits, 0)
+    assert trainer.step(state, 0).update == 0
+    with pytest.raises(BadInput, match="One sample has no others: turn off leave_one_out, or use more chains"):
+        trainer.step(state, 1)
+    assert dataclasses.replace(trainer, n_chains=2).step(state, 1).update == 1
+
+
 def test_equal_weights_are_cd(bits):
     """Where visible and hidden units are independent all weights are equal, and pop-CD-k is CD-k."""
     flat = RBM(np.zeros((6, 4)), np.linspace(-1, 1, 6), np.zeros(4))
