@@ -1,0 +1,371 @@
+"""The promises of samplers, each with its check."""
+
+import dataclasses
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from rbmviz.knobs import knobs_of
+from rbmviz.metrics import probabilities
+from rbmviz.models import pattern_model, random_model
+from rbmviz.rbm import RBM, Model
+from rbmviz.samplers import Samples
+from rbmviz.testing.promises import (
+    Check,
+    bits,
+    check_bytes,
+    check_equation,
+    check_knobs,
+    check_record,
+    promise,
+    refused,
+    require,
+    shared_generator,
+    values_of_live,
+    variants,
+)
+
+MIN_P_VALUE = 1e-4
+"""If the p-value of a chi-squared test is smaller, the samples do not have the promised law."""
+
+MAX_STANDARD_ERRORS = 5.0
+"""Standard errors by which a mean may differ from the promised one."""
+
+SAMPLER_PROMISES: dict[str, Check] = {}
+"""Checks of a sampler by the name of the promise, in the order of ``check_sampler``."""
+
+
+def _model(n_visible: int = 70, n_hidden: int = 37) -> Model:
+    """Return a model with more units than a block of random numbers, no multiple of the kernels' padding."""
+    g = np.random.default_rng(1)
+    W, b, c = (g.normal(0, 0.3, shape) for shape in ((n_visible, n_hidden), n_visible, n_hidden))
+    rbm = RBM(W, b, c)
+    return Model(rbm, rbm.rates(bits(200, n_visible, 2)))
+
+
+def _same(a: Samples, b: Samples) -> bool:
+    return (
+        np.array_equal(a.v, b.v)
+        and np.array_equal(a.p, b.p)
+        and a.info.keys() == b.info.keys()
+        and all(np.array_equal(a.info[trace], b.info[trace]) for trace in a.info)
+    )
+
+
+def _joined(chunks: list[Samples]) -> Samples:
+    info = {trace: np.concatenate([made.info[trace] for made in chunks]) for trace in chunks[0].info}
+    return Samples(np.concatenate([x.v for x in chunks]), np.concatenate([x.p for x in chunks]), info)
+
+
+def _chains(cls: Any, n: int, **more: Any) -> Any:
+    """Return the sampler with n chains, or with one if it has no knob n_chains."""
+    return cls(**({"n_chains": n} if "n_chains" in knobs_of(cls) else {}), **more)
+
+
+@promise(SAMPLER_PROMISES, "it declares what it is")
+def _record(cls: Any) -> None:
+    def is_bool(flag: Any) -> bool:
+        return isinstance(flag, bool)
+
+    check_record(cls, "sampler", dict.fromkeys(("exact_chain", "deterministic", "needs_rates"), is_bool))
+
+
+@promise(SAMPLER_PROMISES, "knobs have ranges and sentences, and refuse what is outside")
+def _knobs(cls: Any) -> None:
+    check_knobs(cls, ("n_chains",))
+    declared = knobs_of(cls).get("n_chains")
+    require(cls().n_chains == 1, "n_chains is not 1 unless it is asked for.")
+    require(not (declared and declared.live), "n_chains is live, but a state has a fixed number of chains.")
+
+
+@promise(SAMPLER_PROMISES, "the equation contains the knobs that have a symbol")
+def _equation(cls: Any) -> None:
+    check_equation(cls)
+
+
+@promise(SAMPLER_PROMISES, "samples have the shapes and types that are promised")
+def _shapes(cls: Any) -> None:
+    model = _model()
+    for more in variants(cls):
+        sampler = _chains(cls, 3, **more)
+        state = sampler.init(model, 0)
+        for n in (0, 1, 25):
+            made = sampler.step(state, n)
+            require(isinstance(made, Samples), f"step returns {type(made).__name__} and no Samples.")
+            for name, x, dtype in (("v", made.v, np.uint8), ("p", made.p, np.float32)):
+                require(
+                    x.shape == (n, 70) and x.dtype == dtype,
+                    f"{name} of {n} samples is {x.dtype} {x.shape}, not {np.dtype(dtype)} {(n, 70)}.",
+                )
+            require((made.v <= 1).all(), "v holds other values than 0 and 1.")
+            require(((made.p >= 0) & (made.p <= 1)).all(), "p holds values below 0 or above 1.")
+            require("sweeps" in made.info, "info has no trace 'sweeps'.")
+            require(
+                np.issubdtype(made.info["sweeps"].dtype, np.integer),
+                "the trace sweeps does not hold integers.",
+            )
+            require((made.info["sweeps"] >= 0).all(), "the trace sweeps has negative counts.")
+            for trace, x in made.info.items():
+                require(x.shape == (n,), f"the trace {trace} of {n} samples has the shape {x.shape}.")
+
+
+@promise(SAMPLER_PROMISES, "the same seed gives the same samples")
+def _seeds(cls: Any) -> None:
+    model, start = _model(), bits(1, 70, 3)[0]
+    shared = shared_generator()
+    for more in variants(cls):
+        sampler = _chains(cls, 3, **more)
+        a, b, other = (sampler.step(sampler.init(model, seed), 60) for seed in (7, 7, 8))
+        require(_same(a, b), "two states of seed 7 give different samples.")
+        require((a.v != other.v).any(), "seeds 7 and 8 give the same samples.")
+        sequence = sampler.step(sampler.init(model, np.random.SeedSequence(7)), 60)
+        require(_same(sequence, a), "SeedSequence(7) gives other samples than the seed 7.")
+        c, d = (sampler.step(sampler.init(model, np.random.default_rng(7)), 60) for _ in range(2))
+        require(_same(c, d), "two equal Generators as seeds give different samples.")
+    require(shared_generator() == shared, "it draws from, or seeds, numpy's shared generator.")
+    alone = cls()
+    a, b = (alone.step(alone.init(model, seed, start), 60) for seed in (7, 8))
+    drawn = (a.v != b.v).any()
+    require(
+        drawn or cls.deterministic,
+        "from one start two seeds give the same samples: deterministic has to be True.",
+    )
+    require(
+        not (drawn and cls.deterministic),
+        "it declares deterministic, but from one start two seeds give different samples.",
+    )
+
+
+@promise(SAMPLER_PROMISES, "returned samples do not change when the chain goes on")
+def _fresh(cls: Any) -> None:
+    model = _model()
+    for more in variants(cls):
+        for n_chains in (1, 2):
+            sampler = _chains(cls, n_chains, **more)
+            state = sampler.init(model, 1)
+            made = sampler.step(state, 9)
+            before = Samples(made.v.copy(), made.p.copy(), {k: x.copy() for k, x in made.info.items()})
+            sampler.step(state, 20)
+            require(_same(made, before), "step writes to the arrays that an earlier step has returned.")
+
+
+@promise(SAMPLER_PROMISES, "how a run is divided into steps does not change it")
+def _division(cls: Any) -> None:
+    model = _model()
+    for more in variants(cls):
+        for n_chains, steps in ((1, (5, 7)), (1, (1, 9, 0, 290)), (7, (1, 9, 0, 2, 4, 284))):
+            sampler = _chains(cls, n_chains, **more)
+            whole = sampler.step(sampler.init(model, 7), sum(steps))
+            state = sampler.init(model, 7)
+            divided = _joined([sampler.step(state, n) for n in steps])
+            pieces = " and ".join(f"step({n})" for n in steps)
+            require(_same(divided, whole), f"{sampler}: {pieces} give other samples than step({sum(steps)}).")
+
+
+@promise(SAMPLER_PROMISES, "states of one model do not affect each other")
+def _apart(cls: Any) -> None:
+    model, sampler = _model(), cls()
+    want = [sampler.step(sampler.init(model, seed), 120) for seed in (1, 2)]
+    states = [sampler.init(model, seed) for seed in (1, 2)]
+    turns = [[sampler.step(state, 40) for state in states] for _ in range(3)]
+    for i in range(2):
+        require(
+            _same(_joined([turn[i] for turn in turns]), want[i]),
+            "stepped in turns, two states affect each other.",
+        )
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda seed: sampler.step(sampler.init(model, seed), 120), (1, 2))
+        require(all(map(_same, found, want)), "on two threads at once, two states affect each other.")
+
+
+def _after(sampler: Any, other: Any, model: Model) -> Samples:
+    """Return samples of another sampler in a state with which ``sampler`` has made five."""
+    state = sampler.init(model, 1)
+    sampler.step(state, 5)
+    return other.step(state, 9)
+
+
+@promise(SAMPLER_PROMISES, "live knobs change between two steps")
+def _live_knobs(cls: Any) -> None:
+    model = _model()
+    for more in variants(cls):
+        sampler = _chains(cls, 3, **more)
+        state, twin = sampler.init(model, 1), sampler.init(model, 1)
+        sampler.step(state, 5)
+        plain, later = sampler.step(sampler.init(model, 1), 9), _after(sampler, sampler, model)
+        for name, values in values_of_live(sampler):
+            knob = knobs_of(cls)[name]
+            for value in (*values, knob.kind(knob.hi)) if knob.kind in (int, float) else values:
+                made = dataclasses.replace(sampler, **{name: value}).step(state, 3)
+                require(made.v.shape == (3, 70), f"after {name} = {value} a step of 3 is of {made.v.shape}.")
+                require(np.isfinite(made.p).all(), f"after {name} = {value} means are no longer finite.")
+            others = [dataclasses.replace(sampler, **{name: value}) for value in values]
+            matters = any(not _same(other.step(other.init(model, 1), 9), plain) for other in others)
+            require(
+                not matters or any(not _same(_after(sampler, other, model), later) for other in others),
+                f"{name} is live, but keeps the value that it had when the state was made or first stepped.",
+            )
+        whole, again = sampler.step(twin, 8), sampler.init(model, 1)
+        parts = [sampler.step(again, 3), dataclasses.replace(sampler).step(again, 5)]
+        require(_same(_joined(parts), whole), "a replacement with the same knobs gives other samples.")
+
+
+@promise(SAMPLER_PROMISES, "n_chains chains take turns, each as if it were alone")
+def _turns(cls: Any) -> None:
+    if "n_chains" not in knobs_of(cls):
+        return
+    model, rows = _model(), bits(4, 70, 5)
+    for v0 in (None, rows[0], rows):
+
+        def samples_by_chain(n: int, v0: np.ndarray | None = v0) -> list[np.ndarray]:
+            sampler = cls(n_chains=n)
+            start = v0[:n] if v0 is not None and v0.ndim == 2 else v0
+            made = sampler.step(sampler.init(model, 6, start), 8 * n - 1)
+            return [made.v[c::n] for c in range(n)]
+
+        four, two, one = samples_by_chain(4), samples_by_chain(2), samples_by_chain(1)
+        for n, fewer in ((2, two), (1, one)):
+            same = all(np.array_equal(a[:7], b[:7]) for a, b in zip(four, fewer, strict=False))
+            require(
+                same,
+                f"the first {n} of 4 chains differ from {n} chains alone: sample t belongs to chain t % 4.",
+            )
+        if v0 is None or (v0.ndim == 1 and not cls.deterministic):
+            require((four[0][:7] != four[3][:7]).any(), "two of the chains make the same samples.")
+
+
+@promise(SAMPLER_PROMISES, "a chain begins at the start that it is given")
+def _starts(cls: Any) -> None:
+    # Not complements: a right sampler may propose to flip all units. And so deep that none leaves a valley by
+    # chance: at a depth of 6 nats five sweeps often do.
+    valleys = np.array([[1] * 8 + [0] * 4, [0] * 4 + [1] * 8], np.uint8)
+    model = pattern_model(["".join(map(str, row)) for row in valleys], 40)
+    for more in variants(cls):
+        for n_chains in (1, 2):
+            sampler = _chains(cls, n_chains, **more)
+            for turned in (0, 1):
+                rows = np.roll(valleys, turned, axis=0)[: sampler.n_chains].copy()
+                given = rows.copy() if sampler.n_chains > 1 else rows[0].copy()
+                made = sampler.step(sampler.init(model, 3, given), sampler.n_chains)
+                near = (made.v != rows).sum(axis=1) < 4
+                require(
+                    near.all(),
+                    "a chain begun in one of two deep valleys makes its first sample in the other.",
+                )
+                require(
+                    np.array_equal(given.reshape(rows.shape), rows),
+                    "it writes to the start that it is given.",
+                )
+            for wrong in (np.zeros(13), np.zeros((5, 12)), np.full(12, 2), np.full(12, np.nan), "bits"):
+                refused(f"the start {wrong!r}", sampler.init, model, 0, wrong)
+    for seed in (-1, 1.5, "3", None):
+        refused(f"the seed {seed!r}", cls().init, model, seed)
+
+
+@promise(SAMPLER_PROMISES, "models without rates are refused if they are needed, and only then")
+def _rates(cls: Any) -> None:
+    bare = Model(_model().rbm)
+    if cls.needs_rates:
+        refused("a model without rates", cls().init, bare, 0)
+    else:
+        require(len(cls().step(cls().init(bare, 0), 2).v) == 2, "a model without rates gives no samples.")
+
+
+@promise(SAMPLER_PROMISES, "state_bytes is what a state takes, at most twice as much")
+def _bytes(cls: Any) -> None:
+    for n_visible, n_hidden, n_chains in ((4, 3, 60), (300, 200, 1), (300, 200, 60)):
+        for more in variants(cls):
+            sampler = _chains(cls, n_chains, **more)
+            # A new model for each call, because chains of one model share their copies of its weights.
+            models = iter([_model(n_visible, n_hidden) for _ in range(2)])
+
+            def make(sampler: Any = sampler, models: Iterator[Model] = models) -> Any:
+                return sampler.init(next(models), 0)
+
+            check_bytes(sampler, n_visible, n_hidden, make)
+
+
+@promise(SAMPLER_PROMISES, "target is the model that the next sample is drawn from")
+def _target(cls: Any) -> None:
+    model = _model()
+    for more in variants(cls):
+        sampler = _chains(cls, 3, **more)
+        state, never_asked = sampler.init(model, 1), sampler.init(model, 1)
+        for n in (0, 4, 4):
+            same = _same(sampler.step(state, n), sampler.step(never_asked, n))
+            require(same, "after its target has been asked for, a state gives other samples.")
+            target = sampler.target(state)
+            require(isinstance(target, RBM), f"target returns {type(target).__name__} and no RBM.")
+            require(target.W.shape == (70, 37), f"the target has the shape {target.W.shape}.")
+            if cls.exact_chain and not more:
+                same = all(np.allclose(getattr(target, x), getattr(model.rbm, x), atol=1e-6) for x in "Wbc")
+                require(same, "it declares exact_chain, but its target is not the model.")
+
+
+@promise(SAMPLER_PROMISES, "p is the mean of v")
+def _means(cls: Any) -> None:
+    model = _model()
+    for sampler in (_chains(cls, n, **more) for more in variants(cls) for n in (1, 3)):
+        made = sampler.step(sampler.init(model, 2), 400)
+        p = made.p.astype(np.float64)
+        noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
+        missed = np.abs((made.v - p).sum(axis=0)) > noise
+        require(not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of its bits in v.")
+        # Where p rises above its mean over the samples, so do the bits: else it is that of other samples.
+        above = p - p.mean(axis=0)
+        noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p) * above**2).sum()) + 1e-6 * p.size
+        close = abs(((made.v - p) * above).sum()) <= noise
+        require(close, "p is not the mean of the sample of its own row.")
+
+
+@promise(SAMPLER_PROMISES, "an exact chain leaves the law of the model invariant")
+def _law(cls: Any) -> None:
+    """Check that chains whose starts are drawn from the law still have that law after some samples.
+
+    The models have few units on one side, whose states are counted: 4 by 3, and 4 by 37 and 37 by 4, more
+    than a block of random numbers and no multiple of the kernels' padding.
+    """
+    if not cls.exact_chain:
+        return
+    drawn = np.random.default_rng(2)
+    W, b, c = (drawn.normal(0, 0.5, shape) for shape in ((4, 37), 4, 37))
+    b -= W.sum(axis=1) / 2  # no state is rare
+    for rbm in (random_model(n_visible=4, n_hidden=3, scale=3, seed=1).rbm, RBM(W, b, c), RBM(W.T, c, b)):
+        p = _p_of_law(cls, rbm)
+        shape = f"{rbm.n_visible} by {rbm.n_hidden} units"
+        require(
+            p > MIN_P_VALUE,
+            f"started with the law of a model of {shape}, its samples have another law (p = {p:.1g}).",
+        )
+
+
+def _p_of_law(cls: Any, rbm: RBM) -> float:
+    """Return the p-value of the samples of chains that start with the law, by the side with 4 units."""
+    size, samples_per_chain = 5000, 7  # enough to see a law at a temperature of 1.2
+    few = rbm if rbm.n_visible == 4 else RBM(rbm.W.T, rbm.c, rbm.b)
+    law, states = probabilities(few), np.array(list(np.ndindex(2, 2, 2, 2)), np.uint8)
+    generator = np.random.default_rng(4)
+    counted = states[generator.choice(16, size, p=law)]
+    starts = counted if few is rbm else _drawn(few.mean_hidden(counted), generator)
+    declared = knobs_of(cls).get("n_chains")
+    max_chains = int(declared.hi) if declared else 1
+    ends = []
+    for at in range(0, size, max_chains):
+        rows = starts[at : at + max_chains]
+        sampler = _chains(cls, len(rows))
+        v0 = rows if len(rows) > 1 else rows[0]
+        state = sampler.init(Model(rbm), at, v0)
+        ends.append(sampler.step(state, samples_per_chain * len(rows)).v[-len(rows) :])
+    v = np.concatenate(ends)
+    require((v != starts).any(), "no chain leaves its start.")
+    counted = v if few is rbm else _drawn(rbm.mean_hidden(v), generator)
+    counts = np.bincount(counted @ np.array([8, 4, 2, 1]), minlength=16)
+    return float(chi2.sf(((counts - size * law) ** 2 / (size * law)).sum(), 15))
+
+
+def _drawn(means: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Return bits with these means, uint8 of their shape."""
+    return (generator.random(means.shape) < means).astype(np.uint8)

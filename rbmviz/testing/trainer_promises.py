@@ -1,0 +1,351 @@
+"""The promises of trainers, each with its check."""
+
+import dataclasses
+import hashlib
+import warnings
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load, save
+
+from rbmviz.errors import BadInput
+from rbmviz.knobs import knobs_of, values_of
+from rbmviz.rbm import RBM
+from rbmviz.registry import trainers
+from rbmviz.rng import Seed
+from rbmviz.testing.promises import (
+    Check,
+    bits,
+    check_bytes,
+    check_equation,
+    check_knobs,
+    check_record,
+    check_sentence,
+    promise,
+    refused,
+    require,
+    shared_generator,
+    values_of_live,
+)
+from rbmviz.trainers import STATS, Progress, training
+from rbmviz.trainers.checkpoint import MAGIC, START, load_checkpoint, save_checkpoint
+from rbmviz.trainers.parameters import FixedParameters
+
+TRAINER_PROMISES: dict[str, Check] = {}
+"""Checks of a trainer by the name of the promise, in the order of ``check_trainer``."""
+
+
+def _data() -> np.ndarray:
+    """Return 60 rows, 6 wide, with structure: the second half repeats the first."""
+    half = bits(60, 3, 0)
+    return np.hstack([half, half])
+
+
+def _rbm() -> RBM:
+    """Return parameters so large that the next state of a chain depends strongly on the present one."""
+    g = np.random.default_rng(0)
+    return RBM(*(g.normal(0, 1.0, shape) for shape in ((6, 4), 6, 4)))
+
+
+def _begun(trainer: Any, seed: Seed = 0, data: np.ndarray | None = None) -> Any:
+    """Return the state of a new training at ``_rbm()``."""
+    return trainer.init(_rbm(), _data() if data is None else data, seed)
+
+
+def _with_knobs(cls: Any, **knobs: Any) -> Any:
+    """Return the algorithm with these knobs, without those that it does not have."""
+    return cls(**{name: value for name, value in knobs.items() if name in knobs_of(cls)})
+
+
+def _equal(a: Progress, b: Progress) -> bool:
+    same_rbm = all(np.array_equal(getattr(a.rbm, x), getattr(b.rbm, x)) for x in "Wbc")
+    same_stats = a.stats.keys() == b.stats.keys() and all(
+        np.array_equal(a.stats[name], b.stats[name], equal_nan=True) for name in a.stats
+    )
+    return same_rbm and same_stats and (a.update, a.sweeps) == (b.update, b.sweeps)
+
+
+@promise(TRAINER_PROMISES, "it declares what it is")
+def _record(cls: Any) -> None:
+    def labels(own_stats: Any) -> bool:
+        return isinstance(own_stats, dict) and all(
+            isinstance(x, str) and x for pair in own_stats.items() for x in pair
+        )
+
+    def known(chains: Any) -> bool:
+        return chains in ("fresh", "persistent", "driven")
+
+    check_record(cls, "trainer", {"chains": known, "own_stats": labels})
+    require(trainers[cls.name] is cls, "it is not registered, and checkpoints find a trainer by its name.")
+
+
+@promise(TRAINER_PROMISES, "knobs have ranges and sentences, and refuse what is outside")
+def _knobs(cls: Any) -> None:
+    check_knobs(cls, ("learning_rate", "batch_size", "iterations"))
+    live = [knobs_of(cls)[name].live for name in ("learning_rate", "batch_size", "iterations")]
+    require(all(live), "learning_rate, batch_size and iterations are not live.")
+
+
+@promise(TRAINER_PROMISES, "the equation contains the knobs that have a symbol")
+def _equation(cls: Any) -> None:
+    check_equation(cls)
+
+
+@promise(TRAINER_PROMISES, "progress has the counts, the model and the statistics that are promised")
+def _progress(cls: Any) -> None:
+    trainer = cls(iterations=30, batch_size=20)
+    state = _begun(trainer)
+    for n, update in ((0, 0), (1, 1), (8, 9)):
+        made = trainer.step(state, n)
+        require(isinstance(made, Progress), f"step returns {type(made).__name__} and no Progress.")
+        require(made.update == update, f"after {update} updates progress.update is {made.update}.")
+        require(made.iterations == 30, f"with iterations = 30 progress.iterations is {made.iterations}.")
+        require(made.rbm.W.shape == (6, 4), f"W of the model has become {made.rbm.W.shape}.")
+        want = {*STATS, *cls.own_stats}
+        require(set(made.stats) == want, f"stats has {sorted(made.stats)}, and {sorted(want)} are declared.")
+        require(all(type(x) is float for x in made.stats.values()), "stats has values that are no floats.")
+        shapes = {name: x.shape for name, x in made.per_chain.items() if x.ndim != 1}
+        require(not shapes, f"per_chain are not one-dimensional: {shapes}.")
+    require(made.seconds > 0, "progress.seconds is 0 after 9 updates.")
+
+
+@promise(TRAINER_PROMISES, "the same seed gives the same training")
+def _seeds(cls: Any) -> None:
+    trainer, shared = cls(learning_rate=0.1, batch_size=20), shared_generator()
+    a, b, other = (trainer.step(_begun(trainer, seed), 10) for seed in (0, 0, 1))
+    require(_equal(a, b), "two trainings of seed 0 end differently.")
+    require((a.rbm.W != other.rbm.W).any(), "seeds 0 and 1 give the same training.")
+    sequence = trainer.step(_begun(trainer, np.random.SeedSequence(1)), 10)
+    require(_equal(sequence, other), "SeedSequence(1) gives another training than the seed 1.")
+    c, d = (trainer.step(_begun(trainer, np.random.default_rng(0)), 10) for _ in range(2))
+    require(_equal(c, d), "two equal Generators as seeds give different trainings.")
+    require(shared_generator() == shared, "it draws from, or seeds, numpy's shared generator.")
+
+
+@promise(TRAINER_PROMISES, "how a run is divided into steps does not change it")
+def _division(cls: Any) -> None:
+    trainer = cls(iterations=30, batch_size=20)
+    for steps in ((5, 7), (1, 9, 0, 20)):
+        whole, state = trainer.step(_begun(trainer), sum(steps)), _begun(trainer)
+        for n in steps:
+            divided = trainer.step(state, n)
+        pieces = " and ".join(f"step({n})" for n in steps)
+        require(_equal(divided, whole), f"{pieces} give another model than step({sum(steps)}).")
+
+
+@promise(TRAINER_PROMISES, "trainings do not affect each other, and data are not changed")
+def _apart(cls: Any) -> None:
+    trainer, data = cls(batch_size=20, learning_rate=0.5), _data()
+    kept = data.copy()
+    want = [trainer.step(_begun(trainer, seed), 30) for seed in (1, 2)]
+    states = [_begun(trainer, seed, data) for seed in (1, 2)]
+    for _ in range(3):
+        found = [trainer.step(state, 10) for state in states]
+    require(all(map(_equal, found, want)), "stepped in turns, two trainings affect each other.")
+    first = found[0].rbm.W.copy()
+    trainer.step(states[0], 3)
+    require(np.array_equal(found[0].rbm.W, first), "a step writes to the model of an earlier progress.")
+    require(np.array_equal(data, kept), "it writes to the training data.")
+
+
+@promise(TRAINER_PROMISES, "live knobs change between two steps")
+def _live_knobs(cls: Any) -> None:
+    base = cls(learning_rate=0.2, batch_size=20)  # so that a few updates change how chains move
+
+    def after(**more: Any) -> Progress:
+        state = _begun(base)
+        base.step(state, 4)
+        return dataclasses.replace(base, **more).step(state, 3)
+
+    plain, first = after(), base.step(_begun(base), 5)
+    require(_equal(after(), plain), "a replacement with the same knobs trains differently.")
+    moderate = {"learning_rate": 0.02, "batch_size": 7, "schedule": "linear", "average": True}
+    moderate |= {"momentum": 0.9, "weight_decay": 0.1, "box": 0.05}
+    for name, value in moderate.items():
+        if name in knobs_of(cls) and getattr(base, name) != value:
+            changes = (after(**{name: value}).rbm.W != plain.rbm.W).any()
+            require(changes, f"{name} = {value} changes nothing.")
+    for name, values in values_of_live(base):
+        matters = turns = False
+        for value in [*values, *([moderate[name]] if name in moderate else [])]:
+            made, turned = after(**{name: value}), dataclasses.replace(base, **{name: value})
+            require(np.isfinite(made.rbm.W).all(), f"with {name} = {value} the weights are not finite.")
+            matters |= not _equal(turned.step(_begun(turned), 5), first)
+            turns |= not _equal(made, plain)
+        require(
+            turns or not matters,
+            f"{name} is live, but keeps the value that it had when the state was made or first stepped.",
+        )
+
+
+class _Uncached(FixedParameters):
+    """Parameters that compute each product anew."""
+
+    def up(self, v: np.ndarray) -> np.ndarray:
+        self._seen = None
+        return super().up(v)
+
+
+@promise(TRAINER_PROMISES, "an update adds the gradient: positive minus negative statistics")
+def _gradient(cls: Any) -> None:
+    rate = min(1.0, knobs_of(cls)["learning_rate"].hi) if "learning_rate" in knobs_of(cls) else 1.0
+    alone = {"schedule": "constant", "weight_decay": 0.0, "box": 0.0, "momentum": 0.0, "average": False}
+    # The second time with two sweeps, and with chains that are no longer where they began.
+    for updates, k in ((0, 1), (2, 2)):
+        trainer = _with_knobs(cls, learning_rate=rate, batch_size=20, k=k, **alone)
+        _check_gradient(trainer, updates)
+    _check_decay_and_mean(_with_knobs(cls, learning_rate=rate, batch_size=20, **alone))
+
+
+def _check_gradient(trainer: Any, updates: int) -> None:
+    """Check the gradient and the update of states in which this many updates have been made."""
+    data, rate = _data(), trainer.learning_rate
+    # States of one seed: for the gradient alone, for an update, and for three calls of ``negative``.
+    states = [trainer.init(_rbm(), data, 5) for _ in range(5)]
+    for state in states:
+        trainer.step(state, updates)
+    begin = RBM(*(x.copy() for x in states[0].theta))
+    found = training.gradient(trainer, states[0])
+    rows = states[2].batches.next(20)
+    positive = begin.rates(rows)
+    negative, twin, again = (
+        trainer.negative(state, products(*state.theta), rows)
+        for state, products in zip(states[2:], (FixedParameters, FixedParameters, _Uncached), strict=True)
+    )
+    same = all(map(np.array_equal, negative, twin))
+    require(same, "negative returns other statistics for two states of one seed.")
+    same = all(map(np.array_equal, negative, again))
+    require(same, "negative writes to an array of which theta has kept a product: take a new one.")
+    for name in "Wbc":
+        x, start = getattr(states[0].theta, name), getattr(begin, name)
+        require(np.array_equal(x, start), f"an estimate of the gradient moves {name}.")
+    moved = trainer.step(states[1], 1).rbm
+    for name, g in zip("Wbc", found, strict=True):
+        given = getattr(negative, name)
+        require(given.dtype == np.float32, f"negative returns {given.dtype} for {name}, and not float32.")
+        shape, want = getattr(begin, name).shape, getattr(begin, name) + rate * g
+        require(g.shape == shape and g.dtype == np.float32, f"the gradient of {name} is {g.dtype} {g.shape}.")
+        require(
+            np.allclose(getattr(moved, name), want, atol=1e-5),
+            f"an update does not add the gradient, times the learning rate {rate:g}, to {name}.",
+        )
+        require(
+            np.allclose(g, getattr(positive, name) - getattr(negative, name), atol=1e-5),
+            f"the gradient of {name} is not the positive statistics minus what negative returns.",
+        )
+
+
+def _check_decay_and_mean(trainer: Any) -> None:
+    """Check that weight decay pulls W towards zero, and that ``average`` gives the mean of the iterates."""
+    begin, knobs = _rbm(), knobs_of(type(trainer))
+    first, second = (trainer.step(_begun(trainer), n).rbm for n in (1, 2))
+    if "weight_decay" in knobs:
+        decaying = dataclasses.replace(trainer, weight_decay=0.5)
+        pulled = decaying.step(_begun(decaying), 1).rbm.W - first.W
+        right = np.allclose(pulled, -0.5 * trainer.learning_rate * begin.W, atol=1e-5)
+        require(right, "weight_decay does not take learning_rate * weight_decay * W from W.")
+    if "average" in knobs:
+        averaging = dataclasses.replace(trainer, average=True)
+        mean = averaging.step(_begun(averaging), 2).rbm.W
+        right = np.allclose(mean, (first.W + second.W) / 2, atol=1e-5)
+        require(right, "with average the model after two updates is not the mean of the two.")
+
+
+@promise(TRAINER_PROMISES, "a training resumed from a checkpoint ends with the same bits")
+def _checkpoints(cls: Any) -> None:
+    trainer = _with_knobs(cls, momentum=0.5, average=True, iterations=30, batch_size=7, learning_rate=0.05)
+    data = _data()
+    want = trainer.step(_begun(trainer), 30)
+    state = _begun(trainer)
+    for _ in range(12):  # a number that falls below 0 now and then is in some of them only
+        trainer.step(state, 1)
+        load_checkpoint(save_checkpoint(trainer, state), data)
+    for done in (0, 12):
+        state = _begun(trainer)
+        trainer.step(state, done)
+        content = save_checkpoint(trainer, state)
+        found = load_checkpoint(content, data)
+        require(values_of(found.trainer) == values_of(trainer), "its knobs are lost in a checkpoint.")
+        require(
+            save_checkpoint(found.trainer, found.state) == content,
+            "a checkpoint that is loaded and saved again has other bytes.",
+        )
+        got = found.trainer.step(found.state, 30 - done)
+        require(_equal(got, want), f"resumed after {done} updates, training ends elsewhere.")
+
+
+@promise(TRAINER_PROMISES, "a checkpoint with impossible content is refused or harmless")
+def _hostile_checkpoints(cls: Any) -> None:
+    # Harmless: training goes on without an error, with an array of the same shape and type.
+    trainer, data = cls(batch_size=7), _data()
+    state = _begun(trainer)
+    trainer.step(state, 3)
+    arrays = load(save_checkpoint(trainer, state)[START:])
+    for name, x in arrays.items():
+        for wrong in _impossible(x) if name != "json" and x.size else ():
+            body = save({**arrays, name: np.ascontiguousarray(wrong)})
+            try:
+                found = load_checkpoint(MAGIC + hashlib.sha256(body).digest() + body, data)
+                with warnings.catch_warnings(action="ignore"):
+                    found.trainer.step(found.state, 3)
+            except BadInput:
+                continue
+            same = wrong.shape == x.shape and wrong.dtype == x.dtype
+            require(
+                same, f"{name} is accepted as {wrong.dtype} {wrong.shape} instead of {x.dtype} {x.shape}."
+            )
+
+
+def _impossible(x: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield arrays that no training stores in place of x: other shapes, dtypes and impossible values."""
+    yield x[None]
+    yield x.astype(np.complex64)
+    for value in (np.nan, np.inf, -1.0, 1e30) if x.dtype.kind == "f" else (-1, 2**31):
+        with np.errstate(all="ignore"):
+            bad = x.copy()
+            bad.flat[0] = np.asarray(value).astype(x.dtype)
+            yield bad
+
+
+@promise(TRAINER_PROMISES, "data that cannot be learned from are refused")
+def _bad_data(cls: Any) -> None:
+    rbm, data = _rbm(), _data()
+    wrong = {
+        "data of another width": data[:, :5],
+        "no rows": data[:0],
+        "rows that are all alike": data[[0] * 60],
+        "values other than 0 and 1": data * 2,
+        "one row": data[0],
+    }
+    for what, rows in wrong.items():
+        refused(what, cls().init, rbm, rows, 0)
+    refused("a batch larger than the data", cls(batch_size=61).init, rbm, data, 0)
+
+
+@promise(TRAINER_PROMISES, "parameters that diverge are refused in a sentence")
+def _divergence(cls: Any) -> None:
+    largest = knobs_of(cls)["learning_rate"].hi
+    trainer = _with_knobs(cls, learning_rate=largest, weight_decay=1.0, schedule="constant")
+    state = _begun(trainer)
+    with warnings.catch_warnings(action="error"):
+        for _ in range(20):
+            try:
+                made = trainer.step(state, 20)
+            except BadInput as error:
+                check_sentence("parameters that diverge", error)
+                return
+            require(np.isfinite(made.rbm.W).all(), "step returns a model that is not finite.")
+
+
+@promise(TRAINER_PROMISES, "state_bytes is what a state takes, at most twice as much")
+def _bytes(cls: Any) -> None:
+    # Knobs that may make a state larger, such as the number of chains: all of them small, then all large.
+    sizes = [knob for knob in knobs_of(cls).values() if knob.kind is int and not knob.live]
+    for size in (1, 150):
+        trainer = cls(**{knob.name: int(min(max(knob.lo, size), knob.hi)) for knob in sizes})
+        for n_visible, n_hidden in ((4, 3), (300, 200)):
+            rbm = RBM(np.ones((n_visible, n_hidden)), np.zeros(n_visible), np.zeros(n_hidden))
+            data = bits(30, n_visible, n_visible)
+            check_bytes(trainer, n_visible, n_hidden, partial(trainer.init, rbm, data, 0))
