@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import zipfile
 from collections.abc import Iterable, Sequence
 
@@ -39,15 +40,16 @@ def mosaics_png(
 ) -> bytes:
     """Return all panels side by side, each under its name, as PNG."""
     pictures = [(name, mosaic(newest, shape, side, pixels)) for name, newest in named]
-    gap, header = 16, 30
-    width = gap + sum(picture.width + gap for _, picture in pictures)
+    gap, header, font = 16, 30, ImageFont.load_default(15)
+    columns = [max(picture.width, math.ceil(font.getlength(name))) for name, picture in pictures]
+    width = gap + sum(column + gap for column in columns)
     height = header + max((picture.height for _, picture in pictures), default=0) + gap
     sheet = Image.new("L", (width, height), 255)
     draw, x = ImageDraw.Draw(sheet), gap
-    for name, picture in pictures:
-        draw.text((x, 8), name, fill=0, font=ImageFont.load_default(15))
+    for (name, picture), column in zip(pictures, columns, strict=True):
+        draw.text((x, 8), name, fill=0, font=font)
         sheet.paste(picture, (x, header))
-        x += picture.width + gap
+        x += column + gap
     content = io.BytesIO()
     sheet.save(content, "PNG", optimize=True)
     return content.getvalue()

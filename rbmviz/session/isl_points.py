@@ -117,7 +117,11 @@ class Difference(NamedTuple):
 
 def best(compared: Sequence[Compared]) -> int | None:
     """Return the index of the panel with the highest ISL at the common point; None if there is none."""
-    known = [(one.scores.isl.isl, -i) for i, one in enumerate(compared) if one.scores is not None]
+    known = [
+        (one.scores.isl.isl, -i)
+        for i, one in enumerate(compared)
+        if one.scores is not None and not one.catching_up
+    ]
     return -max(known)[1] if known else None
 
 

@@ -272,6 +272,8 @@ class SamplingRun(Run):
         self.algorithm = algorithm
         self.recorder.log_knobs(algorithm)
         changed = {name: value for name, value in now.items() if before[name] != value}
+        if changed:
+            self._improvement = None  # an average over two settings would be that of neither
         if self.prepared and self._scores is not None and self.n and changed:
             self._scores.note_change(self.spent, changed)
 
@@ -285,9 +287,9 @@ class SamplingRun(Run):
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
     def request_improvement(self) -> TargetLikelihood | None:
-        """Average theta + theta_F from now on; return its newest likelihood, None before there is one.
+        """Average theta + theta_F from now, or the last turn of a knob, on; return its newest likelihood.
 
-        None, too, where there are no data to score on.
+        None before there is one, and where there are no data to score on.
         """
         if not self.prepared or self._sampling.dataset is None:
             return None

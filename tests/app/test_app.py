@@ -26,10 +26,11 @@ from rbmviz_app.charts.ends import spread
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import GREY, colour, colours, labels, origin_text, ramp, titles
 from rbmviz_app.compared import amount_text
-from rbmviz_app.pages.sample.charts import curves_of, isl_chart
-from rbmviz_app.pages.sample.exports import curves_csv, snippet
+from rbmviz_app.pages.sample.charts import curves_of, isl_chart, pinned_name
+from rbmviz_app.pages.sample.exports import curves_csv, runs_of, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
+from rbmviz_app.pages.sample.tuning import setting_text
 from rbmviz_app.pages.train.charts import (
     distribution_chart,
     distribution_rows,
@@ -153,15 +154,22 @@ def test_exports(comparison, model):
         io.BytesIO(mosaics_png([(n, s.newest_samples) for n, s in named], (1, 5), 3, "binary"))
     )
     assert picture.width > picture.height > 0
-    assert 'make_sampler("rates_fpcd", eps=0.1' in snippet(
-        "mnist_fpcd", [snapshot.algorithm for snapshot in shown], 4, "mnist5k"
-    )
+    long = "rates-FPCD (step size 0.123456789, decay 0.95)"  # wider than its samples
+    twice = [(long, shown[0].newest_samples)] * 2
+    names = np.array(Image.open(io.BytesIO(mosaics_png(twice, (1, 5), 3, "binary"))))[:30]
+    column = (names.shape[1] - 3 * 16) // 2  # with a gap of 16 pixels on all sides
+    first, second = names[:, 16 : 16 + column], names[:, -16 - column : -16]
+    np.testing.assert_array_equal(first, second)
+    assert (names[:, :16] == 255).all()
+    assert (names[:, -16:] == 255).all()
+    assert first.min() < 128
+    assert 'make_sampler("rates_fpcd", eps=0.1' in snippet("mnist_fpcd", runs_of(comparison), 4, "mnist5k")
 
 
 def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
     import rbmviz
 
-    code = snippet("toy", [panel.worker.algorithm for panel in comparison.panels], 4, "toy")
+    code = snippet("toy", runs_of(comparison), 4, "toy")
     monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
     monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
     scope = {}
@@ -170,13 +178,34 @@ def test_the_snippet_repeats_the_run(comparison, model, monkeypatch):
         np.testing.assert_array_equal(scope[f"samples_{i}"].v, panel.worker.read(SamplingRun.held_samples)[1])
 
 
+def test_the_snippet_repeats_a_run_whose_knobs_were_turned(comparison, model, monkeypatch):
+    import rbmviz
+
+    driven = comparison.panels[1]
+    comparison.apply_knobs(driven.key, eps=0.3)
+    comparison.step(8)
+    wait(lambda: all(s.n == 20 and s.status == "paused" for _, s in comparison.poll()), "twenty samples")
+    code = snippet("toy", runs_of(comparison), 4, "toy")
+    monkeypatch.setattr(rbmviz, "load_model", lambda name: model)
+    monkeypatch.setattr(rbmviz, "load_dataset", lambda name: comparison.setup.dataset)
+    scope = {}
+    exec(code.replace("10_000", "20"), scope)
+    made = [panel.worker.read(SamplingRun.held_samples)[1] for panel in comparison.panels]
+    np.testing.assert_array_equal(scope["samples_0"].v, made[0])
+    np.testing.assert_array_equal(scope["v_1"], made[1])
+    # Without a log it says so, and has the newest knobs.
+    code = snippet("toy", [(driven.worker.algorithm, None)], 4, "toy")
+    assert "newest ones throughout" in code
+    assert "eps=0.3" in code
+
+
 def test_the_snippet_loads_the_files_of_what_is_in_no_list(comparison, model, tmp_path, monkeypatch):
     """A model that the Train page has sent, and data of one's own."""
     monkeypatch.chdir(tmp_path)
     save_model(model, loading_code.MODEL_FILE)
     np.savez(loading_code.DATA_FILE, x_train=comparison.setup.dataset.train)
     panel = comparison.panels[0]
-    code = snippet("CD-k, 500 updates", [panel.worker.algorithm], 4, "mine.csv")
+    code = snippet("CD-k, 500 updates", runs_of(comparison)[:1], 4, "mine.csv")
     assert code.count("name its") == 1
     assert code.count("name it here") == 1
     scope = {}
@@ -187,7 +216,8 @@ def test_the_snippet_loads_the_files_of_what_is_in_no_list(comparison, model, tm
 def charted(comparison, cost_unit="samples", view="ISL", line=None):
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
-    return isl_chart(curves_of(comparison, [one for _, one in shown]), compared, line, cost_unit, view)
+    curves, kernel = curves_of(comparison, [one for _, one in shown]), comparison.setup.kernel
+    return isl_chart(curves, compared, line, cost_unit, view, kernel)
 
 
 def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
@@ -241,6 +271,24 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     # What was scored against other data cannot be compared.
     comparison.setup = comparison.setup._replace(kernel="mean")
     assert "pinned 1" not in set(charted(comparison)[0]["label"])
+
+
+def test_a_name_says_which_samples_have_these_knobs(comparison):
+    driven = comparison.panels[1]
+    before = driven.worker.peek()
+    assert (
+        setting_text("rates-FPCD", before)
+        == "rates-FPCD (step size 0.1, decay 1, sweeps per sample 1, chains 1)"
+    )
+    comparison.apply_knobs(driven.key, eps=0.3)
+    comparison.step(8)
+    wait(lambda: all(s.n == 20 and s.status == "paused" for _, s in comparison.poll()), "twenty samples")
+    setting = setting_text("rates-FPCD", driven.worker.peek())
+    assert setting == (
+        "rates-FPCD (step size 0.3, decay 1, sweeps per sample 1, chains 1), from sample 13 of its run on"
+    )
+    name = pinned_name(setting, "toy", 4, driven.worker.peek())
+    assert name == f"{setting}, toy, seed 4, pinned at 20 samples"
 
 
 def test_labels_at_the_ends_of_curves_cover_each_other_nowhere():
@@ -727,6 +775,11 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
     gibbs = likelihoods()[0]
     assert gibbs.now == gibbs.model
     assert gibbs.averaged == pytest.approx(gibbs.model)
+    # Another setting begins another average.
+    driven = comparison.panels[1]
+    before = driven.worker.read(lambda run: run._improvement)
+    comparison.apply_knobs(driven.key, eps=0.01)
+    wait(lambda: driven.worker.read(lambda run: run._improvement) is not before, "another average")
     test.session_state["improvement"] = False
     test.run()
     assert all(panel.worker.read(lambda run: run._improvement) is None for panel in comparison.panels)

@@ -367,6 +367,22 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     setup = test.session_state["comparisons"]["sample"][0].setup
     assert (kept.model, kept.model_digest) == ("bas_pcd", model_digest(setup.model))
     assert (kept.data, kept.data_digest) == ("bas", data_digest(setup.dataset))
+    # After a turn of a knob it is the samples since then that have the setting.
+    comparison = test.session_state["comparisons"]["sample"][0]
+    comparison.pause()
+    wait(lambda: comparison.poll()[0][1].status == "paused", "pause")
+    turned = comparison.poll()[0][1].n
+    comparison.apply_knobs(comparison.panels[0].key, eps=0.5)
+    comparison.step(40)
+    wait(lambda: comparison.poll()[0][1].n == turned + 40, "forty samples")
+    wait(lambda: comparison.poll()[0][1].since_change.isl is not None, "their score")
+    test.run()
+    button(test, "Keep rates-FPCD").click().run()
+    kept = test.session_state["tried"][-1]
+    assert kept.setting.endswith(
+        f"step size 0.5, decay 1, sweeps per sample 2, chains 1), from sample {turned + 1:,} of its run on"
+    )
+    assert (kept.samples, kept.isl) == (40, comparison.peek()[0][1].since_change.isl)
 
 
 def test_the_name_of_a_kept_setting_tells_it_from_every_other():

@@ -10,6 +10,7 @@ from rbmviz import make_sampler, make_trainer
 from rbmviz.glossary import glossary
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Coupling, SamplingSetup, TrainingSetup
+from rbmviz.session.snapshot import SinceChange
 from rbmviz.trainers import list_trainers
 from rbmviz_app.charts.style import about
 from rbmviz_app.formulas import mathml, prose
@@ -44,6 +45,25 @@ def test_every_panel_has_two_large_numbers_and_every_number_its_help(model, toy)
             assert spec["source"]
             assert "".join(part for part in spec["help"] if isinstance(part, str)).endswith(".")
             assert spec["formula"].startswith("<math") or not readout.formula
+
+
+def test_the_formula_of_the_isl_is_that_of_its_kernel(model, toy):
+    sampler = make_sampler("gibbs")
+    for dataset in (toy, replace(toy, train_labels=None, classes=())):
+        found = {}
+        for kernel in ("binary", "mean"):
+            plan = SamplingSetup(model, dataset, kernel=kernel).plan()
+            [found[kernel]] = [one for one in sample.readouts(sampler, plan) if one.name == "isl"]
+        assert found["binary"] is sample.ISL_READOUT
+        assert "p_{sd}" in found["mean"].formula
+        assert found["mean"].spec()["formula"].startswith("<math")
+
+
+def test_a_change_without_scores_says_nothing():
+    assert sample.since_text(SinceChange(0, None, None, None, None, None)) == ""
+    assert sample.since_text(SinceChange(9, -3.0, 0.5, 1, (1, 2), 0.5)) == (
+        "Since the last change (9 samples): ISL −3.0 ± 0.5, 1 of 2 classes, 50.0 % spurious"
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,13 @@ import pytest
 from waiting import PATIENCE, wait
 
 from rbmviz.links import DEFAULTS, VERSION
+from rbmviz.samplers import make_sampler
 from rbmviz.session import SamplingRun
+from rbmviz.session.equal_points import compare
 from rbmviz_app import shared
 from rbmviz_app.pages.sample import page as sample_page
 from rbmviz_app.pages.sample import recorded
+from rbmviz_app.pages.sample.charts import Curve, isl_chart
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
@@ -93,6 +96,17 @@ def test_a_model_of_the_command_line_has_no_recording(cold, page, monkeypatch):
     comparison = comparison_of(page("sample", shell=True))
     assert comparison.setup.model is shared.pretrained("mnist_cd1")
     assert statuses(comparison) == {"starting"}
+
+
+def test_what_is_recorded_has_curves():
+    shown = [one.view(1000, 1, make_sampler(name)) for name, one in recorded.recordings().items()]
+    curves = [Curve(one.algorithm.name, "label", "#000000", (1, 0), one) for one in shown]
+    compared = compare([(one, 0.0) for one in shown], "samples")
+    for cost_unit in ("samples", "sweeps", "seconds"):
+        rows, _ = isl_chart(curves, compared, None, cost_unit, "ISL", "binary")
+        drawn = set(rows[rows["kind"] == "point"]["sampler"])
+        # No seconds of this machine were spent on a recording.
+        assert drawn == (set() if cost_unit == "seconds" else {curve.name for curve in curves})
 
 
 def test_another_setting_ends_the_recording(cold, page):

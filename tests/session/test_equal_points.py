@@ -22,6 +22,7 @@ from rbmviz.session import (
 from rbmviz.session import comparison as comparison_module
 from rbmviz.session import equal_points as points
 from rbmviz.session import worker as worker_module
+from rbmviz.session.isl_points import best
 from rbmviz.session.snapshot import Spent
 from rbmviz.trainers import make_trainer
 
@@ -216,6 +217,15 @@ def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy,
         run.record_steps(run.advance(1))
     assert [change.spent.samples for change in run.view("paused").changes] == [70, 117]
     assert run.view("paused").since_change.n == 1
+
+
+def test_a_panel_that_catches_up_is_not_the_best(model, toy):
+    runs = [run_of(model, toy, make_sampler("gibbs", k=k), 40).view("paused") for k in (1, 5)]
+    compared = points.compare([(one, 0.0) for one in runs], "samples")
+    first = best(compared)
+    late = [one._replace(seconds_left=1.0) if i == first else one for i, one in enumerate(compared)]
+    assert (first, best(late)) in [(0, 1), (1, 0)]
+    assert best([one._replace(scores=None) for one in compared]) is None
 
 
 def trained(run, updates):

@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 
 from rbmviz.knobs import knobs_of
+from rbmviz.metrics import Kernel
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
@@ -66,9 +67,9 @@ class Curve(NamedTuple):
     pinned: bool = False
 
 
-def pinned_name(name: str, shown: SamplingSnapshot) -> str:
-    """Return the name of a run that is pinned now."""
-    return f"{name}, pinned at {amount_text('samples', shown.n)}"
+def pinned_name(setting: str, model: str, seed: int, shown: SamplingSnapshot) -> str:
+    """Return the name of a run that is pinned now; other models of the same data may be shown beside it."""
+    return f"{setting}, {model}, seed {seed}, pinned at {amount_text('samples', shown.n)}"
 
 
 def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
@@ -135,6 +136,7 @@ def isl_chart(
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
     kind: CurveKind,
+    kernel: Kernel,
     present: bool = False,
 ) -> Chart:
     """Return the chart of all curves; ``compared`` says where the live ones, which come first, stand.
@@ -165,13 +167,14 @@ def isl_chart(
     rows += common_rows(compared, rows, log=True)
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
     looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
-    return data, _isl_spec(looks, line, cost_unit, kind, present)
+    return data, _isl_spec(looks, line, cost_unit, kind, kernel, present)
 
 
 def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
     rows = []
     for row in curve_rows([(curve.name, curve.shown)]):
-        if row["n"] >= MIN_CURVE_SAMPLES and row["seconds"] > 0:
+        # Recordings have spent no seconds here, and zero has no place on a logarithmic axis.
+        if row["n"] >= MIN_CURVE_SAMPLES and (cost_unit != "seconds" or row["seconds"] > 0):
             x = row["n" if cost_unit == "samples" else cost_unit]
             rows.append({"kind": "point", "x": x, "y": row["isl"], **row})
     for change in curve.shown.changes:
@@ -239,6 +242,7 @@ def _isl_spec(
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
     kind: CurveKind,
+    kernel: Kernel,
     present: bool,
 ) -> Spec:
     names = [name for name, *_ in looks]
@@ -248,7 +252,10 @@ def _isl_spec(
     dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in looks])
     x = alt.X("x:Q", title=AXIS_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
     x = x.axis(count_axis(cost_unit == "seconds"))
-    title = "ISL (nats per test example)" if kind == "ISL" else "ISL minus that of the best (nats)"
+    score_name = "ISL" if kernel == "binary" else "ISL of means"
+    title = f"{score_name} " + (
+        "(nats per test example)" if kind == "ISL" else "minus that of the best (nats)"
+    )
     y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
 
     def of(kind: str) -> alt.Chart:

@@ -1,11 +1,13 @@
 """Files of the Sample page, and code that repeats it."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from rbmviz.knobs import values_of
+from rbmviz import BadInput
+from rbmviz.knobs import Value, values_of
 from rbmviz.models import describe_model
 from rbmviz.samplers import Sampler
-from rbmviz.session import Comparison, RunHistory, SamplingSetup, SamplingSnapshot
+from rbmviz.session import Comparison, RunHistory, SamplingRun, SamplingSetup, SamplingSnapshot
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.sample.charts import CURVE_COLUMNS, curve_rows
@@ -37,24 +39,72 @@ def replay_file(comparison: Comparison[SamplingSetup], model_name: str, caption:
     return replay_html(replay)
 
 
-def snippet(model_name: str, samplers: Sequence[Sampler], seed: int, dataset: str | None) -> str:
-    """Return Python code that repeats the runs of the page from their first sample, see ``loading_code``."""
-    lines = [
-        "import rbmviz",
-        "from rbmviz.session import SamplingSetup",
-        "",
-        *load_model_lines(model_name),
-    ]
-    start = ""
+Changes = Sequence[tuple[int, dict[str, Value]]]
+"""Knobs of a run from sample number n on; the first n is 0."""
+
+MAX_TURNS = 50
+"""Turns of knobs that code writes out."""
+
+
+def runs_of(comparison: Comparison[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
+    """Return the sampler of each panel and the log of its knobs, None where there is none.
+
+    A run at rest, or one with too many turns, has no log.
+    """
+
+    def changes(panel: Any) -> Changes | None:
+        try:
+            return panel.worker.read(SamplingRun.run_log).changes
+        except BadInput:
+            return None
+
+    return [(panel.worker.algorithm, changes(panel)) for panel in comparison.panels]
+
+
+def snippet(
+    model_name: str, runs: Iterable[tuple[Sampler, Changes | None]], seed: int, dataset: str | None
+) -> str:
+    """Return Python code that repeats the runs of the page from their first sample, see ``loading_code``.
+
+    runs : sampler and log of each, see ``runs_of``. If there are more than MAX_TURNS turns, or no log, a
+        comment says what the code repeats
+    """
+    lines = [*load_model_lines(model_name)]
+    start = "None"
     if dataset is not None:
         lines += [
             *load_dataset_lines(dataset),
             f"starts = SamplingSetup(model, data, seed={seed}).starts",
         ]
-        start = ", v0=starts(sampler.n_chains)"
+        start = "starts(sampler.n_chains)"
     lines.append("")
-    for i, sampler in enumerate(samplers):
-        knobs = "".join(f", {name}={value!r}" for name, value in values_of(sampler).items())
-        lines.append(f'sampler = rbmviz.make_sampler("{sampler.name}"{knobs})')
-        lines.append(f"samples_{i} = rbmviz.sample(model, sampler, n=10_000, seed={seed}{start})")
-    return "\n".join(lines)
+    imports = {"SamplingSetup"} if dataset is not None else set()
+    for i, (sampler, changes) in enumerate(runs):
+        turned = changes is not None and 1 < len(changes) <= 1 + MAX_TURNS
+        if changes is None or len(changes) > 1 + MAX_TURNS:
+            lines += [
+                "# What knobs this panel had before is not written here: it has the newest ones throughout.",
+                "# The file of the button Samples has the log of a run that is not at rest.",
+            ]
+        knobs = changes[0][1] if turned and changes is not None else values_of(sampler)
+        texts = "".join(f", {name}={value!r}" for name, value in knobs.items())
+        lines.append(f'sampler = rbmviz.make_sampler("{sampler.name}"{texts})')
+        if not turned or changes is None:
+            given = f", v0={start}" if dataset is not None else ""
+            lines.append(f"samples_{i} = rbmviz.sample(model, sampler, n=10_000, seed={seed}{given})")
+            continue
+        imports |= {"RunLog", "replay"}
+        lines += [
+            "# Knobs were turned while it ran: the number of the first sample (from 0) with these knobs.",
+            "turns = (",
+            *(f"    ({n}, {dict(knobs)!r})," for n, knobs in changes),
+            ")",
+            f'log = RunLog("{sampler.name}", {seed}, {start}, turns)',
+            f"v_{i} = np.concatenate([made.v for made in replay(log, model, n=10_000)])",
+        ]
+    first = ["import rbmviz"]
+    if "replay" in imports:
+        first = ["import numpy as np", "", "import rbmviz"]
+    if imports:
+        first.append(f"from rbmviz.session import {', '.join(sorted(imports))}")
+    return "\n".join([*first, "", *lines])

@@ -44,9 +44,10 @@ def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[Sampl
     st.caption(
         "**What you see** the mean log-likelihood of the training examples, nats, ± the error of log Z where "
         "it is estimated: of the model, of θ + θF now, and of the mean of θ + θF over all samples since this "
-        "was opened. At a moment a driven chain is pushed far from its model. The paper says that on average "
-        "rates-FPCD improves a model that had not converged, and leaves one that had. **Try** bas_cd1 and "
-        "bas_pcd with a step size of 0.003, then of 0.03. rates-FPCD paper, section 4."
+        "was opened or a knob was turned. For Gibbs sampling at a temperature T, θ + θF is θ / T. At a "
+        "moment a driven chain is pushed far from its model. The paper says that on average rates-FPCD "
+        "improves a model that had not converged, and leaves one that had. **Try** bas_cd1 and bas_pcd with "
+        "a step size of 0.003, then of 0.03. rates-FPCD paper, section 4."
     )
 
 
@@ -60,6 +61,6 @@ def _row(name: str, found: TargetLikelihood | None) -> dict[str, str]:
         "Panel": name,
         "The model": "…" if found is None else text(found.model),
         "θ + θF now": "…" if found is None else text(found.now),
-        "its average": "…" if found is None else text(found.averaged),
+        "mean of θ + θF": "…" if found is None else text(found.averaged),
         "over samples": "" if found is None else f"{found.samples:,}",
     }

@@ -39,11 +39,11 @@ from rbmviz_app.pages.sample.charts import (
     pins_of,
     reference_label,
 )
-from rbmviz_app.pages.sample.exports import curves_csv, replay_file, snippet
+from rbmviz_app.pages.sample.exports import curves_csv, replay_file, runs_of, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.sample.recorded import recordings
-from rbmviz_app.pages.sample.tuning import draw_tuning
+from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import ALLOWANCE, Setting, settings_of
@@ -56,14 +56,14 @@ GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
 CURVE_KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
 BANDS = (
-    "ISL minus that of the panel that is best at the common point; higher is better. Bands are two standard "
-    "errors of the difference, paired over the test images (in 100 groups): they say what other test images "
-    "could change, not what another run of the chains could."
+    "ISL minus that of the panel that is best at the last point that all have reached; higher is better. "
+    "Bands are two standard errors of the difference, paired over the test images (in at most 100 groups): "
+    "they say what other test images could change, not what another run of the chains could."
 )
 """What the difference says, below its chart."""
 YARDSTICK = (
     "What is a good ISL? The dashed line: what the training examples themselves score, taken for samples. A "
-    "sampler that comes near it covers the unseen data about as well as they do."
+    "sampler that comes near it covers the test part about as well as they do."
 )
 """What to compare the curves with, below their chart."""
 SECONDS_CAPTION = (
@@ -211,8 +211,9 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "**model** is a network of pixels and hidden units that has learned from examples how likely every "
     "picture is; a **sweep** draws all hidden units anew from the pixels and then all pixels from the "
     "hidden units, which makes the next picture; a **class** is the kind of a picture, mostly the digit "
-    "that it shows. First wait until the large numbers differ, then drag a step size and watch how the "
-    "pictures and the numbers answer.",
+    "that it shows; the **rates** are mean statistics of the training examples, with which rates-FPCD and "
+    "rates-herding pull their chains back. First wait until the large numbers differ, then drag a step size "
+    "and watch how the pictures and the numbers answer.",
     in_address=PanelsInAddress("p", samplers, DEFAULT_PANELS),
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.improvement},
     setup_of=setup_of,
@@ -269,7 +270,7 @@ def main() -> None:
     panels(comparison, present)
     if not present:
         reading_help()
-    charts(comparison, comparison.setup.dataset)
+    charts(comparison, comparison.setup.dataset, shown_name)
     if not present:
         draw_improvement(PAGE, comparison, Settings.improvement)
         data_choice = Settings.data.value
@@ -298,13 +299,14 @@ def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
         Settings.data,
         Settings.data.label,
         [AUTOMATIC, *list_datasets()],
-        "Held-out images for ISL and nearest examples for classes; automatic takes the model's own.",
+        "Test images for ISL and nearest examples for classes; automatic takes the model's own.",
     )
     kernel = controls.choose(
         Settings.kernel,
         Settings.kernel.label,
         KERNELS,
-        "Kernels on the 0/1 samples, or on their means: smoother, higher, and slow to compute.",
+        "Kernels on the 0/1 samples, or on their means: smoother, higher, and slow to compute. The means of "
+        "rates-herding are its bits, so that it gains nothing from them.",
     )
     start = controls.choose(
         Settings.start,
@@ -386,14 +388,13 @@ def reading_help() -> None:
 
 
 @as_curves_grow
-def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> None:
+def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model_name: str) -> None:
     """Draw the ISL curves, again and again; does not renew the lease of a hidden page."""
     if dataset is None or not comparison.panels:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            f"**How much of the unseen data have the samples covered?** Test part of "
-            f"{messages.plain(dataset.name)}."
+            f"**How much of the test part of {messages.plain(dataset.name)} have the samples covered?**"
         )
         kind = controls.choose(
             Settings.curve,
@@ -402,7 +403,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
             "ISL itself, or its difference to the panel that is best: below 0 is worse.",
             label_visibility="collapsed",
         )
-        pin_menu(comparison)
+        pin_menu(comparison, model_name)
     setup = comparison.setup
     score = training_set_score(
         setup.model, dataset, setup.kernel, lambda dataset, kernel: training_part_isl(dataset.name, kernel)
@@ -416,7 +417,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     curves = curves_of(comparison, [one for _, one in shown])
     with st.container(key="isl place"):  # while presenting its size is that of the window: presenting.css
         draw_chart(
-            isl_chart(curves, compared, line, comparison.cost_unit, kind, present),
+            isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present),
             "isl",
             f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
             "The curves begin with the fifth sample.",
@@ -431,13 +432,14 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None) -> No
     PAGE.withdraw_preset(comparison)
 
 
-def pin_menu(comparison: Comparison[SamplingSetup]) -> None:
+def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
     """Draw the menu of pinned curves: one button pins the curve of a panel, another drops it again."""
 
     def pin(key: int) -> None:
         for (other, shown), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
             if other == key:
-                comparison.pin(key, pinned_name(name, shown))
+                setting = setting_text(name, shown)
+                comparison.pin(key, pinned_name(setting, model_name, comparison.setup.seed, shown))
 
     with st.popover("Pin a curve", icon=":material/keep:", help="Keep a curve to compare later runs with."):
         for (key, _), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
@@ -465,7 +467,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
     starts_at = dataset.name if dataset is not None and setup.first_state() is not None else None
 
     def code() -> str:
-        return snippet(model_name, algorithms_of(comparison), setup.seed, starts_at)
+        return snippet(model_name, runs_of(comparison), setup.seed, starts_at)
 
     with st.container(horizontal=True):
         controls.downloads(

@@ -8,7 +8,7 @@ from rbmviz import BadInput
 from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.models import list_models
 from rbmviz.origin import origin, with_origin
-from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz_app import messages, session
@@ -113,15 +113,21 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
         shown = dict(comparison.at_common_point(comparison.peek()))[key]
         scores = shown.compared.scores if shown.compared is not None else None
         newest = scores.isl if scores is not None else None
+        n = newest.n if newest is not None else shown.n
+        isl = None if newest is None else newest.isl
+        std_error = None if newest is None else newest.std_error
+        visited, spurious = shown.visited, shown.spurious
+        if shown.since_change is not None:  # of a run with several settings, the samples of the last one
+            n, isl, std_error, _, visited, spurious = shown.since_change
         tried = Tried(
-            full_name(name, shown.algorithm),
+            setting_text(name, shown),
             model_name,
             setup.seed,
-            newest.n if newest is not None else shown.n,
-            newest.isl if newest is not None else None,
-            newest.std_error if newest is not None else None,
-            "" if shown.visited is None else f"{shown.visited[0]} of {shown.visited[1]}",
-            None if shown.spurious is None else 100 * shown.spurious,
+            n,
+            isl,
+            std_error,
+            "" if visited is None else f"{visited[0]} of {visited[1]}",
+            None if spurious is None else 100 * spurious,
             model_digest(setup.model),
             "" if setup.dataset is None else setup.dataset.name,
             "" if setup.dataset is None else data_digest(setup.dataset),
@@ -146,7 +152,10 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
         key="keep settings",
         on_change="rerun",  # with names as they are now
     ):
-        st.caption("Keep what a panel scores now, to compare with what you try next.")
+        st.caption(
+            "Keep what a panel scores now, to compare with what you try next. If a knob was turned in a run, "
+            "the samples since then are kept."
+        )
         for name, panel in named:
             st.button(
                 f"Keep {messages.plain(name)}",
@@ -177,6 +186,14 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
                     key="download tried",
                 )
                 st.button("Forget them", key="forget tried", on_click=TRIED.set, args=([],))
+
+
+def setting_text(name: str, shown: SamplingSnapshot) -> str:
+    """Return the name of a run with all numbers, and from which sample on they hold if knobs were turned."""
+    text = full_name(name, shown.algorithm)
+    if not shown.changes:
+        return text
+    return f"{text}, from sample {shown.changes[-1].spent.samples + 1:,} of its run on"
 
 
 def full_name(name: str, algorithm: Any) -> str:
