@@ -1,6 +1,7 @@
 """A trainer's run on a data set: replicates, their likelihood, their fantasy samples, its snapshots."""
 
 import bisect
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -110,8 +111,15 @@ class Likelihood(NamedTuple):
 
 def below_best(likelihoods: Sequence[Likelihood]) -> float | None:
     """Return by how many nats the last mean log-likelihood is below the largest; None if there is none."""
-    values = [float(one.train[0]) for one in likelihoods]
+    values = [float(one.train.mean()) for one in likelihoods]
     return max(values) - values[-1] if values else None
+
+
+def thinned(likelihoods: Sequence[Likelihood]) -> list[Likelihood]:
+    """Return every second one, and the best, so that ``below_best`` stays what it is."""
+    means = [float(one.train.mean()) for one in likelihoods]
+    best = max(range(len(means)), key=lambda i: means[i] if math.isfinite(means[i]) else -math.inf)
+    return [one for i, one in enumerate(likelihoods) if i % 2 == 0 or i == best]
 
 
 class Trace(NamedTuple):
@@ -605,7 +613,7 @@ class TrainingRun(Run):
             self._stride *= 2
             self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
         if len(self._likelihood_estimator.found) > MAX_POINTS:
-            self._likelihood_estimator.found = self._likelihood_estimator.found[::2]
+            self._likelihood_estimator.found = thinned(self._likelihood_estimator.found)
 
     def background_work(self, paused: bool) -> bool:
         """Work on the current estimate; in a pause, start one for the displayed update."""

@@ -5,11 +5,12 @@ import pytest
 from waiting import wait
 
 from rbmviz import RBM, BadInput, Model, make_trainer, train
-from rbmviz.datasets import load_dataset
+from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.rbm import model_bytes
-from rbmviz.session import TrainingRun
+from rbmviz.session import TrainingRun, TrainingSetup
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app.pages.train.charts import training_chart
+from rbmviz_app.pages.train.exports import snippet
 from rbmviz_app.pages.train.results import checkpoint_file, code_of
 
 LEARNED_BY = "With what has been learned by"
@@ -111,6 +112,36 @@ def test_code_repeats_what_began_at_random_weights_and_names_the_others(page):
     scope = {}
     exec(code.replace("    print", "    pass  #"), scope)
     assert scope["progress_0"].update == 30
+
+
+def test_code_for_a_model_that_is_too_large_to_enumerate_estimates(capsys):
+    data = Dataset(
+        "wide", *np.random.default_rng(1).integers(0, 2, (3, 40, 30), dtype=np.uint8), "bits", "none"
+    )
+    code = snippet(TrainingSetup(data, n_hidden=27), [make_trainer("cd", schedule="linear", iterations=4)])
+    assert "log_likelihood" not in code
+    scope = {}
+    exec(code.replace('data = rbmviz.load_dataset("data.npz")', ""), scope | {"data": data})
+    *updates, estimate = capsys.readouterr().out.split()
+    assert updates == ["1", "2", "3", "4"]
+    assert -1.2 * 30 * np.log(2) < float(estimate) < -0.8 * 30 * np.log(2)  # near the uniform law of 30 bits
+    assert "ais" not in snippet(TrainingSetup(data, n_hidden=3), [make_trainer("cd")])
+
+
+def test_a_branch_takes_no_learning_rate_from_herding_or_to_it(page):
+    """Herding's is the length of a step towards the data."""
+    test = page("train", t=["herding", "cd:learning_rate=0.03,batch_size=7"], hidden="3", paused="1")
+    comparison = comparison_of(test)
+    comparison.step(1)
+    wait(lambda: all(shown.n == 1 for _, shown in comparison.poll()), "an update")
+    for begun, branched in ((0, "cd"), (1, "herding"), (1, "pcd")):
+        select(test.run(), LEARNED_BY).set_value(comparison.panels[begun].key).run()
+        test.button(key=f"branch {branched}").click().run()
+        assert not test.exception
+    of_herding, herding, of_cd = [panel.worker.algorithm for panel in comparison.panels[2:]]
+    assert of_herding.learning_rate == make_trainer("cd").learning_rate
+    assert herding.learning_rate == make_trainer("herding").learning_rate
+    assert (herding.batch_size, of_cd.batch_size, of_cd.learning_rate) == (7, 7, 0.03)
 
 
 def test_titles_of_models_that_are_sent_to_other_pages_differ(page, monkeypatch):

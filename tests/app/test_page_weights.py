@@ -1,5 +1,6 @@
 """The Weights page without a browser: contents, frames and downloads."""
 
+import csv
 import functools
 import io
 import json
@@ -10,11 +11,12 @@ from PIL import Image
 from waiting import PATIENCE, wait
 
 from rbmviz import make_trainer
-from rbmviz.datasets import Dataset
+from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.gradient import GradientQuality
-from rbmviz.session import Comparison, StudiedModel, StudySnapshot, WeightSetup
+from rbmviz.session import Comparison, StudiedModel, StudySetup, StudySnapshot, WeightSetup, estimator_study
 from rbmviz_app.charts.style import colours
 from rbmviz_app.messages import plain
+from rbmviz_app.pages.weights import panel as weights_panel
 from rbmviz_app.pages.weights.charts import (
     EQUAL,
     log_z_chart,
@@ -23,6 +25,7 @@ from rbmviz_app.pages.weights.charts import (
     sizes_chart,
 )
 from rbmviz_app.pages.weights.exports import curves_csv, snippet, study_csv, tiles_png, weights_npz
+from rbmviz_app.pages.weights.study import origin_of_study
 from rbmviz_app.pages.weights.study_charts import plane_chart, study_chart
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
@@ -176,9 +179,12 @@ def test_exports(comparison, studied):
         models=tuple(studied),
         estimates=100,
     )
-    lines = study_csv(snapshot).decode().splitlines()
-    assert len(lines) == 1 + 6 + 2 + 4
-    assert lines[0].endswith(",share_cut")
+    rows = list(csv.reader(io.StringIO(study_csv(snapshot).decode())))
+    assert rows[0] == ["hidden", "estimator", "quantity", "value"]
+    assert {len(row) for row in rows} == {4}
+    assert len(rows) == 1 + 2 * (3 * 6 + 2)  # a model: six numbers of each estimator, two effective sizes
+    assert ["8", "pop-CD-1", "bias", "0.1"] in rows
+    assert ["2", "pop-CD-10", "effective_share", "0.5"] in rows
     picture = Image.open(io.BytesIO(tiles_png(shown, (1, 5))))
     assert picture.width > 400
     assert np.array(picture).min() < 50
@@ -193,6 +199,36 @@ def test_the_snippet_runs(monkeypatch, model, capsys):
     exec(code, scope)
     assert scope["batch_0"].v.shape == (20, 5)
     assert 'load_dataset("bas")' in snippet("bas_pcd", "bas", [make_trainer("pop_cd")], 0)
+
+
+def test_the_code_of_the_study_repeats_it(monkeypatch, capsys):
+    """With fewer models, updates and estimates than the page."""
+    monkeypatch.setattr(estimator_study, "MANY_HIDDEN", (1, 3))
+    monkeypatch.setattr(estimator_study, "MAX_ESTIMATES", 20)
+    setup = StudySetup(load_dataset("bas"), updates=20)
+    comparison = Comparison(setup)
+    comparison.add(make_trainer("cd", learning_rate=0.3, schedule="constant"))
+    comparison.resume()
+    wait(lambda: comparison.poll()[0][1].stage == estimator_study.DONE, "the whole study")
+    shown = comparison.poll()[0][1]
+    close(comparison)
+    exec(origin_of_study(comparison)["command"], {})
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert len(printed) == 2 * len(estimator_study.ESTIMATORS)
+    expected = [
+        (str(model.n_hidden), str(found.bias), str(found.variance))
+        for model in shown.models
+        for found in model.qualities.values()
+    ]
+    assert [(line[0], *line[-2:]) for line in printed] == expected
+
+
+def test_a_file_of_weights_names_the_knobs_that_drew_them(comparison):
+    """A knob that is turned while the panels are paused has drawn nothing yet."""
+    comparison.apply_knobs(comparison.panels[0].key, k=7)
+    assert comparison.panels[0].worker.algorithm.k == 7
+    with np.load(io.BytesIO(weights_npz(comparison, ["a", "b"]))) as archive:
+        assert json.loads(str(archive["meta"]))["panels"][0]["k"] == 1
 
 
 # What goes over the wire
@@ -214,9 +250,23 @@ def test_frames_carry_the_heaviest_and_the_lightest(comparison):
         np.testing.assert_allclose(blocks["log_weights"], batch.log_weights, rtol=1e-6)
         assert blocks["histogram"].sum() == 108
         assert head["histogram"] == [shown.summary.low, shown.summary.high]
+        assert head["log_total"] == pytest.approx(np.log(np.exp(batch.log_weights).sum()))
+        assert "light_log_weights" not in blocks
     again = read_frame(encoder.encode_next(request)).panels
     assert [dict(panel.blocks) for panel in again] == [{}] * len(panels)  # nothing is sent twice
     assert read_frame(encoder.encode_next(request._replace(n_visible=6))).panels == []
+
+
+def test_a_large_batch_is_sent_in_part_with_its_ends_and_its_whole_weight(comparison, monkeypatch):
+    monkeypatch.setattr(weights_panel, "MAX_WEIGHTS_SENT", 4)
+    request = FrameRequest(20, "weights", "binary", 1, 5, [panel.key for panel in comparison.panels])
+    panels = read_frame(FrameEncoder(comparison).encode_next(request)).panels
+    assert panels
+    for (head, blocks), (_, shown) in zip(panels, comparison.poll(), strict=True):
+        logs = shown.batch.log_weights
+        np.testing.assert_allclose(blocks["log_weights"], logs[:4], rtol=1e-6)
+        np.testing.assert_allclose(blocks["light_log_weights"], logs[[4, 5, 7, 8]], rtol=1e-6)
+        assert head["log_total"] == pytest.approx(np.log(np.exp(logs).sum()))
 
 
 # The page

@@ -5,6 +5,7 @@ from typing import Any
 
 from rbmviz import BadInput, Model
 from rbmviz.knobs import values_of
+from rbmviz.metrics.exact import MAX_UNITS_ENUMERATED
 from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingSetup, TrainingSnapshot
 from rbmviz.trainers import Trainer
@@ -42,7 +43,7 @@ def model_file(model: Model | None, known: Mapping[str, Any]) -> bytes:
 def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[str] = ()) -> str:
     """Return Python code that repeats the first replicate of each training, if no knob was turned meanwhile.
 
-    See ``loading_code``.
+    A comment says so. See ``loading_code``.
 
     Parameters
     ----------
@@ -54,7 +55,18 @@ def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[
         Names of the trainings that began at what had been learned before: a comment says that they are
         not repeated.
     """
-    lines = ["import rbmviz", "", *load_dataset_lines(setup.dataset.name)]
+    lines = [
+        "import rbmviz",
+        "",
+        "# With the knobs as they are now: it repeats a training whose knobs were never turned while it ran.",
+        *load_dataset_lines(setup.dataset.name),
+    ]
+    enumerable = min(setup.dataset.n_visible, setup.n_hidden) <= MAX_UNITS_ENUMERATED
+    if enumerable:
+        likelihood = "rbmviz.metrics.log_likelihood(progress_{}.rbm, data.train)"
+    else:
+        likelihood = "-progress_{0}.rbm.free_energy(data.train).mean() - ais_log_z(progress_{0}.rbm).log_z"
+        lines.insert(1, "from rbmviz.metrics import ais_log_z  # an estimate: too many units to enumerate")
     for i, trainer in enumerate(trainers):
         knobs = values_of(trainer)
         # A linear schedule ends with the training: any other number of updates would be another training.
@@ -66,7 +78,11 @@ def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[
             f"training = rbmviz.train(data, trainer, n_hidden={setup.n_hidden}, iterations={updates:_}, "
             f"seed={setup.seed})",
             f"for progress_{i} in training:",
-            f"    print(progress_{i}.update, rbmviz.metrics.log_likelihood(progress_{i}.rbm, data.train))",
+            *(
+                [f"    print(progress_{i}.update, {likelihood.format(i)})"]
+                if enumerable
+                else [f"    print(progress_{i}.update)", f"print({likelihood.format(i)})"]
+            ),
         ]
     for name in others:
         said = "".join(c for c in name if c.isprintable())

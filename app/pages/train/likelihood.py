@@ -23,7 +23,8 @@ from rbmviz_app.session import show_in_address
 READ_DISTRIBUTION = {
     "Meeting times (sweeps)": "**Look** at the tail: the few pairs that meet late make updates noisy; pairs "
     "that were cut off stand at the last sweep.",
-    "Log weights (nats)": "**Look** how wide it is: by e times per nat a sample counts more than another.",
+    "Log weights (nats)": "**Look** how wide it is: one nat further right means a weight e = 2.7 times as "
+    "large.",
 }
 """What to look at in the distributions, by label."""
 
@@ -39,8 +40,12 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
     methods = {snapshot.method for _, snapshot in shown}  # one that began at a model may have another size
     exact = methods == {"exact"}
     with st.container(horizontal=True, vertical_alignment="center"):
-        how = "exact, by enumeration" if exact else "estimated by annealed importance sampling, ± 2 errors"
+        how = "exact, by enumeration" if exact else "estimated by annealed importance sampling"
         how = f"exact for some models, else {how}" if len(methods) > 1 else how
+        if comparison.setup.replicates > 1:
+            how = f"{how}; bands hold the middle 95 % of the {comparison.setup.replicates} replicates"
+        elif not exact:
+            how = f"{how}, ± 2 errors"
         dataset = comparison.setup.dataset
         st.markdown(f"**How likely does the model find the data?** {messages.plain(dataset.name)}, {how}.")
         part = controls.choose(

@@ -223,6 +223,7 @@ def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
         list(known),
         width=220,
         label_visibility="collapsed",
+        key="begins at",
         help="A warm start shows what another trainer does with what one has learned.",
     )
 

@@ -33,8 +33,8 @@ class TrainPanel extends Panel {
     const { view, side, shape: [rows, columns] } = this.grid.data, { label, trace_label, n_hidden } = this.trainSpec;
     this.fantasies.layout(rows, columns, side, side);
     this.fantasies.canvas.hidden = view === 'filters';
-    this.fantasies.canvas.setAttribute('aria-label', `Fantasies of ${label}`);
-    this.fantasies.canvas.title = 'Fantasies: Gibbs chains, begun at random bits, that follow the model while it learns.';
+    this.fantasies.canvas.setAttribute('aria-label', `Samples of ${label}`);
+    this.fantasies.canvas.title = 'Samples: Gibbs chains, begun at random bits, that follow the model while it learns.';
     const across = Math.min(side, Math.ceil(Math.sqrt(n_hidden)));
     this.filters.layout(rows, columns, across, Math.ceil(Math.min(n_hidden, across * across) / across));
     this.filters.canvas.hidden = view === 'samples';

@@ -26,7 +26,9 @@ def _likelihood(shown: TrainingSnapshot) -> Value:
         return None
     newest = shown.likelihoods[-1]
     error = float(newest.std_error[0])
-    return (float(newest.train[0]), error) if error else float(newest.train[0])
+    if len(newest.train) > 1 or not error:
+        return float(newest.train.mean())
+    return float(newest.train[0]), error
 
 
 def _statistic(name: str, label: str, help: str, **more: Any) -> Readout:
@@ -44,7 +46,7 @@ COMMON = (
         "with_error",
         formula=r"\left\langle \log p(x) \right\rangle_{x}, \quad p(x) = \frac{e^{-F(x)}}{Z}",
         source="Exact by enumeration of the smaller layer, else by annealed importance sampling "
-        "(Salakhutdinov, Murray 2008). Replicates: the first.",
+        "(Salakhutdinov, Murray 2008). Of several replicates their mean.",
         lead=True,
     ),
     Readout(
@@ -55,7 +57,7 @@ COMMON = (
         lambda shown: below_best(shown.likelihoods),
         "fixed2",
         formula=r"\max_{t' \le t} \ell_{t'} - \ell_t",
-        source="ℓ is the log-likelihood at an update; of the values on the curve below.",
+        source="ℓ is the log-likelihood of the training part at an update, of several replicates their mean.",
         lead=True,
     ),
     rate_readout("Updates"),

@@ -57,6 +57,7 @@ def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
             width=220,
             label_visibility="collapsed",
             help="The model of this panel, at the moment of the click.",
+            key="learned by",  # without one it would fall back to the first panel when a name changes
         )
         worker = comparison[key]
         branch(comparison, key)
@@ -91,13 +92,15 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
                 "Model",
                 lambda: model_file(worker.read(TrainingRun.model), origin_of(comparison)),
                 "model.safetensors",
-                "Parameters, rates and provenance (.safetensors): to sample, or to go on from.",
+                "Parameters, rates and provenance (.safetensors): to sample, or to go on from. Of several "
+                "replicates the first.",
             ),
             Download(
                 "Checkpoint",
                 lambda: checkpoint_file(worker),
                 "training.checkpoint",
-                "The training itself: given back in Settings, it goes on as if it had never stopped.",
+                "The training itself: given back in Settings, it goes on as if it had never stopped. Of "
+                "several replicates the first.",
                 icon="bookmark",
             ),
             Download(
@@ -110,7 +113,7 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
                 "Picture",
                 lambda: mosaics_png(fantasies(comparison), shape, cells, pixels),
                 "fantasies.png",
-                "The newest fantasies of all panels as one picture (.png).",
+                "The newest samples of all panels as one picture (.png).",
             ),
         ],
         lambda: origin_of(comparison),
@@ -152,8 +155,11 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
         worker = comparison[key]
         try:
             plan = comparison.setup.plan_from(worker.read(TrainingRun.origin))
-            same = {knob: values_of(worker.algorithm)[knob] for knob in ("learning_rate", "batch_size")}
-            comparison.add(open_ended(name, **same), plan)
+            # The learning rate of herding is the length of a step towards the data: no other trainer has it.
+            of_herding = "herding" in (name, worker.algorithm.name)
+            same = ("batch_size",) if of_herding else ("learning_rate", "batch_size")
+            known = values_of(worker.algorithm)
+            comparison.add(open_ended(name, **{knob: known[knob] for knob in same}), plan)
         except BadInput as error:
             messages.refused(error)
         session.close_popover("branches")

@@ -209,7 +209,7 @@ def choose_view() -> None:
         Settings.show,
         "Show",
         ["samples", "filters", "both"],
-        "Samples of the model while it learns (fantasies), the filters of its hidden units, or both.",
+        "Samples of the model while it learns, the filters of its hidden units, or both.",
     )
     controls.choose(
         Settings.train_pixels,

@@ -114,13 +114,13 @@ def _shares_spec(looks: Looks) -> Spec:
         .encode(
             x=alt.X(
                 "samples:Q",
-                title="The heaviest so many of all samples",
+                title="Share of the samples, heaviest first",
                 scale=alt.Scale(type="log", nice=False),
                 axis=alt.Axis(format="~%", tickCount=5, grid=False),
             ),
             y=alt.Y(
                 "held:Q",
-                title="hold so much of the weight",
+                title="Share of the weight that they hold",
                 axis=alt.Axis(format="%"),
                 scale=alt.Scale(domain=[0, 1]),
             ),

@@ -37,12 +37,21 @@ def _values(named: Named) -> Iterator[tuple[Any, ...]]:
 
 
 def study_csv(snapshot: StudySnapshot) -> bytes:
-    """Return bias and variance of every estimator, and the effective sizes, on every model as CSV."""
-    names = ("hidden", "estimator", "bias", "corrected", "std_error", "variance", "estimates", "share_cut")
-    columns = tuple("bias_corrected" if name == "corrected" else name for name in names)
-    qualities = csv_bytes(columns, ([row[name] for name in names] for row in quality_rows(snapshot.models)))
-    shares = ((row["hidden"], row["k"], row["ess"]) for row in ess_rows(snapshot.models))
-    return qualities + b"\n" + csv_bytes(("hidden", "sweeps", "effective_share"), shares)
+    """Return bias and variance of every estimator, and effective sizes, on every model as CSV, a value a row.
+
+    The effective sizes are those of pop-CD, as shares of a batch.
+    """
+    return csv_bytes(("hidden", "estimator", "quantity", "value"), _study_values(snapshot))
+
+
+def _study_values(snapshot: StudySnapshot) -> Iterator[tuple[Any, ...]]:
+    names = ("bias", "corrected", "std_error", "variance", "estimates", "share_cut")
+    for row in quality_rows(snapshot.models):
+        for name in names:
+            quantity = "bias_corrected" if name == "corrected" else name
+            yield row["hidden"], row["estimator"], quantity, row[name]
+    for row in ess_rows(snapshot.models):
+        yield row["hidden"], f"pop-CD-{row['k']}", "effective_share", row["ess"]
 
 
 def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> bytes:
@@ -58,7 +67,7 @@ def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> by
         shown: Any = panel.worker.peek()
         if shown.batch is not None:
             arrays[f"batch_log_weights{i}"], arrays[f"batch_v{i}"] = shown.batch.log_weights, shown.batch.v
-        algorithm = panel.worker.algorithm
+        algorithm = shown.algorithm  # with which they were drawn: while paused another may be asked for
         knobs = {knob: getattr(algorithm, knob) for knob in ("k", "proposal", "mixture", "n_chains")}
         panels.append({"name": name, "batches": shown.n, "weights": shown.pooled, **knobs})
     meta = {"model": dict(comparison.setup.model.meta), "seed": comparison.setup.seed, "panels": panels}

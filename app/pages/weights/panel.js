@@ -4,7 +4,8 @@
 
 /** @typedef {PageData & { tiles: number }} WeightPageData */
 
-/** @typedef {PanelHead & { log_z: number | null, truth: number | null, histogram?: [number, number] }} WeightHead histogram: its ends, in nats */
+/** @typedef {PanelHead & { log_z: number | null, truth: number | null, log_total?: number, histogram?: [number, number] }} WeightHead
+ * log_total: logarithm of the sum of the weights of a new batch; histogram: its ends, in nats */
 
 /** @typedef {{ low: number, high: number, counts: Uint32Array }} Histogram */
 
@@ -57,6 +58,10 @@ class WeightPanel extends Panel {
   histogram = null;
   /** Log weights of the newest batch, heaviest first. @type {Float32Array | null} */
   logWeights = null;
+  /** Some of those that are lighter, to the lightest; often none. @type {Float32Array} */
+  lightLogWeights = new Float32Array();
+  /** Logarithm of the sum of the weights of that batch. */
+  logTotal = 0;
   /** Of the estimate, and exact or by AIS, in nats. @type {number | null} */
   logZ = null;
   /** @type {number | null} */
@@ -79,12 +84,17 @@ class WeightPanel extends Panel {
     if (isNewRun) {
       for (const row of this.rows) row.clear();
       this.histogram = this.logWeights = null;
+      this.lightLogWeights = new Float32Array();
     }
     for (const row of this.rows) {
       const samples = blocks[row.name], shares = blocks[`${row.name} shares`];
       if (samples && shares) row.put(samples, shares);
     }
-    if (blocks.log_weights) this.logWeights = /** @type {Float32Array} */ (blocks.log_weights.data);
+    if (blocks.log_weights) {
+      this.logWeights = /** @type {Float32Array} */ (blocks.log_weights.data);
+      this.lightLogWeights = /** @type {Float32Array} */ (blocks.light_log_weights?.data ?? new Float32Array());
+      this.logTotal = /** @type {number} */ (head.log_total);
+    }
     if (blocks.histogram && head.histogram) {
       const [low, high] = head.histogram;
       this.histogram = { low, high, counts: /** @type {Uint32Array} */ (blocks.histogram.data) };
@@ -104,7 +114,10 @@ class WeightPanel extends Panel {
     const marks = [];
     for (const panel of /** @type {Iterable<WeightPanel>} */ (/** @type {unknown} */ (this.grid.panels.values()))) {
       if (panel.histogram) marks.push(panel.histogram.low, panel.histogram.high);
-      if (panel.logWeights?.length) marks.push(panel.logWeights[0], panel.logWeights[panel.logWeights.length - 1]);
+      if (panel.logWeights?.length) {
+        const lightest = (panel.lightLogWeights.length ? panel.lightLogWeights : panel.logWeights).slice(-1);
+        marks.push(panel.logWeights[0], lightest[0]);
+      }
       if (panel.truth !== null) marks.push(panel.truth);
     }
     let low = Math.min(...marks), high = Math.max(...marks);
@@ -122,15 +135,16 @@ class WeightPanel extends Panel {
       x.textBaseline = 'top';
       x.fillText('How the batch shares its weight', 0, 0);
       if (logWeights?.length) {
-        let total = 0, from = 0;
-        const weights = Array.from(logWeights, log => Math.exp(log - logWeights[0]));
-        for (const weight of weights) total += weight;
-        weights.forEach((weight, i) => {
-          const wide = width * weight / total;
+        let from = 0;
+        logWeights.forEach((log, i) => {
+          const wide = width * Math.exp(log - this.logTotal);
           x.fillStyle = translucent(accent, i % 2 ? 0.55 : 0.95);
           if (wide > 0.05) x.fillRect(from, 15, Math.max(wide - (wide > 3 ? 1 : 0), 0.3), 12);
           from += wide;
         });
+        // The rest, of which each is thinner than a pixel.
+        x.fillStyle = translucent(accent, 0.25);
+        if (width - from > 0.5) x.fillRect(from, 15, width - from, 12);
       }
       const top = 50, base = height - 20, [low, high] = this.axis();
       /** @param {number} log */
@@ -147,7 +161,7 @@ class WeightPanel extends Panel {
         });
       }
       x.fillStyle = translucent(accent, 1);
-      for (const log of logWeights ?? []) x.fillRect(px(log) - 0.5, base, 1, 5);
+      for (const log of [...logWeights ?? [], ...this.lightLogWeights]) x.fillRect(px(log) - 0.5, base, 1, 5);
       /** @param {number | null} log @param {number[]} dash */
       const line = (log, dash) => {
         if (log === null) return;

@@ -30,7 +30,7 @@ WEIGHT_KNOBS = {
         "Only for the mixture proposal: more of them smooth the weights.",
     ),
     "n_chains": (
-        "Samples a batch",
+        "Samples per batch",
         f"Samples that share one normalisation: more of them, less bias; 0 takes {USUAL_BATCH}, or "
         "all training examples if there are fewer.",
     ),
@@ -38,7 +38,8 @@ WEIGHT_KNOBS = {
 """Knobs of pop-CD that its weights depend on, with what they are called where nothing is trained."""
 
 MAX_WEIGHTS_SENT = 1000
-"""Weights of a batch that are sent one by one, heaviest first; more cannot be told apart on a screen."""
+"""Weights of a batch that are sent one by one, heaviest first, and at most as many of the others, evenly
+spaced; more cannot be told apart on a screen."""
 
 
 def _pooled(
@@ -97,8 +98,9 @@ READOUTS = (
     _pooled(
         "log_z",
         "log Z estimate",
-        "Z is the number that turns the model’s weights into probabilities, and it cannot be computed for "
-        "large models. The mean of all weights so far estimates it, whatever the sweeps and the proposal.",
+        "Z is what e to the power −F(v) adds up to over all pictures v: divided by it, they are "
+        "probabilities. For large models it cannot be computed. The mean of all importance weights so far "
+        "estimates it, whatever the sweeps and the proposal.",
         lambda shown: None if shown.newest is None else shown.newest.log_z,
         format="fixed2",
         formula=r"\log \frac{1}{n} \sum_i \frac{e^{-F(v_i)}}{q(v_i)}",
@@ -112,14 +114,15 @@ READOUTS = (
         "ones are missing.",
         lambda shown: None if shown.newest is None else shown.newest.std_error,
         format="plus_minus",
-        formula=r"\frac{\mathrm{sd}(w)}{\sqrt{n}\, \langle w \rangle}",
-        source="By the delta method.",
+        formula=r"\frac{\mathrm{sd}(\bar{w})}{\sqrt{B}\, \langle \bar{w} \rangle}",
+        source="By the delta method, over the mean weights of B batches: those of a mixture depend on each "
+        "other within a batch.",
     ),
     Readout(
         "truth",
         "log Z",
         "What the estimate should be.",
-        lambda shown: "AIS …" if shown.reference is None else shown.reference.log_z,
+        lambda shown: "…" if shown.reference is None else shown.reference.log_z,
         "fixed2",
         formula=r"\log Z = \log \sum_v e^{-F(v)}",
         source="By enumeration, or where the model is too large by annealed importance sampling "
@@ -166,7 +169,11 @@ def every_readout() -> tuple[Readout, ...]:
 
 @frame_encoder(WeightSnapshot, readouts, ("weights",))
 def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode the ends of a new batch, its ``log_weights`` and, twice a second, the ``histogram`` of all."""
+    """Encode the ends of a new batch, its ``log_weights`` and, twice a second, the ``histogram`` of all.
+
+    Of a large batch ``log_weights`` are the heaviest, and ``light_log_weights`` some of the others, to the
+    lightest. ``log_total``: logarithm of the sum of the batch's weights.
+    """
     if shown.n_visible != request.n_visible:
         return None
     newest, truth, batch, summary = shown.newest, shown.reference, shown.batch, shown.summary
@@ -182,6 +189,10 @@ def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) ->
             blocks[name] = Bits(np.packbits(batch.v[rows], axis=1), shown.n_visible)
             blocks[f"{name} shares"] = batch.shares[rows].astype(np.float32)
         blocks["log_weights"] = batch.log_weights[:MAX_WEIGHTS_SENT].astype(np.float32)
+        if len(lighter := batch.log_weights[MAX_WEIGHTS_SENT:]):
+            some = np.linspace(0, len(lighter) - 1, min(len(lighter), MAX_WEIGHTS_SENT)).round().astype(int)
+            blocks["light_log_weights"] = lighter[some].astype(np.float32)
+        values["log_total"] = float(np.logaddexp.reduce(batch.log_weights))
     slow = summary is not None and client.slow_due
     if slow:
         assert summary is not None

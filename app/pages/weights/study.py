@@ -6,12 +6,14 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.knobs import values_of
 from rbmviz.origin import origin
 from rbmviz.session import Comparison, StudySetup, StudySnapshot
 from rbmviz.session.estimator_study import DONE
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages, session
 from rbmviz_app.controls import Download
+from rbmviz_app.loading_code import load_dataset_lines
 from rbmviz_app.page import draw_chart, play_or_pause
 from rbmviz_app.pages.weights.exports import study_csv
 from rbmviz_app.pages.weights.settings import STUDIED, Settings
@@ -76,12 +78,23 @@ def shown_of(comparison: Comparison[StudySetup]) -> StudySnapshot:
 def origin_of_study(comparison: Comparison[StudySetup]) -> dict[str, Any]:
     """Return where the file of the study comes from."""
     setup = comparison.setup
-    code = (
-        "from rbmviz.session import StudySetup\n"
-        f'StudySetup(rbmviz.load_dataset("{setup.dataset.name}"), batch={setup.batch}, '
-        f"updates={setup.updates}, seed={setup.seed})"
-    )
-    return origin(code, data=[setup.dataset], seeds=[setup.seed])
+    trainer = comparison.panels[0].worker.algorithm
+    knobs = "".join(f", {name}={value!r}" for name, value in values_of(trainer).items())
+    code = [
+        "import rbmviz",
+        "from rbmviz.session import StudySetup",
+        "",
+        *load_dataset_lines(setup.dataset.name),
+        f"setup = StudySetup(data, batch={setup.batch}, updates={setup.updates}, seed={setup.seed})",
+        f'run = setup.run(1, rbmviz.make_trainer("{trainer.name}"{knobs}))',
+        "run.prepare()",
+        "while not run.over:  # some minutes; the page's files have what is known when they are made",
+        "    run.record_steps(run.advance(run.max_steps()))",
+        'for model in run.view("finished").models:',
+        "    for estimator, found in model.qualities.items():",
+        "        print(model.n_hidden, estimator, found.bias, found.variance)",
+    ]
+    return origin("\n".join(code), data=[setup.dataset], seeds=[setup.seed])
 
 
 def use_data(comparison: Comparison[StudySetup], name: str) -> str:

@@ -80,10 +80,10 @@ QUALITY_COLUMNS = (
 TOOLTIP = [
     alt.Tooltip("estimator:N", title="Estimator"),
     alt.Tooltip("hidden:Q", title="Hidden units"),
-    alt.Tooltip("bias:Q", title="Bias, squared, a parameter", format=".2e"),
+    alt.Tooltip("bias:Q", title="Bias, squared, per parameter", format=".2e"),
     alt.Tooltip("corrected:Q", title="without its noise", format=".2e"),
     alt.Tooltip("std_error:Q", title="Standard error", format=".1e"),
-    alt.Tooltip("variance:Q", title="Variance, a parameter", format=".2e"),
+    alt.Tooltip("variance:Q", title="Variance per parameter", format=".2e"),
     alt.Tooltip("estimates:Q", title="Estimates", format=","),
     alt.Tooltip("share_cut:Q", title="Pairs cut off", format=".2~%"),
 ]
@@ -102,7 +102,7 @@ def _plane_spec() -> Spec:
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X(
             "variance:Q",
-            title="Variance (squared, a parameter)",
+            title="Variance (squared, per parameter)",
             scale=log,
             axis=alt.Axis(format="~g", tickCount=6, grid=False),
         ),
@@ -112,7 +112,7 @@ def _plane_spec() -> Spec:
     )
     y = alt.Y(
         "bias:Q",
-        title="Bias (squared, a parameter)",
+        title="Bias (squared, per parameter)",
         scale=log,
         axis=alt.Axis(format="~g", tickCount=6, grid=False),
     )
@@ -176,7 +176,7 @@ def _study_spec(quantity: str) -> Spec:
         return _ess_spec(quantity, hidden, chart)
     colours, shapes = _estimators()
     shown = [label for label in ESTIMATORS if quantity != "ratio" or label.startswith("pop-")]
-    title = ESTIMATOR_QUANTITIES[quantity] + ("" if quantity == "ratio" else " (squared, a parameter)")
+    title = ESTIMATOR_QUANTITIES[quantity] + ("" if quantity == "ratio" else " (squared, per parameter)")
     scale = alt.Scale(type="log", nice=False)
     base = chart.encode(
         x=hidden,
