@@ -122,7 +122,7 @@ stream       random numbers of one purpose, found by a seed and a name; for kern
 lanes        generators of one stream that are advanced side by side, one in each part of a vector register
 pre-activation  what a unit's mean is the sigmoid of: its bias plus its weights to the active units
 flips        units that differ from the sweep before, whose rows alone change a pre-activation
-half-step    v -> h, or h -> v
+half-step    v -> h, or h -> v; the half-step coupling couples both maximally, algorithms 1 and 3 only h -> v
 regime       how theta_F is stored: as a history, or as rows of a matrix
 M            the matrix, with biases, that holds one part of theta_F, and may hold theta, too
 history      the newest samples of a chain, packed as bits; their statistics make up theta_F if it decays fast

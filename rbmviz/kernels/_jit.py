@@ -136,8 +136,8 @@ def reduction(function: Callable[..., Any]) -> Any:
     """Compile a kernel that makes no array, and whose sums may be computed in any order, not term by term.
 
     The order is chosen by the compiler, and differs between processors. It is meant for displayed numbers,
-    such as norms. The one place in which samples depend on it is named in ``fast_weights.norm.dot``. Kernels
-    call it as numba does by itself: it has no ``private`` form.
+    such as norms. The one place in which samples depend on the order is named in ``fast_weights.norm.dot``.
+    Kernels call it as numba does by itself: it has no ``private`` form.
     """
     return kernel(function, _nrt=False, fastmath={"reassoc"})
 

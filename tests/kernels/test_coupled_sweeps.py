@@ -157,6 +157,27 @@ def test_pre_activations_by_the_fewest_rows_are_those_of_the_active_rows():
         np.testing.assert_array_equal(layer.input[chain], words_of(other))
 
 
+def test_chains_with_the_same_input_have_the_same_law_bit_for_bit():
+    """Whatever they were updated from before: only so do they meet with certainty (paper UCD, remark 2)."""
+    g = np.random.default_rng(8)
+    m, n = 33, 20
+    rbm = random_rbm(m, n)
+    layer, scratch = (chains := kernels.make_chains(rbm.W, rbm.b, rbm.c)).v, chains.scratch
+    state.reset_to_bias(layer)
+    for _ in range(100):
+        common, before = g.integers(0, 2, (2, n), dtype=np.uint8)
+        for chain, hidden in [
+            (0, before),
+            (1, before ^ (g.random(n) < 0.2)),
+            (1, common),
+            (0, common),
+            (1, common),
+        ]:
+            activate_of(layer, words_of(hidden), chain, scratch)
+        np.testing.assert_array_equal(layer.preactivation[0], layer.preactivation[1])
+        np.testing.assert_array_equal(layer.mean[0], layer.mean[1])
+
+
 def test_sums_wait_for_whole_blocks_and_lose_nothing():
     """More terms than rows, of pairs with units on in one chain, in the other, in both, in none."""
     g = np.random.default_rng(7)

@@ -49,7 +49,7 @@ class PairSetup(NamedTuple):
     half_steps : bool
         Half-step coupling: h is coupled maximally, too; see ``sweep``.
     max_proposals : int
-        Residual proposals after which a loop is given up; in half steps a sweep may have two loops.
+        Residual proposals after which a loop is given up; with ``half_steps`` a sweep may have two loops.
     """
 
     lag: int

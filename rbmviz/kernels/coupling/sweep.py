@@ -1,6 +1,6 @@
 """One sweep of two coupled chains: the maximal coupling of v, then h (UCD, algorithms 1 and 3; half-step).
 
-Everything that depends only on the state of the other layer is computed once in a half-sweep: the
+Everything that depends only on the state of the other layer is computed once in a half-step: the
 pre-activations (from as few rows as possible), the means, and the constant of the log ratio. A proposal then
 costs its uniform numbers, a comparison and a masked sum. Densities are compared by their logarithms: a
 product of clamped probabilities can make the residual loop endless.
@@ -31,9 +31,10 @@ class SweepOutcome(NamedTuple):
     met : bool
         Whether the chains are equal from now on.
     rejected, rejected2 : int
-        Residual proposals that the first chain and the second chain rejected, of v and, in half steps, of h.
+        Residual proposals that the first chain and the second chain rejected, of v and, in the half-step
+        coupling, of h.
     loops_given_up : int
-        Residual loops that were given up: 0, 1 or, in half steps, 2.
+        Residual loops that were given up: 0, 1 or, in the half-step coupling, 2.
     """
 
     met: bool
@@ -47,8 +48,9 @@ def update_means(layer, state, chain, scratch):
     """Update the pre-activations and means of a layer for a state of the other layer, from few rows.
 
     The rows added are those of the active units, or of the units that flipped, or, in the second chain, of
-    the units in which the chains differ: whichever are fewest. ``input`` and ``preactivation`` of a chain
-    always belong together. The first chain is updated first, so that the second may begin at its new
+    the units in which the chains differ: whichever are fewest. For the same state of the other layer, both
+    chains get the same bits, and meet with certainty. ``input`` and ``preactivation`` of a chain always
+    belong together. The first chain is updated first, so that the second may begin at its new
     pre-activations.
     """
     on, off = scratch.on, scratch.off
@@ -59,7 +61,7 @@ def update_means(layer, state, chain, scratch):
         apart += popcount(state[w] ^ layer.input[0, w])  # from the other chain; in the first chain: flipped
     # Begin at the state ``origin``, whose pre-activations are ``base``.
     origin, base = layer.input[0], layer.preactivation[0]
-    if flipped <= apart:
+    if apart and flipped <= apart:
         origin, base = layer.input[chain], layer.preactivation[chain]
     if active <= min(flipped, apart):
         origin, base = scratch.zeros, layer.bias
@@ -152,7 +154,11 @@ def draw_residuals(layer, units, z, common, constant, max_proposals, stream):
 
 @inline
 def couple_layer(layer, units, z, common, max_proposals, stream):
-    """Draw the layer of both chains by a maximal coupling; its means are those of both other layers.
+    """Draw the layer of both chains by a maximal coupling.
+
+    Its means have been updated for both chains before (``update_means``). If the residual loop is given up, a
+    chain that has not accepted keeps what it had: the first its draw from Z_1, which has the right law, the
+    second its state of the sweep before.
 
     Returns
     -------

@@ -23,8 +23,9 @@ f32 = np.float32
 def dot(x, y):
     """Return <x, y> over the length of y, summed in float32, in an order that depends on the processor.
 
-    Norms are only displayed. If the statistics have means, however, <h, E[h|v]> enters the pre-activations of
-    v (``rows.update_rows``), so that the last bits of these samples depend on the processor, too.
+    Norms are displayed; besides, ``regime`` drops M where |theta_F|^2 is 0, which no order of the sum
+    changes. If the statistics have means, <h, E[h|v]> enters the pre-activations of v
+    (``rows.update_rows``), so that the last bits of these samples depend on the processor, too.
     """
     total = f32(0.0)
     for i in range(y.shape[0]):

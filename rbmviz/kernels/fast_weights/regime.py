@@ -1,8 +1,9 @@
 """Which parts hold theta_F: the newest samples as bits (a history), or the rows of M; see the package.
 
-A kernel returns when a knob has changed, or when it has made as many samples as the last ``prepare`` allows
-(``samples_allowed``). Its caller then calls ``prepare``, which chooses the regime for the knobs and changes
-to it. Nothing here changes theta_F, except by rounding.
+A kernel makes as many samples as the last ``prepare`` allows, and none if eps, alpha or the kind of
+statistics have changed since then (``samples_allowed``). Its caller then calls ``prepare``, which chooses the
+regime for these knobs and changes to it; the other knobs need no ``prepare``. Nothing here changes theta_F,
+except by rounding.
 """
 
 import math
@@ -97,7 +98,7 @@ def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -
     recompute_norm(up, down, chain.scalars)
     scalars.history_length, scalars.samples_since_change = history_length, 0
     if history_length and scalars.F_F == 0.0:
-        scalars.M_coef = 0.0  # M is empty
+        scalars.M_coef = 0.0  # the norm has just been recomputed: theta_F is 0, and M is empty
 
 
 def _continue_history(chain: DrivenChain, eps: float) -> None:

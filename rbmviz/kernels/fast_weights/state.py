@@ -47,7 +47,8 @@ class ChainScalars:
     sweeps, samples : int
         Numbers made so far.
     history_length : int
-        Samples that the history holds; 0 in the regime of rows.
+        Places of the history that are in use, which are all filled after as many samples: the weight of an
+        older sample is negligible. 0 in the regime of rows.
     samples_since_change : int
         Samples since the history began, or since eps changed.
     theta_coef, rates_coef, M_coef : float
