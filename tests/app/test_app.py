@@ -147,8 +147,9 @@ def test_exports(comparison, model):
             assert entry["name"] == names[i]
             assert entry["changes"][0]["n"] == 0
         assert len(archive.files) == 3
-    lines = curves_csv(named).decode().splitlines()
-    assert lines[0] == "sampler,n,seconds,isl,std_error,beta,sweeps"
+    lines = curves_csv(named, "mean").decode().splitlines()
+    assert lines[0] == "sampler,n,seconds,isl,std_error,beta,sweeps,kernel"
+    assert all(line.endswith(",mean") for line in lines[1:])
     assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)
     picture = Image.open(
         io.BytesIO(mosaics_png([(n, s.newest_samples) for n, s in named], (1, 5), 3, "binary"))

@@ -199,6 +199,20 @@ def test_charts_and_files(comparison):
         np.testing.assert_array_equal(archive["tau_general"], found.pairs[1].tau)
         np.testing.assert_array_equal(archive["tau_rbm_lag4"], found.lagged[0].tau)
         assert archive["unbiased_rbm"].shape == (found.pairs[0].n, len(STATISTICS))
+    for counted in found.pairs:  # a row is of the whole numbers from x to x2
+        bars = [
+            row for row in charts.tau_rows(found.pairs) if row["series"] == charts.NAMES[counted.algorithm]
+        ]
+        met = counted.tau[~counted.truncated]
+        assert [row["value"] * counted.n for row in bars[:-1]] == pytest.approx(
+            [((row["x"] <= met) & (met <= row["x2"])).sum() for row in bars[:-1]]
+        )
+        assert (bars[-1]["x"], bars[-1]["x2"]) == (counted.max_sweeps + 1, "")
+        assert sum(row["value"] for row in bars) == pytest.approx(1)
+    assert [name for name, _ in charts.all_rows(found, STATISTICS[0])][1:3] == [
+        "total variation bound, lag 4",
+        f"mean of {STATISTICS[0]}, k = 1",
+    ]
     points = curves_csv([("distance", charts.distance_rows(found.pairs))]).decode()
     assert len(list(csv.DictReader(io.StringIO(points)))) == len(charts.distance_rows(found.pairs))
     image = Image.open(io.BytesIO(picture(comparison.poll()[0][1], (3, 3), "#ff5c00")))

@@ -367,6 +367,7 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     setup = test.session_state["comparisons"]["sample"][0].setup
     assert (kept.model, kept.model_digest) == ("bas_pcd", model_digest(setup.model))
     assert (kept.data, kept.data_digest) == ("bas", data_digest(setup.dataset))
+    assert (kept.start, kept.kernel) == (setup.start_from, setup.kernel)
     # After a turn of a knob it is the samples since then that have the setting.
     comparison = test.session_state["comparisons"]["sample"][0]
     comparison.pause()

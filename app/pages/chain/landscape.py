@@ -180,7 +180,8 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
         "Samples per second",
         (1, 2, 5, 10, 20, 100, 1000, math.inf),
         speed_help="Slow to follow every jump, full speed to see where the visits end.",
-        play_help="Stop all chains at the same sample, or let them go on.",
+        play_help="Stop all chains, or let them go on. Those that keep up with the speed stop at the same "
+        "sample.",
         step_help="One more sample of every chain, then pause: see the ground rise where the chain stood.",
         reset_help="All chains back to the deepest floor, the ground as the model has it, with the same "
         "seed.",

@@ -51,31 +51,38 @@ def style(series: str) -> tuple[str, list[int]]:
 
 
 def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
-    """Return the histogram of meeting times: bins from x to x2, and a last one for truncated pairs."""
-    rows = []
-    for i, counted in enumerate(pairs):
+    """Return the histogram of meeting times: shares of pairs that met at a sweep from x to x2, both included.
+
+    The last one is of the pairs that were cut off before they met: from x on, x2 is "".
+    """
+    rows: Rows = []
+    for counted in pairs:
         edges, shares = counted.tau_shares()
         name = NAMES[counted.algorithm]
-        bins = [
-            (low, high, share, f"τ = {low}" if high == low + 1 else f"τ from {low:,} to {high - 1:,}")
-            for low, high, share in zip(edges, edges[1:], shares, strict=False)
-        ]
+        for low, high, share in zip(edges.tolist(), edges[1:].tolist(), shares.tolist(), strict=False):
+            label = f"τ = {low}" if high == low + 1 else f"τ from {low:,} to {high - 1:,}"
+            rows.append({"series": name, "x": low, "x2": high - 1, "value": share, "label": label})
         cut = f"not met in {counted.max_sweeps:,} sweeps"
-        bins.append((edges[-1] * 1.1, edges[-1] * 1.6, counted.truncated_share, cut))
-        for low, high, share, label in bins:
-            # Bars of the algorithms side by side in a bin, a little apart from the next bin's.
-            x, x2 = (low * (high / low) ** (0.92 * part / len(pairs)) for part in (i, i + 1))
-            rows.append({"series": name, "x": x, "x2": x2, "value": share, "label": label})
+        share = counted.truncated_share
+        rows.append({"series": name, "x": counted.max_sweeps + 1, "x2": "", "value": share, "label": cut})
     return rows
 
 
 def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
     """Return the chart of meeting times."""
-    rows = tau_rows(pairs)
+    names = [NAMES[counted.algorithm] for counted in pairs]
+    rows = []
+    for row in tau_rows(pairs):
+        begin, end = row["x"], row["x2"]
+        # That of the pairs that were cut off stands a little apart from the others.
+        low, high = (begin, end + 1) if end else (1.1 * begin, 1.6 * begin)
+        # Bars of the algorithms side by side in a bin, a little apart from the next bin's.
+        i = names.index(row["series"])
+        x, x2 = (low * (high / low) ** (0.92 * part / len(pairs)) for part in (i, i + 1))
+        rows.append(row | {"x": x, "x2": x2})
     floor = 10.0 ** np.floor(np.log10(1 / max([1, *(counted.n for counted in pairs)]))) if log else 0.0
     data = pd.DataFrame(rows, columns=["series", "x", "x2", "value", "label"])
-    names = tuple(NAMES[counted.algorithm] for counted in pairs)
-    return data[data["value"] > 0].assign(floor=floor), _tau_spec(names, log)
+    return data[data["value"] > 0].assign(floor=floor), _tau_spec(tuple(names), log)
 
 
 @kept_spec
@@ -279,8 +286,8 @@ def all_rows(results: Results, statistic: str) -> list[tuple[str, Rows]]:
     """Return the points of all charts, by what they show."""
     return [
         ("meeting time", tau_rows(results.pairs)),
-        ("total variation bound", bound_rows(results)),
-        (f"mean of {statistic}", estimate_rows(results, statistic)),
+        (f"total variation bound, lag {results.lagged[0].lag}", bound_rows(results)),
+        (f"mean of {statistic}, k = {results.pairs[0].k}", estimate_rows(results, statistic)),
         ("Hamming distance", distance_rows(results.pairs)),
         ("rejected proposals", rejected_rows(results.pairs)),
     ]

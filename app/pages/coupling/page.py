@@ -39,8 +39,8 @@ same, and decides what a page without a link opens."""
 PRESETS = (
     Preset(
         "Small enough to know",
-        "So small that everything can be computed exactly, and held against the estimates: the bound stays "
-        "above the exact distance, UCD finds the exact value, and CD-1 finds another one.",
+        "So small that everything can be computed exactly, and held against the estimates. Open More charts "
+        "below: the bound stays above the exact distance, UCD finds the exact value, and CD-1 another one.",
         ("coupling:scale=1.5",),
         claims=(
             Claim(0, "rbm_ucd_errors", "<", 3, n=1000),
@@ -62,8 +62,8 @@ PRESETS = (
     ),
     Preset(
         "Weights grow",
-        "Drag the scale up slowly. At first pairs of both algorithms meet within a few sweeps; at 0.5 those "
-        "of algorithm 1 need some 200.",
+        "Drag the standard deviation of the parameters up slowly. At first pairs of algorithms 1 and 3 meet "
+        "within a few sweeps; at 0.5 those of algorithm 1 need some 200.",
         ("coupling:scale=0.1",),
         {"coupling_visible": 100, "coupling_hidden": 40},
         (
@@ -139,7 +139,7 @@ PAGE: LivePage[CouplingSetup] = LivePage(
         (1, 2, 5, 10, 30, 100, math.inf),
         speed_help="Of the displayed pairs; the pairs of the charts are counted in the background, at full "
         "speed.",
-        play_help="Stop all pairs at the same sweep, or let them go on; counting stops, too.",
+        play_help="Stop all pairs, or let them go on; counting stops, too.",
         step_help="One more sweep of each pair, then pause; after a meeting the next pair begins.",
         reset_help="Back to the first pair, with the same seed: the same meetings come again.",
     ),
@@ -172,7 +172,8 @@ def main() -> None:
         st.caption(
             "**What you see** ξ runs one sweep ahead of η. Pixels in which the two differ are orange, strong "
             "where they are on. Each chain alone is an exact Gibbs chain; once equal they stay equal, and "
-            "the next pair begins. **Try** a larger scale, then look how often pairs still meet. "
+            "the next pair begins. **Try** larger parameters (the first slider), then look how often pairs "
+            "still meet. "
             "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3); the half-step coupling is "
             "that of its authors’ program."
         )

@@ -201,8 +201,9 @@ def draw_estimate(found: Results | None, present: bool) -> None:
         )
         st.caption(
             f"{exact}{warning} **What you see** running means over pairs, ± 2 standard errors; visible unit "
-            f"{i + 1}, hidden unit {j + 1}. UCD adds what the pair learns until it meets, and has no bias; "
-            f"CD-{k} stops after {k} sweep{'s' * (k > 1)}. **Try** a larger scale. Paper UCD, section 3.1."
+            f"{i + 1}, hidden unit {j + 1}. UCD adds the differences of the two chains, sweep by sweep, "
+            f"until they meet, and so has no bias; CD-{k} stops after {k} sweep{'s' * (k > 1)}. **Try** "
+            "larger parameters (the first slider). Paper UCD, section 3.1."
         )
 
 

@@ -87,7 +87,8 @@ def _column_readouts(column: int, name: str) -> tuple[Readout, ...]:
         Readout(
             f"{name}-counted",
             "Pairs counted",
-            "Pairs that have ended in the background; the charts below are made of them.",
+            "Pairs that have ended in the background. The charts below are made of them; the bound has pairs "
+            "of its own if its lag is more than 1.",
             of_pairs(lambda pairs: pairs.n),
             "compact",
             source="Counted, up to 100,000.",

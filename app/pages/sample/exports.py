@@ -5,6 +5,7 @@ from typing import Any
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value, values_of
+from rbmviz.metrics import Kernel
 from rbmviz.models import describe_model
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, RunHistory, SamplingRun, SamplingSetup, SamplingSnapshot
@@ -16,9 +17,10 @@ from rbmviz_app.replay import FASTEST, Replay
 from rbmviz_app.replay.page import replay_html
 
 
-def curves_csv(named: Iterable[tuple[str, SamplingSnapshot]]) -> bytes:
-    """Return the ISL curves as CSV."""
-    return csv_bytes(CURVE_COLUMNS, ([row[name] for name in CURVE_COLUMNS] for row in curve_rows(named)))
+def curves_csv(named: Iterable[tuple[str, SamplingSnapshot]], kernel: Kernel) -> bytes:
+    """Return the ISL curves, and the kernel with which they were computed, as CSV."""
+    rows = ([*(row[name] for name in CURVE_COLUMNS), kernel] for row in curve_rows(named))
+    return csv_bytes((*CURVE_COLUMNS, "kernel"), rows)
 
 
 def replay_file(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:

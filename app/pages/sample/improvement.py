@@ -4,7 +4,8 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup
-from rbmviz.target_likelihood import TargetLikelihood
+from rbmviz.session.training import SCORED_EXAMPLES
+from rbmviz.target_likelihood import TARGET_STRIDE, TargetLikelihood
 from rbmviz_app.page import LivePage
 from rbmviz_app.session import Setting
 from rbmviz_app.timer import every_second
@@ -42,9 +43,10 @@ def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[Sampl
         rows.append(_row(name, found))
     st.dataframe(rows, hide_index=True, key="improvement table")
     st.caption(
-        "**What you see** the mean log-likelihood of the training examples, nats, ± the error of log Z where "
-        "it is estimated: of the model, of θ + θF now, and of the mean of θ + θF over all samples since this "
-        "was opened or a knob was turned. For Gibbs sampling at a temperature T, θ + θF is θ / T. At a "
+        "**What you see** the mean log-likelihood of the training examples (of at most "
+        f"{SCORED_EXAMPLES:,} of them), nats, ± the error of log Z where it is estimated: of the model, of "
+        f"θ + θF now, and of the mean of θ + θF after every {TARGET_STRIDE}th sample since this was opened "
+        "or a knob was turned. For Gibbs sampling at a temperature T, θ + θF is θ / T. At a "
         "moment a driven chain is pushed far from its model. The paper says that on average rates-FPCD "
         "improves a model that had not converged, and leaves one that had. **Try** bas_cd1 and bas_pcd with "
         "a step size of 0.003, then of 0.03. rates-FPCD paper, section 4."

@@ -223,8 +223,8 @@ PAGE: LivePage[SamplingSetup] = LivePage(
         "Samples per second",
         (5, 20, 60, 200, 1000, 5000, math.inf),
         speed_help="Slow to follow single samples by eye, full speed to see where the ISL curves end.",
-        play_help="Stop all chains at the same sample, or let them go on: nothing is lost by looking "
-        "closely.",
+        play_help="Stop all chains, or let them go on: nothing is lost by looking closely. Chains that keep "
+        "up with the speed stop at the same sample.",
         step_help="One more sample in every panel, then pause: look for the pixels that change.",
         reset_help="All chains back to their first state with the same seed: the same samples come again.",
         width=230,
@@ -382,8 +382,8 @@ def reading_help() -> None:
         "strip of the class of each sample over time, that of the nearest training example (blank ones "
         "have none), and at the right the share of each class so far, with a tick where the data have it. "
         "A chain that mixes changes class often, and ends with the shares of the data. **Try** a step size "
-        "of 0, which makes rates-FPCD Gibbs sampling; then a large one, and watch the spurious samples "
-        "come. rates-FPCD paper, section 5."
+        "of 0 and press Reset: rates-FPCD is then Gibbs sampling (without Reset it keeps the push that it "
+        "has). Then try a large one, and watch the spurious samples come. rates-FPCD paper, section 5."
     )
 
 
@@ -481,9 +481,9 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                 ),
                 Download(
                     "Curves",
-                    lambda: curves_csv(PAGE.named(comparison)),
+                    lambda: curves_csv(PAGE.named(comparison), setup.kernel),
                     "isl.csv",
-                    "The ISL curves with standard errors and kernel beta (.csv).",
+                    "The ISL curves with standard errors, the kernel and its beta (.csv).",
                 ),
                 Download(
                     "Mosaic",

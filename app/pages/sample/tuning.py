@@ -21,11 +21,17 @@ MAX_TRIED = 100
 
 
 class Tried(NamedTuple):
-    """A setting with the scores that a panel had when it was kept, at the common point of all panels."""
+    """A setting with the scores that a panel had when it was kept.
+
+    They are those at the common point of all panels or, if a knob was turned in the run, those of all samples
+    since then. Settings are compared only if kernel and start are the same.
+    """
 
     setting: str
     model: str
     seed: int
+    start: str
+    kernel: str
     samples: int | None
     isl: float | None
     std_error: float | None
@@ -40,6 +46,8 @@ COLUMNS = {
     "setting": "Setting",
     "model": "Model",
     "seed": "Seed",
+    "start": "Start",
+    "kernel": "ISL kernel",
     "samples": "Samples",
     "isl": "ISL",
     "std_error": "± over test images",
@@ -49,7 +57,7 @@ COLUMNS = {
     "data": "Data",
     "data_digest": "Data digest",
 }
-SHOWN_COLUMNS = ("setting", "model", "seed", "samples", "isl", "std_error", "classes", "spurious")
+SHOWN_COLUMNS = tuple(name for name in COLUMNS if "digest" not in name and name != "data")
 """What the page shows of them; files have all."""
 
 
@@ -123,6 +131,8 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
             setting_text(name, shown),
             model_name,
             setup.seed,
+            setup.start_from,
+            setup.kernel,
             n,
             isl,
             std_error,
@@ -138,7 +148,9 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
 
     def known() -> dict[str, Any]:
         settings = "; ".join(
-            f"{one.model}, {one.setting}, seed {one.seed}, {one.samples} samples" for one in kept
+            f"{one.model}, {one.setting}, seed {one.seed}, start {one.start}, ISL kernel {one.kernel}, "
+            f"{one.samples} samples"
+            for one in kept
         )
         command = f"rbmviz app; Sample: {settings}"
         return origin(command, seeds=sorted({one.seed for one in kept})) | {

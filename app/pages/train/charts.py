@@ -215,7 +215,7 @@ def _distribution_spec(algorithms: tuple[tuple[str, str, str], ...], label: str,
         tooltip=tooltips(
             ("trainer", "Trainer", ""),
             ("x", "From", ".4~g"),
-            ("x2", "to", ".4~g"),
+            ("x2", "to below" if whole else "to", ".4~g"),
             ("share", "Share", ".3~%"),
         ),
     )

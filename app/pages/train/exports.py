@@ -8,6 +8,7 @@ from rbmviz.knobs import values_of
 from rbmviz.metrics.exact import MAX_UNITS_ENUMERATED
 from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingSetup, TrainingSnapshot
+from rbmviz.session.training import SCORED_EXAMPLES
 from rbmviz.trainers import Trainer
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines
@@ -59,6 +60,11 @@ def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[
         "import rbmviz",
         "",
         "# With the knobs as they are now: it repeats a training whose knobs were never turned while it ran.",
+        *(
+            [f"# Likelihoods are of all training examples; the page scores {SCORED_EXAMPLES:,} of them."]
+            if len(setup.dataset.train) > SCORED_EXAMPLES
+            else []
+        ),
         *load_dataset_lines(setup.dataset.name),
     ]
     enumerable = min(setup.dataset.n_visible, setup.n_hidden) <= MAX_UNITS_ENUMERATED

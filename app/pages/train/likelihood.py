@@ -3,7 +3,7 @@
 import streamlit as st
 
 from rbmviz.session import Comparison, TrainingSetup
-from rbmviz.session.training import LIVE_AIS_CHAINS
+from rbmviz.session.training import LIVE_AIS_CHAINS, SCORED_EXAMPLES
 from rbmviz.trainers import STATS
 from rbmviz_app import controls, links, messages
 from rbmviz_app.compared import amount_text
@@ -32,7 +32,8 @@ READ_DISTRIBUTION = {
 def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
     """Draw likelihood curves, and one statistic of the trainers.
 
-    best : the highest log-likelihood of the training part that any model can reach, where it is known
+    best : the highest log-likelihood of the scored training examples that any model can reach, where it is
+        known
     """
     if not comparison.panels:
         return
@@ -47,12 +48,15 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
         elif not exact:
             how = f"{how}, ± 2 errors"
         dataset = comparison.setup.dataset
+        if len(dataset.train) > SCORED_EXAMPLES:
+            how = f"{how}; of {SCORED_EXAMPLES:,} evenly spaced examples of a part"
         st.markdown(f"**How likely does the model find the data?** {messages.plain(dataset.name)}, {how}.")
         part = controls.choose(
             Settings.part,
             "Part",
             ["train", "test"] if len(dataset.test) else ["train"],
-            "The examples that are learned from, or held-out ones.",
+            "The examples that are learned from, or those of the test part, which are held out (of Bars and "
+            "Stripes they are the same patterns).",
             label_visibility="collapsed",
         )
     cost_unit = comparison.cost_unit
@@ -81,7 +85,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
         )
     if floor is not None:
         st.caption(
-            f"▼ A curve falls below {floor:,.0f}, where the axis ends for the sake of the others; the "
+            f"▼ A curve falls below {floor:,.1f}, where the axis ends for the sake of the others; the "
             "triangle has its value."
         )
     for name, snapshot in shown:

@@ -10,6 +10,7 @@ from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.session.equal_points import TRAINER_UNITS
+from rbmviz.session.training import scored_examples
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, kept, links, messages, session
 from rbmviz_app.compared import choice_help
@@ -125,7 +126,8 @@ PAGE: LivePage[TrainingSetup] = LivePage(
         "Updates per second",
         (1, 10, 50, 200, 500, 2000, math.inf),
         speed_help="Slow to see single updates, full speed to see where the curves end.",
-        play_help="Stop all trainers at the same update, or let them go on.",
+        play_help="Stop all trainers, or let them go on. Those that keep up with the speed stop at the same "
+        "update.",
         step_help="One more update of every trainer, then pause.",
         reset_help="All trainers back to where they began, with the same seed: the same updates come again.",
     ),
@@ -160,7 +162,7 @@ def main() -> None:
     panels(comparison, settings.begin_file, present)
     if not present:
         reading_help()
-    charts(comparison, attainable_log_likelihood(comparison.setup.dataset.train))
+    charts(comparison, attainable_log_likelihood(scored_examples(comparison.setup.dataset.train)))
     if chosen is not None:
         draw_downloads(comparison, chosen)
 

@@ -10,7 +10,7 @@ from rbmviz.knobs import Knob, values_of
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
-from rbmviz.session.training import TrainingPlan, below_best
+from rbmviz.session.training import SCORED_EXAMPLES, TrainingPlan, below_best
 from rbmviz.trainers import Trainer, list_trainers
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import point_text
@@ -46,7 +46,8 @@ COMMON = (
         "with_error",
         formula=r"\left\langle \log p(x) \right\rangle_{x}, \quad p(x) = \frac{e^{-F(x)}}{Z}",
         source="Exact by enumeration of the smaller layer, else by annealed importance sampling "
-        "(Salakhutdinov, Murray 2008). Of several replicates their mean.",
+        "(Salakhutdinov, Murray 2008). Of larger data "
+        f"{SCORED_EXAMPLES:,} evenly spaced examples are scored. Of several replicates their mean.",
         lead=True,
     ),
     Readout(

@@ -138,7 +138,8 @@ PAGE: LivePage[WeightSetup] = LivePage(
         "Batches per second",
         (1, 3, 10, 30, 100, 300, math.inf),
         speed_help="Slow to look at single batches, full speed to find the rare heavy weights.",
-        play_help="Stop all panels at the same batch, or let them go on.",
+        play_help="Stop all panels, or let them go on. Those that keep up with the speed stop at the same "
+        "batch.",
         step_help="One more batch in every panel, then pause: which sample is the heavy one?",
         reset_help="All panels back to their first batch with the same seed: the same weights come again.",
     ),
