@@ -131,6 +131,14 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
     return n
 
 
+def _check_kinds(model: Any, sampler: Any) -> None:
+    """Raise BadInput unless one is a model, the other a sampler with its knobs."""
+    if not isinstance(model, Model):
+        raise BadInput(f"{shown(model)} is no model: give a Model; that of an RBM is Model(rbm).")
+    if not hasattr(sampler, "target") or isinstance(sampler, type):
+        raise BadInput(f"{shown(sampler)} is no sampler with its knobs: make one with make_sampler.")
+
+
 def make_sampler(name: str, **knobs: Any) -> Sampler:
     """Return the sampler ``name`` with these knobs, the others at their defaults.
 
@@ -190,8 +198,8 @@ def stream(
     Raises
     ------
     BadInput
-        If v0, the seed or the chunk is invalid, the sampler needs rates that the model does not have, or a
-        chunk would not fit into the memory.
+        If v0, the seed or the chunk is invalid, the sampler needs rates that the model does not have, a chunk
+        would not fit into the memory, or model or sampler is none.
 
     Examples
     --------
@@ -202,6 +210,7 @@ def stream(
     >>> samples.v.shape
     (50, 256)
     """
+    _check_kinds(model, sampler)
     _check_samples(chunk, model.rbm.n_visible, least=1)
     state = sampler.init(model, seed, v0)
     while True:
@@ -246,9 +255,6 @@ def sample(
     >>> sorted(samples.info)
     ['fast_norm', 'sweeps']
     """
-    if not isinstance(model, Model):
-        raise BadInput(f"{shown(model)} is no model: give a Model; that of an RBM is Model(rbm).")
-    if not hasattr(sampler, "step") or isinstance(sampler, type):
-        raise BadInput(f"{shown(sampler)} is no sampler with its knobs: make one with make_sampler.")
+    _check_kinds(model, sampler)
     n = _check_samples(n, model.rbm.n_visible)
     return sampler.step(sampler.init(model, seed, v0), n)

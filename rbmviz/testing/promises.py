@@ -63,7 +63,11 @@ def check_record(cls: Any, kind: str, flags: dict[str, Callable[[Any], bool]]) -
         require(isinstance(text, str) and text.strip(), f"its {field} is empty.")
     colour = isinstance(cls.colour, str) and re.fullmatch(r"(#[0-9a-f]{6})?", cls.colour)
     require(colour, f"its colour {cls.colour!r} is neither '' nor of the form '#rrggbb' in small letters.")
-    require((cls.__doc__ or "").strip(), "it has no docstring, which people read on the pages.")
+    # A dataclass without a docstring gets its signature for one.
+    doc = (cls.__doc__ or "").strip()
+    require(
+        doc and not doc.startswith(f"{cls.__name__}("), "it has no docstring, which people read on the pages."
+    )
     for flag, legal in flags.items():
         require(hasattr(cls, flag), f"it does not declare {flag}.")
         require(
@@ -76,8 +80,15 @@ def check_knobs(cls: Any, needed: tuple[str, ...]) -> None:
     """Check the declarations of all knobs, and that the algorithm has the needed attributes."""
     for name in needed:
         require(hasattr(cls(), name), f"it has no {name}.")
+    types = {field.name: field.type for field in dataclasses.fields(cls)}
+    plain = ", ".join(name for name in types if name not in knobs_of(cls))
+    require(not plain, f"its fields are no knobs: {plain}; declare each by knob(...), or as a ClassVar.")
     for knob in knobs_of(cls).values():
         at = f"the knob {knob.name}"
+        require(
+            knob.kind is not int or types[knob.name] not in (float, "float"),
+            f"{at} is a float whose default {knob.default} is an int: write {knob.default}.0.",
+        )
         require(knob.label.strip(), f"{at} has no label.")
         require(
             knob.help.rstrip().endswith("."), f"the help of {at} is not a sentence that ends with a stop."

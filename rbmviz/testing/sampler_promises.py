@@ -128,6 +128,7 @@ def _seeds(cls: Any) -> None:
     require(shared_generator() == shared, "it draws from, or seeds, numpy's shared generator.")
     alone = cls()
     a, b = (alone.step(alone.init(model, seed, start), 60) for seed in (7, 8))
+    require(np.array_equal(start, bits(1, 70, 3)[0]), "it writes to the start that it is given.")
     drawn = (a.v != b.v).any()
     require(
         drawn or cls.deterministic,
@@ -162,7 +163,11 @@ def _division(cls: Any) -> None:
             state = sampler.init(model, 7)
             divided = _joined([sampler.step(state, n) for n in steps])
             pieces = " and ".join(f"step({n})" for n in steps)
-            require(_same(divided, whole), f"{sampler}: {pieces} give other samples than step({sum(steps)}).")
+            differ = [x for x in "vp" if not np.array_equal(getattr(divided, x), getattr(whole, x))]
+            require(
+                _same(divided, whole),
+                f"{sampler}: {pieces} give another {(differ or ['info'])[0]} than step({sum(steps)}).",
+            )
 
 
 @promise(SAMPLER_PROMISES, "states of one model do not affect each other")
@@ -227,6 +232,7 @@ def _turns(cls: Any) -> None:
             return [made.v[c::n] for c in range(n)]
 
         four, two, one = samples_by_chain(4), samples_by_chain(2), samples_by_chain(1)
+        require(np.array_equal(rows, bits(4, 70, 5)), "it writes to the starts that it is given.")
         for n, fewer in ((2, two), (1, one)):
             same = all(np.array_equal(a[:7], b[:7]) for a, b in zip(four, fewer, strict=False))
             require(
@@ -308,7 +314,10 @@ def _target(cls: Any) -> None:
 @promise(SAMPLER_PROMISES, "p is the mean of v")
 def _means(cls: Any) -> None:
     model = _model()
-    for sampler in (_chains(cls, n, **more) for more in variants(cls) for n in (1, 3)):
+    # Also with two sweeps a sample, or whatever a whole number may say that changes while a chain runs.
+    whole = [one for one in knobs_of(cls).values() if one.live and one.kind is int]
+    larger = [{one.name: int(min(one.lo + 1, one.hi))} for one in whole]
+    for sampler in (_chains(cls, n, **more) for more in (*variants(cls), *larger) for n in (1, 3)):
         made = sampler.step(sampler.init(model, 2), 400)
         p = made.p.astype(np.float64)
         noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
@@ -350,6 +359,7 @@ def _p_of_law(cls: Any, rbm: RBM) -> float:
     generator = np.random.default_rng(4)
     counted = states[generator.choice(16, size, p=law)]
     starts = counted if few is rbm else _drawn(few.mean_hidden(counted), generator)
+    model = Model(rbm, rbm.rates(bits(200, rbm.n_visible, 2)))  # a sampler may need rates
     declared = knobs_of(cls).get("n_chains")
     max_chains = int(declared.hi) if declared else 1
     ends = []
@@ -357,7 +367,7 @@ def _p_of_law(cls: Any, rbm: RBM) -> float:
         rows = starts[at : at + max_chains]
         sampler = _chains(cls, len(rows))
         v0 = rows if len(rows) > 1 else rows[0]
-        state = sampler.init(Model(rbm), at, v0)
+        state = sampler.init(model, at, v0)
         ends.append(sampler.step(state, samples_per_chain * len(rows)).v[-len(rows) :])
     v = np.concatenate(ends)
     require((v != starts).any(), "no chain leaves its start.")

@@ -11,7 +11,7 @@ import numpy as np
 from safetensors.numpy import load, save
 
 from rbmviz.errors import BadInput
-from rbmviz.knobs import knobs_of, values_of
+from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.rng import Seed
@@ -54,9 +54,21 @@ def _begun(trainer: Any, seed: Seed = 0, data: np.ndarray | None = None) -> Any:
     return trainer.init(_rbm(), _data() if data is None else data, seed)
 
 
+def _allowed(cls: Any, knobs: dict[str, Any]) -> dict[str, Any]:
+    """Return these values, without those of knobs that it does not have, numbers moved into their ranges."""
+    known = knobs_of(cls)
+    return {name: _within(known[name], value) for name, value in knobs.items() if name in known}
+
+
+def _within(knob: Knob, value: Any) -> Any:
+    if knob.kind not in (int, float) or (knob.zero and value == 0):
+        return value
+    return knob.kind(min(max(value, knob.lo), knob.hi))
+
+
 def _with_knobs(cls: Any, **knobs: Any) -> Any:
-    """Return the algorithm with these knobs, without those that it does not have."""
-    return cls(**{name: value for name, value in knobs.items() if name in knobs_of(cls)})
+    """Return the algorithm with these knobs, as far as it has and allows them."""
+    return cls(**_allowed(cls, knobs))
 
 
 def _equal(a: Progress, b: Progress) -> bool:
@@ -113,7 +125,7 @@ def _progress(cls: Any) -> None:
 
 @promise(TRAINER_PROMISES, "the same seed gives the same training")
 def _seeds(cls: Any) -> None:
-    trainer, shared = cls(learning_rate=0.1, batch_size=20), shared_generator()
+    trainer, shared = _with_knobs(cls, learning_rate=0.1, batch_size=20), shared_generator()
     a, b, other = (trainer.step(_begun(trainer, seed), 10) for seed in (0, 0, 1))
     require(_equal(a, b), "two trainings of seed 0 end differently.")
     require((a.rbm.W != other.rbm.W).any(), "seeds 0 and 1 give the same training.")
@@ -137,7 +149,7 @@ def _division(cls: Any) -> None:
 
 @promise(TRAINER_PROMISES, "trainings do not affect each other, and data are not changed")
 def _apart(cls: Any) -> None:
-    trainer, data = cls(batch_size=20, learning_rate=0.5), _data()
+    trainer, data = _with_knobs(cls, batch_size=20, learning_rate=0.5), _data()
     kept = data.copy()
     want = [trainer.step(_begun(trainer, seed), 30) for seed in (1, 2)]
     states = [_begun(trainer, seed, data) for seed in (1, 2)]
@@ -152,7 +164,7 @@ def _apart(cls: Any) -> None:
 
 @promise(TRAINER_PROMISES, "live knobs change between two steps")
 def _live_knobs(cls: Any) -> None:
-    base = cls(learning_rate=0.2, batch_size=20)  # so that a few updates change how chains move
+    base = _with_knobs(cls, learning_rate=0.2, batch_size=20)  # so that a few updates change how chains move
 
     def after(**more: Any) -> Progress:
         state = _begun(base)
@@ -163,8 +175,9 @@ def _live_knobs(cls: Any) -> None:
     require(_equal(after(), plain), "a replacement with the same knobs trains differently.")
     moderate = {"learning_rate": 0.02, "batch_size": 7, "schedule": "linear", "average": True}
     moderate |= {"momentum": 0.9, "weight_decay": 0.1, "box": 0.05}
+    moderate = _allowed(cls, moderate)
     for name, value in moderate.items():
-        if name in knobs_of(cls) and getattr(base, name) != value:
+        if getattr(base, name) != value:
             changes = (after(**{name: value}).rbm.W != plain.rbm.W).any()
             require(changes, f"{name} = {value} changes nothing.")
     for name, values in values_of_live(base):
@@ -190,13 +203,12 @@ class _Uncached(FixedParameters):
 
 @promise(TRAINER_PROMISES, "an update adds the gradient: positive minus negative statistics")
 def _gradient(cls: Any) -> None:
-    rate = min(1.0, knobs_of(cls)["learning_rate"].hi) if "learning_rate" in knobs_of(cls) else 1.0
-    alone = {"schedule": "constant", "weight_decay": 0.0, "box": 0.0, "momentum": 0.0, "average": False}
+    alone: dict[str, Any] = {"learning_rate": 1.0, "batch_size": 20, "schedule": "constant", "average": False}
+    alone |= {"weight_decay": 0.0, "box": 0.0, "momentum": 0.0}
     # The second time with two sweeps, and with chains that are no longer where they began.
     for updates, k in ((0, 1), (2, 2)):
-        trainer = _with_knobs(cls, learning_rate=rate, batch_size=20, k=k, **alone)
-        _check_gradient(trainer, updates)
-    _check_decay_and_mean(_with_knobs(cls, learning_rate=rate, batch_size=20, **alone))
+        _check_gradient(_with_knobs(cls, k=k, **alone), updates)
+    _check_decay_and_mean(_with_knobs(cls, **alone))
 
 
 def _check_gradient(trainer: Any, updates: int) -> None:

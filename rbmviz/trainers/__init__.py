@@ -41,7 +41,7 @@ free energy of that mini-batch minus that of the samples of the last update, or 
 samples; it is near 0 if the model looks like the data. variance_W, variance_b and variance_c are the variance
 of the negative statistics of *one* chain, E|f - E f|^2 summed over the parameters of W, b and c and estimated
 from the chains of the last update (paper UCD, appendix C and figure 12); the update's own is smaller by the
-number of its chains. NaN if the trainer draws no samples.
+number of its chains. NaN if the trainer neither draws samples nor computes them itself, as UCD does.
 """
 
 
@@ -341,7 +341,7 @@ def train(
     100 True
     200 True
     """
-    if not dataclasses.is_dataclass(trainer) or isinstance(trainer, type):
+    if isinstance(trainer, type) or not (dataclasses.is_dataclass(trainer) and hasattr(trainer, "negative")):
         raise BadInput(f"{shown(trainer)} is no trainer with its knobs: make one with make_trainer.")
     data = check_data(dataset.train if isinstance(dataset, Dataset) else dataset)
     iterations, n_hidden = checks.whole("iterations", iterations, 1), checks.whole("n_hidden", n_hidden, 1)

@@ -18,6 +18,7 @@ from rbmviz import (
     make_trainer,
     rng,
     sample,
+    stream,
     train,
 )
 from rbmviz.cli.knob_flags import read_knobs
@@ -27,6 +28,7 @@ from rbmviz.knobs import knob, knobs_of
 from rbmviz.registry import sampler, samplers, trainer, trainers
 from rbmviz.samplers import Samples
 from rbmviz.samplers._skeleton import Skeleton
+from rbmviz.samplers.fast_weights import rates_of
 from rbmviz.samplers.interleave import Chains
 from rbmviz.session import Coupling
 from rbmviz.testing import SAMPLER_PROMISES, TRAINER_PROMISES, check_sampler, check_trainer
@@ -66,10 +68,21 @@ def test_the_skeleton_keeps_the_contract_and_is_not_registered():
 
 
 def test_a_right_sampler_that_mixes_fast_keeps_the_contract(tables):
-    """Twenty sweeps a sample: no promise may depend on a chain that stays near its start by luck."""
-    often = a_knob("k", 20, 1, 100, label="Sweeps per sample", symbol="k", help="Many.")
-    cls = type("Often", (Skeleton,), {"__doc__": "Draw h, then v, twenty times.", **often})
+    """Ten sweeps a sample: no promise may depend on a chain that stays near its start by luck."""
+    often = a_knob("k", 10, 1, 100, label="Sweeps per sample", symbol="k", help="Many.")
+    cls = type("Often", (Skeleton,), {"__doc__": "Draw h, then v, ten times.", **often})
     check_sampler(sampler("often", label="Often", paper="none")(cls))
+
+
+def init_with_rates(self, model, seed, v0=None):
+    rates_of(model, "rated")
+    return Skeleton.init(self, model, seed, v0)
+
+
+def test_a_right_sampler_that_needs_rates_keeps_the_contract(tables):
+    """Exact, too, as with proposals that are drawn by the rates."""
+    cls = type("Rated", (Skeleton,), {"__doc__": "It.", "needs_rates": True, "init": init_with_rates})
+    check_sampler(sampler("rated", label="Rated", paper="none")(cls))
 
 
 @pytest.fixture
@@ -373,6 +386,33 @@ def step_slightly_hot(self, chain, n):
     return step_as_if(self, chain, n, RBM(told.W / 1.2, told.b / 1.2, told.c / 1.2))
 
 
+def init_with_the_given_start(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, seed, v0)
+    for c, chain in enumerate(each(state)):
+        if v0 is not None:
+            chain.given = v0 if v0.ndim == 1 else v0[c]
+    return state
+
+
+def step_in_the_given_start(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    if n and hasattr(chain, "given"):
+        chain.given[:] = made.v[-1]
+    return made
+
+
+def p_of_the_first_sweep(self, chain, n):
+    rows = []
+    for _ in range(n):
+        first = Skeleton._step(dataclasses.replace(self, k=1), chain, 1)
+        last = Skeleton._step(dataclasses.replace(self, k=self.k - 1), chain, 1) if self.k > 1 else first
+        rows.append((last.v, first.p))
+    aside = dataclasses.replace(chain, v=chain.v.copy(), generator=np.random.default_rng(0))
+    whole = Skeleton._step(self, aside, n)
+    v, p = (np.concatenate(x) for x in zip(*rows, strict=True)) if rows else (whole.v, whole.p)
+    return Samples(v, p, whole.info)
+
+
 def step_by_a_reciprocal(self, chain, n):
     return Skeleton._step(self, chain, n + int(0 / self.width))
 
@@ -403,6 +443,26 @@ SUBTLE_SAMPLERS = {
     ),
     "p is late": ("p is not the mean of the sample of its own row", {"_step": p_of_the_sample_before}),
     "the law is that of a temperature of 1.2": ("another law", {"_step": step_slightly_hot}),
+    "it writes to the start": (
+        "it writes to the start",
+        {"init": init_with_the_given_start, "_step": step_in_the_given_start},
+    ),
+    "p is of the first of its sweeps": (
+        "p is not the mean of the sample of its own row",
+        {"_step": p_of_the_first_sweep},
+    ),
+    "it has no docstring": ("it has no docstring", {"__doc__": None}),
+    "a float has a whole number for its default": (
+        "the knob width is a float whose default 1 is an int: write 1.0",
+        {
+            "__annotations__": {"width": float},
+            "width": knob(1, 0.0, 9.0, label="Width", symbol="", help="A."),
+        },
+    ),
+    "a field is no knob": (
+        "its fields are no knobs: burn_in; declare",
+        {"__annotations__": {"burn_in": int}, "burn_in": 3},
+    ),
     "a knob at 0 divides by it": (
         "ZeroDivisionError",
         {
@@ -575,8 +635,9 @@ RIGHT_TRAINERS = {
         help="Pull.",
     ),
     "a learning rate below 1": a_knob(
-        "learning_rate", 0.05, 1e-6, 0.5, label="Rate", symbol=r"\eta", scale="log", help="Rate."
+        "learning_rate", 0.05, 1e-6, 0.1, label="Rate", symbol=r"\eta", scale="log", help="Rate."
     ),
+    "five sweeps or more": a_knob("k", 5, 5, 100, label="Sweeps", symbol="k", help="Many."),
     "a number below 0 in its state": {"init": init_below, "negative": negative_below},
 }
 
@@ -602,6 +663,14 @@ def test_what_is_no_class_model_or_algorithm_is_refused_in_a_sentence():
         sample(model, "gibbs", 3)
     with pytest.raises(BadInput, match=r"is no model: give a Model"):
         sample(model.rbm, make_sampler("gibbs"), 3)
+    with pytest.raises(BadInput, match=r"is no model: give a Model"):
+        next(stream(model.rbm, make_sampler("gibbs")))
+    with pytest.raises(BadInput, match=r"'gibbs' is no sampler with its knobs"):
+        next(stream(model, "gibbs"))
+    with pytest.raises(BadInput, match=r"is no sampler with its knobs"):
+        sample(model, make_trainer("cd"), 3)
+    with pytest.raises(BadInput, match=r"is no trainer with its knobs"):
+        train(data, make_sampler("gibbs"))
     with pytest.raises(BadInput, match=r"'cd' is no trainer with its knobs: make one with make_trainer"):
         train(data, "cd")
     done = train(data, make_trainer("cd"), iterations=50, every=50)
