@@ -49,7 +49,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
             how = f"{how}, ± 2 errors"
         dataset = comparison.setup.dataset
         if len(dataset.train) > SCORED_EXAMPLES:
-            how = f"{how}; of {SCORED_EXAMPLES:,} evenly spaced examples of a part"
+            how = f"{how}; over {SCORED_EXAMPLES:,} evenly spaced examples"
         st.markdown(f"**How likely does the model find the data?** {messages.plain(dataset.name)}, {how}.")
         part = controls.choose(
             Settings.part,

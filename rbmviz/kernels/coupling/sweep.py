@@ -61,7 +61,7 @@ def update_means(layer, state, chain, scratch):
         apart += popcount(state[w] ^ layer.input[0, w])  # from the other chain; in the first chain: flipped
     # Begin at the state ``origin``, whose pre-activations are ``base``.
     origin, base = layer.input[0], layer.preactivation[0]
-    if apart and flipped <= apart:
+    if flipped < apart + min(apart, u64(1)):  # apart and flipped <= apart; as two branches a tenth slower
         origin, base = layer.input[chain], layer.preactivation[chain]
     if active <= min(flipped, apart):
         origin, base = scratch.zeros, layer.bias
