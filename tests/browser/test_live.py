@@ -298,7 +298,9 @@ def test_panels_come_and_go(live):
     page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
     page.page.get_by_role("button", name="Pin a curve").click()
     page.page.get_by_role("button", name="rates-FPCD", exact=True).last.click()
-    page.page.get_by_text("Drop 1: rates-FPCD, pinned at").wait_for()
+    page.page.get_by_text(
+        re.compile(r"Drop 1: rates-FPCD \(step size .*, mnist_fpcd, seed 0, pinned at")
+    ).wait_for()
     page.page.keyboard.press("Escape")
     for left in (1, 0):
         page.ask("panels[0].querySelector('.remove').click()")
@@ -398,17 +400,18 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     page.until("panels.every(p => p.dataset.status === 'paused')")
     page.page.wait_for_timeout(1500)  # charts have taken their place
     before = page.ask(PLACES)
-    # What a panel says of itself: where it is behind, what is known since a change, what is wrong.
-    page.ask("""(() => {
+    # What a panel says of itself: where it is behind, what is known since a change, what is wrong. What is
+    # asked of it stands in the same call: a frame of the server could come in between.
+    visible, places = page.ask(f"""(() => {{
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);
         panel.head.standing = 'Scores at 750 samples: this panel is last, the first has 2,438 samples.';
         panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
         panel.draw();
-    })()""")
-    assert page.ask("panels[0].querySelector('.since').checkVisibility()")
-    assert page.ask(PLACES) == before
-    # A frame without numbers, as most are while a run goes on, leaves these where they are. All in one call:
-    # a frame of the server could come in between.
+        return [panels[0].querySelector('.since').checkVisibility(), {PLACES}];
+    }})()""")
+    assert visible
+    assert places == before
+    # A frame without numbers, as most are while a run goes on, leaves these where they are.
     standing, since, isl = page.ask("""(() => {
         const panel = panels[0].getRootNode().rbmviz.panels.get(0), { key, run, status, n } = panel.head;
         panel.head.standing = 'Scores at 750 samples: this panel is last, the first has 2,438 samples.';
@@ -420,13 +423,14 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     assert standing.startswith("Scores at 750 samples")
     assert since.startswith("Since the last change")
     assert isl != "–"
-    page.ask("""(() => {
+    length, places = page.ask(f"""(() => {{
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);
         panel.head.warning = 'All of it is empty. '.repeat(12);
         panel.draw();
-    })()""")
-    assert page.ask("panels[0].querySelector('.warning').textContent.length") > 200
-    assert page.ask(PLACES) == before
+        return [panels[0].querySelector('.warning').textContent.length, {PLACES}];
+    }})()""")
+    assert length > 200
+    assert places == before
     if width < 641:
         return
     page.page.mouse.move(600, 600)
@@ -551,7 +555,7 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
         for i, panel in enumerate(read_frame(zlib.decompress(base64.b64decode(data))).panels):
             np.testing.assert_array_equal(panel.blocks["v"], archive[f"v{i}"])
     curves = files["Curves"].read_text()
-    assert curves.startswith("sampler,n,seconds,isl,std_error,beta,sweeps,origin\nGibbs,1,")
+    assert curves.startswith("sampler,n,seconds,isl,std_error,beta,sweeps,kernel,origin\nGibbs,1,")
     known = json.loads(next(csv.DictReader(curves.splitlines()))["origin"])
     assert (known["seeds"], list(known["data"])) == ([0], ["mnist5k"])
     assert 'rbmviz.make_sampler("rates_fpcd"' in known["command"]
