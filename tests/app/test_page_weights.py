@@ -203,8 +203,8 @@ def test_the_snippet_runs(monkeypatch, model, capsys):
 
 def test_the_code_of_the_study_repeats_it(monkeypatch, capsys):
     """With fewer models, updates and estimates than the page."""
-    monkeypatch.setattr(estimator_study, "MANY_HIDDEN", (1, 3))
-    monkeypatch.setattr(estimator_study, "MAX_ESTIMATES", 20)
+    for name, fewer in (("MANY_HIDDEN", (1, 3)), ("MAX_ESTIMATES", 20), ("STUDIED_SWEEPS", (1, 2))):
+        monkeypatch.setattr(estimator_study, name, fewer)
     setup = StudySetup(load_dataset("bas"), updates=20)
     comparison = Comparison(setup)
     comparison.add(make_trainer("cd", learning_rate=0.3, schedule="constant"))
