@@ -154,6 +154,7 @@ class FrameEncoder:
         self._numbers_of: Any = None  # what it was asked for, and run, status and knobs of each panel
         self._numbers_left_out = False  # of the last frame
         self._numbers_point: Any = None  # of the chart, and its unit, when the last numbers were taken
+        self._slow_of: dict[int, Any] = {}  # by key of a panel: what its last slow parts were encoded from
         self._slow_due_at = math.inf  # time.monotonic() at which slow parts that were left out are due
 
     @property
@@ -193,6 +194,7 @@ class FrameEncoder:
         self._slow_due_at = math.inf
         newest = self._comparison.poll()
         numbers = self._take_numbers(request, newest)
+        encoded_from = newest, self._numbers_point
         for key, shown in self._as_asked(newest, request.at, numbers):
             if key not in request.panels:
                 continue
@@ -202,12 +204,14 @@ class FrameEncoder:
                 if not self._declare_readouts(key, shown):
                     continue
             client = client._replace(numbers_due=numbers)
-            if not client.slow_due:
+            if not client.slow_due and self._slow_of.get(key) != encoded_from:
                 self._slow_due_at = min(self._slow_due_at, client.slow_at + SLOW_SECONDS)
             content = _encoders[type(shown)].encode(shown, request, client)
             if content is not None:
                 self._clients[key] = content.client
                 slow = content.client.slow_at != client.slow_at
+                if slow:
+                    self._slow_of[key] = encoded_from
                 head, blocks = self._head(key, shown, content, waiting), content.blocks
                 if numbers:
                     head["readouts"] = self._values(key, shown, slow)

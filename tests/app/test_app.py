@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import threading
 import tracemalloc
 from dataclasses import replace
@@ -437,6 +438,23 @@ def test_what_came_too_soon_for_the_last_frame_of_a_run_comes_later(comparison, 
     wait(lambda: encoder.is_behind, "the time at which they are due")
     assert strips() == [True, True]
     assert not encoder.is_behind
+
+
+def test_slow_parts_that_are_sent_at_different_times_come_once(comparison):
+    """As those of a panel that was added later. Each frame with those of one found the others due again."""
+    request = FrameRequest(20, "sequence", "binary", 100, 5, [panel.key for panel in comparison.panels])
+    encoder = FrameEncoder(comparison)
+    encoder.encode_next(request)
+    later = comparison.panels[1].key
+    encoder._clients[later] = encoder._clients[later]._replace(slow_at=0.0)
+    panels = read_frame(encoder.encode_next(request)).panels
+    assert ["class_shares" in panel.blocks for panel in panels] == [False, True]
+    assert not encoder.is_behind
+    assert encoder._slow_due_at == math.inf
+    comparison.step(1)
+    wait(lambda: all(s.n == 13 and s.status == "paused" for _, s in comparison.poll()), "one more")
+    encoder.encode_next(request)
+    assert encoder._slow_due_at < math.inf  # what is new is due
 
 
 def test_numbers_of_a_pause_follow_the_point_of_its_chart(comparison):
