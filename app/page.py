@@ -176,6 +176,8 @@ class LivePage(Generic[S]):
     knob_labels : callable
         Returns, for values of its settings by name, the labels of knobs that its panels call otherwise than
         their algorithms do.
+    shows_settings : callable
+        Returns whether the screen shows what the settings say; if not, it shows no preset.
     """
 
     name: str
@@ -190,6 +192,7 @@ class LivePage(Generic[S]):
     title: Callable[[Sequence[Any]], list[str]] = titles
     on_preset: Callable[[Preset], None] = lambda preset: None
     knob_labels: Callable[[Mapping[str, Any]], dict[str, str]] = lambda values: {}
+    shows_settings: Callable[[], bool] = lambda: True
     _of_run: threading.local = field(init=False, repr=False, default_factory=threading.local)
 
     def heading(self, question: str = "", about: str = "") -> bool:
@@ -443,7 +446,7 @@ class LivePage(Generic[S]):
             if one.value != values[name] and (one.chosen is not None or one.default != ""):
                 return False
         try:  # an uploaded file is part of the setup, but not of the settings
-            return comparison.setup == self.setup_of(values)
+            return comparison.setup == self.setup_of(values) and self.shows_settings()
         except BadInput:
             return False
 

@@ -5,7 +5,8 @@ Transactions on Mathematical Software 47, 2021, doi:10.1145/3460772), with an in
 lane. A *stream* is the state of all lanes, uint32 (4, lanes): ``rng.kernel_state`` makes streams of
 STREAM_LANES lanes, and ``coupling.pair_streams`` those of UNIFORM_LANES, which ``uniforms`` takes.
 ``random_bits``, ``uniforms`` and ``bernoulli`` do not check which of the two they get: from the wrong one
-``uniforms`` draws bad random numbers, and the other two write beyond its end. Entry points check the shape.
+``uniforms`` draws bad random numbers, and the other two write beyond its end. Kernels that other
+packages call check the shape.
 A block of draws is one step of all lanes: the memory is consecutive, and there is no branch. Every call
 starts a new block, and throws away what it does not need of its last one. A chain asks for the same numbers
 whatever the chunks that its run is divided into, and so draws the same ones.

@@ -51,7 +51,7 @@ def resize_chain(table: np.ndarray, n: int) -> np.ndarray:
 
     The probability of steps to a removed state is divided among the others in proportion. State 1 steps to a
     new state with probability 0.1; the new state stays or steps back with probability 0.5 each. Rounded to 4
-    digits.
+    digits (``round_rows``).
     """
     A = table[:n, :n]
     A = A / np.maximum(A.sum(axis=1, keepdims=True), 1e-12)
@@ -60,6 +60,17 @@ def resize_chain(table: np.ndarray, n: int) -> np.ndarray:
         A = np.pad(A, ((0, 1), (0, 1)))
         A[0] *= 0.9
         A[0, k], A[k, 0], A[k, k] = 0.1, 0.5, 0.5
+    return round_rows(A)
+
+
+def round_rows(A: np.ndarray) -> np.ndarray:
+    """Return a transition matrix rounded to 4 digits, in which the largest of each row makes its sum 1 again.
+
+    A row without any steps stays as it is.
+    """
+    A = A.round(4)
+    rest = np.where(A.any(axis=1), 1 - A.sum(axis=1), 0)
+    A[np.arange(len(A)), A.argmax(axis=1)] += rest
     return A.round(4)
 
 

@@ -252,7 +252,8 @@ class WeightSnapshot(Snapshot):
     ess_share, max_share : float
         Means over the batches, of effective sample size over batch size and of the largest share.
     pooled : int
-        Number of weights since the start, or since a knob was changed; all other fields are of these weights.
+        Number of weights since the start, or since a knob was changed; all other fields are of these weights,
+        but ``summary`` is of the newest ``MAX_WEIGHTS`` of them.
     reference : LogZ or None
         The reference value of log Z, exact or by AIS; None until it is computed.
     n_visible : int

@@ -25,7 +25,7 @@ class Visited(NamedTuple):
     """The first n samples compared with the model.
 
     visits: total variation between the share of visits and the model's law; moments: distance between the
-    mean of v and the rates <v> of the training set (NaN without rates).
+    mean of v and the rates <v> of the model: those of its training set, or its own exact ones (NaN without).
     """
 
     n: int

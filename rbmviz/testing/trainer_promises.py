@@ -31,7 +31,7 @@ from rbmviz.testing.promises import (
 )
 from rbmviz.trainers import STATS, Progress, training
 from rbmviz.trainers.checkpoint import MAGIC, START, load_checkpoint, save_checkpoint
-from rbmviz.trainers.parameters import FixedParameters
+from rbmviz.trainers.parameters import FixedParameters, Parameters
 
 TRAINER_PROMISES: dict[str, Check] = {}
 """Checks of a trainer by the name of the promise, in the order of ``check_trainer``."""
@@ -107,13 +107,14 @@ def _equation(cls: Any) -> None:
 
 @promise(TRAINER_PROMISES, "progress has the counts, the model and the statistics that are promised")
 def _progress(cls: Any) -> None:
-    trainer = cls(iterations=30, batch_size=20)
+    trainer = _with_knobs(cls, iterations=30, batch_size=20)
     state = _begun(trainer)
     for n, update in ((0, 0), (1, 1), (8, 9)):
         made = trainer.step(state, n)
         require(isinstance(made, Progress), f"step returns {type(made).__name__} and no Progress.")
         require(made.update == update, f"after {update} updates progress.update is {made.update}.")
-        require(made.iterations == 30, f"with iterations = 30 progress.iterations is {made.iterations}.")
+        want = trainer.iterations
+        require(made.iterations == want, f"progress.iterations is {made.iterations}, not {want}.")
         require(made.rbm.W.shape == (6, 4), f"W of the model has become {made.rbm.W.shape}.")
         want = {*STATS, *cls.own_stats}
         require(set(made.stats) == want, f"stats has {sorted(made.stats)}, and {sorted(want)} are declared.")
@@ -138,7 +139,7 @@ def _seeds(cls: Any) -> None:
 
 @promise(TRAINER_PROMISES, "how a run is divided into steps does not change it")
 def _division(cls: Any) -> None:
-    trainer = cls(iterations=30, batch_size=20)
+    trainer = _with_knobs(cls, iterations=30, batch_size=20)
     for steps in ((5, 7), (1, 9, 0, 20)):
         whole, state = trainer.step(_begun(trainer), sum(steps)), _begun(trainer)
         for n in steps:
@@ -220,12 +221,14 @@ def _check_gradient(trainer: Any, updates: int) -> None:
         trainer.step(state, updates)
     begin = RBM(*(x.copy() for x in states[0].theta))
     found = training.gradient(trainer, states[0])
-    rows = states[2].batches.next(20)
+    rows = states[2].batches.next(trainer.batch_size)
     positive = begin.rates(rows)
     negative, twin, again = (
         trainer.negative(state, products(*state.theta), rows)
         for state, products in zip(states[2:], (FixedParameters, FixedParameters, _Uncached), strict=True)
     )
+    found_type = type(negative).__name__
+    require(isinstance(negative, Parameters), f"negative returns {found_type} and no Parameters.")
     same = all(map(np.array_equal, negative, twin))
     require(same, "negative returns other statistics for two states of one seed.")
     same = all(map(np.array_equal, negative, again))
@@ -291,7 +294,7 @@ def _checkpoints(cls: Any) -> None:
 @promise(TRAINER_PROMISES, "a checkpoint with impossible content is refused or harmless")
 def _hostile_checkpoints(cls: Any) -> None:
     # Harmless: training goes on without an error, with an array of the same shape and type.
-    trainer, data = cls(batch_size=7), _data()
+    trainer, data = _with_knobs(cls, batch_size=7), _data()
     state = _begun(trainer)
     trainer.step(state, 3)
     arrays = load(save_checkpoint(trainer, state)[START:])
@@ -333,7 +336,9 @@ def _bad_data(cls: Any) -> None:
     }
     for what, rows in wrong.items():
         refused(what, cls().init, rbm, rows, 0)
-    refused("a batch larger than the data", cls(batch_size=61).init, rbm, data, 0)
+    if knobs_of(cls)["batch_size"].hi > len(data):
+        larger = _with_knobs(cls, batch_size=len(data) + 1)
+        refused("a batch larger than the data", larger.init, rbm, data, 0)
 
 
 @promise(TRAINER_PROMISES, "parameters that diverge are refused in a sentence")
@@ -359,5 +364,5 @@ def _bytes(cls: Any) -> None:
         trainer = cls(**{knob.name: int(min(max(knob.lo, size), knob.hi)) for knob in sizes})
         for n_visible, n_hidden in ((4, 3), (300, 200)):
             rbm = RBM(np.ones((n_visible, n_hidden)), np.zeros(n_visible), np.zeros(n_hidden))
-            data = bits(30, n_visible, n_visible)
+            data = bits(max(30, trainer.batch_size), n_visible, n_visible)
             check_bytes(trainer, n_visible, n_hidden, partial(trainer.init, rbm, data, 0))

@@ -41,7 +41,8 @@ free energy of that mini-batch minus that of the samples of the last update, or 
 samples; it is near 0 if the model looks like the data. variance_W, variance_b and variance_c are the variance
 of the negative statistics of *one* chain, E|f - E f|^2 summed over the parameters of W, b and c and estimated
 from the chains of the last update (paper UCD, appendix C and figure 12); the update's own is smaller by the
-number of its chains. NaN if the trainer neither draws samples nor computes them itself, as UCD does.
+number of its chains. NaN if the trainer draws no samples, unless it computes these variances itself, as
+UCD does.
 """
 
 

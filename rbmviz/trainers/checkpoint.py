@@ -264,7 +264,8 @@ class _Reader:
         if legal.rows:
             return bool(((0 <= x) & (x < self.sizes["data"])).all()) and len(np.unique(x)) == len(x)
         if x.dtype.kind != "f":
-            return bool((x >= 0).all() and (x <= LARGEST_COUNT).all())
+            least = -LARGEST_COUNT if legal.signed else 0
+            return bool((x >= least).all() and (x <= LARGEST_COUNT).all())
         blank = fresh is not None and fresh.dtype.kind == "f" and bool(np.isnan(fresh).all())
         if blank and np.isnan(x).all():  # nothing seen yet
             return True
@@ -321,4 +322,9 @@ def _pack(x: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
         return {
             field.name: _pack(getattr(x, field.name), f"{name}.{field.name}", arrays) for field in _saved(x)
         }
-    return x
+    if x is None or isinstance(x, int | float):
+        return x
+    raise BadInput(
+        f"No checkpoint contains {name}, a {type(x).__name__}: use an array, Parameters, a Generator, a "
+        "dataclass or a number of Python."
+    )

@@ -12,8 +12,8 @@ class Stored:
     """What a checkpoint may contain for a field, beyond what the state that ``init`` makes says.
 
     A field without this metadata is compared with that initial state: an array must have the same shape and
-    dtype, no NaN unless the initial one is all NaN, and no negative integers; a number must lie between 0 and
-    2^53; None must be None.
+    dtype, no negative integers, and no NaN or infinity (one that is all NaN at first may still be all NaN); a
+    number must lie between 0 and 2^53; None must be None.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Stored:
     like : str
         Name of a field of the same record; this one must be None, or parameters of the same shapes.
     signed : bool
-        Whether a number may lie below 0, down to -2^53.
+        Whether a number, or an array of integers, may lie below 0, down to -2^53.
     formerly : str
         An earlier name of the field, under which a checkpoint may have it; "": none.
     may_lack : bool

@@ -10,8 +10,8 @@ from waiting import PATIENCE, wait
 
 from rbmviz import RBM, Model, make_sampler
 from rbmviz.links import write_panel
-from rbmviz.metrics import eigenvalues, landscape, remove_self_transitions
-from rbmviz.metrics.finite_chain import second_modulus
+from rbmviz.metrics import check_chain, eigenvalues, landscape, remove_self_transitions
+from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
@@ -19,7 +19,7 @@ from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.pages.chain.exports import chain_csv, walks_csv
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
-from rbmviz_app.pages.chain.matrix import MATRIX_QUESTION, ordered_chain
+from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, ordered_chain, preset_table
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
 from rbmviz_app.pages.chain.settings import PAGE_PARTS
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
@@ -80,6 +80,15 @@ def test_the_page_follows_its_link(page):
     assert comparison.setup.seed == 4
     want = pattern_model(("100/100/111", "111/010/010", "101/010/101"), 5.0)
     np.testing.assert_array_equal(comparison.setup.model.rbm.c, want.rbm.c)
+
+
+@pytest.mark.parametrize("source", MATRICES)
+def test_the_matrix_of_a_preset_is_a_chain_at_every_size(source):
+    table = preset_table(source)
+    check_chain(table)
+    for n in range(len(table) - 1, 1, -1):
+        table = resize_chain(table, n)
+        check_chain(table)
 
 
 def test_another_landscape_or_a_preset_begins_anew(page):

@@ -85,6 +85,26 @@ def test_a_right_sampler_that_needs_rates_keeps_the_contract(tables):
     check_sampler(sampler("rated", label="Rated", paper="none")(cls))
 
 
+def init_anywhere_now_and_then(self, model, seed, v0=None):
+    leaves = (
+        np.random.default_rng([seed, 1]).random() < self.share if isinstance(seed, int) and seed >= 0 else 0
+    )
+    return Skeleton.init(self, model, seed, Skeleton.init(self, model, seed, v0) and (None if leaves else v0))
+
+
+def test_a_sampler_may_leave_a_deep_valley_now_and_then(tables):
+    """As one does that heats its chain up. It may not do so as often as one that ignores its start."""
+    check = SAMPLER_PROMISES["a chain begins at the start that it is given"]
+    for share, right in ((0.2, True), (0.9, False)):
+        changed = {"__doc__": "It.", "init": init_anywhere_now_and_then, "share": share}
+        cls = sampler("leaving", label="Leaving", paper="none")(type("Leaving", (Skeleton,), changed))
+        if right:
+            check(cls)
+        else:
+            with pytest.raises(AssertionError, match="often make their first sample in the other"):
+                check(cls)
+
+
 @pytest.fixture
 def tables(monkeypatch):
     """Registered in a test, gone after it."""
@@ -417,7 +437,48 @@ def step_by_a_reciprocal(self, chain, n):
     return Skeleton._step(self, chain, n + int(0 / self.width))
 
 
+def step_with_a_cold_p(self, chain, n):
+    told = chain.rbm
+    made = step_as_if(self, chain, n, RBM(told.W / self.heat, told.b / self.heat, told.c / self.heat))
+    cold = [told.mean_visible(told.mean_hidden(v) > 0.5) for v in made.v]
+    p = made.p if self.heat == 1 or not n else np.array(cold, np.float32)
+    return Samples(made.v, p, made.info)
+
+
+def init_with_a_ladder(self, model, seed, v0=None):
+    state = Skeleton.init(self, model, seed, v0)
+    for chain in each(state):
+        chain.ladder = np.zeros((self.rungs, len(chain.v)))
+    return state
+
+
+def step_with_a_list(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    return Samples(made.v, made.p, {"sweeps": list(made.info["sweeps"])})
+
+
+def step_of_a_tuple(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    return made.v, made.p, made.info
+
+
 SUBTLE_SAMPLERS = {
+    "p is that of another temperature than v": (
+        "'p is the mean of v'",
+        {
+            "_step": step_with_a_cold_p,
+            **a_knob("heat", 1.0, 0.2, 9.0, label="Temperature", symbol="", help="It is hot."),
+        },
+    ),
+    "state_bytes knows nothing of a knob": (
+        "'state_bytes is what a state takes",
+        {
+            "init": init_with_a_ladder,
+            **a_knob("rungs", 1, 1, 99, live=False, label="Rungs", symbol="", help="So many."),
+        },
+    ),
+    "a trace is no array": ("a trace in info is no array", {"_step": step_with_a_list}),
+    "a step is a tuple": ("step returns tuple and no Samples", {"_step": step_of_a_tuple}),
     "k has the value that it had when the state was made": (
         "k is live, but keeps the value",
         {"init": init_with_its_own_k, "_step": step_with_the_k_of_init},
@@ -567,7 +628,19 @@ def negative_changing(self, state, theta, data):
     return CD.negative(self, state, theta, data)
 
 
+def negative_as_a_tuple(self, state, theta, data):
+    return tuple(CD.negative(self, state, theta, data))
+
+
 SUBTLE_TRAINERS = {
+    "negative returns a tuple": (
+        "negative returns tuple and no Parameters",
+        {"negative": negative_as_a_tuple},
+    ),
+    "its state is a dict": (
+        "No checkpoint contains state.own_state, a dict",
+        {"init": lambda self, rbm, data, seed: training.start(self, rbm, data, seed, {})},
+    ),
     "chains are written over in place": ("negative writes to an array", {"negative": negative_in_place}),
     "later sweeps are written over the first": (
         "negative writes to an array",
@@ -622,7 +695,18 @@ def negative_below(self, state, theta, data):
     return CD.negative(self, state, theta, data)
 
 
+@dataclasses.dataclass
+class Seen:
+    """An own state with integers that are -1 where nothing has been seen."""
+
+    at: np.ndarray = dataclasses.field(metadata=stored(signed=True))
+
+
 RIGHT_TRAINERS = {
+    "batches of 30 to 50": a_knob("batch_size", 40, 30, 50, label="Batch size", symbol="B", help="Rows."),
+    "integers below 0 in its state": {
+        "init": lambda self, rbm, data, seed: training.start(self, rbm, data, seed, Seen(np.full(3, -1)))
+    },
     "weight decay by default": a_knob(
         "weight_decay",
         1e-3,

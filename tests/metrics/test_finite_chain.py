@@ -129,6 +129,9 @@ def test_several_stationary_laws_are_refused_and_transient_states_are_not():
 def test_chains_are_resized_and_rows_normalised():
     A = np.array([[0.5, 0.25, 0.25], [0.1, 0.2, 0.7], [0, 0, 1]])
     np.testing.assert_allclose(resize_chain(A, 2), [[2 / 3, 1 / 3], [1 / 3, 2 / 3]], atol=1e-4)
+    for n in (2, 3, 7, 8):  # what is rounded still sums to 1
+        g = np.random.default_rng(n)
+        check_chain(resize_chain(normalise_rows(g.random((5, 5))), n))
     larger = resize_chain(A, 5)
     check_chain(larger)
     np.testing.assert_array_equal(larger[3], [0.5, 0, 0, 0.5, 0])

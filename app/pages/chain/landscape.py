@@ -196,22 +196,23 @@ def draw_landscape(present: bool) -> None:
         setup = choose_landscape()
         PAGE.menu()
     comparison = PAGE.open(setup)
+    name, _ = PAGE.shown_model(comparison, setup, Settings.land.value, setup.model)
     if not present:
         with PAGE.notes():
-            st.caption(messages.plain(landscape_line(comparison.setup)))
+            st.caption(messages.plain(landscape_line(name, comparison.setup)))
     panels(comparison, present)
     if not present:
         reading_help()
     draw_walks(comparison)
     if not present:
-        exports(comparison)
+        exports(comparison, name)
 
 
-def landscape_line(setup: LandscapeSetup) -> str:
+def landscape_line(name: str, setup: LandscapeSetup) -> str:
     """Return the sentence that says what the landscape is."""
     rbm, valleys = setup.model.rbm, len(landscape(setup.model.rbm).valleys)
     return (
-        f"{Settings.land.value}: a model of {rbm.n_visible} pixels, whose {2**rbm.n_visible} pictures lie "
+        f"{name}: a model of {rbm.n_visible} pixels, whose {2**rbm.n_visible} pictures lie "
         f"side by side, with {valleys} valley{'s' * (valleys != 1)} of likely ones."
     )
 
@@ -312,9 +313,9 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     PAGE.withdraw_preset(comparison)
 
 
-def exports(comparison: Comparison[LandscapeSetup]) -> None:
-    """Offer downloads, built when they are clicked."""
-    setup, land, depth = comparison.setup, Settings.land.value, Settings.land_depth.value
+def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
+    """Offer downloads, built when they are clicked; land: name of the landscape that the panels show."""
+    setup, depth = comparison.setup, Settings.land_depth.value
     rbm = setup.model.rbm
 
     def known() -> dict[str, Any]:

@@ -23,6 +23,7 @@ from rbmviz.metrics.finite_chain import (
     likeliest,
     normalise_rows,
     resize_chain,
+    round_rows,
     second_modulus,
     speed_up,
 )
@@ -228,7 +229,7 @@ def resize_table(source: str) -> None:
 def preset_table(source: str) -> np.ndarray:
     """Return the matrix of a preset."""
     rows = MATRICES[source].rows
-    return np.array(rows) if rows else transition_matrix(random_landscape(3.0, 2, (3, 2)).rbm).round(4)
+    return np.array(rows) if rows else round_rows(transition_matrix(random_landscape(3.0, 2, (3, 2)).rbm))
 
 
 def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:

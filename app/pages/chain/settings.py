@@ -58,8 +58,8 @@ def choose_landscape() -> LandscapeSetup:
         format="%g",
         width=150,
         disabled=name in small,
-        help="Of each valley, in nats: one more, and Gibbs stays about three times longer. Random weights "
-        "are larger.",
+        help="Of each valley, in nats: with one more, Gibbs stays about two and a half times as long. Of "
+        "random weights it says how large they are: their standard deviation is a quarter of it.",
         **Settings.land_depth.bound,
     )
     with st.popover("Settings", icon=":material/tune:"):

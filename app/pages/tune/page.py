@@ -73,6 +73,13 @@ def show_plan(preset: Preset) -> None:
     CLICKED_MODEL.set("")
 
 
+def shows_settings() -> bool:
+    """Return whether the map is of the plan that the settings say, not of another sweep of the list."""
+    plan, _ = planned()
+    sweep = shown_sweep(plan)
+    return sweep is None or sweep.plan == plan
+
+
 PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     name="tune",
     question="Which step size, and which decay: where is the best setting, and what can be told from it?",
@@ -88,6 +95,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     presets=PRESETS,
     speed=Settings.tune_speed,
     on_preset=show_plan,
+    shows_settings=shows_settings,
     transport=Transport(
         "Steps per second",
         (5, 20, 60, 200, 1000, 5000, math.inf),
@@ -247,7 +255,7 @@ def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) 
 
 
 def title_of(plan: SweepPlan) -> str:
-    """Return what a plan is about: its samplers and its models."""
+    """Return what a plan is about: its samplers and models, or its trainers and data."""
     names = " and ".join(read_algorithm(plan.kind, text).label for text in plan.algorithms)
     return f"{names} on {' and '.join(plan.models) or plan.data}"
 

@@ -17,7 +17,8 @@ from rbmviz_app.stream.requests import FrameRequest
 
 ABOUT_MAP = (
     "Each cell is one setting; its colour is the mean score of its runs, one for each seed, after as many "
-    "samples as the slider says. Hatched cells cannot be told from the best one: the 95 % interval of the "
+    "samples (or updates, sweeps, seconds) as the slider says. In crossed-out cells more than half of the "
+    "samples are blank. Hatched cells cannot be told from the best one: the 95 % interval of the "
     "difference, paired over the seeds, holds zero. The star is the best mean, which chance may have chosen "
     "from the hatched ones. A dot marks the cells whose runs go on now."
 )

@@ -120,8 +120,9 @@ PAGE: LivePage[WeightSetup] = LivePage(
     question="pop-CD weighs the samples of CD: does the weight spread, or does one sample take all?",
     about="Each panel shows the samples of one batch that weigh most and least, and below how all of its "
     "weight is shared out. A **model** is a network of pixels and hidden units that says how likely every "
-    "picture is, and each sample is weighed by how much likelier it is in the model than among the samples; "
-    "a **sweep** draws all hidden units anew and then all pixels, which makes a sample from an example. "
+    "picture is, and each sample is weighed by how much likelier the model finds it than the **proposal** "
+    "does, from which it was drawn: the law of the pixels given some hidden units; a **sweep** draws all "
+    "hidden units anew and then all pixels, which makes a sample from an example. "
     "First compare the large numbers, then drag the sweeps or the samples a batch of one panel.",
     in_address=PanelsInAddress("w", trainers, DEFAULT_PANELS, "pop_cd", tuple(WEIGHT_KNOBS)),
     title=figures.population_titles,

@@ -1,6 +1,6 @@
 // @ts-check
 // The panels of the Weights page: the heaviest and lightest samples of the newest batch, how its weight is
-// shared out, and the histogram of all weights so far.
+// shared out, and the histogram of the newest weights, at most 65,536.
 
 /** @typedef {PageData & { tiles: number }} WeightPageData */
 
@@ -150,7 +150,7 @@ class WeightPanel extends Panel {
       /** @param {number} log */
       const px = log => width * (log - low) / (high - low);
       x.fillStyle = translucent(ink, 0.65);
-      x.fillText('All log weights (nats, log counts)', 0, 34);
+      x.fillText('Newest log weights (nats, log counts)', 0, 34);
       if (histogram) {
         const { counts } = histogram, most = Math.log1p(Math.max(...counts)), step = (histogram.high - histogram.low) / counts.length;
         x.fillStyle = translucent(accent, 0.45);

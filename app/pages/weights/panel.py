@@ -139,7 +139,8 @@ READOUTS = (
     _pooled(
         "gap",
         "Too low by",
-        "log Z less its estimate, in nats: what the heaviest weights, not seen yet, would still add.",
+        "log Z less its estimate, in nats: what heavy weights, not seen yet, would still add. Below 0 the "
+        "estimate is above log Z: by chance, or by the error of log Z where it is an estimate, too.",
         _too_low,
         format="fixed2",
         formula=r"\log Z - \log \hat{Z}",

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from rbmviz.session import Comparison, WeightSetup
+from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.weights import charts as figures
@@ -11,10 +12,10 @@ from rbmviz_app.pages.weights.study import study
 from rbmviz_app.timer import every_second
 
 SHARES_LOOK = (
-    "**What you see**: samples in order, the heaviest first, and how much of all the weight they hold "
-    "together. **Look** how steep the curve rises: at its left end stands the single heaviest sample. "
-    "**Try** the preset *One weight takes all*. CD gives every sample the same weight and pays with bias "
-    "(sections 3, 3.2)."
+    f"**What you see**: the newest samples (at most {MAX_WEIGHTS:,}), the heaviest first, and how much of "
+    "their weight they hold together. **Look** how steep the curve rises: at its left end stands the "
+    "single heaviest sample. **Try** the preset *One weight takes all*. CD gives every sample the same "
+    "weight and pays with bias (sections 3, 3.2)."
 )
 LOOKS = {
     "sizes": "**Look** how far the curve stays below the line: a batch is worth so many equal weights. "

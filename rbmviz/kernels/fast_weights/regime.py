@@ -146,8 +146,9 @@ def _rebuild_untracked(chain: DrivenChain) -> None:
 def _choose_tracked(chain: DrivenChain) -> None:
     """Select which of theta, R and M are updated each sweep.
 
-    Those whose coefficient is not 0 are; the upward direction also needs R and, in rows, theta, for
-    |theta_F|.
+    Those are whose coefficient is not 0 before the next ``prepare``: that of R is 0 after a write-out, but
+    grows with the next sample, except in a history at its limit. The upward direction also needs R and, in
+    rows, theta, for |theta_F|.
     """
     scalars, up, down = chain.scalars[0], chain.up.tracked[0], chain.down.tracked[0]
     in_rows, has_rates = not scalars.history_length, scalars.R_R > 0.0
@@ -182,7 +183,10 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
 
 @private
 def write_piece(M_coef, M, rates_coef, rates, theta_coef, theta, piece):
-    """M <- M_coef M + rates_coef R + theta_coef theta for one row or bias; ``piece``: work space."""
+    """M <- M_coef M + rates_coef R + theta_coef theta for one row, the bias or the value.
+
+    The map is linear, so that all three change alike. ``piece``: work space.
+    """
     combine(M_coef, M, rates_coef, rates, theta_coef, theta, piece)
     for j in range(piece.shape[0]):
         M[j] = piece[j]

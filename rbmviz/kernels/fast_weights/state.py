@@ -215,6 +215,6 @@ def chain_fits(v, h, up, down, in_rows, history, scalars, out_v, out_fast_norm):
 
 @private
 def combine(M_coef, M, rates_coef, rates, theta_coef, theta, out):
-    """Write M_coef M + rates_coef R + theta_coef theta of float32 pieces; out must not overlap them."""
+    """Write M_coef M + rates_coef R + theta_coef theta for one row, bias or value; out is another array."""
     for j in range(out.shape[0]):
         out[j] = (M_coef * M[j] + rates_coef * rates[j]) + theta_coef * theta[j]
