@@ -21,11 +21,12 @@ from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
 from rbmviz.sweeps.cell import data_digest, model_digest
+from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.store import Store, encode
 from rbmviz_app.pages.sample.tuning import full_name
 from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
-from rbmviz_app.pages.tune.page import MAX_OPEN, drawn_beside, toggle
+from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, toggle
 from rbmviz_app.pages.tune.panel import map_spec
 from rbmviz_app.session import TOASTS
 from rbmviz_app.shared import sweep_queue
@@ -454,6 +455,21 @@ def finished_folder(tmp_path):
     for cell in cells(plan):
         store.write(cell.identity, encode(CellRun(cell).finish()))
     return store.folder, plan
+
+
+def test_the_caption_of_a_preset_goes_with_its_map(page):
+    """Another sweep of the list changes no setting, and may leave the run beside the map as it is."""
+
+    def captions(test):
+        return [one.value for one in test.caption if one.value.startswith("With a decay of 1 rates-FPCD")]
+
+    test = page(preset="no-decay-is-best")
+    assert len(captions(test.run())) == 2  # in the menu of presets, and over the map
+    plan = plan_of({name: one.default for name, one in PAGE.settings.items()} | {"tune_y": "none"})
+    test.session_state["uploaded sweeps"] = {"other": Sweep("other", "Other", plan, "", None)}
+    test.session_state["shown sweep"] = "other"
+    assert len(captions(test.run())) == 1
+    assert not test.exception
 
 
 def test_a_folder_of_the_command_line_is_listed_by_a_name_that_is_no_path(page, tmp_path):
