@@ -645,8 +645,16 @@ def me(number):
     os.kill(os.getpid(), number)
 
 
+@pytest.fixture
+def hangups():
+    """Hang up signals are heard, also where the tests were started by nohup, which has them ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_waits_while_the_model_is_written(number, capsys, tmp_path, monkeypatch):
+def test_an_interrupt_waits_while_the_model_is_written(number, hangups, capsys, tmp_path, monkeypatch):
     out = tmp_path / "m.safetensors"
 
     def model_bytes(model, real=rbmviz.rbm.model_bytes):
