@@ -199,6 +199,8 @@ def test_charts_and_files(comparison):
         np.testing.assert_array_equal(archive["tau_general"], found.pairs[1].tau)
         np.testing.assert_array_equal(archive["tau_rbm_lag4"], found.lagged[0].tau)
         assert archive["unbiased_rbm"].shape == (found.pairs[0].n, len(STATISTICS))
+    sort = charts.rejected_chart(found.pairs)[1]["layer"][0]["encoding"]["x"]["sort"]
+    assert sort == {"field": "order", "op": "min"}  # a sum over the couplings would put 32-63 before 16-31
     for counted in found.pairs:  # a row is of the whole numbers from x to x2
         bars = [
             row for row in charts.tau_rows(found.pairs) if row["series"] == charts.NAMES[counted.algorithm]

@@ -141,9 +141,12 @@ def _rejected_spec(names: tuple[str, ...]) -> Spec:
         alt.Chart(alt.NamedData("curves"))
         .mark_bar()
         .encode(
-            x=alt.X("x:N", title="Rejected proposals of a chain", sort=alt.SortField("order")).axis(
-                labelAngle=0, grid=False
-            ),
+            # Not by the sum of "order", which is the default of bars: not all couplings have all bins.
+            x=alt.X(
+                "x:N",
+                title="Rejected proposals of a chain",
+                sort=alt.EncodingSortField("order", op="min"),
+            ).axis(labelAngle=0, grid=False),
             xOffset=alt.XOffset("who:N", sort=[f"{name}, {chain}" for name in names for chain in "ξη"]),
             y=alt.Y("value:Q", title="Share of pairs").axis(format="~%", tickCount=5),
             color=_colour(names, "square"),

@@ -170,7 +170,7 @@ def every_readout() -> tuple[Readout, ...]:
 
 @frame_encoder(WeightSnapshot, readouts, ("weights",))
 def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode the ends of a new batch, its ``log_weights`` and, twice a second, the ``histogram`` of all.
+    """Encode the ends of a new batch, its ``log_weights`` and, twice a second, a ``histogram`` of the newest.
 
     Of a large batch ``log_weights`` are the heaviest, and ``light_log_weights`` some of the others, to the
     lightest. ``log_total``: logarithm of the sum of the batch's weights.
