@@ -63,7 +63,7 @@ READOUTS = (
         "moments",
         "Moments off by",
         "Distance between the mean of the samples so far and that of the rates, which are of the training "
-        "set or, in a landscape of patterns, of the model itself.",
+        "set or, where nothing was trained, of the model itself.",
         lambda shown: shown.curve[-1].moments if shown.curve else None,
         "fixed3",
         formula=r"\left| \langle v \rangle_{\text{samples}} - R_b \right|",
