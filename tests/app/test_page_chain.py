@@ -16,7 +16,7 @@ from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
 from rbmviz_app.charts.samples import samples_npz
-from rbmviz_app.pages.chain.exports import chain_csv, walks_csv
+from rbmviz_app.pages.chain.exports import chain_csv, command_of, walks_csv
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, ordered_chain, preset_table
@@ -190,6 +190,17 @@ def test_walk_charts_and_files(comparison):
             np.testing.assert_array_equal(archive[f"v{i}"], panel.worker.read(LandscapeRun.held_samples)[1])
             assert archive[f"v{i}"].shape == (300, 6)
         assert json.loads(str(archive["meta"]))["panels"][1]["sampler"] == "rates_fpcd"
+
+
+def test_the_origin_of_walks_is_a_link_only_if_one_can_open_the_landscape():
+    panels = ["gibbs", "rates_fpcd:eps=0.1"]
+    link = command_of(panels, "two halves", 8.5, 3)
+    assert "chain?" in link
+    assert all(part in link for part in ("land=two+halves", "land_depth=8.5", "land_seed=3"))
+    assert "chain?" in command_of(panels, "random weights", 8.5, 3)
+    trained = command_of(panels, "CD-k on patterns", 8.5, 3)
+    assert "chain?" not in trained
+    assert all(part in trained for part in (*panels, "seed 3", "'CD-k on patterns'", "page Train"))
 
 
 # The matrix

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rbmviz.links import link_to
+from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.session import LandscapeSnapshot
 from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.pages.chain.settings import RANDOM_WEIGHTS
 
 
 def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -> bytes:
@@ -22,6 +25,21 @@ def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -
             ]
             for state, p in enumerate(law)
         ),
+    )
+
+
+def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str:
+    """Return what repeats the walks: a link to the page, or why there is none.
+
+    panels : as links write them
+    land : name of the landscape. That of a trained model is in one session only, so no link opens it
+    depth : of the valleys, in nats
+    """
+    if land in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
+        return f"rbmviz app; {link_to('chain', panels, land=land, land_depth=depth, land_seed=seed)}"
+    return (
+        f"rbmviz app; page Little chain, panels {' '.join(panels)}, seed {seed}. The landscape is that of "
+        f"the trained model {land!r}, which no link opens: on the page Train the button Model saves it."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz.links import link_to, write_panel
+from rbmviz.links import write_panel
 from rbmviz.metrics import landscape
 from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.origin import origin
@@ -26,7 +26,7 @@ from rbmviz_app.page import (
     draw_chart,
     offer_panels,
 )
-from rbmviz_app.pages.chain.exports import walks_csv
+from rbmviz_app.pages.chain.exports import command_of, walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
 from rbmviz_app.pages.chain.settings import Settings, choose_landscape
@@ -320,8 +320,8 @@ def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
 
     def known() -> dict[str, Any]:
         panels = [write_panel(algorithm) for algorithm in algorithms_of(comparison)]
-        link = link_to("chain", panels, land=land, land_depth=depth, land_seed=setup.seed)
-        return origin(f"rbmviz app; {link}", models={land: setup.model}, seeds=[setup.seed])
+        command = command_of(panels, land, depth, setup.seed)
+        return origin(command, models={land: setup.model}, seeds=[setup.seed])
 
     with st.container(horizontal=True, vertical_alignment="center"):
         controls.downloads(
