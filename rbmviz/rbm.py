@@ -30,6 +30,9 @@ from rbmviz.output import write_whole
 
 SCHEMA = 1
 
+MAX_PARAMETER = 1e30
+"""Largest absolute value of a parameter: sums of larger ones could overflow float32."""
+
 ENTRIES_PER_BLOCK = 2**22
 """Most numbers in one block of rows: bounds the temporary memory of what is computed row by row."""
 
@@ -57,6 +60,8 @@ def _parameter(name: str, value: Any, shape: tuple[int, ...] | None = None) -> n
         raise BadInput(f"{name} has shape {array.shape}; W requires {shape}.")
     if not np.isfinite(array).all():
         raise BadInput(f"{name} holds NaN or infinite values; give finite parameters.")
+    if max(array.max(), -array.min()) > MAX_PARAMETER:
+        raise BadInput(f"{name} holds values beyond ±{MAX_PARAMETER:g}, whose sums float32 cannot hold.")
     array.flags.writeable = False
     return array
 
@@ -95,7 +100,7 @@ class RBM:
     Raises
     ------
     BadInput
-        If shapes do not fit or a value is not finite.
+        If shapes do not fit, or a value is not finite or beyond ±1e30.
 
     Examples
     --------

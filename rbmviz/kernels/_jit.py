@@ -67,7 +67,7 @@ def _cache_folder() -> str | None:
     folder = cache_dir() / "kernels" / digest.hexdigest()[:16]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK) or any(folder.glob(f"*{NOTE}")):
+        if os.access(folder, os.W_OK) or any(folder.iterdir()):
             return str(folder)
     except OSError:
         pass

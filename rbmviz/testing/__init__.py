@@ -24,7 +24,8 @@ __all__ = ["SAMPLER_PROMISES", "TRAINER_PROMISES", "check_sampler", "check_train
 def check_sampler(algorithm: type[Sampler]) -> None:
     """Check that a sampler keeps all ``SAMPLER_PROMISES``, on which the program relies.
 
-    Takes a second to ten, for a sampler in plain numpy three to twenty.
+    Takes a second to ten, for a sampler in plain numpy three to twenty; in proportion longer where one
+    sample takes many sweeps.
 
     Parameters
     ----------

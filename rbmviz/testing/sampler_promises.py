@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -190,10 +191,13 @@ def _apart(cls: Any) -> None:
 
 
 def _after(sampler: Any, other: Any, model: Model) -> Samples:
-    """Return samples of another sampler in a state with which ``sampler`` has made five."""
+    """Return samples of another sampler in a state with which ``sampler`` has made five.
+
+    So many that one which rejects nearly all of its proposals accepts some of them.
+    """
     state = sampler.init(model, 1)
     sampler.step(state, 5)
-    return other.step(state, 9)
+    return other.step(state, 60)
 
 
 @promise(SAMPLER_PROMISES, "live knobs change between two steps")
@@ -210,7 +214,8 @@ def _live_knobs(cls: Any) -> None:
                 made = dataclasses.replace(sampler, **{name: value}).step(state, 3)
                 require(made.v.shape == (3, 70), f"after {name} = {value} a step of 3 is of {made.v.shape}.")
                 require(np.isfinite(made.p).all(), f"after {name} = {value} means are no longer finite.")
-            others = [dataclasses.replace(sampler, **{name: value}) for value in values]
+            tried = [*values, knob.hi] if knob.kind is float and math.isfinite(knob.hi) else values
+            others = [dataclasses.replace(sampler, **{name: value}) for value in tried]
             matters = any(not _same(other.step(other.init(model, 1), 9), plain) for other in others)
             require(
                 not matters or any(not _same(_after(sampler, other, model), later) for other in others),

@@ -124,6 +124,17 @@ def _progress(cls: Any) -> None:
     require(made.seconds > 0, "progress.seconds is 0 after 9 updates.")
 
 
+@promise(TRAINER_PROMISES, "negative leaves the mini-batch as it is")
+def _batch(cls: Any) -> None:
+    for k in (1, 2):
+        trainer = _with_knobs(cls, k=k, batch_size=20)
+        state = _begun(trainer)
+        rows = state.batches.next(trainer.batch_size)
+        given = rows.copy()
+        trainer.negative(state, FixedParameters(*state.theta), given)
+        require(np.array_equal(given, rows), "negative writes to the mini-batch: take a copy.")
+
+
 @promise(TRAINER_PROMISES, "the same seed gives the same training")
 def _seeds(cls: Any) -> None:
     trainer, shared = _with_knobs(cls, learning_rate=0.1, batch_size=20), shared_generator()
@@ -167,10 +178,10 @@ def _apart(cls: Any) -> None:
 def _live_knobs(cls: Any) -> None:
     base = _with_knobs(cls, learning_rate=0.2, batch_size=20)  # so that a few updates change how chains move
 
-    def after(**more: Any) -> Progress:
+    def after(updates: int = 4, n: int = 3, /, **more: Any) -> Progress:
         state = _begun(base)
-        base.step(state, 4)
-        return dataclasses.replace(base, **more).step(state, 3)
+        base.step(state, updates)
+        return dataclasses.replace(base, **more).step(state, n)
 
     plain, first = after(), base.step(_begun(base), 5)
     require(_equal(after(), plain), "a replacement with the same knobs trains differently.")
@@ -181,16 +192,25 @@ def _live_knobs(cls: Any) -> None:
         if getattr(base, name) != value:
             changes = (after(**{name: value}).rbm.W != plain.rbm.W).any()
             require(changes, f"{name} = {value} changes nothing.")
+    nexts = [after(updates, 1) for updates in range(1, 7)]
     for name, values in values_of_live(base):
-        matters = turns = False
+        matters = turns = matters_at_once = turns_at_once = False
         for value in [*values, *([moderate[name]] if name in moderate else [])]:
             made, turned = after(**{name: value}), dataclasses.replace(base, **{name: value})
             require(np.isfinite(made.rbm.W).all(), f"with {name} = {value} the weights are not finite.")
             matters |= not _equal(turned.step(_begun(turned), 5), first)
             turns |= not _equal(made, plain)
+            matters_at_once |= not _equal(turned.step(_begun(turned), 1), after(0, 1))
+            turns_at_once |= any(
+                not _equal(after(updates, 1, **{name: value}), one) for updates, one in enumerate(nexts, 1)
+            )
         require(
             turns or not matters,
             f"{name} is live, but keeps the value that it had when the state was made or first stepped.",
+        )
+        require(
+            turns_at_once or not matters_at_once,
+            f"{name} is live, but acts later than from the next update on.",
         )
 
 

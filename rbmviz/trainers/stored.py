@@ -22,7 +22,7 @@ class Stored:
         is a number, "n_visible", "n_hidden", or another word: a size from 1 up, the same wherever the word
         appears in one record.
     dtypes : tuple of str
-        Allowed dtypes, if they are not that of the initial array.
+        Allowed dtypes, if they are not that of the initial array, or if that is None.
     bits : bool
         Whether every value must be 0 or 1.
     lanes : bool

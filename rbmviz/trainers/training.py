@@ -17,7 +17,7 @@ from threadpoolctl import ThreadpoolController
 from rbmviz import rng
 from rbmviz.errors import BadInput
 from rbmviz.kernels.random import mean_rows
-from rbmviz.rbm import RBM
+from rbmviz.rbm import MAX_PARAMETER, RBM
 from rbmviz.trainers import Progress, check_data
 from rbmviz.trainers.batches import Batches, mean_hidden, statistics, too_large, variances
 from rbmviz.trainers.parameters import (
@@ -214,8 +214,8 @@ def gradient(trainer: Any, state: TrainingState, batch: np.ndarray | None = None
 
 
 def check_finite(state: TrainingState) -> None:
-    """Raise BadInput if parameters are not finite."""
-    if not all(np.isfinite(x).all() for x in state.theta):
+    """Raise BadInput if parameters are not finite, or too large for an RBM."""
+    if not all(np.abs(x).max() <= MAX_PARAMETER for x in state.theta):  # False of NaN
         raise BadInput(f"Training diverged before update {state.update}: lower learning_rate (or eps).")
 
 

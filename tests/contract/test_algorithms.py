@@ -74,6 +74,25 @@ def test_a_right_sampler_that_mixes_fast_keeps_the_contract(tables):
     check_sampler(sampler("often", label="Often", paper="none")(cls))
 
 
+def step_by_metropolis(self, chain, n):
+    """Propose to flip each bit with a chance of 0.3: in the contract's models nearly all is rejected."""
+    v = np.empty((n, len(chain.v)), np.uint8)
+    for t in range(n):
+        w = chain.v ^ (chain.generator.random(len(chain.v)) < 0.3).astype(np.uint8)
+        gained = (chain.rbm.free_energy(chain.v) - chain.rbm.free_energy(w)) / self.heat
+        if np.log(chain.generator.random()) < gained:
+            chain.v[:] = w
+        v[t] = chain.v
+    return Samples(v, v.astype(np.float32), {"sweeps": np.full(n, 1)})
+
+
+def test_a_right_sampler_that_rejects_nearly_everything_keeps_the_contract(tables):
+    check = SAMPLER_PROMISES["live knobs change between two steps"]
+    heat = a_knob("heat", 1.0, 0.1, 10.0, label="Temperature", symbol="T", scale="log", help="It is hot.")
+    own = {"__doc__": "It.", "_step": step_by_metropolis, **heat}
+    check(sampler("rejecting", label="Rejecting", paper="none")(type("Rejecting", (Skeleton,), own)))
+
+
 def init_with_rates(self, model, seed, v0=None):
     rates_of(model, "rated")
     return Skeleton.init(self, model, seed, v0)
@@ -307,11 +326,17 @@ def warn_where_large(self, state, n):
     return made
 
 
+def negative_over_the_batch(self, state, theta, data):
+    data[:] = sweep(theta, data.copy(), state.stream)
+    return statistics(data, mean_hidden(theta, data))
+
+
 BROKEN_TRAINERS = {
     "it declares what it is": {"chains": "sometimes"},
     "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="", help="Sweeps."),
     "the equation contains": {"equation": (r"\knob{nothing}",)},
     "progress has the counts, the model and the statistics that are promised": {"step": no_stats},
+    "negative leaves the mini-batch as it is": {"negative": negative_over_the_batch},
     "the same seed gives the same training": {"init": trained_by_the_clock},
     "how a run is divided into steps does not change it": {"step": skip_a_row},
     "trainings do not affect each other": {"init": init_shared_chains, "negative": negative_of_shared_chains},
@@ -575,6 +600,22 @@ def negative_with_the_k_of_the_first(self, state, theta, data):
     return CD.negative(dataclasses.replace(self, k=state.k), state, theta, data)
 
 
+@dataclasses.dataclass
+class KBefore:
+    """An own state with the k of the update before; 0: there was none."""
+
+    k: int = 0
+
+
+def init_with_the_k_before(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, KBefore())
+
+
+def negative_with_the_k_before(self, state, theta, data):
+    k, state.own_state.k = state.own_state.k or self.k, self.k
+    return CD.negative(dataclasses.replace(self, k=k), state, theta, data)
+
+
 def init_of_a_number(self, rbm, data, seed):
     return CD.init(self, rbm, data, seed if isinstance(seed, int) else 0)
 
@@ -650,6 +691,10 @@ SUBTLE_TRAINERS = {
         "k is live, but keeps the value",
         {"negative": negative_with_the_k_of_the_first},
     ),
+    "k acts one update late": (
+        "k is live, but acts later",
+        {"init": init_with_the_k_before, "negative": negative_with_the_k_before},
+    ),
     "seeds that are no numbers are all alike": ("SeedSequence", {"init": init_of_a_number}),
     "it draws from the shared generator": (
         "shared generator",
@@ -702,7 +747,27 @@ class Seen:
     at: np.ndarray = dataclasses.field(metadata=stored(signed=True))
 
 
+@dataclasses.dataclass
+class Last:
+    """An own state with the mean of the newest samples, None before there were any."""
+
+    mean: np.ndarray | None = dataclasses.field(
+        default=None, metadata=stored(shape=("n_visible",), dtypes=("float32",))
+    )
+
+
+def init_last(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, Last())
+
+
+def negative_last(self, state, theta, data):
+    found = CD.negative(self, state, theta, data)
+    state.own_state.mean = state.samples.mean(axis=0, dtype=np.float32)
+    return found
+
+
 RIGHT_TRAINERS = {
+    "an array that is None at first": {"init": init_last, "negative": negative_last},
     "batches of 30 to 50": a_knob("batch_size", 40, 30, 50, label="Batch size", symbol="B", help="Rows."),
     "integers below 0 in its state": {
         "init": lambda self, rbm, data, seed: training.start(self, rbm, data, seed, Seen(np.full(3, -1)))

@@ -305,6 +305,8 @@ def test_archives_that_lie(model):
     refused(load_bytes, nameless, "own.zip", match="'own.zip'")
     large = npz(W=np.full((2, 1), 1e300), b=np.zeros(2), c=np.zeros(1))
     refused(load_model_bytes, large, "m.npz", match="'m.npz': W holds NaN or infinite values")
+    large = npz(W=np.full((2, 1), 3e38), b=np.zeros(2), c=np.zeros(1))
+    refused(load_model_bytes, large, "m.npz", match="'m.npz': W holds values beyond ±1e\\+30")
 
 
 def test_arrays_are_read_in_any_order_and_type(model):
