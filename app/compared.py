@@ -15,7 +15,13 @@ AXIS_TITLES: dict[CostUnit, str] = {
 
 def amount_text(cost_unit: CostUnit, amount: float) -> str:
     """Write a number of samples, updates, sweeps or seconds: "1,764 samples", "0.1 s"."""
-    return f"{float(f'{amount:.2g}'):,.10g} s" if cost_unit == "seconds" else f"{amount:,.0f} {cost_unit}"
+    # The Tune page has sweeps of another kind: those over settings.
+    units = {"seconds": "s", "sweeps": "Gibbs sweeps"}
+    return f"{_number_text(cost_unit, amount)} {units.get(cost_unit, cost_unit)}"
+
+
+def _number_text(cost_unit: CostUnit, amount: float) -> str:
+    return f"{float(f'{amount:.2g}'):,.10g}" if cost_unit == "seconds" else f"{amount:,.0f}"
 
 
 def choice_help(made_unit: CostUnit) -> str:
@@ -45,7 +51,7 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str
         return f"Makes no {cost_unit}: not compared at equal {cost_unit}."
     if compared.catching_up:
         last = amount_text(cost_unit, compared.least_passed)
-        passed = amount_text(cost_unit, compared.passed).rpartition(" ")[0]
+        passed = _number_text(cost_unit, compared.passed)
         left = math.ceil(compared.seconds_left)
         return f"Not compared yet: it catches up, {passed} of {last}, and joins in about {left} s."
     if point is None:

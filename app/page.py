@@ -154,7 +154,7 @@ class LivePage(Generic[S]):
     question : str
         Heading of the page.
     about : str
-        Three sentences: what the picture is; what a newcomer has to know of models and chains; what to do
+        A few sentences: what the picture is; what a newcomer has to know of models and chains; what to do
         first.
     settings : mapping of str to Setting
         The settings that its presets set, by their names in the address.

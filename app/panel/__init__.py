@@ -104,8 +104,8 @@ class Canvas:
             Further JSON values for the page's own JavaScript; watchers get none of them, but those that
             ``publish.FOR_WATCHERS`` names.
         """
-        # That the page is shown again changes nothing here: its part is drawn, which starts the timers.
-        triggers = {"on_edit_change": on_edit, "on_shown_change": lambda: None}
+        # A page that is shown again has its part drawn, which starts the timers; it changes nothing else.
+        triggers = {"on_edit_change": on_edit, "on_redraw_change": lambda: None}
         if on_remove is not None:
             triggers["on_remove_change"] = on_remove
         if on_multiply is not None:

@@ -390,7 +390,10 @@ class Grid {
       const there = this.host.children[place];
       if (there !== panel.node) this.host.insertBefore(panel.node, there ?? null);
     }
-    if (otherSession) this.socket?.close();
+    if (otherSession) {
+      this.socket?.close();
+      this.socket = null;
+    }
     if (!this.socket) this.connect();
     else if (JSON.stringify(this.request) !== this.asked) this.askForFrame(); // a page at rest is not answered otherwise
     this.fitToWindow();
@@ -481,10 +484,10 @@ class Grid {
       requestAnimationFrame(() => { if (socket === this.socket && this.showFrame(event.data)) this.askForFrame(); });
     };
     socket.onclose = event => {
-      if (!this.alive) return;
+      if (!this.alive || socket !== this.socket) return;
       if (event.code === UNKNOWN_TOKEN) return this.showBanner('This page belongs to a session that has ended: reload it.');
       this.showBanner('Connection lost: trying again.');
-      setTimeout(() => this.connect(), RETRY_MS);
+      setTimeout(() => { if (socket === this.socket) this.connect(); }, RETRY_MS);
     };
   }
 
@@ -534,7 +537,7 @@ class Grid {
     if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fitToWindow();
     this.notePause();
     if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
-    if (this.reportShown) this.trigger('shown', true); // the server was asked for a frame, and now starts the timers that it has stopped
+    if (this.reportShown) this.trigger('redraw', true); // the server was asked for a frame, and now starts the timers that it has stopped
     this.reportShown = false;
     return true;
   }

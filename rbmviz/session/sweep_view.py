@@ -72,7 +72,7 @@ class MapSnapshot(Snapshot):
     moved : bool
         Whether the map has moved to this point by itself.
     seeds : tuple of int
-        Seeds that are compared.
+        How many seeds are compared, for each model that has scores.
     mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds_of, samples : float32
         See ``ScoredSetting``, where ``seconds_of`` is ``seconds`` and ``samples`` is ``n``.
     state : uint8
@@ -294,7 +294,6 @@ class SweepView:
     def _snapshot_of(self, found: SweepAtPoint) -> MapSnapshot:
         empty, several = self._empty(), len(found.choices) > 1
         best = {id(choice.best) for choice in found.choices.values()}
-        seeds = [choice.seeds for choice in found.choices.values()]
         for i, one in found.scored.items():
             for name, attribute in SHOWN_OF_EACH.items():
                 getattr(empty, name)[i] = getattr(one, attribute or name)
@@ -308,7 +307,9 @@ class SweepView:
             for model, choice in found.choices.items()
             for sentence in choice.border
         )
-        return replace(empty, seeds=min(seeds, key=len, default=()), border=border)
+        return replace(
+            empty, seeds=tuple(len(choice.seeds) for choice in found.choices.values()), border=border
+        )
 
 
 def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> None:

@@ -466,12 +466,13 @@ def _border(grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]]) 
             (knobs_of(table[algorithm])[name] for table in TABLES.values() if algorithm in list(table)), None
         )
         lo, hi = (declared.lo, declared.hi) if declared is not None else (-math.inf, math.inf)
+        label = name if declared is None else f"{declared.label} ({name})"
         for end, which, free in ((tried[0], "smallest", lo), (tried[-1], "largest", hi)):
             beyond = free < end if which == "smallest" else free > end
             if value == end and beyond:
                 sentences.append(
-                    f"The best cell lies on the border: {name} = {value:g} is the {which} of the sweep, and "
-                    f"the knob goes to {free:g}; extend the axis."
+                    f"The best cell lies on the border: {label} = {value:g} is the {which} of the sweep, "
+                    f"and the knob goes to {free:g}; extend the axis."
                 )
     return tuple(sentences)
 

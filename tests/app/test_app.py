@@ -322,7 +322,7 @@ def test_namesakes_have_a_ramp_along_their_knob():
 def test_amounts_are_written_out():
     written = [amount_text("seconds", x) for x in (0.00012, 0.1, 12, 1200)]
     assert written == ["0.00012 s", "0.1 s", "12 s", "1,200 s"]
-    assert amount_text("sweeps", 1764.0) == "1,764 sweeps"
+    assert amount_text("sweeps", 1764.0) == "1,764 Gibbs sweeps"
 
 
 def test_a_panel_says_where_its_numbers_are_from(comparison):
@@ -339,12 +339,12 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     wait(lambda: all(s.n == 30 and s.status == "paused" for _, s in comparison.poll()), "eighteen more")
     comparison.cost_unit = "sweeps"
     gibbs, other = heads()
-    assert gibbs["standing"].startswith("Scores at 27 sweeps (13 samples)")
+    assert gibbs["standing"].startswith("Scores at 27 Gibbs sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
     assert gibbs["standing"].endswith(": another panel is no further.")
     assert other["since"] == ""
     assert other["standing"] == (
-        "Scores at 27 sweeps (27 samples): this panel is last, the first has 182 sweeps."
+        "Scores at 27 Gibbs sweeps (27 samples): this panel is last, the first has 182 Gibbs sweeps."
     )
     known = comparison.peek()[0][1]
     assert gibbs["readouts"]["isl"][0] == known.scores_at("sweeps", 27).isl.isl
@@ -720,9 +720,9 @@ def test_frames_of_training(trainings):
     trainings.cost_unit = "sweeps"
     cd, ucd = (panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels)
     assert cd["standing"].startswith(
-        "Scores at 1,155 sweeps (38 updates): this panel is last, the first has "
+        "Scores at 1,155 Gibbs sweeps (38 updates): this panel is last, the first has "
     )
-    assert ucd["standing"].startswith("Scores at 1,155 sweeps (3 updates)")
+    assert ucd["standing"].startswith("Scores at 1,155 Gibbs sweeps (3 updates)")
     # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.
     trainings.add(make_trainer("exact"))
     trainings.step(2)

@@ -219,6 +219,19 @@ def test_the_matrix_says_how_much_faster(page):
     assert "**0.8000** of A, **0.8947** of Ã" in text_of(test)
 
 
+def test_words_stand_only_where_they_are_so(page):
+    words = MATRICES["it backfires"].caption[:30]
+    test = page(little="matrix", chain_matrix="it backfires")
+    assert words in text_of(test)
+    assert "restless" in text_of(test)
+    assert words not in text_of(
+        page(little="matrix", chain_matrix="it backfires", A="0.5,0.5,0;0,1,0;0.5,0,0.5")
+    )
+    assert "restless" not in text_of(page(little="matrix", chain_matrix="the landscape’s Gibbs chain"))
+    assert "and widest" in text_of(page())
+    assert "widest" not in text_of(page(land_order="gray"))
+
+
 def test_the_matrix_follows_its_link(page):
     test = page(little="matrix", A="0.5,0.5,0;0.25,0.5,0.25;0,0.5,0.5", lam="0.2")
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])

@@ -24,7 +24,7 @@ from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.store import Store, encode
 from rbmviz_app.pages.sample.tuning import full_name
-from rbmviz_app.pages.tune.charts import robust_rows
+from rbmviz_app.pages.tune.charts import LEGEND_LETTERS, _broken, robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, toggle
 from rbmviz_app.pages.tune.panel import map_spec
@@ -99,7 +99,7 @@ def test_a_sweep_from_start_to_its_files(page, address_of):
     assert address_of(test)["sweep"] == [view.sweep.name]
     assert "cookie" in next(e.proto.json for e in test.get("bidi_component") if "address" in e.proto.id)
     shown = view.now()
-    assert (shown.n, shown.sweep_status, shown.seeds) == (12, "finished", (0, 1))
+    assert (shown.n, shown.sweep_status, shown.seeds) == (12, "finished", (2,))
     assert (shown.state & IS_KNOWN).all()
     assert ((shown.state & IS_BEST) > 0).sum() == 1
     [table] = [one.value for one in test.dataframe]
@@ -322,6 +322,28 @@ def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_o
     assert [one.partition(":")[0] for one in texts_of(comparison_of(test))] == ["rates_fpcd"]
     test.segmented_control(key="tune_what").set_value("trainers").run()
     assert test.session_state["tune_trainers"] == ["cd", "exact"]  # kept meanwhile
+
+
+def test_the_page_says_which_cells_the_pointer_follows(page):
+    def said(**more):
+        [found] = [one.value for one in page(**SMALL | more).caption if one.value.startswith("*Pointer*")]
+        return found
+
+    alone = said()
+    assert "compared at equal Gibbs sweeps" in alone
+    assert not any(word in alone for word in ("follows", "All run on", "anew"))
+    several = said(tune_samplers=["sample_penalization", "rates_fpcd"], tune_models=["bas_cd1", "bas_pcd"])
+    assert "It follows cells of Sample penalization only; a click opens a cell of another sampler." in several
+    assert "All run on bas_cd1, until a cell of another model is clicked." in several
+    fixed = said(tune_y="n_chains", tune_y_from="1", tune_y_to="2")
+    assert "Another value of Chains would begin it anew" in fixed
+
+
+def test_a_legend_has_lines_that_a_phone_has_room_for():
+    name = "best, pointer: Learning rate 1, Sweeps per update 10"
+    lines = json.loads(_broken([name]).removesuffix("[datum.label]")[1:-1])[name]
+    assert " ".join(lines) == name
+    assert max(map(len, lines)) <= LEGEND_LETTERS
 
 
 def test_a_third_knob_stands_side_by_side(page):

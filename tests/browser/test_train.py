@@ -24,7 +24,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     standing = "panels.map(p => p.querySelector('.standing').textContent.split(/[.,:] | \\(/)[0])"
     page.until(f"new Set({standing}).size === 1 && {standing}[0].match(/^Scores at [0-9,]+ updates$/)")
     page.page.get_by_role("radio", name="sweeps").click()
-    page.until(f"new Set({standing}).size === 1 && {standing}[0].match(/^Scores at [0-9,]+ sweeps$/)")
+    page.until(f"new Set({standing}).size === 1 && {standing}[0].match(/^Scores at [0-9,]+ Gibbs sweeps$/)")
     assert "(" in page.ask("panels[1].querySelector('.standing').textContent")  # so many updates
     page.page.get_by_role("radio", name="updates").click()
     # A learning rate of 10 throws the likelihood away; the run goes on, it is not begun anew.

@@ -37,6 +37,16 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     )
     page.until(f"{MAP}.querySelector('.row-of-point').textContent.startsWith('Scores after 200 samples')")
     page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+    # What stands below the map of a sweep that has ended follows the map, too.
+    page.ask(
+        f"""(() => {{
+            const select = {MAP}.querySelector('select[aria-label="What is equal"]');
+            select.value = 'sweeps';
+            select.dispatchEvent(new Event('change'));
+        }})()"""
+    )
+    page.until(f"{MAP}.querySelector('.row-of-point').textContent.includes('Gibbs sweeps')")
+    page.page.get_by_label("against Gibbs sweeps of all chains").first.wait_for()
     address = page.page.url
     again = live()  # another browser: the sweep is found by the address, and is not its own
     again.page.goto(address)
@@ -44,3 +54,24 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     assert again.page.get_by_role("button", name="Delete").count() == 0
     page.page.get_by_role("button", name="Delete").click()
     page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
+
+
+def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
+    """The best cell of the one before may lie where the other has none."""
+    page = live()
+    page.page.goto(
+        f"{page.address}/tune?tune_models=bas_pcd&tune_x_n=5&tune_y_n=2&tune_y_from=0.9&tune_n=100&tune_seeds=2"
+    )
+    page.until(f"{MAP} && {CHAINS}.length === 1")
+    page.page.get_by_role("button", name="Start").click()
+    page.until(f"{MAP}.querySelector('.state').textContent.includes('20 of 20 runs, complete')")
+    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Hatched')")
+    chart = page.page.locator("canvas.map")
+    chart.focus()
+    chart.press("Home")
+    page.until(f"{MAP}.querySelector('.cell-name').textContent.includes('Decay 1')")  # behind the first five
+    page.page.get_by_role("button", name="Presets").click()
+    page.page.get_by_role("button", name="Large steps win early").click()
+    page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
+    page.until(f"{MAP}.querySelector('.cell-name').textContent.startsWith('Point at a cell')")
+    assert page.page.get_by_text("BidiComponent Error").count() == 0

@@ -17,7 +17,7 @@ from rbmviz.metrics.finite_chain import normalise_rows, resize_chain, speed_up
 
 
 def lazy(n, g):
-    """Return a random chain whose A_ii are spread over 0 to 1."""
+    """Return a random chain that stays with a chance uniform in 0 to 1, and else goes anywhere, or stays."""
     stay = g.uniform(size=n)
     return np.diag(stay) + (1 - stay)[:, None] * g.dirichlet(np.ones(n), n)
 

@@ -244,11 +244,12 @@ def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
 def reading_help() -> None:
     """Draw how to read the pictures, and what to try."""
     left, middle, right = st.columns(3)
+    in_valleys = Settings.land_order.value == "valley"
     left.caption(
-        "**The ground** is −log p(v) of every state v, the likeliest lowest and widest. The line is the "
-        "model’s own; in colour, what the fast parameters pile up (full) or dig away (pale): probabilities "
-        "sum to 1, so what rises here sinks there. The ball is the chain; under each valley, the picture at"
-        " its floor."
+        f"**The ground** is −log p(v) of every state v, the likeliest lowest{' and widest' * in_valleys}. "
+        "The line is the model’s own; in colour, what the fast parameters pile up (full) or dig away (pale): "
+        "probabilities sum to 1, so what rises here sinks there. The ball is the chain"
+        f"{'; under each valley, the picture at its floor' * in_valleys}."
     )
     middle.caption(
         "**Below** are the newest states, one row each, the newest on top: a column is a chain that stays. "

@@ -140,7 +140,8 @@ def draw_matrix(present: bool) -> None:
             )
     if table is not None:
         with st.container(key="caption"):
-            st.caption(MATRICES[source].caption)
+            if is_preset(edited(table), source):  # the words are of this table only
+                st.caption(MATRICES[source].caption)
     if present:
         found = chain_to_present(table)
         if found is not None:
@@ -174,10 +175,10 @@ def begin_with_link() -> None:
 
 def write_address(source: str, table: np.ndarray | None) -> None:
     """Write the table into the address if it is no preset, and lambda if it was moved."""
-    text = "" if table is None else write_matrix(edited(table))
-    own = table is not None and text != write_matrix(preset_table(source))
+    now = None if table is None else edited(table)
+    own = [] if now is None or is_preset(now, source) else [write_matrix(now)]
     lam = LAMBDA.value
-    parts = {MATRIX: [text] if own else [], REMOVED: [] if lam is None else [f"{lam:.4g}"]}
+    parts = {MATRIX: own, REMOVED: [] if lam is None else [f"{lam:.4g}"]}
     shown: list[Setting[Any]] = [
         Settings.little,
         Settings.chain_matrix,
@@ -230,6 +231,11 @@ def preset_table(source: str) -> np.ndarray:
     """Return the matrix of a preset."""
     rows = MATRICES[source].rows
     return np.array(rows) if rows else round_rows(transition_matrix(random_landscape(3.0, 2, (3, 2)).rbm))
+
+
+def is_preset(table: np.ndarray, source: str) -> bool:
+    """Return whether a table is that of a preset, as links write both."""
+    return write_matrix(table) == write_matrix(preset_table(source))
 
 
 def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
@@ -386,9 +392,11 @@ def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str],
             "proportion. Both chains have the same stationary law, for πA = π makes πÃ = π."
         )
         st.caption("Stationary law: " + law_text(names, law))
-        st.caption(
-            "**Try**: make one state restless (a small A_ii) and see how that limits λ for all (section 3)."
-        )
+        if Settings.chain_matrix.value != FROM_LANDSCAPE:  # which has no table to edit
+            st.caption(
+                "**Try**: make one state restless (a small A_ii) and see how that limits λ for all (section "
+                "3)."
+            )
 
 
 def draw_convergence(
@@ -424,9 +432,10 @@ def draw_convergence(
         )
         st.caption(
             "**Is the second eigenvalue always smaller?** The paper (section 3) shows that the law stays; "
-            "the rest is our count. Of random chains that stay a lot, A_ii uniform from 0 to 1, the "
-            "largest λ slows 10 % with 3 states, 2 % with 4 and none with 8. Of chains whose rows are drawn "
-            "without regard to staying it slows 62 to 75 %: a negative eigenvalue takes the lead."
+            "the rest is our count. Of random chains that stay a lot (in each state with a chance that is "
+            "uniform from 0 to 1, and else go to a state drawn from a random row) the largest λ slows 10 % "
+            "with 3 states, 2 % with 4 and none with 8. Of chains that always go to a state drawn from such "
+            "a row it slows 62 to 75 %: a negative eigenvalue takes the lead."
         )
 
 

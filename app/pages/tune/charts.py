@@ -1,6 +1,8 @@
 """Charts and tables of the Tune page: curves of cells, slices through the best cell, the map as a file."""
 
+import json
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -168,12 +170,23 @@ TONES = ("#0a67ce", "#bf6a0c", "#2c8a57", "#b0417f", "#6b6fc5", "#808080")
 """Colours of the settings that are compared, told apart by all eyes together with their dashes."""
 
 
+LEGEND_LETTERS = 36
+"""Letters in a line of a legend: so many have room in a chart on a phone."""
+
+
+def _broken(names: Sequence[str]) -> str:
+    """Return an expression that breaks the labels of a legend into lines."""
+    lines = {name: textwrap.wrap(name, LEGEND_LETTERS) for name in names}
+    return f"({json.dumps(lines)})[datum.label]"
+
+
 def _tones(names: Sequence[str], field: str) -> alt.Color:
     scale = alt.Scale(domain=list(names), range=[TONES[i % len(TONES)] for i in range(len(names))])
     legend = alt.Legend(
         orient="top",
         columns=1,
-        labelLimit=420,
+        labelExpr=_broken(names),
+        labelLimit=0,
         symbolType="stroke",
         symbolOpacity=1,
         symbolStrokeWidth=3,

@@ -87,8 +87,8 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     "colour a score, the mean of several runs with different **seeds**. *Start* computes it, coarse to fine, "
     "and it goes on when this page is closed. Move the slider to see the scores after fewer **samples**, or "
     "updates: large steps win early, small ones late. Hatched cells cannot be told from the best. Point at a "
-    "cell: the run beside the map takes its knobs and goes on; click to keep a setting open, up to four. "
-    "First press *Start*, or drag over the empty map to feel what the knobs do.",
+    "cell: the run beside the map, if it is of that kind, takes its knobs and goes on; click to keep a "
+    "setting open, up to four. First press *Start*, or drag over the empty map to feel what the knobs do.",
     in_address=PanelsInAddress("m", ALGORITHMS_OF_PAGE["tune"], DEFAULT_PANELS),
     settings=settings_of(Settings),
     setup_of=setup_of,
@@ -150,9 +150,6 @@ def main() -> None:
     left, right = st.columns([7, 6], gap="medium")
     with left:
         show_map(view, token, comparison, present)
-        if not present:
-            with st.container(key="tune_evidence"):
-                while_running(lambda: evidence(view, comparison), sweep.active)
     with right:
         if has_runs(sweep.plan):
             runs(comparison, sweep.plan, present)
@@ -339,7 +336,8 @@ def describe(sweep: Sweep) -> str:
     grid = " × ".join(str(len(axis.values)) for axis in sweep.plan.axes)
     name = sweep.name  # 20261122-140500-...
     when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if sweep.dated else ""
-    return f"{sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}: {sweep.status}"
+    # The status first: a closed list has no room for the whole line.
+    return f"{sweep.status.title()}: {sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}"
 
 
 def estimate(plan: SweepPlan | None) -> None:
@@ -379,7 +377,11 @@ def duration_text(seconds: float) -> str:
 
 @st.fragment
 def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> None:
-    """Draw the map; a click on a cell opens its setting at the right, or closes it again."""
+    """Draw the map, and below it what its point and its cells are worth.
+
+    A click on a cell opens its setting at the right, or closes it again. At rest, a look at another point or
+    another cell has this part drawn again.
+    """
     sweep = view.sweep
 
     def clicked() -> None:
@@ -399,6 +401,9 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     if drawn_beside(comparison) != session.DRAWN_BESIDE.value:
         st.rerun()  # the runs stand in a part of their own
     messages.show_toasts()
+    if not present:
+        with st.container(key="tune_evidence"):
+            while_running(lambda: evidence(view, comparison), sweep.active)
 
 
 def open_panels(comparison: Beside) -> list[Any]:
@@ -506,17 +511,11 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
     }
     if plan.kind == "trainer":
         train_grid(comparison, PAGE.socket(), view="both", **common)  # type: ignore[arg-type]
-        one, first = "training", "update"
     else:
         multiply = PAGE.multiply_callback(comparison, "tune chains")
         sample_grid(comparison, PAGE.socket(), view="sequence", on_multiply=multiply, **common)  # type: ignore[arg-type]
-        one, first = "chain", "sample"
     if not present:
-        st.caption(
-            f"*Pointer* is the setting under the pointer: its {one} goes on while the knobs change. The "
-            f"others have the numbers of their cells on the map; they are runs of their own from the first "
-            f"{first}, compared at equal {comparison.cost_unit}."
-        )
+        st.caption(about_runs(comparison, plan))
         opened = open_panels(comparison) or list(comparison.panels[:1])
         name = OTHER_PAGE[plan.kind].title()
         with st.container(horizontal=True):
@@ -529,6 +528,30 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
             ):
                 send(plan, comparison, [panel.worker.algorithm for panel in opened])
     catch_up_page(comparison)
+
+
+def about_runs(comparison: Beside, plan: SweepPlan) -> str:
+    """Say what the runs beside the map are, and which cells the one under the pointer follows."""
+    one, first, equal = "chain", "sample", "Gibbs sweeps"
+    if plan.kind == "trainer":
+        one, first, equal = "training", "update", "updates"
+    sentences = [f"*Pointer* is the setting under the pointer: its {one} goes on while the knobs change."]
+    if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
+        label = comparison[POINTER_PANEL.value].algorithm.label
+        sentences.append(f"It follows cells of {label} only; a click opens a cell of another {plan.kind}.")
+    fixed = [knob.label for axis in plan.axes if not (knob := knob_of_plan(plan, axis.knob)).live]
+    if fixed:
+        sentences.append(
+            f"Another value of {' or '.join(fixed)} would begin it anew, so that it keeps its own; a click "
+            "opens a cell as it is."
+        )
+    if len(plan.models) > 1:
+        sentences.append(f"All run on {model_on_screen(plan)}, until a cell of another model is clicked.")
+    sentences.append(
+        f"The others have the numbers of their cells on the map; they are runs of their own from the first "
+        f"{first}, compared at equal {equal}."
+    )
+    return " ".join(sentences)
 
 
 # Evidence

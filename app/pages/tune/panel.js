@@ -35,7 +35,7 @@
  * @property {[number, number] | null} ends
  * @property {number | null} telling
  * @property {boolean} moved
- * @property {number} seeds number of the seeds that are compared
+ * @property {number[]} seeds how many are compared, for each model that has scores
  * @property {string[]} border
  * @property {string | null} [error]
  */
@@ -47,6 +47,7 @@ const CELL_MOST = 74; // pixels: larger cells say no more
 const CELL_LEAST = 15;
 const SCALE_WIDTH = 104; // pixels at the right of the map, for its colours
 const LABEL_GAP = 8;
+const LOOK_MS = 400; // after the last look at another point or cell, what stands below the map is drawn again
 
 // Viridis (van der Walt and Smith, 2015): even steps of lightness, for all eyes.
 const VIRIDIS = ['#440154', '#481467', '#482677', '#453781', '#404788', '#39568c', '#33638d', '#2d708e', '#287d8e', '#238a8d', '#1f968b',
@@ -77,6 +78,9 @@ const unitName = costUnit => (costUnit === 'sweeps' ? 'Gibbs sweeps' : costUnit)
 
 class MapPanel extends Panel {
   unit = 'cells';
+  /** Address of the view of the sweep that is drawn. */
+  url = '';
+  lookTimer = 0;
   canvas = element('canvas', { class: 'map', tabindex: 0, role: 'application', 'aria-roledescription': 'heat map' });
   /** The setting under the pointer, or chosen by the arrow keys. @type {number | null} */
   at = null;
@@ -108,7 +112,14 @@ class MapPanel extends Panel {
   get measure() { return this.map.measures.find(({ name }) => name === this.shown?.by) ?? this.map.measures[0]; }
 
   /** @param {Record<string, KnobValue>} knobs */
-  ask(knobs) { this.grid.send({ panel: this.key, knobs }); }
+  ask(knobs) {
+    this.grid.send({ panel: this.key, knobs });
+    // What stands below the map is drawn again every second while the sweep computes, and else when it is asked for.
+    clearTimeout(this.lookTimer);
+    if (!['planned', 'queued', 'running', undefined].includes(this.shown?.sweep_status)) {
+      this.lookTimer = setTimeout(() => this.grid.trigger('redraw', true), LOOK_MS);
+    }
+  }
 
   build() {
     super.build();
@@ -132,7 +143,14 @@ class MapPanel extends Panel {
   makePictures() { return [this.canvas]; }
 
   arrange() {
-    const { measures, cost_units, y, x } = this.map;
+    const { measures, cost_units, y, x } = this.map, { url } = this.grid.data;
+    if (url !== this.url) { // another sweep: what is known of the one before does not fit its cells
+      this.url = url;
+      this.head = this.at = null;
+      this.state = new Uint8Array(0);
+      this.numbers = {};
+      this.boxes = [];
+    }
     const fill = (/** @type {HTMLSelectElement} */ select, /** @type {[string, string][]} */ options) => {
       if ([...select.options].map(({ value }) => value).join() !== options.map(([value]) => value).join()) {
         select.replaceChildren(...options.map(([value, text]) => element('option', { value, text })));
@@ -141,7 +159,6 @@ class MapPanel extends Panel {
     fill(this.by, measures.map(({ name, label }) => [name, label]));
     fill(this.costUnit, cost_units.map(name => [name, unitName(name)]));
     this.canvas.setAttribute('aria-label', `Map of ${this.spec.label}: ${x.label}${y ? ` by ${y.label}` : ''}. Arrow keys choose a cell, Enter opens it.`);
-    if (this.at !== null && this.at >= this.map.positions.length) this.at = null;
   }
 
   /** @param {number} step @returns {number} the point at a step of the slider */
@@ -247,16 +264,23 @@ class MapPanel extends Panel {
     this.slider.setAttribute('aria-valuetext', amount(head.cost_unit, head.point));
     if (root.activeElement !== this.slider || head.moved) this.slider.value = String(this.stepAt(head.point));
     this.slider.style.setProperty('--fill', `${100 * Number(this.slider.value) / POINT_STEPS}%`);
+    const over = head.sweep_status === 'finished';
     put(this.pointNote, head.moved ? 'The map has moved here by itself: the settings differ most at this point. Drag to see others.'
-      : head.telling ? '' : 'Where the settings differ most is known once several seeds are complete.');
+      : seeds === 1 ? 'One seed does not tell where the settings differ most.'
+      : head.telling !== null || over ? '' : 'Where the settings differ most is known once several seeds are complete.');
     this.telling.hidden = head.moved || head.telling === null;
     if (head.telling !== null) put(this.telling, `Differ most at ${amount(head.cost_unit, head.telling)}`);
     for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([[this.by, head.by], [this.costUnit, head.cost_unit]])) if (select.value !== value) select.value = value;
     const region = this.state.reduce((sum, bits) => sum + Number((bits & IS_IN_REGION) !== 0), 0);
     const known = this.state.reduce((sum, bits) => sum + (bits & IS_KNOWN), 0);
     const blank = this.state.some(bits => bits & IS_MOSTLY_BLANK) ? ' Crossed out: more than half of the samples are blank.' : '';
-    const verdict = !known ? '' : head.seeds < 2 ? `One seed so far: nothing can be told apart yet.${blank}`
-      : `Hatched: ${region} of ${known} settings that cannot be told from the best (95 %, ${head.seeds} of ${seeds} seeds, paired).${blank} ${head.border.join(' ')}`;
+    const least = Math.min(...head.seeds), most = Math.max(...head.seeds), compared = least === most ? most : `${least} to ${most}`;
+    const few = most ? 'one seed' : 'no seed';
+    const verdict = !known ? ''
+      : seeds === 1 ? `With one seed nothing can be told apart.${blank}`
+      : most < 2 ? `All settings have ${few} in common at this point${over ? '' : ' so far'}: nothing can be told apart.${blank}`
+      : `Hatched: ${region} of ${known} settings that cannot be told from the best (95\u00a0%, ${compared} of ${seeds} seeds, paired).`
+        + `${least < 2 ? ' On a model with fewer than two seeds in common nothing can be told apart.' : ''}${blank} ${head.border.join(' ')}`;
     put(this.verdict, known && !this.measure.better ? `Neither high nor low values of it are better: the highest counts as the best. ${verdict}` : verdict);
   }
 
@@ -277,7 +301,12 @@ class MapPanel extends Panel {
     const cellW = Math.max(4, Math.min(CELL_MOST * 1.5, (room - between * (across - 1)) / (across * most)));
     const cellH = Math.max(CELL_LEAST, Math.min(CELL_MOST, cellW * 0.8, 420 / rows));
     const xWide = Math.max(...x.values.map(text => probe.measureText(text).width)), slanted = xWide > cellW - 4;
-    const titles = facets.length > 1 ? 20 : 4, xHigh = slanted ? Math.min(xWide, 70) * 0.75 + 14 : 18;
+    // A title that is wider than its cells has a line for each of its parts.
+    probe.font = `600 12px ${family}`;
+    const titleWide = (/** @type {number[]} */ columns) => Math.max(columns.length, 3) * cellW;
+    const titleLines = facets.map(({ title, columns }) => (probe.measureText(title).width > titleWide(columns) ? title.split(', ') : [title]));
+    probe.font = `12px ${family}`;
+    const titles = facets.length > 1 ? 6 + 14 * Math.max(...titleLines.map(text => text.length)) : 4, xHigh = slanted ? Math.min(xWide, 70) * 0.75 + 14 : 18;
     const lineHigh = titles + rows * cellH + xHigh + 20, height = lines * lineHigh + below;
     this.canvas.style.height = `${height}px`;
     this.boxes = [];
@@ -285,11 +314,15 @@ class MapPanel extends Panel {
       c.font = `12px ${family}`;
       c.textBaseline = 'middle';
       const corner = (/** @type {number} */ facet) => ({ x0: left + (facet % across) * (most * cellW + between), y0: Math.floor(facet / across) * lineHigh + titles });
-      facets.forEach(({ title, columns }, facet) => {
+      facets.forEach(({ columns }, facet) => {
         const { x0, y0 } = corner(facet);
         c.fillStyle = translucent(ink, 1);
         c.textAlign = 'left';
-        if (facets.length > 1) { c.font = `600 12px ${family}`; c.fillText(title, x0, y0 - 11, Math.max(columns.length, 3) * cellW); c.font = `12px ${family}`; }
+        if (facets.length > 1) {
+          c.font = `600 12px ${family}`;
+          titleLines[facet].forEach((text, k, all) => c.fillText(text, x0, y0 - 11 - 14 * (all.length - 1 - k), titleWide(columns)));
+          c.font = `12px ${family}`;
+        }
         if (y && facet % across === 0) {
           c.textAlign = 'right';
           const every = Math.ceil(15 / cellH);
@@ -336,9 +369,17 @@ class MapPanel extends Panel {
   drawBox(c, { x, y, w, h }, i) {
     const ink = this.grid.text, bits = this.state[i] ?? 0, value = this.numbers.mean?.[i];
     const [px, py, pw, ph] = [x + 0.5, y + 0.5, w - 1, h - 1];
+    const mark = (/** @type {number[]} */ colour) => {
+      if (!(bits & IS_RUNNING)) return;
+      c.fillStyle = translucent(colour, 0.95);
+      c.beginPath();
+      c.arc(x + w - 6, y + 6, 2.5, 0, 2 * Math.PI);
+      c.fill();
+    };
     if (!(bits & IS_KNOWN) || !Number.isFinite(value)) {
-      c.fillStyle = translucent(ink, bits & IS_RUNNING ? 0.22 : 0.07);
+      c.fillStyle = translucent(ink, 0.07);
       c.fillRect(px, py, pw, ph);
+      mark(ink);
       return;
     }
     const colour = viridis(this.share(value));
@@ -364,12 +405,7 @@ class MapPanel extends Panel {
       c.stroke();
     }
     c.restore();
-    if (bits & IS_RUNNING) {
-      c.fillStyle = translucent(line, 0.95);
-      c.beginPath();
-      c.arc(x + w - 6, y + 6, 2.5, 0, 2 * Math.PI);
-      c.fill();
-    }
+    mark(line);
   }
 
   /** Frames of the best cell, of those that are open, and of the one under the pointer. @param {CanvasRenderingContext2D} c */

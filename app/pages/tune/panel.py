@@ -51,7 +51,7 @@ def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> Pa
         "ends": shown.ends,
         "telling": shown.telling,
         "moved": shown.moved,
-        "seeds": len(shown.seeds),
+        "seeds": list(shown.seeds),
         "border": list(shown.border),
     }
     blocks = {name: getattr(shown, name) for name in SHOWN_OF_EACH} | {"state": shown.state}
