@@ -2,6 +2,7 @@
 // Colours, and pictures on a canvas.
 
 const GAP = 2; // pixels of the picture between two cells
+const RING_MOST = 4; // CSS pixels: the frame of a cell is no wider, however large the pixels of the picture
 
 // Colours
 
@@ -94,7 +95,7 @@ class Mosaic {
     x.drawImage(this.native, 0, 0, this.canvas.width, this.canvas.height);
     if (!ring) return;
     x.strokeStyle = ring.colour;
-    x.lineWidth = Math.max(2, 1.5 * scale);
+    x.lineWidth = Math.max(2, Math.min(1.5 * scale, RING_MOST * devicePixelRatio));
     x.strokeRect(((ring.slot % across) * (columns + GAP) + GAP / 2) * scale, (Math.floor(ring.slot / across) * (rows + GAP) + GAP / 2) * scale,
       (columns + GAP) * scale, (rows + GAP) * scale);
   }

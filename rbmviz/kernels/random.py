@@ -174,8 +174,8 @@ def sigmoid(x):
     """Return 1 / (1 + exp(-x)) in float32, error below 1.2e-7, x clamped to [-30, 30].
 
     exp(-x) = 2^n * 2^f with |f| <= 1/2. The integer n is written into the exponent bits, and 2^f is a
-    polynomial of degree six whose error is 2e-9 on [-1/2, 1/2]; its coefficients are near those of Taylor's
-    series, from the square on not equal.
+    polynomial of degree six on [-1/2, 1/2], of relative error 2e-9, which is 2e-8 with its coefficients
+    rounded to float32; they are near those of Taylor's series, from the square on not equal.
     """
     x = min(max(x, f32(-30.0)), f32(30.0))
     t = x * f32(-1.4426950408889634)

@@ -5,7 +5,7 @@ import math
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -54,6 +54,10 @@ added to what is kept: an array with columns and a type of its own, small enough
 pieces as it grows, and large enough that few calls are made for points of few units."""
 
 
+NEAR = 1e-5
+"""A beta is on the grid if its 1 - beta is that of the grid up to this share."""
+
+
 class Score(NamedTuple):
     """An ISL score.
 
@@ -81,10 +85,10 @@ class IslPoint(NamedTuple):
     def score(self, beta: float | None) -> Score:
         """Return the score for beta, or (None) for the beta that is best on the validation part."""
         if beta is not None:
-            found = np.flatnonzero(np.isclose(self.betas, checks.numbers("ISL: beta", beta)))
-            if not len(found):
+            off = np.abs(self.betas - _one_beta(beta))
+            b = int(off.argmin())
+            if not off[b] <= NEAR * (1 - self.betas[b]):
                 raise BadInput(f"ISL: beta = {beta} is not on the grid; name it in betas.")
-            b = int(found[0])
         elif np.isnan(self.validation).any():
             raise BadInput("ISL: there is no validation part to choose beta on; give one, or a beta.")
         else:
@@ -98,8 +102,29 @@ def _check_betas(betas: np.ndarray) -> None:
         raise BadInput("ISL: every beta must lie between 1/2 and 1, and there must be one.")
 
 
+def _one_beta(beta: float) -> float:
+    found = checks.numbers("ISL: beta", beta)
+    if found.ndim:
+        raise BadInput(f"ISL: beta = {shown(beta)} does not do: give one number between 1/2 and 1.")
+    return float(found)
+
+
 def _whole_counts(counts: Sequence[int]) -> np.ndarray:
+    if not np.iterable(counts):
+        raise BadInput(f"ISL: counts = {shown(counts)} does not do: give numbers of samples.")
     return np.unique(np.array([checks.whole("ISL: a count", n, 1) for n in counts], dtype=np.int64))
+
+
+def _counter_type(counters: DTypeLike | None) -> np.dtype[Any]:
+    known = [np.dtype(dtype) for _, dtype in COUNTERS]
+    try:
+        found = known[0] if counters is None else np.dtype(counters)
+    except TypeError:
+        found = None
+    if found not in known:
+        names = ", ".join(map(str, known))
+        raise BadInput(f"ISL: counters = {shown(counters)} is not one of {names}.")
+    return found
 
 
 def _bits(name: str, rows: np.ndarray, width: int | None = None) -> np.ndarray:
@@ -156,16 +181,15 @@ class ISL:
         test = _bits("test", test)
         if not len(test):
             raise BadInput("ISL: the test part is empty; give at least one test point.")
-        if validation is None or not len(validation):
-            validation = np.zeros((0, test.shape[1]), np.uint8)
-        validation = _bits("validation", validation, test.shape[1])
+        given = checks.numbers("ISL: validation", test[:0] if validation is None else validation)
+        validation = _bits("validation", given if given.size else test[:0], test.shape[1])
         if kernel not in ("binary", "mean"):
             raise BadInput(f"ISL: kernel = {shown(kernel)} is not one of binary, mean.")
         default = BETAS if kernel == "binary" else BETAS[::4]
         self.betas = checks.numbers("ISL: betas", default if betas is None else betas).astype(np.float64)
         _check_betas(self.betas)
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
-        self._counters = np.dtype(COUNTERS[0][1] if counters is None else counters)
+        self._counters = _counter_type(counters)
         self._counts = CURVE_COUNTS if counts is None else _whole_counts(counts)
         # Data sets are sorted, by class or by writer: groups at random are alike but for chance.
         self._order = rng.generator(0, "isl groups").permutation(len(test))
@@ -183,10 +207,11 @@ class ISL:
         self.n = 0
         self._points: list[IslPoint] = []
         if self._kernel == "binary":
-            self._block = max(COUNTERS_AT_A_TIME // (self._width + 1), 1)
-            blocks = [self._packed[at : at + self._block] for at in self._blocks()]
-            self._histograms = [np.zeros((len(points), 0), self._counters) for points in blocks]
-            self._largest = [0] * len(blocks)  # no bin of the block has more
+            # Points are counted so many at a time, and each part of them has histograms of its own.
+            self._points_at_a_time = max(COUNTERS_AT_A_TIME // (self._width + 1), 1)
+            parts = [self._packed[at : at + self._points_at_a_time] for at in self._begins()]
+            self._histograms = [np.zeros((len(points), 0), self._counters) for points in parts]
+            self._largest = [0] * len(parts)  # no bin of the part has more
             self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
             self._n_pending = 0
             self._start = len(self.betas) // 2  # where the search for the best beta begins
@@ -245,9 +270,11 @@ class ISL:
         for at in range(0, len(samples), ROWS_PER_PASS):
             p = samples[at : at + ROWS_PER_PASS].astype(np.float32)
             for b, beta in enumerate(self.betas):
-                mean = np.float32(1 - beta) + np.float32(2 * beta - 1) * p
-                off = np.log1p(-mean)
-                logs = self._rows @ (np.log(mean) - off).T + off.sum(axis=1, dtype=np.float64)
+                least, range_of = np.float32(1 - beta), np.float32(2 * beta - 1)
+                # Not 1 - mean, of which near 1 few digits would be left.
+                off = np.log(least + range_of * (1 - p))
+                on = np.log(least + range_of * p)
+                logs = self._rows @ (on - off).T + off.sum(axis=1, dtype=np.float64)
                 most = np.maximum(logs.max(axis=1), self._sums[:, b])
                 total = np.exp(logs - most[:, None]).sum(axis=1) + np.exp(self._sums[:, b] - most)
                 self._sums[:, b] = most + np.log(total)
@@ -259,18 +286,19 @@ class ISL:
         n = self._n_pending
         blocks = hamming.blocks_of(hamming.words_of(self._pending[:n]))
         self._n_pending = 0
-        found = np.zeros((min(self._block, len(self._packed)), self._width + 1), np.uint32)
-        for i, at in enumerate(self._blocks()):
-            points = self._packed[at : at + self._block]
+        found = np.zeros((min(self._points_at_a_time, len(self._packed)), self._width + 1), np.uint32)
+        for i, at in enumerate(self._begins()):
+            points = self._packed[at : at + self._points_at_a_time]
             here = found[: len(points)]
             hamming.count_distances(points, blocks, n, here)
             self._add_counts(i, n, here)
 
-    def _blocks(self) -> range:
-        return range(0, len(self._packed), self._block)
+    def _begins(self) -> range:
+        """Return where the parts of the points begin."""
+        return range(0, len(self._packed), self._points_at_a_time)
 
     def _add_counts(self, i: int, n: int, found: np.ndarray) -> None:
-        """Add the counts of n samples to the histograms of a block, and set them to 0."""
+        """Add the counts of n samples to the histograms of a part, and set them to 0."""
         kept = self._with_room(i, n)
         needed = hamming.add_counts(found, n, kept)
         if needed > kept.shape[1]:
@@ -284,7 +312,7 @@ class ISL:
         return np.pad(kept, ((0, 0), (0, columns - kept.shape[1])))
 
     def _with_room(self, i: int, n: int) -> np.ndarray:
-        """Return the histograms of a block, of a type that has room for n more samples in any bin."""
+        """Return the histograms of a part, of a type that has room for n more samples in any bin."""
         kept = self._histograms[i]
         limit = next(most for most, dtype in COUNTERS if dtype == kept.dtype)
         if self._largest[i] + n >= limit:
@@ -310,7 +338,7 @@ class ISL:
     def _log_mixtures(self, begin: int, end: int, betas: np.ndarray) -> np.ndarray:
         """Return log P of the points from begin to end for the samples counted, float64 (points, betas)."""
         out, log_odds = np.empty((end - begin, len(betas))), np.log(betas) - np.log1p(-betas)
-        for at, kept in zip(self._blocks(), self._histograms, strict=True):
+        for at, kept in zip(self._begins(), self._histograms, strict=True):
             first, last = max(at, begin), min(at + len(kept), end)
             if first < last:
                 some = kept[first - at : last - at]
@@ -321,14 +349,16 @@ class ISL:
     def _point(self, betas: np.ndarray) -> IslPoint:
         """Return the ISL of all samples so far for each beta."""
         logs = self._log_densities(betas)
+        if len(betas) == 1:
+            logs = np.repeat(logs, 2, axis=1)  # numpy sums a single column in another order: see _best
         test, validation = logs[: self._n_test], logs[self._n_test :]
-        return IslPoint(
-            self.n,
-            betas,
+        nan = np.full(logs.shape[1], np.nan)
+        found = (
             test.mean(axis=0),
             test.std(axis=0) / math.sqrt(self._n_test),
-            validation.mean(axis=0) if len(validation) else np.full(len(betas), np.nan),
+            validation.mean(axis=0) if len(validation) else nan,
         )
+        return IslPoint(self.n, betas, *(x[: len(betas)] for x in found))
 
     def _best(self) -> tuple[Score, np.ndarray]:
         """Return what the score of ``_point`` would be, bit for bit, and log P of the test points.
@@ -393,7 +423,7 @@ class ISL:
             return self._best()[0]
         if beta is None or self._kernel == "mean":
             return self._point(self.betas).score(beta)
-        betas = np.atleast_1d(checks.numbers("ISL: beta", beta)).astype(np.float64)
+        betas = np.array([_one_beta(beta)])
         _check_betas(betas)
         return self._point(betas).score(beta)
 

@@ -53,8 +53,13 @@ def _same(a: Samples, b: Samples) -> bool:
         np.array_equal(a.v, b.v)
         and np.array_equal(a.p, b.p)
         and a.info.keys() == b.info.keys()
-        and all(np.array_equal(a.info[trace], b.info[trace]) for trace in a.info)
+        and all(_same_trace(a.info[trace], b.info[trace]) for trace in a.info)
     )
+
+
+def _same_trace(x: np.ndarray, y: np.ndarray) -> bool:
+    """Return whether two traces are equal; NaN, where a sample has no value, is equal to NaN."""
+    return np.array_equal(x, y, equal_nan=x.dtype.kind == "f")
 
 
 def _joined(chunks: list[Samples]) -> Samples:

@@ -93,6 +93,16 @@ def test_a_right_sampler_that_rejects_nearly_everything_keeps_the_contract(table
     check(sampler("rejecting", label="Rejecting", paper="none")(type("Rejecting", (Skeleton,), own)))
 
 
+def step_with_a_share_of_nothing(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    return Samples(made.v, made.p, made.info | {"accepted": np.full(n, np.nan)})
+
+
+def test_a_right_sampler_whose_trace_has_no_value_keeps_the_contract(tables):
+    own = {"__doc__": "It.", "_step": step_with_a_share_of_nothing}
+    check_sampler(sampler("lazy", label="Lazy", paper="none")(type("Lazy", (Skeleton,), own)))
+
+
 def init_with_rates(self, model, seed, v0=None):
     rates_of(model, "rated")
     return Skeleton.init(self, model, seed, v0)
@@ -669,6 +679,11 @@ def negative_changing(self, state, theta, data):
     return CD.negative(self, state, theta, data)
 
 
+def step_to_a_statistic_of_the_call(self, state, n):
+    made = CD.step(self, state, n)
+    return dataclasses.replace(made, stats={**made.stats, "size": float(n)})
+
+
 def negative_as_a_tuple(self, state, theta, data):
     return tuple(CD.negative(self, state, theta, data))
 
@@ -704,8 +719,12 @@ SUBTLE_TRAINERS = {
     "it has no momentum": ("momentum = 0.9 changes nothing", {"step": step_without_momentum}),
     "weight decay pushes away": ("weight_decay does not take", {"step": step_pushed_away}),
     "its mean is too small": ("not the mean of the two", {"step": step_to_a_smaller_mean}),
+    "a statistic is that of the call": (
+        r"step\(5\) and step\(7\) give another statistic 'size' than step\(12\)",
+        {"own_stats": {"size": "Size"}, "step": step_to_a_statistic_of_the_call},
+    ),
     "its checkpoints are refused now and then": (
-        "number is out of range",
+        r"has just made is refused \(.*number is out of range.*say with stored\(",
         {"init": init_changing, "negative": negative_changing},
     ),
     "negative returns float64": ("negative returns float64 for W", {"negative": negative_in_float64}),

@@ -60,7 +60,40 @@ def test_binary_isl_is_the_product_over_pixels(beta):
     assert isl(samples, test, beta=beta).isl == pytest.approx(naive_isl(samples, test, beta), rel=1e-12)
 
 
-@pytest.mark.parametrize("beta", [0.6, 0.9, 0.99])
+def test_one_beta_scores_as_a_grid_of_one():
+    """numpy sums a single column in another order."""
+    test, validation, samples = bits(7, 1000), bits(8, 300), bits(9, 2048)
+    metric = ISL(test, validation, betas=[0.9], counts=[2048]).update(samples)
+    assert metric.value() == metric.value(0.9) == metric.curve()[0] == metric.curve(0.9)[0]
+
+
+@pytest.mark.parametrize("kernel", ["binary", "mean"])
+def test_the_beta_that_was_asked_for_is_taken_among_near_ones(kernel):
+    near = [1 - 1e-5, 1 - 5e-6, 1 - 1e-6]
+    metric = ISL(bits(1, 9), bits(2, 9), kernel=kernel, betas=near, counts=[20]).update(bits(3, 20))
+    assert [metric.curve(beta)[0].beta for beta in near] == near
+    assert [metric.value(beta).beta for beta in near] == near
+    with pytest.raises(BadInput, match="not on the grid"):
+        metric.curve(1 - 2e-6)
+
+
+def test_what_is_no_beta_counter_or_count_is_refused():
+    for wrong, says in (
+        ({"counters": np.int32}, "counters = .* is not one of uint8, uint16, uint32, int64"),
+        ({"counters": "bogus"}, "counters = 'bogus' is not one of"),
+        ({"counts": 5}, "counts = 5 does not do"),
+        ({"validation": 5}, "validation has shape"),
+        ({"validation": np.uint8(1)}, "validation has shape"),
+    ):
+        with pytest.raises(BadInput, match=says):
+            ISL(bits(1, 3), **wrong)
+    metric = ISL(bits(1, 3), bits(2, 3), counts=[4]).update(bits(2, 4))
+    for read in (metric.value, metric.curve):
+        with pytest.raises(BadInput, match=r"beta = \[0.7, 0.8\] does not do"):
+            read([0.7, 0.8])
+
+
+@pytest.mark.parametrize("beta", [0.6, 0.9, 0.99, 1 - 1e-6, 1 - 1e-9])
 def test_mean_isl_is_the_product_over_pixels(beta):
     p, test = np.random.default_rng(0).random((600, 70)), bits(2, 9)
     got = isl(p, test, kernel="mean", beta=beta)
