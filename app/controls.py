@@ -1,7 +1,7 @@
 """Widgets that pages share, each for one setting; downloads; the upload of a model."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -15,6 +15,7 @@ from rbmviz_app.session import (
     FILE_GONE,
     TRAINED,
     Setting,
+    drawn_in,
     drop_upload,
     keep_hidden,
     show_in_address,
@@ -108,17 +109,21 @@ def model_called(name: str) -> Model:
     return TRAINED.value.get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
-def settings(page: str) -> AbstractContextManager[object]:
-    """Return the fold of a page's settings; it begins open, for its upload, if the link's file is gone."""
-    look: dict[str, Any] = {"icon": ":material/tune:"}
-    if page != FILE_GONE.value:
-        return st.popover("Settings", **look)
+@contextmanager
+def settings(page: str, label: str = "Settings", icon: str = "tune") -> Iterator[None]:
+    """Draw the popover of a page's settings; it begins open, for its upload, if the link's file is gone.
+
+    It has the page drawn again when it is opened or closed: while it is closed, its widgets learn nothing
+    of what a preset or Undo has set (``session.keep_set``).
+    """
     key = f"{page} settings"
-    start_with(key, True)
-    fold = st.popover("Settings", key=key, on_change="rerun", **look)
-    # Of the sentence on the page a phone shows nothing while this is open.
-    fold.caption("What the link has kept is gone. If you have the file, give it here.")
-    return fold
+    if page == FILE_GONE.value:
+        start_with(key, True)
+    with st.popover(label, icon=f":material/{icon}:", key=key, on_change="rerun"), drawn_in(key):
+        if page == FILE_GONE.value:
+            # Of the sentence on the page a phone shows nothing while this is open.
+            st.caption("What the link has kept is gone. If you have the file, give it here.")
+        yield
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:

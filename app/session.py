@@ -18,8 +18,10 @@ import re
 import secrets
 import time
 import weakref
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -100,7 +102,9 @@ class Setting(Entry[T]):
 
     @property
     def bound(self) -> dict[str, Any]:
-        """Arguments that bind a Streamlit widget to this setting."""
+        """Arguments that bind a Streamlit widget to this setting; notes in which popover it is drawn."""
+        if POPOVER_OF.value.get(self.key, "") != _DRAWN_IN.get():
+            POPOVER_OF.set(POPOVER_OF.value | {self.key: _DRAWN_IN.get()})
         return {"key": self.key, "bind": "query-params"}
 
 
@@ -115,7 +119,7 @@ class SetByServer(NamedTuple):
     at : float
         time.monotonic() when it was set.
     drawn_at : float or None
-        time.monotonic() when the page that shows it had been drawn; None: not yet.
+        time.monotonic() when the page that shows it had been drawn; None: not yet, or its popover is closed.
     """
 
     value: Any
@@ -138,13 +142,34 @@ UNDRAWN_SECONDS = 30.0
 """The same, if only a fragment has been drawn since."""
 
 
+_DRAWN_IN: ContextVar[str] = ContextVar("drawn in", default="")
+"""Key of the popover whose widgets are drawn now; "": none."""
+
+
+@contextmanager
+def drawn_in(popover: str) -> Iterator[None]:
+    """Say that the widgets that are drawn now stand in the popover with this key, which reports its state."""
+    token = _DRAWN_IN.set(popover)
+    try:
+        yield
+    finally:
+        _DRAWN_IN.reset(token)
+
+
+def _is_closed(key: str) -> bool:
+    """Return whether a setting's widget stands in a popover that is closed."""
+    popover = POPOVER_OF.value.get(key, "")
+    return bool(popover) and not st.session_state.get(popover)
+
+
 def set_for_widget(key: str, value: Any) -> None:
     """Set the value of a widget; no browser that does not know of it yet will replace it (``keep_set``)."""
     before = st.session_state.get(key)
     if before is not None and before != value:
         known = SET_BY_SERVER.value
-        old = (*(known[key].old if key in known else ()), before)
-        one = SetByServer(value, tuple(x for x in old if x != value), time.monotonic())
+        old = [before, *(known[key].old if key in known else ())]
+        different = [x for i, x in enumerate(old) if x != value and x not in old[:i]]
+        one = SetByServer(value, tuple(different), time.monotonic())
         SET_BY_SERVER.set(known | {key: one})
     st.session_state[key] = value
 
@@ -153,17 +178,28 @@ def keep_set() -> None:
     """Take back what browsers have sent that did not know yet what a preset has set.
 
     A browser sends the values of all widgets with every message, with those of timers, too. One that it sends
-    between a click on a preset and the new page would bring the old values back, without a word.
+    between a click on a preset and the new page would bring the old values back, without a word. And what
+    stands in a popover that is closed it does not draw, so that it learns nothing new: it sends the old
+    values until the popover is opened.
     """
     pending = SET_BY_SERVER.value
     if not pending:
         return
     now = time.monotonic()
+    pending = {
+        key: one._replace(at=now, drawn_at=None) if _is_closed(key) else one for key, one in pending.items()
+    }
     pending = {key: one for key, one in pending.items() if one.may_be_unknown(now)}
     SET_BY_SERVER.set(pending)
-    for key, one in pending.items():
-        if key in st.session_state and st.session_state[key] in one.old:
-            st.session_state[key] = one.value
+    for key in pending:
+        if is_stale(key):
+            st.session_state[key] = pending[key].value
+
+
+def is_stale(key: str) -> bool:
+    """Return whether a browser has sent a value of a setting that the server has replaced."""
+    one = SET_BY_SERVER.value.get(key)
+    return one is not None and key in st.session_state and st.session_state[key] in one.old
 
 
 def note_drawn() -> None:
@@ -171,7 +207,10 @@ def note_drawn() -> None:
     now, pending = time.monotonic(), SET_BY_SERVER.value
     if any(one.drawn_at is None for one in pending.values()):
         SET_BY_SERVER.set(
-            {key: one if one.drawn_at else one._replace(drawn_at=now) for key, one in pending.items()}
+            {
+                key: one if one.drawn_at or _is_closed(key) else one._replace(drawn_at=now)
+                for key, one in pending.items()
+            }
         )
 
 
@@ -218,6 +257,9 @@ def visitors() -> weakref.WeakSet[VisitorUsage]:
 
 SET_BY_SERVER: Entry[dict[str, SetByServer]] = Entry("set by server", dict)
 """Settings that the server has set lately, by key."""
+
+POPOVER_OF: Entry[dict[str, str]] = Entry("popover of setting", dict)
+"""The popover in which each setting has been drawn last, by the keys of both; "": in none."""
 
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page that has been drawn, and its token."""
@@ -491,8 +533,8 @@ def forget_step(lesson: str, step: int) -> None:
 SHARED_PAGE: Entry[Share | None] = Entry("shared page", lambda: None)
 """What this session shares with those who watch; None: nothing."""
 
-CLICKED_MODEL: Entry[str] = Entry("clicked model", str)
-"""Tune: the model of the cell that was clicked last; "": none."""
+CLICKED_MODEL: Entry[str | None] = Entry("clicked model", lambda: None)
+"""Tune: the model of the cell that was clicked last; "": none; None: the link has not been read."""
 
 
 def add_link_warning(sentence: object, page: str = "") -> None:

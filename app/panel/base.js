@@ -56,6 +56,7 @@ const ANNOUNCE_MS = 2000; // what is read aloud changes this often at most
 const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
 const PAUSED_MS = 500; // a pause that lasts so long is one that somebody wants
 const NARROW = 640; // pixels: in a window that is no wider, equations are folded
+const BAR_GAP = 8; // pixels below the bar that looks back, while presenting
 const FIT_MS = 500; // while presenting, panels are fitted to the window this often
 
 /** @param {number[]} dash pixels of line and gap @returns {string} the line as a background in CSS */
@@ -223,6 +224,9 @@ class Panel {
     this.words.textContent = on.length ? on.join(' ') : 'no word';
   }
 
+  /** How far the run is, in words. @param {PanelHead} head @returns {string} */
+  progressOf(head) { return `${whole.format(head.n)} ${this.unit}, ${head.status}`; }
+
   /** What is on the pictures, besides the numbers: a sentence for those who do not see them. @returns {string} */
   describe() { return ''; }
 
@@ -234,7 +238,7 @@ class Panel {
     if (!head) return;
     if (wait > 0) { this.announceTimer = setTimeout(() => this.announce(), wait); return; }
     const numbers = this.readouts.shown.filter(({ spec, text }) => spec.lead && text !== '–').map(({ spec, text }) => `${spec.label} ${text}.`);
-    const text = [`${this.spec.label}, ${whole.format(head.n)} ${this.unit}, ${head.status}.`, this.describe(), ...numbers].filter(part => part).join(' ');
+    const text = [`${this.spec.label}, ${this.progressOf(head)}.`, this.describe(), ...numbers].filter(part => part).join(' ');
     if (text === this.spoken.textContent) return;
     this.announcedAt = performance.now();
     const focused = /** @type {Document | ShadowRoot} */ (this.node.getRootNode()).activeElement;
@@ -424,7 +428,9 @@ class Grid {
       host.style.removeProperty('--stage');
       return;
     }
-    const gap = 16, wide = host.clientWidth, left = innerHeight - host.getBoundingClientRect().top - gap;
+    const bar = this.past.node; // over the page, at the bottom of the window, while one may look back
+    const covered = bar.classList.contains('open') ? bar.offsetHeight + BAR_GAP : 0;
+    const gap = 16, wide = host.clientWidth, left = innerHeight - host.getBoundingClientRect().top - gap - covered;
     const [first] = panels, { scaled } = first;
     if (!scaled?.offsetHeight) return;
     const ratio = first.stage.offsetWidth / scaled.offsetHeight;
@@ -536,7 +542,9 @@ class Grid {
     this.draw();
     if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fitToWindow();
     this.notePause();
+    const wasOpen = this.past.node.classList.contains('open');
     if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
+    if (this.data.present && wasOpen !== this.past.node.classList.contains('open')) this.fitToWindow();
     if (this.reportShown) this.trigger('redraw', true); // the server was asked for a frame, and now starts the timers that it has stopped
     this.reportShown = false;
     return true;

@@ -89,7 +89,7 @@ def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:
     This is rates-FPCD, section 3: the probability lam is taken from every self-transition
     P(s_t = i | s_{t-1} = i), and the row is scaled to sum to 1 again. An eigenvalue z becomes
     (z - lam) / (1 - lam): the eigenvalue 1 stays, all others move away from it. Mixing becomes faster if the
-    second largest eigenvalue in modulus is positive, and slower if it is, or becomes, negative.
+    largest modulus of the others falls, and slower if it rises, as one that is negative makes it.
 
     Parameters
     ----------

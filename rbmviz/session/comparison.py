@@ -225,9 +225,16 @@ class Comparison(Generic[S]):
         """Begin anew with another setup for all panels; BadInput if it exceeds the visitor's limits."""
         plan = setup.plan()
         self._check([(plan, panel.worker.algorithm) for panel in self.panels])
-        before, self.setup, runs = self.setup, setup, self._set_aside()
+        before, runs = self.setup, self._set_aside()
+        self._take(setup)
         self._begin([plan] * len(self.panels))
         self._offer_undo(before, self.panels, runs)
+
+    def _take(self, setup: S) -> None:
+        """Take another setup; runs of another kind are compared at equal numbers of what they make."""
+        if type(setup) is not type(self.setup):
+            self.cost_unit = getattr(setup, "step_unit", "samples")
+        self.setup = setup
 
     def replace(self, setup: S, algorithms: Sequence[Any]) -> None:
         """Begin anew with another setup and other panels; BadInput if they exceed the visitor's limits."""
@@ -238,7 +245,7 @@ class Comparison(Generic[S]):
             running, self.running = self.running, False  # they begin together, once all are there
             for panel in self.panels:
                 self.remove(panel.key)
-            self.setup = setup
+            self._take(setup)
             for algorithm in algorithms:
                 self.add(algorithm)
             if running:
@@ -307,7 +314,8 @@ class Comparison(Generic[S]):
                 if panel not in panels:
                     panel.worker.close()
             back = [panel for panel in panels if panel.key in undo.runs or panel not in self.panels]
-            self.setup, self.panels = undo.setup, panels
+            self._take(undo.setup)
+            self.panels = panels
             for key, worker in back:
                 worker.pause()
                 if key in undo.runs:

@@ -127,8 +127,8 @@ class SamplingSnapshot(Snapshot):
     at: int | None = None
 
     def passed(self, cost_unit: CostUnit) -> float | None:
-        """Return up to which number of samples, sweeps or seconds the scores of the run are known."""
-        return isl_points.passed(self, cost_unit)
+        """Return up to which number of samples, sweeps or seconds its scores are known; None: of updates."""
+        return None if cost_unit == "updates" else isl_points.passed(self, cost_unit)
 
     def scores_at(self, cost_unit: CostUnit, point: float) -> isl_points.ScoresAtPoint | None:
         """Return the scores of the run at a point; None if it has not passed it, or had no sample by then."""

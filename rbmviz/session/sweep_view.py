@@ -135,7 +135,8 @@ class SweepView:
 
     def __init__(self, sweep: Sweep, by: str = "", cost_unit: CostUnit = "samples") -> None:
         self.sweep = sweep
-        self.cost_unit: CostUnit = cost_unit if sweep.plan.kind == "sampler" else "updates"
+        units = units_of(sweep.plan.kind)
+        self.cost_unit: CostUnit = cost_unit if cost_unit in units else units[0]
         self.by = by if by in sweep.plan.metrics else first_measure(sweep.plan.metrics)
         self.asked_point: float | None = None
         self.setting: int | None = None  # at which the page points

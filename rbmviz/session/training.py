@@ -195,8 +195,10 @@ class TrainingSnapshot(Snapshot):
     def passed(self, cost_unit: CostUnit) -> float | None:
         """Return up to which number of updates, sweeps or seconds the likelihood is known.
 
-        None: the trainer counts no sweeps.
+        None: the trainer counts no sweeps; or of samples, which a training does not make.
         """
+        if cost_unit == "samples":
+            return None
         if not self.likelihoods:
             return 0
         newest = self.likelihoods[-1]
@@ -209,9 +211,12 @@ class TrainingSnapshot(Snapshot):
 
         None if the run has not passed it, or was begun later, as a branch is.
         """
-        passed, name = self.passed(cost_unit), _FIELDS[cost_unit]
+        passed = self.passed(cost_unit)
+        if passed is None:
+            return None
+        name = _FIELDS[cost_unit]
         i = bisect.bisect_right(self.likelihoods, point, key=lambda one: getattr(one, name)) - 1
-        if passed is None or i < 0 or point > passed:
+        if i < 0 or point > passed:
             return None
         a = self.likelihoods[i]
         if point == getattr(a, name):

@@ -138,7 +138,7 @@ class UnitByUnit:
         return replace(after, last=made)
 
     def sweep(self) -> "UnitByUnit":
-        """Return the state at the end of the sweep: all units that are still to be drawn have been."""
+        """Return the state at the end of the sweep: the next unit and all behind it have been drawn."""
         state = self.draw(*self.next_unit)
         while state.following:
             state = state.draw(*state.next_unit)

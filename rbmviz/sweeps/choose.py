@@ -441,7 +441,7 @@ def compare(
         seeds=tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok),
         settings=tuple(found[k] for k in order),
         not_reached=int((~there).sum()),
-        border=_border(grid, best, knobs),
+        border=_border(grid, best, knobs, ranked),
     )
 
 
@@ -449,8 +449,13 @@ _SPENT = ("n", "sweeps", "seconds")
 """Columns of what a cell has spent."""
 
 
-def _border(grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]]) -> tuple[str, ...]:
-    """Return a sentence for each axis on whose border the best setting lies."""
+def _border(
+    grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]], ranked: np.ndarray
+) -> tuple[str, ...]:
+    """Return a sentence for each axis on whose border the best setting lies, and none that is as good inside.
+
+    ranked : mean of each setting, the larger the better
+    """
     algorithm = grid.settings[best][0].partition(":")[0]
     alike = [
         i
@@ -469,7 +474,8 @@ def _border(grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]]) 
         label = name if declared is None else f"{declared.label} ({name})"
         for end, which, free in ((tried[0], "smallest", lo), (tried[-1], "largest", hi)):
             beyond = free < end if which == "smallest" else free > end
-            if value == end and beyond:
+            inside = any(ranked[i] == ranked[best] and knobs[i].get(name) not in (None, end) for i in alike)
+            if value == end and beyond and not inside:
                 sentences.append(
                     f"The best cell lies on the border: {label} = {value:g} is the {which} of the sweep, "
                     f"and the knob goes to {free:g}; extend the axis."

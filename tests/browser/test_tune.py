@@ -75,3 +75,21 @@ def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
     page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
     page.until(f"{MAP}.querySelector('.cell-name').textContent.startsWith('Point at a cell')")
     assert page.page.get_by_text("BidiComponent Error").count() == 0
+
+
+def test_trainings_take_the_place_of_chains_and_back(live):
+    page = live()
+    page.page.goto(f"{page.address}/{SMALL}")
+    page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    page.page.get_by_role("button", name="Presets").click()
+    page.page.get_by_role("button", name="Trainers fall away").click()
+    page.page.get_by_role("button", name="Open in Train").wait_for()
+    page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    page.until(f"{MAP}.querySelector('.row-of-point').textContent.endsWith('updates')")
+    page.page.get_by_role("button", name="Undo").click()
+    page.page.get_by_role("button", name="Open in Sample").wait_for()
+    page.until(f"{MAP}.querySelector('.row-of-point').textContent.endsWith('samples')")
+    page.until(
+        f"{CHAINS}.length === 1 && {CHAINS}[0].querySelector('.standing').textContent.includes('sweeps')"
+    )
+    assert page.page.get_by_text("BidiComponent Error").count() == 0

@@ -402,3 +402,22 @@ def close(comparison):
 def test_a_clock_has_what_runs_are_compared_at():
     assert Spent._fields == points.SAMPLER_UNITS
     assert SamplingRun.catches_up
+
+
+def test_another_kind_of_runs_is_compared_at_equal_numbers_of_what_it_makes(model, toy):
+    """As on the Tune page, where Undo brings chains back in place of trainings."""
+    chains = SamplingSetup(model, toy)
+    comparison = Comparison(chains)
+    comparison.add(make_sampler("gibbs"))
+    comparison.cost_unit = "sweeps"
+    comparison.replace(chains._replace(seed=1), [make_sampler("gibbs")])
+    assert comparison.cost_unit == "sweeps"
+    comparison.replace(TrainingSetup(toy, 4), [make_trainer("cd")])
+    assert comparison.cost_unit == "updates"
+    comparison.step(3)
+    comparison.undo()
+    assert comparison.cost_unit == "samples"
+    for unit in ("updates", "samples", "sweeps"):
+        comparison.cost_unit = unit
+        comparison.poll()
+    comparison.close()

@@ -95,7 +95,7 @@ MATRIX_ABOUT = (
     "edit a cell of the table."
 )
 LANDSCAPE_LOOK = """
-States in the order of the landscape. In a deep one the strong columns are the floors: from anywhere in a
+States in the order of the valleys. In a deep one the strong columns are the floors: from anywhere in a
 valley the chain falls back to its floor, and hardly a step joins two valleys, so that the second eigenvalue
 is close to 1.
 

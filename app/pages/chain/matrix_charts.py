@@ -18,6 +18,8 @@ CHAIN_COLOURS = (GREY, colour("sample_penalization"))
 """Grey for A; for Ã the colour of sample penalization, which the paper compares to it."""
 NUMBERED = 12
 """Largest matrix whose cells show their numbers; a larger one becomes a picture."""
+TITLE_HEIGHT = 42
+"""What the title takes of the height of a chart, in pixels."""
 LEAST_DISTANCE = 1e-6
 """Distances up to this one are left out of a log scale."""
 
@@ -42,7 +44,7 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
             .mark_image(width=300, height=300)
             .encode(url="url:N", x=alt.value(150), y=alt.value(150))
         )
-        spec = live_spec([chart], 300)
+        spec = live_spec([chart], 300 + TITLE_HEIGHT)
         return pd.DataFrame({"url": [url]}), spec | {"width": 300}
     rows = [
         {"from": names[i], "to": names[j], "p": A[i, j], "row": i, "column": j}
@@ -59,8 +61,8 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
     )
     numbers = base.mark_text(fontSize=size or (12 if n <= 6 else 10)).encode(
         text=alt.Text("p:Q", format=".2f"),
-        # On the purple of 0.38 both have a contrast of 4.5.
-        color=alt.condition("datum.p > 0.38", alt.value("white"), alt.value("black")),
+        # On the purple of 0.45 both have a contrast of 4.6.
+        color=alt.condition("datum.p > 0.45", alt.value("white"), alt.value("black")),
     )
     return pd.DataFrame(rows), live_spec([cells, numbers], 340)
 

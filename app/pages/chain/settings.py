@@ -62,7 +62,7 @@ def choose_landscape() -> LandscapeSetup:
         "random weights it says how large they are: their standard deviation is a quarter of it.",
         **Settings.land_depth.bound,
     )
-    with st.popover("Settings", icon=":material/tune:"):
+    with controls.settings("chain"):
         seed = controls.seed(
             Settings.land_seed,
             "Same seed, same walk; all panels share it, and it draws the random weights, too.",

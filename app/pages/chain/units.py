@@ -61,7 +61,7 @@ def draw_units() -> None:
             icon=":material/fast_forward:",
             on_click=lambda: DRAWN_UNITS.set(DRAWN_UNITS.value.sweep()),
             key="units_sweep",
-            help="Draw all units that this sweep has not drawn yet.",
+            help="Draw the units from the one with the thick border to the end of the sweep.",
         )
         st.button(
             "Reset",
@@ -102,12 +102,13 @@ def sentence(state: UnitByUnit) -> str:
         return f"Energy {state.energy:.1f}. Nothing has been drawn yet: press Step, or click a unit."
     name = f"{'h' if last.layer == 'hidden' else 'v'}{last.unit + 1}"
     what, sign = ("on", "<") if last.on else ("off", "≥")
+    digits = next(n for n in range(2, 18) if n == 17 or f"{last.p:.{n}f}" != f"{last.u:.{n}f}")
     changed = (
         f"energy {last.energy_before:.1f} → {last.energy:.1f}"
         if last.energy != last.energy_before
         else f"energy stays {last.energy:.1f}"
     )
     return (
-        f"{name}: bias and weights from units that are on make {last.activation:.1f}, so p = {last.p:.2f}. "
-        f"Random number {last.u:.2f} {sign} p: {what}; {changed}."
+        f"{name}: bias and weights from units that are on make {last.activation:.1f}, so p = "
+        f"{last.p:.{digits}f}. Random number {last.u:.{digits}f} {sign} p: {what}; {changed}."
     )

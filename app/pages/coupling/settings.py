@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import streamlit as st
-
 from rbmviz.lessons.state import RANDOM_MODEL
 from rbmviz.models import data_of
 from rbmviz.rbm import Model
@@ -63,7 +61,7 @@ def choose_setup() -> tuple[str, Model, str, int]:
         "meet.",
         before=[RANDOM_MODEL],
     )
-    with st.popover("Settings", icon=":material/tune:"):
+    with controls.settings("coupling"):
         sizes = choose_sizes() if name == RANDOM_MODEL else None
         start = controls.choose(
             Settings.coupling_start,

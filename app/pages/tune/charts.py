@@ -239,7 +239,7 @@ def _slice_spec(label: str, log: bool, by: str) -> Spec:
             axis=alt.Axis(format="~g", grid=False, tickCount=8),
         )
     )
-    y = alt.Y("y:Q", title=f"{short_label(by)}, minus the best", scale=alt.Scale(zero=True))
+    y = alt.Y("y:Q", title=[f"{short_label(by)},", "minus the best"], scale=alt.Scale(zero=True))
     known = tooltips(("x", label, "~g"), ("mean", measures[by].label, ".2f"), ("y", "Minus the best", "+.2f"))
     known += tooltips(("low", "95 % from", "+.2f"), ("high", "to", "+.2f"))
     return live_spec(

@@ -107,7 +107,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
         width=180,
     ),
 )
-PARTS = (PAGE.in_address.key, "sweep")
+PARTS = (PAGE.in_address.key, "sweep", "on")
 
 
 def main() -> None:
@@ -118,7 +118,7 @@ def main() -> None:
         show_plan(Preset("", "", step.panels, step.settings))
     with PAGE.toolbar():
         kind, names = choose_what()
-        with st.popover("Axes, length, data", icon=":material/straighten:"):
+        with controls.settings("tune", "Axes, length, data", "straighten"):
             choose_axes(kind, names)
             choose_rest(kind)
         PAGE.menu()
@@ -155,7 +155,10 @@ def main() -> None:
             runs(comparison, sweep.plan, present)
     if not present:
         exports(view)
-    PAGE.write_address(comparison, more={"sweep": [sweep.name] if sweep.name else []})
+    models = sweep.plan.models
+    on = [model_on_screen(sweep.plan)] if models else []
+    more = {"sweep": [sweep.name] if sweep.name else [], "on": [] if on == list(models[:1]) else on}
+    PAGE.write_address(comparison, more=more)
 
 
 def open_results() -> None:
@@ -219,6 +222,8 @@ def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
 
 def model_on_screen(plan: SweepPlan) -> str:
     """Return the model of the cell that was clicked last, else the first one."""
+    if CLICKED_MODEL.value is None:
+        CLICKED_MODEL.set(next(iter(links.values("on")), ""))
     clicked = CLICKED_MODEL.value
     return clicked if clicked in plan.models else plan.models[0]
 
@@ -499,6 +504,7 @@ def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:
 def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
     """Draw the run under the pointer, and the settings that are open."""
     on_axis = [axis.knob for axis in plan.axes]
+    key = f"tune {plan.kind}s"  # chains and trainings have panels of different kinds
     common: dict[str, Any] = {
         "pixels": "binary",
         "side": CHAIN_SIDE,
@@ -506,13 +512,13 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
         "front": lambda knob: knob.name in on_axis,
         "knobs_follow": True,
         "marks": marks_of(comparison),
-        "key": "tune chains",
-        **PAGE.callbacks(comparison, "tune chains"),
+        "key": key,
+        **PAGE.callbacks(comparison, key),
     }
     if plan.kind == "trainer":
         train_grid(comparison, PAGE.socket(), view="both", **common)  # type: ignore[arg-type]
     else:
-        multiply = PAGE.multiply_callback(comparison, "tune chains")
+        multiply = PAGE.multiply_callback(comparison, key)
         sample_grid(comparison, PAGE.socket(), view="sequence", on_multiply=multiply, **common)  # type: ignore[arg-type]
     if not present:
         st.caption(about_runs(comparison, plan))

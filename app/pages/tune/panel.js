@@ -77,7 +77,6 @@ const amount = (costUnit, point) => (costUnit === 'seconds' ? `${Number(point.to
 const unitName = costUnit => (costUnit === 'sweeps' ? 'Gibbs sweeps' : costUnit);
 
 class MapPanel extends Panel {
-  unit = 'cells';
   /** Address of the view of the sweep that is drawn. */
   url = '';
   lookTimer = 0;
@@ -141,6 +140,8 @@ class MapPanel extends Panel {
   }
 
   makePictures() { return [this.canvas]; }
+
+  progressOf() { return (this.stateLine.textContent ?? '').replace(/[.] *$/, ''); }
 
   arrange() {
     const { measures, cost_units, y, x } = this.map, { url } = this.grid.data;

@@ -20,7 +20,7 @@ from rbmviz.sweeps.measures import DEFAULT_MEASURES, MAX_UNITS_EACH_POINT
 from rbmviz.sweeps.plan import TABLES, Kind, Unit
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, links
-from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, Setting, keep_hidden
+from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, Setting, is_stale, keep_hidden
 from rbmviz_app.shared import data, pretrained_line
 
 RUN_UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
@@ -251,6 +251,8 @@ def _choose_axis(
     knob, lo, hi, n, scale = (getattr(Settings, f"tune_{axis}{part}") for part in PARTS_OF_AXIS)
 
     def chosen() -> None:
+        if is_stale(knob.key):  # no choice: the browser does not know yet of the one that a preset has made
+            return
         now = known.get(knob.value)
         if now is not None:
             ends = range_around(now, float(now.default))

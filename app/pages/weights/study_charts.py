@@ -8,7 +8,18 @@ import pandas as pd
 
 from rbmviz.session import StudiedModel
 from rbmviz.session.estimator_study import ESTIMATORS
-from rbmviz_app.charts.style import DASHES, GREY, RAMP, Chart, Rows, Spec, colour, kept_spec, live_spec
+from rbmviz_app.charts.style import (
+    DASHES,
+    GREY,
+    RAMP,
+    Chart,
+    Rows,
+    Spec,
+    colour,
+    kept_spec,
+    legend_columns,
+    live_spec,
+)
 
 SHAPES = {
     "CD-1": "circle",
@@ -25,7 +36,9 @@ SHAPES = {
 
 
 def _estimator_legend(labels: Iterable[str] = ESTIMATORS) -> alt.Legend:
-    return alt.Legend(orient="bottom", columns=2, symbolOpacity=1, symbolSize=60, values=list(labels))
+    return alt.Legend(
+        orient="bottom", columns=legend_columns(2), symbolOpacity=1, symbolSize=60, values=list(labels)
+    )
 
 
 def _estimators() -> tuple[alt.Scale, alt.Scale]:
@@ -128,7 +141,7 @@ def _plane_spec() -> Spec:
                 scale=alt.Scale(type="log", range=[20, 260], nice=False),
                 legend=None,
             ),
-            opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.25)),
+            opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.45)),
             tooltip=TOOLTIP,
         ),
         *_cut_marks(base.encode(y=y)),
@@ -194,7 +207,7 @@ def _study_spec(quantity: str) -> Spec:
         base.mark_line(strokeWidth=1.5, opacity=0.7).encode(detail="estimator:N"),
         base.mark_point(filled=True, size=60).encode(
             shape=alt.Shape("estimator:N", title=None, sort=colours.domain, scale=shapes),
-            opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.25)),
+            opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.45)),
             tooltip=[*TOOLTIP, RATIO_TOOLTIP] if quantity == "ratio" else TOOLTIP,
         ),
     ]

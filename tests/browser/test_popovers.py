@@ -1,0 +1,42 @@
+"""Settings in a popover, in a browser: a closed one draws no widgets, and knows nothing of what is set."""
+
+import time
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def open_and_close(page):
+    page.page.get_by_role("button", name="Settings", exact=True).click()
+    popover = page.page.locator("[data-testid=stPopoverBody]")
+    popover.wait_for()
+    time.sleep(1)  # as an eye needs
+    page.page.keyboard.press("Escape")
+    popover.wait_for(state="detached", timeout=5000)
+
+
+def stays(page, part, seconds=8.0):
+    """Wait until the address has a part; it still has it after so long: the slowest timer takes 5 seconds."""
+    page.page.wait_for_url(f"**{part}**")
+    time.sleep(seconds)
+    assert part in page.page.url
+
+
+def test_a_preset_sets_what_stands_in_a_closed_popover(live):
+    page = live()
+    page.page.goto(f"{page.address}/coupling")
+    page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+    open_and_close(page)
+    page.page.get_by_role("button", name="Presets").click()
+    page.page.get_by_role("button", name="Sharing randomness").click()
+    stays(page, "coupling_visible=500")
+    assert "preset=sharing-randomness" in page.page.url
+    # A user's own choice is taken, though it is the value of before.
+    page.page.get_by_role("button", name="Settings", exact=True).click()
+    time.sleep(3)
+    page.page.get_by_role("spinbutton", name="Visible units").fill("16")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_url(lambda url: "coupling_visible=500" not in url)
+    stays(page, "coupling_hidden=100", 3)
+    assert "coupling_visible=500" not in page.page.url
