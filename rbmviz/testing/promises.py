@@ -153,11 +153,11 @@ def values_of_live(algorithm: Any) -> Iterator[tuple[str, list[Any]]]:
         yield knob.name, values
 
 
-def variants(cls: Any) -> Iterator[dict[str, Any]]:
-    """Yield {} (the defaults), and other values of switches and choices that are not live."""
+def variants(cls: Any, live: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield {} (the defaults), and other values of switches and choices; live: of live ones, too."""
     yield {}
     for knob in knobs_of(cls).values():
-        if not knob.live:
+        if live or not knob.live:
             others = (True, False) if knob.kind is bool else knob.choices
             yield from ({knob.name: value} for value in others if value != knob.default)
 

@@ -165,7 +165,7 @@ def _fresh(cls: Any) -> None:
 @promise(SAMPLER_PROMISES, "how a run is divided into steps does not change it")
 def _division(cls: Any) -> None:
     model = _model()
-    for more in variants(cls):
+    for more in variants(cls, live=True):
         for n_chains, steps in ((1, (5, 7)), (1, (1, 9, 0, 290)), (7, (1, 9, 0, 2, 4, 284))):
             sampler = _chains(cls, n_chains, **more)
             whole = sampler.step(sampler.init(model, 7), sum(steps))

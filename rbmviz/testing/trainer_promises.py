@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import itertools
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -28,9 +29,11 @@ from rbmviz.testing.promises import (
     require,
     shared_generator,
     values_of_live,
+    variants,
 )
 from rbmviz.trainers import STATS, Progress, training
 from rbmviz.trainers.checkpoint import MAGIC, START, Checkpoint, load_checkpoint, save_checkpoint
+from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
 
 TRAINER_PROMISES: dict[str, Check] = {}
@@ -161,8 +164,8 @@ def _seeds(cls: Any) -> None:
 
 @promise(TRAINER_PROMISES, "how a run is divided into steps does not change it")
 def _division(cls: Any) -> None:
-    trainer = _with_knobs(cls, iterations=30, batch_size=20)
-    for steps in ((5, 7), (1, 9, 0, 20)):
+    for more, steps in itertools.product(_own_variants(cls), ((5, 7), (1, 9, 0, 20))):
+        trainer = dataclasses.replace(_with_knobs(cls, iterations=30, batch_size=20), **more)
         whole, state = trainer.step(_begun(trainer), sum(steps)), _begun(trainer)
         for n in steps:
             divided = trainer.step(state, n)
@@ -303,6 +306,18 @@ def _check_decay_and_mean(trainer: Any) -> None:
 @promise(TRAINER_PROMISES, "a training resumed from a checkpoint ends with the same bits")
 def _checkpoints(cls: Any) -> None:
     trainer = _with_knobs(cls, momentum=0.5, average=True, iterations=30, batch_size=7, learning_rate=0.05)
+    for more in _own_variants(cls):
+        _check_checkpoints(dataclasses.replace(trainer, **more))
+
+
+def _own_variants(cls: Any) -> Iterator[dict[str, Any]]:
+    """Yield {}, and other values of its own switches and choices: not of those that all trainers have."""
+    common = {field.name for field in dataclasses.fields(CommonKnobs)}
+    return (more for more in variants(cls, live=True) if not common & more.keys())
+
+
+def _check_checkpoints(trainer: Any) -> None:
+    """Check that checkpoints of a trainer, before and amid its training, are read back and go on."""
     data = _data()
     want = trainer.step(_begun(trainer), 30)
     state = _begun(trainer)
@@ -351,6 +366,12 @@ def _hostile_checkpoints(cls: Any) -> None:
                     found.trainer.step(found.state, 3)
             except BadInput:
                 continue
+            except Exception as error:
+                raise AssertionError(
+                    f"{name} is accepted with an impossible value, and then training ends with "
+                    f"{type(error).__name__}: {error}. Say with stored(...), see rbmviz.trainers.stored, "
+                    "what it may hold: of indices, the largest one is most=."
+                ) from error
             same = wrong.shape == x.shape and wrong.dtype == x.dtype
             require(
                 same, f"{name} is accepted as {wrong.dtype} {wrong.shape} instead of {x.dtype} {x.shape}."
@@ -361,7 +382,8 @@ def _impossible(x: np.ndarray) -> Iterator[np.ndarray]:
     """Yield arrays that no training stores in place of x: other shapes, dtypes and impossible values."""
     yield x[None]
     yield x.astype(np.complex64)
-    for value in (np.nan, np.inf, -1.0, 1e30) if x.dtype.kind == "f" else (-1, 2**31):
+    whole = (-1, 2**31, np.iinfo(x.dtype).max) if x.dtype.kind in "iu" else (-1, 2**31)
+    for value in (np.nan, np.inf, -1.0, 1e30) if x.dtype.kind == "f" else whole:
         with np.errstate(all="ignore"):
             bad = x.copy()
             bad.flat[0] = np.asarray(value).astype(x.dtype)

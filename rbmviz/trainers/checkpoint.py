@@ -264,8 +264,8 @@ class _Reader:
         if legal.rows:
             return bool(((0 <= x) & (x < self.sizes["data"])).all()) and len(np.unique(x)) == len(x)
         if x.dtype.kind != "f":
-            least = -LARGEST_COUNT if legal.signed else 0
-            return bool((x >= least).all() and (x <= LARGEST_COUNT).all())
+            least, most = _range_of(legal)
+            return bool((x >= least).all() and (x <= most).all())
         blank = fresh is not None and fresh.dtype.kind == "f" and bool(np.isnan(fresh).all())
         if blank and np.isnan(x).all():  # nothing seen yet
             return True
@@ -276,12 +276,17 @@ def _saved(record: Any) -> list[dataclasses.Field[Any]]:
     return [field for field in dataclasses.fields(record) if field.metadata.get("saved", True)]
 
 
+def _range_of(legal: Stored) -> tuple[int, int]:
+    """Return the least and the largest of the numbers that a field may hold."""
+    return -LARGEST_COUNT if legal.signed else 0, LARGEST_COUNT if legal.most is None else legal.most
+
+
 def _number(written: Any, fresh: Any, name: str, legal: Stored) -> Any:
     if type(written) is not type(fresh) or not isinstance(fresh, int | float):
         raise _wrong(name, f"is no {type(fresh).__name__}")
     unknown = isinstance(fresh, float) and math.isnan(fresh) and math.isnan(written)
-    least = -LARGEST_COUNT if legal.signed else 0
-    if not (least <= written <= LARGEST_COUNT or unknown):
+    least, most = _range_of(legal)
+    if not (least <= written <= most or unknown):
         raise _wrong(name, "is out of range")
     return written
 

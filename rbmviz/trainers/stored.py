@@ -36,6 +36,8 @@ class Stored:
         Name of a field of the same record; this one must be None, or parameters of the same shapes.
     signed : bool
         Whether a number, or an array of integers, may lie below 0, down to -2^53.
+    most : int or None
+        Largest value of a number, or of an array of integers, as of indices; None: 2^53.
     formerly : str
         An earlier name of the field, under which a checkpoint may have it; "": none.
     may_lack : bool
@@ -51,6 +53,7 @@ class Stored:
     rows: bool = False
     like: str = ""
     signed: bool = False
+    most: int | None = None
     formerly: str = ""
     may_lack: bool = False
 

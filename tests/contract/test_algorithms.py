@@ -684,6 +684,57 @@ def step_to_a_statistic_of_the_call(self, state, n):
     return dataclasses.replace(made, stats={**made.stats, "size": float(n)})
 
 
+@dataclasses.dataclass
+class Levels:
+    """An own state with indices into a table of six."""
+
+    level: np.ndarray
+
+
+def init_levels(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, Levels(np.arange(3, dtype=np.int32)))
+
+
+def init_bounded_levels(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, BoundedLevels(np.arange(3, dtype=np.int32)))
+
+
+def negative_by_level(self, state, theta, data):
+    own, table = state.own_state, np.arange(6) + 1
+    own.level = (table[own.level] % 6).astype(np.int32)
+    return CD.negative(self, state, theta, data)
+
+
+@dataclasses.dataclass
+class BoundedLevels:
+    """The same, with the largest index."""
+
+    level: np.ndarray = dataclasses.field(metadata=stored(most=5))
+
+
+def init_maybe_smoothed(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, MaybeSmoothed())
+
+
+@dataclasses.dataclass
+class MaybeSmoothed:
+    """An own state with an array only while a switch is on, of which no checkpoint knows."""
+
+    mean: np.ndarray | None = None
+
+
+def negative_maybe_smoothed(self, state, theta, data):
+    found = CD.negative(self, state, theta, data)
+    state.own_state.mean = state.samples.mean(axis=0, dtype=np.float32) if self.smooth else None
+    return found
+
+
+SMOOTH = {
+    "__annotations__": {"smooth": bool},
+    "smooth": knob(False, label="Smooth", symbol="", help="Keep a mean."),
+}
+
+
 def negative_as_a_tuple(self, state, theta, data):
     return tuple(CD.negative(self, state, theta, data))
 
@@ -719,6 +770,14 @@ SUBTLE_TRAINERS = {
     "it has no momentum": ("momentum = 0.9 changes nothing", {"step": step_without_momentum}),
     "weight decay pushes away": ("weight_decay does not take", {"step": step_pushed_away}),
     "its mean is too small": ("not the mean of the two", {"step": step_to_a_smaller_mean}),
+    "indices may lie anywhere": (
+        r"level is accepted with an impossible value, and then training ends with IndexError",
+        {"init": init_levels, "negative": negative_by_level},
+    ),
+    "a switch adds an array that no checkpoint knows": (
+        r"mean is no NoneType",
+        {"init": init_maybe_smoothed, "negative": negative_maybe_smoothed, **SMOOTH},
+    ),
     "a statistic is that of the call": (
         r"step\(5\) and step\(7\) give another statistic 'size' than step\(12\)",
         {"own_stats": {"size": "Size"}, "step": step_to_a_statistic_of_the_call},
@@ -786,6 +845,7 @@ def negative_last(self, state, theta, data):
 
 
 RIGHT_TRAINERS = {
+    "indices with their largest": {"init": init_bounded_levels, "negative": negative_by_level},
     "an array that is None at first": {"init": init_last, "negative": negative_last},
     "batches of 30 to 50": a_knob("batch_size", 40, 30, 50, label="Batch size", symbol="B", help="Rows."),
     "integers below 0 in its state": {
