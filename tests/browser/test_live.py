@@ -347,6 +347,8 @@ def test_a_broken_model_is_refused_and_the_panels_go_on(live, tmp_path):
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"\x80\x04pickled")
     page.page.get_by_role("button", name="Settings").click()
+    page.page.locator("input[type=file]").wait_for(state="attached")
+    page.page.wait_for_timeout(1000)  # as a hand needs: the page is drawn again when its settings are opened
     page.page.locator("input[type=file]").set_input_files(broken)
     page.page.get_by_text("is not a readable model file").first.wait_for()
     counts = page.counts()
