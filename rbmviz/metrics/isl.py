@@ -182,7 +182,7 @@ class ISL:
         if not len(test):
             raise BadInput("ISL: the test part is empty; give at least one test point.")
         given = checks.numbers("ISL: validation", test[:0] if validation is None else validation)
-        validation = _bits("validation", given if given.size else test[:0], test.shape[1])
+        validation = _bits("validation", given if given.shape[:1] != (0,) else test[:0], test.shape[1])
         if kernel not in ("binary", "mean"):
             raise BadInput(f"ISL: kernel = {shown(kernel)} is not one of binary, mean.")
         default = BETAS if kernel == "binary" else BETAS[::4]

@@ -691,12 +691,11 @@ class Levels:
     level: np.ndarray
 
 
-def init_levels(self, rbm, data, seed):
-    return training.start(self, rbm, data, seed, Levels(np.arange(3, dtype=np.int32)))
+@dataclasses.dataclass
+class BoundedLevels:
+    """The same, with the largest index."""
 
-
-def init_bounded_levels(self, rbm, data, seed):
-    return training.start(self, rbm, data, seed, BoundedLevels(np.arange(3, dtype=np.int32)))
+    level: np.ndarray = dataclasses.field(metadata=stored(most=5))
 
 
 def negative_by_level(self, state, theta, data):
@@ -705,11 +704,11 @@ def negative_by_level(self, state, theta, data):
     return CD.negative(self, state, theta, data)
 
 
-@dataclasses.dataclass
-class BoundedLevels:
-    """The same, with the largest index."""
+def with_levels(record):
+    def init(self, rbm, data, seed):
+        return training.start(self, rbm, data, seed, record(np.arange(3, dtype=np.int32)))
 
-    level: np.ndarray = dataclasses.field(metadata=stored(most=5))
+    return {"init": init, "negative": negative_by_level}
 
 
 def init_maybe_smoothed(self, rbm, data, seed):
@@ -772,7 +771,7 @@ SUBTLE_TRAINERS = {
     "its mean is too small": ("not the mean of the two", {"step": step_to_a_smaller_mean}),
     "indices may lie anywhere": (
         r"level is accepted with an impossible value, and then training ends with IndexError",
-        {"init": init_levels, "negative": negative_by_level},
+        with_levels(Levels),
     ),
     "a switch adds an array that no checkpoint knows": (
         r"mean is no NoneType",
@@ -845,7 +844,7 @@ def negative_last(self, state, theta, data):
 
 
 RIGHT_TRAINERS = {
-    "indices with their largest": {"init": init_bounded_levels, "negative": negative_by_level},
+    "indices with their largest": with_levels(BoundedLevels),
     "an array that is None at first": {"init": init_last, "negative": negative_last},
     "batches of 30 to 50": a_knob("batch_size", 40, 30, 50, label="Batch size", symbol="B", help="Rows."),
     "integers below 0 in its state": {

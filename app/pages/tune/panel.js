@@ -115,7 +115,7 @@ class MapPanel extends Panel {
     this.grid.send({ panel: this.key, knobs });
     // What stands below the map is drawn again every second while the sweep computes, and else when it is asked for.
     clearTimeout(this.lookTimer);
-    if (!['planned', 'queued', 'running', undefined].includes(this.shown?.sweep_status)) {
+    if (!this.grid.data.present && !['planned', 'queued', 'running', undefined].includes(this.shown?.sweep_status)) {
       this.lookTimer = setTimeout(() => this.grid.trigger('redraw', true), LOOK_MS);
     }
   }
