@@ -49,7 +49,7 @@ def strength(verdict):
 def test_a_quick_run_is_never_stronger(claim):
     """Neither for the claim nor against it, whatever the numbers, and also if some were not measured."""
     g = np.random.default_rng(7)
-    for _ in range(40):
+    for _ in range(12):
         numbers = {
             part.number: Number(inside(part) + g.normal(0, 1), g.choice([0.01, 0.3, 2.0]), 4)
             for part in claim.parts
