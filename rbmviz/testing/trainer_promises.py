@@ -220,7 +220,7 @@ def _live_knobs(cls: Any) -> None:
                 not _equal(after(updates, 1, **{name: value}), one) for updates, one in enumerate(nexts, 1)
             )
         require(
-            turns or not matters,
+            turns or turns_at_once or not matters,
             f"{name} is live, but keeps the value that it had when the state was made or first stepped.",
         )
         require(
@@ -256,7 +256,7 @@ def _check_gradient(trainer: Any, updates: int) -> None:
         trainer.step(state, updates)
     begin = RBM(*(x.copy() for x in states[0].theta))
     found = training.gradient(trainer, states[0])
-    rows = states[2].batches.next(trainer.batch_size)
+    rows, *_ = [state.batches.next(trainer.batch_size) for state in states[2:]]
     positive = begin.rates(rows)
     negative, twin, again = (
         trainer.negative(state, products(*state.theta), rows)
@@ -284,6 +284,25 @@ def _check_gradient(trainer: Any, updates: int) -> None:
         require(
             np.allclose(g, getattr(positive, name) - getattr(negative, name), atol=1e-5),
             f"the gradient of {name} is not the positive statistics minus what negative returns.",
+        )
+
+
+@promise(TRAINER_PROMISES, "without weights, negative returns the means of independent units")
+def _independent(cls: Any) -> None:
+    # Chains have their law after one sweep then. Units are nearly always on or off, so that few samples do.
+    b, c = np.array([6.0, -6, -6, 6, 6, -6]), np.array([-6.0, 6, 6, -6])
+    rbm = RBM(np.zeros((6, 4)), b, c)
+    trainer = _with_knobs(cls, batch_size=20)
+    state = trainer.init(rbm, _data(), 0)
+    products = FixedParameters(*state.theta)
+    found = [trainer.negative(state, products, state.batches.next(trainer.batch_size)) for _ in range(20)]
+    on_v, on_h = rbm.mean_visible(np.zeros(4)), rbm.mean_hidden(np.zeros(6))
+    for name, mean in (("W", np.outer(on_v, on_h)), ("b", on_v), ("c", on_h)):
+        off = np.abs(np.mean([getattr(one, name) for one in found], axis=0) - mean).max()
+        require(
+            off < 0.1,
+            f"without weights, negative returns a mean for {name} that is off by {off:.2g}: look at sign, "
+            "scale (a mean over the chains, not their sum), and whether it is the negative side alone.",
         )
 
 
@@ -344,7 +363,11 @@ def _reloaded(content: bytes, data: np.ndarray) -> Checkpoint:
     try:
         return load_checkpoint(content, data)
     except BadInput as error:
-        reason = "say with stored(...), see rbmviz.trainers.stored, what the fields of its own state may be."
+        reason = (
+            "an array as the own state holds chains of 0 and 1: put another one into a dataclass; a number "
+            "keeps the type that init gives it, 0.0 for a float; what else a field may be, say with "
+            "stored(...), see rbmviz.trainers.stored."
+        )
         raise AssertionError(
             f"a checkpoint that save_checkpoint has just made is refused ({error}): {reason}"
         ) from error

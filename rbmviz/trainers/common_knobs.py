@@ -31,9 +31,8 @@ class CommonKnobs:
     """The knobs of all trainers, read by the training loop and the update rule, see ``training.updates``."""
 
     update_equation: ClassVar[tuple[str, ...]] = (
-        r"g = \langle s \rangle_{\knob{batch_size}} - \langle s \rangle_{\text{model}}"
-        r" - \knob{weight_decay}\, W",
-        r"u \leftarrow \knob{momentum}\, u + g",
+        r"g = \langle s \rangle_{\knob{batch_size}} - \langle s \rangle_{\text{model}}",
+        r"u \leftarrow \knob{momentum}\, u + g - \knob{weight_decay}\, W",
         r"\theta \leftarrow \theta + \knob{learning_rate}_{\knob{schedule}}\, u",
     )
     """The update that every trainer makes, with its own estimate of the model's side; see ``equations``."""

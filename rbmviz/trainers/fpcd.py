@@ -28,7 +28,7 @@ class FastWeightState:
 class FPCD(CommonKnobs):
     """PCD whose chains run under theta + theta_F, with theta_F <- alpha theta_F + eps g.
 
-    g is the gradient of the slow update; with eps = 0 this is PCD, bit for bit.
+    g is the gradient of the slow update, before weight decay; with eps = 0 this is PCD, bit for bit.
     """
 
     chains: ClassVar[str] = "driven"

@@ -341,6 +341,10 @@ def negative_over_the_batch(self, state, theta, data):
     return statistics(data, mean_hidden(theta, data))
 
 
+def negative_of_the_other_sign(self, state, theta, data):
+    return Parameters(*(-x for x in CD.negative(self, state, theta, data)))
+
+
 BROKEN_TRAINERS = {
     "it declares what it is": {"chains": "sometimes"},
     "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="", help="Sweeps."),
@@ -357,6 +361,7 @@ BROKEN_TRAINERS = {
         "negative": negative_of_hidden_chains,
     },
     "a checkpoint with impossible content": {"init": init_trusting},
+    "without weights, negative returns": {"negative": negative_of_the_other_sign},
     "data that cannot be learned from": {"init": init_on_anything},
     "parameters that diverge": {"step": warn_where_large},
     "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},
@@ -497,7 +502,44 @@ def step_of_a_tuple(self, chain, n):
     return made.v, made.p, made.info
 
 
+def step_without_moving_the_last_unit(self, chain, n):
+    rows = [Skeleton._step(self, chain, 0)]
+    for _ in range(n):
+        last = chain.v[-1]
+        made = Skeleton._step(self, chain, 1)
+        chain.v[-1] = made.v[:, -1] = made.p[:, -1] = last
+        rows.append(made)
+    v, p, sweeps = (
+        np.concatenate(x) for x in zip(*((x.v, x.p, x.info["sweeps"]) for x in rows), strict=True)
+    )
+    return Samples(v, p, {"sweeps": sweeps})
+
+
+def step_into_a_buffer(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    if len(getattr(chain, "rows", ())) < n:
+        chain.rows = np.empty_like(made.v)
+    if not n:
+        return made
+    chain.rows[:n] = made.v
+    return Samples(chain.rows[:n], made.p, made.info)
+
+
+def step_of_the_other_sign(self, chain, n):
+    told = chain.rbm
+    return step_as_if(self, chain, n, RBM(-told.W, -told.b, -told.c))
+
+
 SUBTLE_SAMPLERS = {
+    "the last unit does not move": (
+        "visible unit 3 of 4 does not change in any chain",
+        {"_step": step_without_moving_the_last_unit},
+    ),
+    "a buffer is made anew for more samples only": (
+        "step writes to the arrays that an earlier step has returned",
+        {"_step": step_into_a_buffer},
+    ),
+    "all signs are turned": ("look at the signs", {"_step": step_of_the_other_sign}),
     "p is that of another temperature than v": (
         "'p is the mean of v'",
         {
@@ -738,7 +780,22 @@ def negative_as_a_tuple(self, state, theta, data):
     return tuple(CD.negative(self, state, theta, data))
 
 
+def negative_over_all_chains(self, state, theta, data):
+    return Parameters(*(x * np.float32(len(data)) for x in CD.negative(self, state, theta, data)))
+
+
+def negative_subtracted(self, state, theta, data):
+    positive, found = statistics(data, mean_hidden(theta, data)), CD.negative(self, state, theta, data)
+    return Parameters(*(x - y for x, y in zip(positive, found, strict=True)))
+
+
 SUBTLE_TRAINERS = {
+    "a sum in place of a mean": ("off by .* scale", {"negative": negative_over_all_chains}),
+    "negative is the gradient": ("the negative side alone", {"negative": negative_subtracted}),
+    "its own state is an array of floats": (
+        "put another one into a dataclass",
+        {"init": lambda self, rbm, data, seed: training.start(self, rbm, data, seed, np.full(3, 0.5))},
+    ),
     "negative returns a tuple": (
         "negative returns tuple and no Parameters",
         {"negative": negative_as_a_tuple},
@@ -843,7 +900,21 @@ def negative_last(self, state, theta, data):
     return found
 
 
+def negative_of_another_batch(self, state, theta, data):
+    return CD.negative(self, state, theta, state.batches.next(len(data)))
+
+
+def negative_after_a_warm_up(self, state, theta, data):
+    k = self.k if state.update < self.warm_up else 2 * self.k
+    return CD.negative(dataclasses.replace(self, k=k), state, theta, data)
+
+
 RIGHT_TRAINERS = {
+    "chains begin at another mini-batch": {"negative": negative_of_another_batch},
+    "a knob that acts at the first updates only": {
+        "negative": negative_after_a_warm_up,
+        **a_knob("warm_up", 1, 0, 1000, label="Warm-up", symbol="", help="Updates with fewer sweeps."),
+    },
     "indices with their largest": with_levels(BoundedLevels),
     "an array that is None at first": {"init": init_last, "negative": negative_last},
     "batches of 30 to 50": a_knob("batch_size", 40, 30, 50, label="Batch size", symbol="B", help="Rows."),

@@ -32,7 +32,7 @@ NEGLIGIBLE = 2.0**-24
 """A sample is dropped when its weight has fallen to this share of what it was when it was the newest: beside
 others of the same step size float32 cannot show it."""
 LARGEST_DECAY_OF_HISTORY = NEGLIGIBLE ** (1 / CAPACITY)
-"""From this decay on, 0.984, a history would need more than CAPACITY samples."""
+"""From this decay on, 0.98389, a history would need more than CAPACITY samples."""
 
 
 class LayerHistory(NamedTuple):
