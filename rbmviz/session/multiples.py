@@ -52,7 +52,7 @@ def four_values(knob: Knob, value: Any) -> list[Any]:
     """
     if knob.scale == "log":
         start = value or _scaled(knob, knob.hi, FACTOR ** -(VALUES - 1))
-        near = {_scaled(knob, start, FACTOR**power) for power in range(-VALUES, VALUES + 1)}
+        near = {_scaled(knob, start, FACTOR**power) for power in range(-VALUES, VALUES + 1) if power}
         allowed = sorted({x for x in near if knob.lo <= x <= knob.hi} | {start})
         first = max(0, min(allowed.index(start) - 1, len(allowed) - VALUES))
         chosen = allowed[first : first + VALUES]

@@ -142,7 +142,7 @@ class SweepView:
         self.setting: int | None = None  # at which the page points
         self.on_setting: Callable[[int], object] = lambda setting: None
         self._telling: float | None = None
-        self._looked_at = -math.inf
+        self._looked_at, self._looked_through = -math.inf, (-1, -1)
         self._changed = threading.Event()
         self._lock = threading.Lock()  # held while the map is computed
         self._thread: threading.Thread | None = None
@@ -233,8 +233,11 @@ class SweepView:
         sweep.show_running()
         ends = scores.range(self.cost_unit)
         now = time.monotonic()
-        if now - self._looked_at > TELLING_SECONDS and scores.n_done:
+        # At rest at once: what has been drawn with the last scores is not drawn again.
+        rests = not self.running and self._looked_through != (sweep.version, scores.n_rows)
+        if scores.n_done and (rests or now - self._looked_at > TELLING_SECONDS):
             self._telling, self._looked_at = scores.telling_point(self.cost_unit, self.by), now
+            self._looked_through = sweep.version, scores.n_rows
         point = self.asked_point or self._telling or self._first_point(ends)
         point = scores.rounded(point, self.cost_unit)
         state = sweep.version, scores.n_rows, point, self.cost_unit, self.by

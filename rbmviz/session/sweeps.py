@@ -35,6 +35,8 @@ from rbmviz.session.slots import SLOTS, Group, Kind, Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.worker import RUN_NICENESS
 from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
+from rbmviz.sweeps.cell import SLICE_SECONDS
+from rbmviz.sweeps.plan import GridSetting
 from rbmviz.sweeps.store import Store, encode, read_zip
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
@@ -53,6 +55,9 @@ MAX_SAMPLES_OF_CELL, MAX_SECONDS_OF_CELL = 1_000_000, 600
 
 PROBE_SECONDS = 0.6
 """Seconds of computing from which the time of a cell is estimated."""
+
+LONG_STEP_SECONDS, MAX_LONG_STEPS = 10 * SLICE_SECONDS, 20
+"""A step that takes so long has compiled or waited, if others do not; a probe ends after so many."""
 
 SWEEP_NICENESS = RUN_NICENESS + 5
 """Niceness of the threads of sweeps (Linux only): pages, and runs that somebody watches, come before them."""
@@ -240,11 +245,13 @@ class SweepQueue:
         return sweep
 
     def estimate(self, plan: SweepPlan) -> SweepEstimate:
-        """Return how long a plan takes here, by a short probe of each algorithm, which this call begins."""
+        """Return how long a plan takes here, by short probes, which this call begins."""
         total: float | None = 0.0
-        settings = plan.settings()
-        for number in range(len(plan.algorithms)):
-            own = [setting for setting in settings if setting.number == number]
+        groups: dict[tuple[int, str], list[GridSetting]] = {}
+        for setting in plan.settings():
+            groups.setdefault((setting.number, setting.model), []).append(setting)
+        probed = list(groups.values())[: MAX_PROBES // 2]
+        for own in probed:
             middle = sorted(own, key=lambda setting: setting.at)[len(own) // 2]
             key = (middle, plan.data, plan.metrics, plan.kernel, plan.n_hidden, plan.budget)
             with self._lock:
@@ -268,7 +275,8 @@ class SweepQueue:
                     ).start()
                 one = self._probes.get(key)
             total = None if one is None or total is None else total + one * len(own) * len(plan.seeds)
-        seconds = None if total is None else total / self._slots.n
+        share = sum(map(len, probed)) / len(plan.settings())  # below 1 for plans that no server would run
+        seconds = None if total is None else total / share / self._slots.n
         return SweepEstimate(seconds, plan.size)
 
     # Commands: they return at once
@@ -614,17 +622,15 @@ class SweepQueue:
         try:
             with self._turn():
                 run = CellRun(cells(plan, registered=True)[0])
-            before, spent, more = (0.0, 0.0), 0.0, True
-            while more and spent < PROBE_SECONDS:
+            steps: list[tuple[float, float]] = []
+            more = True
+            while more and not _suffice(steps):
+                done = run.done
                 with self._turn():
                     began = time.perf_counter()
                     more = run.step()
-                    spent += time.perf_counter() - began
-                if spent < PROBE_SECONDS / 2:
-                    before = run.done, spent
-            made = run.done - before[0]
-            rate = (spent - before[1]) / made if made > 0 else 0.0
-            seconds = spent + (1 - run.done) * rate
+                    steps.append((run.done - done, time.perf_counter() - began))
+            seconds = seconds_of_cell(steps)
         except Exception as error:  # what is wrong with the plan is said where it begins
             log.debug("no estimate: %s", error)
             seconds = 0.0
@@ -636,6 +642,35 @@ class SweepQueue:
 
 MAX_PROBES, MAX_PROBES_AT_ONCE = 200, 4
 """Estimates that are kept, and those that are measured at a time."""
+
+
+def _short(steps: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    return [(share, seconds) for share, seconds in steps if seconds < LONG_STEP_SECONDS]
+
+
+def _suffice(steps: list[tuple[float, float]]) -> bool:
+    """Return whether a probe has made enough steps, see ``seconds_of_cell``."""
+    short = _short(steps)
+    return sum(seconds for _, seconds in short) >= PROBE_SECONDS or len(steps) - len(short) >= MAX_LONG_STEPS
+
+
+def seconds_of_cell(steps: list[tuple[float, float]]) -> float:
+    """Return how long a whole cell takes, from its first steps: share of the budget, and seconds, of each.
+
+    Some steps compile a kernel, or wait for a thread that does. They say nothing of the cell: long steps are
+    left out, unless all are long.
+    """
+    short = _short(steps)
+    spent = np.cumsum([seconds for _, seconds in short])
+    over = sum(share for share, _ in steps) >= 1
+    if short and (over or spent[-1] >= PROBE_SECONDS / 2):
+        # The first ones have few samples each, and most points of the curve.
+        later = [step for step, until in zip(short, spent, strict=True) if until > spent[-1] / 2]
+        share, seconds = map(sum, zip(*later, strict=True))
+        rest = max(1 - sum(share for share, _ in short), 0)
+        return float(spent[-1] + (rest * seconds / share if share else 0))
+    rates = [seconds / share for share, seconds in steps if share > 0]
+    return float(np.median(rates)) if rates else 0.0
 
 
 def _interrupted(sweep: Sweep) -> set[int]:

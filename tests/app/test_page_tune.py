@@ -107,6 +107,11 @@ def test_a_sweep_from_start_to_its_files(page, address_of):
     assert list(table["mean"]) == sorted(table["mean"], reverse=True)
     written = pd.read_csv(io.BytesIO(table_csv(view)))
     assert list(written["eps"]) == list(table["eps"])
+    best = written.iloc[0]
+    assert (best["difference"], best["difference_lo"], best["difference_hi"]) == (0, 0, 0)
+    assert not {"low", "high", "std_error"} & set(
+        written
+    )  # which are something else in rbmviz sweep show --csv
     curves = pd.read_parquet(io.BytesIO(curves_parquet(view.sweep)))
     assert set(curves["seed"]) == {0, 1}
     assert curves["n"].max() == 100

@@ -93,3 +93,21 @@ def test_trainings_take_the_place_of_chains_and_back(live):
         f"{CHAINS}.length === 1 && {CHAINS}[0].querySelector('.standing').textContent.includes('sweeps')"
     )
     assert page.page.get_by_text("BidiComponent Error").count() == 0
+
+
+def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_closed(live):
+    """Gibbs has one cell, beside the row of no other."""
+    page = live()
+    page.page.goto(f"{page.address}/{SMALL}&tune_samplers=rates_fpcd&tune_samplers=gibbs")
+    page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    chart = page.page.locator("canvas.map")
+    chart.focus()
+    for key in ("ArrowRight",) * 4:
+        chart.press(key)
+    page.until(f"{MAP}.querySelector('.cell-name').textContent === 'Gibbs'")
+    chart.press("ArrowLeft")
+    page.until(f"{MAP}.querySelector('.cell-name').textContent.startsWith('rates-FPCD, Step size 1')")
+    page.ask(f"{CHAINS}[0].querySelector('.remove').click()")
+    page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    page.page.get_by_text("It follows cells of rates-FPCD only").wait_for()
+    assert page.page.locator("[data-testid=stException]").count() == 0

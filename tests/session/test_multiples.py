@@ -30,6 +30,7 @@ def test_all_that_is_offered_can_be_made_and_differs(name):
     ("knob", "value", "found"),
     [
         ("eps", 0.03, [0.01, 0.03, 0.09, 0.27]),
+        ("eps", 0.03162, [0.0105, 0.03162, 0.0949, 0.285]),  # a value of an axis has four digits
         ("eps", 1.0, [0.037, 0.111, 0.333, 1.0]),
         ("eps", 0.0001, [0.0001, 0.0003, 0.0009, 0.0027]),
         ("eps", 0.0, [0.0, 0.037, 0.111, 0.333]),

@@ -239,6 +239,35 @@ def test_an_estimate_comes_from_a_probe(queue):
     assert one.list() == []
 
 
+def test_an_estimate_adds_up_all_models(queue):
+    one = queue()
+
+    def seconds(*models):
+        plan = plan_of(models=list(models), seeds=[0])
+        wait(lambda: one.estimate(plan).seconds is not None, "the estimate")
+        return one.estimate(plan).seconds
+
+    both = seconds("bas_pcd", "modes_pcd")
+    assert both == pytest.approx(seconds("modes_pcd", "bas_pcd"))
+    assert both == pytest.approx(seconds("bas_pcd") + seconds("modes_pcd"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "seconds"),
+    [
+        ([(0.25, 0.03)] * 4, 0.12),  # all of it
+        ([(0.001, 0.03)] * 20, 30),
+        ([(1e-6, 28.0), (2e-6, 4.0)] + [(0.001, 0.03)] * 20, 30),  # the first steps compile
+        ([(0.0005, 0.03)] * 10 + [(0.001, 0.03)] * 12, 30.15),  # more slowly at first
+        ([(0.01, 0.5)] * 20, 50),  # a slow algorithm
+        ([(1e-4, 9.0)] + [(0.01, 0.5)] * 19, 50),
+        ([(0.5, 0.5), (0.5, 0.5)], 1),
+    ],
+)
+def test_steps_that_compile_are_left_out_of_an_estimate(steps, seconds):
+    assert sweeps_module.seconds_of_cell(steps) == pytest.approx(seconds, rel=0.01)
+
+
 def test_names_that_are_none_of_the_server(queue):
     with pytest.raises(BadInput, match="no such sweep"):
         queue().get("../../etc/passwd")
@@ -300,6 +329,19 @@ def test_scores_at_a_point_by_setting():
     assert [scores.rounded(x, "samples") for x in (3, 103.4, 1e9)] == [10, 103, 200]
     assert scores.rounded(0.12345, "seconds") == 0.123
     assert SweepScores(plan_of()).at(100, "samples", "isl_validation").scored == {}
+
+
+def test_a_map_that_has_come_to_rest_stands_at_its_last_point(monkeypatch):
+    """The rest of the page is drawn once then, and has to be at the point at which the map stays."""
+    sweep = Sweep.planned(plan_of())
+    sweep.scores = made_up(sweep.plan, lambda n, at, seed: n)
+    points = iter((20.0, 50.0, 150.0))
+    monkeypatch.setattr(sweep.scores, "telling_point", lambda cost_unit, by: next(points))
+    sweep.status = "running"
+    view = SweepView(sweep)
+    assert [view.now().point, view.now().point] == [20, 20]
+    sweep.status, sweep.version = "finished", sweep.version + 1
+    assert [view.now().point, view.now().point] == [50, 50]
 
 
 def test_before_the_first_score_there_are_no_ends():

@@ -325,7 +325,7 @@ class LandscapePicture {
     const [rows, columns] = land.shape, state = land.order[hover], bits = state.toString(2).padStart(rows * columns, '0');
     x.fillStyle = this.ink(0.25);
     x.fillRect(this.middle(hover) - 0.5, GROUND_TOP, 1, height - GROUND_TOP);
-    this.text(`${bits}: ${land.base[state].toFixed(1)}, now ${this.ground[state].toFixed(1)} nats`, LEFT, 8, 'left', 0.9);
+    this.text(`${bits}: ${land.base[state].toFixed(1)}, now ${panel.target[state].toFixed(1)} nats`, LEFT, 8, 'left', 0.9);
     this.text(`visited ${(100 * panel.visits[state]).toFixed(1)} %, model ${(100 * land.law[state]).toFixed(1)} %`, LEFT, low, 'left', 0.9);
   }
 }

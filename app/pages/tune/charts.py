@@ -35,9 +35,9 @@ TABLE_COLUMNS = {
     "mean": "Mean",
     "std_dev": "Spread over seeds",
     "difference": "Minus the best",
-    "std_error": "Standard error",
-    "low": "95 % from",
-    "high": "95 % to",
+    "difference_error": "Standard error",
+    "difference_lo": "95 % from",
+    "difference_hi": "95 % to",
     "test": "Test part",
     "test_std_dev": "Test spread",
     "test_point_error": "Error over test points",
@@ -47,7 +47,9 @@ TABLE_COLUMNS = {
     "seconds": "Seconds",
     "seeds": "Seeds",
 }
-"""Columns of the table of all settings behind their knobs, with their titles for a sweep of samplers."""
+"""Columns of the table of all settings behind their knobs, with their titles for a sweep of samplers.
+
+Where ``rbmviz sweep show --csv`` has the same column, it has the same name there."""
 
 
 def name_of(scores: SweepScores, index: int) -> str:
@@ -74,8 +76,9 @@ def _table_row(scores: SweepScores, one: ScoredSetting, index: int) -> dict[str,
     low, high = one.interval
     own |= {
         "cannot_be_told_from_the_best": one.in_region,
-        "low": low,
-        "high": high,
+        "difference_error": one.std_error,
+        "difference_lo": low,
+        "difference_hi": high,
         "seeds": len(one.by_seed),
     }
     return row | {name: own[name] for name in TABLE_COLUMNS}

@@ -229,13 +229,23 @@ class MapPanel extends Panel {
       const from = positions[this.at ?? 0], to = [from[0], from[1] + step[0], from[2] + step[1]];
       let next = positions.findIndex(position => position.every((value, i) => value === to[i]));
       // Beyond the end of a facet comes the next one.
-      if (next < 0 && step[0]) next = positions.findIndex(([facet, column, row]) => facet === from[0] + step[0] && row === from[2]
-        && column === (step[0] > 0 ? this.map.facets[facet].columns[0] : this.map.facets[facet].columns.slice(-1)[0]));
+      if (next < 0 && step[0]) next = this.entryOf(from[0] + step[0], step[0] > 0 ? 0 : -1, from[2]);
       if (this.at === null) this.choose(0);
       else if (next >= 0) this.choose(next);
     } else return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  /**
+   * The cell of a facet's first (0) or last (-1) column that is nearest to a row, which it may not have; -1: there is no such facet.
+   * @param {number} facet @param {0 | -1} end @param {number} row @returns {number}
+   */
+  entryOf(facet, end, row) {
+    const { positions, facets } = this.map, column = facets[facet]?.columns.at(end);
+    const away = (/** @type {number} */ i) => Math.abs(positions[i][2] - row);
+    const cells = [...positions.keys()].filter(i => positions[i][0] === facet && positions[i][1] === column);
+    return cells.reduce((best, i) => (best < 0 || away(i) < away(best) ? i : best), -1);
   }
 
   // Drawing
@@ -280,7 +290,7 @@ class MapPanel extends Panel {
     const verdict = !known ? ''
       : seeds === 1 ? `With one seed nothing can be told apart.${blank}`
       : most < 2 ? `All settings have ${few} in common at this point${over ? '' : ' so far'}: nothing can be told apart.${blank}`
-      : `Hatched: ${region} of ${known} settings that cannot be told from the best (95\u00a0%, ${compared} of ${seeds} seeds, paired).`
+      : `${region > head.seeds.length ? `Hatched: ${region} of ${known} settings that cannot be told from the best` : 'All other settings can be told from the best'} (95\u00a0%, ${compared} of ${seeds} seeds, paired).`
         + `${least < 2 ? ' On a model with fewer than two seeds in common nothing can be told apart.' : ''}${blank} ${head.border.join(' ')}`;
     put(this.verdict, known && !this.measure.better ? `Neither high nor low values of it are better: the highest counts as the best. ${verdict}` : verdict);
   }
