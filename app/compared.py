@@ -29,10 +29,11 @@ def choice_help(made_unit: CostUnit) -> str:
 
     made_unit : what the runs of the page make
     """
+    newest = " R-hat, ESS and Fast norm are always of the newest samples." if made_unit == "samples" else ""
     return (
-        f"All numbers of all panels are those at the last number of {made_unit}, of sweeps, or of seconds of "
-        "computing that every panel has passed. It changes what is compared, not the pace. Seconds are those "
-        "of this machine, and differ with its load."
+        f"All scores of all panels are those at the last number of {made_unit}, of sweeps, or of seconds of "
+        f"computing that every panel has passed.{newest} It changes what is compared, not the pace. Seconds "
+        "are those of this machine, and differ with its load."
     )
 
 

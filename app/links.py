@@ -21,7 +21,8 @@ _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_n
 
 
 PAUSED_AT = "paused_at"
-"""Name in the address: while a page is paused, the step at which it stands. The browser writes it."""
+"""Name in the address: while a page is paused, the step at which its runs stand, or that of each of them in
+order. The browser writes it."""
 
 LESSON, STEP, RESULT = "lesson", "step", "result"
 """Names in the address of the open lesson, of its step (from 1), and of the result of a challenge."""
@@ -70,10 +71,13 @@ def starts_paused() -> bool:
     return session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value
 
 
-def paused_at() -> int | None:
-    """Return the step at which all panels stood when the address was written; None: they were running."""
-    text = st.query_params.get(PAUSED_AT, "")
-    return min(int(text), MAX_REPEATED_STEPS) if re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) else None
+def paused_at(n_panels: int) -> list[int]:
+    """Return the steps at which the panels stood when the address was written; empty: they were running."""
+    texts = values(PAUSED_AT)
+    if not all(re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) for text in texts):
+        return []
+    steps = [int(text) for text in texts]
+    return steps if len(steps) == n_panels else [min(steps)] * n_panels if steps else []
 
 
 def parts_of_step() -> dict[str, str]:

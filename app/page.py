@@ -323,11 +323,18 @@ class LivePage(Generic[S]):
 
         Runs that were opened from kept files stay at their own steps.
         """
-        n = links.paused_at()
-        if n is None and not links.starts_paused():
+        steps = links.paused_at(len(comparison.panels))
+        if not steps and not links.starts_paused():
             comparison.resume()
-        elif n and not any(panel.worker.peek().n for panel in comparison.panels):
-            comparison.step(n)
+        elif any(steps) and not any(panel.worker.peek().n for panel in comparison.panels):
+            most = links.MAX_REPEATED_STEPS
+            if max(steps) > most:
+                session.add_link_warning(
+                    f"The link was made at step {max(steps):,}. A page makes at most {most:,} steps again "
+                    "when it is opened, and stands there: press Play to go on.",
+                    self.name,
+                )
+            comparison.step([min(n, most) for n in steps])
 
     def comparison(self) -> Comparison[S]:
         """Return this session's comparison, once the page has been drawn."""

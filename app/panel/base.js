@@ -84,6 +84,8 @@ class Panel {
     this.spec = spec;
     this.grid = grid;
     this.key = spec.key;
+    /** Whether it shows a run, which can be paused and repeated. */
+    this.isRun = true;
     /** The newest head of this panel in a frame. @type {PanelHead | null} */
     this.head = null;
     /** @type {Record<string, ReadoutValue>} */
@@ -550,16 +552,18 @@ class Grid {
     return true;
   }
 
-  // A page that is paused stays so after a reload: the address says at which step. app/address.js writes it.
+  // A page that is paused stays so after a reload: the address says at which step, or the steps of all panels. app/address.js writes it.
   notePause() {
-    const heads = [...this.panels.values()].map(({ head }) => head);
+    const panels = this.data.panels.map(({ key }) => this.panels.get(key)), heads = panels.map(panel => panel?.head);
+    if (!panels.every(panel => panel?.isRun)) return;
     const address = /** @type {any} */ (window).rbmvizAddress;
     clearTimeout(this.pauseTimer);
     if (!address || !heads.length) return;
     if (!heads.every(head => head?.status === 'paused')) address.values.paused_at = [];
     else this.pauseTimer = setTimeout(() => { // before a common start runs are paused for a moment, too
       const now = /** @type {any} */ (window).rbmvizAddress;
-      if (now && this.alive) now.values.paused_at = [String(Math.min(...heads.map(head => head?.n ?? 0)))];
+      const steps = heads.map(head => String(head?.n ?? 0));
+      if (now && this.alive) now.values.paused_at = new Set(steps).size === 1 ? steps.slice(0, 1) : steps;
     }, PAUSED_MS);
   }
 

@@ -208,12 +208,13 @@ class Comparison(Generic[S]):
                 workers.enter_context(panel.worker.hold_steps())
             yield time.monotonic()
 
-    def step(self, n: int = 1) -> None:
-        """Do n more steps in every panel, then pause."""
+    def step(self, n: int | Sequence[int] = 1) -> None:
+        """Do n more steps in every panel, or so many in each, in order; then pause."""
         with self._together:
             self.pause()
-            for panel in self.panels:
-                panel.worker.step(n)
+            each = [n] * len(self.panels) if isinstance(n, int) else n
+            for panel, steps in zip(self.panels, each, strict=True):
+                panel.worker.step(steps)
 
     def reset(self) -> None:
         """Begin anew, every panel by its own plan."""

@@ -62,8 +62,8 @@ class Coupling:
     label: ClassVar[str] = "Coupled chains"
     paper: ClassVar[str] = "Qiu, Zhang, Wang 2020 (unbiased CD), algorithms 1 and 3, and the authors' program"
     about: ClassVar[str] = (
-        r"Two Gibbs chains of one model: $\xi$ runs one sweep ahead of $\eta$. Both are drawn from common "
-        r"random numbers, so that they meet, $\xi_t = \eta_{t-1}$, and then stay together. Looked at alone, "
+        r"Two Gibbs chains of one model: $\xi$ runs one sweep ahead of $\eta$. They are drawn together, "
+        r"so that they meet, $\xi_t = \eta_{t-1}$, and then stay together. Looked at alone, "
         "each is an ordinary Gibbs chain, so that the time until they meet tells how soon a chain forgets "
         "its start."
     )

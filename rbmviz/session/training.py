@@ -150,7 +150,7 @@ class TrainingSnapshot(Snapshot):
     likelihoods : tuple of Likelihood
     traces : tuple of Trace
     newest : dict of float
-        Statistics of replicate 0 now.
+        Statistics now, means over the replicates.
     per_chain : dict of arrays
         Values per chain in its last update (meeting times, log weights), by label.
     warning : str
@@ -235,7 +235,7 @@ class TrainingSnapshot(Snapshot):
         name = _FIELDS[compared.cost_unit]
         before = [one for one in self.likelihoods if getattr(one, name) < getattr(at, name)]
         traced = [one for one in self.traces if getattr(one, name) <= getattr(at, name)]
-        newest = {key: float(values[0]) for key, values in traced[-1].stats.items()} if traced else {}
+        newest = {key: traced[-1].band(key)[0] for key in traced[-1].stats} if traced else {}
         return replace(self, compared=compared, likelihoods=(*before, at), newest=newest)
 
     def without_arrays(self) -> Self:
@@ -672,7 +672,10 @@ class TrainingRun(Run):
             method=self._likelihood_estimator.method,
             likelihoods=tuple(self._likelihood_estimator.found),
             traces=tuple(self._traces),
-            newest=newest.stats if newest else {},
+            newest={
+                name: float(np.mean([one.stats[name] for one in self.progress]))
+                for name in (newest.stats if newest else ())
+            },
             per_chain=newest.per_chain if newest else {},
             warning=self._warning(newest) if newest else "",
             sweeps=self.sweeps,

@@ -171,14 +171,33 @@ def test_words_from_outside_are_plain_text():
     assert len(plain("x" * 10**6)) == MAX_MESSAGE + 1
 
 
-@pytest.mark.parametrize(("text", "n"), [("30", 30), ("0", 0), ("-3", None), ("many", None), ("٣", None)])
-def test_a_paused_page_opens_where_it_stood(page, text, n):
-    comparison = page("train", t="cd", paused_at=text).session_state["comparisons"]["train"][0]
-    assert comparison.running == (n is None)
-    if n is not None:
-        wait(lambda: [(s.n, s.status) for _, s in comparison.poll()] == [(n, "paused")], "its steps")
+@pytest.mark.parametrize(
+    ("texts", "steps"),
+    [
+        (["30"], [30, 30]),
+        (["0"], [0, 0]),
+        (["30", "7"], [30, 7]),  # at full speed panels stand at steps of their own
+        (["30", "7", "8"], [7, 7]),
+        (["-3"], None),
+        (["many"], None),
+        (["٣"], None),
+    ],
+)
+def test_a_paused_page_opens_where_it_stood(page, texts, steps):
+    test = page("train", t=["cd", "pcd"], paused_at=texts)
+    comparison = test.session_state["comparisons"]["train"][0]
+    assert comparison.running == (steps is None)
+    assert not [one.value for one in test.warning if "steps again" in one.value]
+    if steps is not None:
+        want = [(n, "paused") for n in steps]
+        wait(lambda: [(s.n, s.status) for _, s in comparison.poll()] == want, "its steps")
 
 
-def test_no_link_makes_a_server_repeat_more_steps_than_it_may(monkeypatch):
-    monkeypatch.setattr(app_links.st, "query_params", {"paused_at": "999999999999"})
-    assert app_links.paused_at() == app_links.MAX_REPEATED_STEPS
+def test_no_link_makes_a_server_repeat_more_steps_than_it_may(page, monkeypatch):
+    """And the page says so: it stands elsewhere than the link."""
+    monkeypatch.setattr(app_links, "MAX_REPEATED_STEPS", 40)
+    test = page("train", t="cd", paused_at="999999999999")
+    comparison = test.session_state["comparisons"]["train"][0]
+    wait(lambda: [(s.n, s.status) for _, s in comparison.poll()] == [(40, "paused")], "its steps")
+    said = " ".join(one.value for one in [*test.warning, *test.info, *test.caption])
+    assert "The link was made at step 999,999,999,999. A page makes at most 40 steps again" in said

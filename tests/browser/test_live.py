@@ -224,6 +224,21 @@ def test_no_frame_is_broken_or_blank(live):
     assert page.ask("window.seen.bad") == 0
 
 
+def test_a_reload_repeats_the_steps_of_each_panel(live):
+    """Panels that were paused at full speed stand at steps of their own."""
+    page = live().open("?p=gibbs&p=gibbs:k=2&paused_at=70&paused_at=30")
+    page.until(
+        "panels.map(p => p.dataset.n).join() === '70,30' && panels.every(p => p.dataset.status === 'paused')"
+    )
+    page.page.wait_for_url("**paused_at=70&paused_at=30**")
+    page.page.get_by_role("button", name="Step").click()
+    page.page.wait_for_url("**paused_at=71&paused_at=31**")
+    page.page.reload()
+    page.until(
+        "panels.map(p => p.dataset.n).join() === '71,31' && panels.every(p => p.dataset.status === 'paused')"
+    )
+
+
 def test_the_link_is_copied_or_shown(live):
     """With a clipboard it says so; where the browser gives none, the address is there, selected."""
     page = live(permissions=["clipboard-read", "clipboard-write"]).open("?p=gibbs:k=3")

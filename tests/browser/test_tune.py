@@ -107,7 +107,15 @@ def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_clo
     page.until(f"{MAP}.querySelector('.cell-name').textContent === 'Gibbs'")
     chart.press("ArrowLeft")
     page.until(f"{MAP}.querySelector('.cell-name').textContent.startsWith('rates-FPCD, Step size 1')")
+    page.until(f"{CHAINS}[0].dataset.n > 200")
     page.ask(f"{CHAINS}[0].querySelector('.remove').click()")
-    page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    page.until(f"{CHAINS}.length === 1 && {CHAINS}[0].dataset.n > 0 && {CHAINS}[0].dataset.n < 200")
     page.page.get_by_text("It follows cells of rates-FPCD only").wait_for()
+    # The address has the step of the run, not of the map, which is drawn anew when something is pointed at.
+    page.page.get_by_role("button", name="Pause").click()
+    page.page.wait_for_url("**paused_at=**")
+    chart.focus()
+    chart.press("Home")
+    page.page.wait_for_timeout(1200)
+    assert f"paused_at={page.ask(f'{CHAINS}[0].dataset.n')}" in page.page.url
     assert page.page.locator("[data-testid=stException]").count() == 0

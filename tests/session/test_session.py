@@ -25,6 +25,7 @@ from rbmviz.session import (
     replay,
 )
 from rbmviz.session import worker as worker_module
+from rbmviz.session.equal_points import Compared
 from rbmviz.session.recorder import MAX_HELD_SAMPLES, MIN_HELD_SAMPLES, Recorder
 from rbmviz.session.slots import Slots
 from rbmviz.trainers import make_trainer, train
@@ -431,10 +432,17 @@ def test_replicates_are_the_trainings_of_their_seeds(open_worker, toy, name):
     for n in (1, 9, 20):
         worker.step(n)
     shown = finished(worker, 30)
+    reconstruction = []
     for r in range(2):
         *_, want = train(toy, trainer, 3, 30, seed=5 + r)
         np.testing.assert_array_equal(shown.models[r].W, want.rbm.W)
+        reconstruction.append(want.stats["reconstruction"])
     assert (shown.models[0].W != shown.models[1].W).any()
+    # The numbers of a panel are means, here and at a common point.
+    assert reconstruction[0] != reconstruction[1]
+    assert shown.newest["reconstruction"] == pytest.approx(np.mean(reconstruction))
+    at = Compared("updates", 30, shown.likelihoods[-1], 30, 30, 30, 0)
+    assert shown.at_common_point(at).newest == pytest.approx(shown.newest, nan_ok=True)
 
 
 def test_every_point_is_the_exact_likelihood_of_its_update(open_worker, toy):

@@ -99,7 +99,7 @@ PRESETS = (
     Preset(
         "Penalization ends empty",
         "Without rates and decay each bit that is on gets less likely: the empty state takes over, and more "
-        "than half of these 3,000 samples are empty. With decay, or with the rates, hardly one is.",
+        "than half of the first 3,000 samples are empty. With decay, or with the rates, hardly one is.",
         (
             "rates_fpcd:eps=0.01",
             "sample_penalization:eps=0.01,alpha=0.9",

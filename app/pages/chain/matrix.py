@@ -342,7 +342,7 @@ def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGen
                 "Both matrices and the stationary law (.csv); a button over each chart saves its picture.",
             )
         ],
-        lambda: origin(f"rbmviz.metrics.remove_self_transitions(np.array({A.tolist()}), {lam!r})"),
+        lambda: origin(f"import rbmviz; rbmviz.metrics.remove_self_transitions({A.tolist()}, {lam!r})"),
     )
 
 

@@ -13,6 +13,7 @@ from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.settings import IN_MORE_CHARTS, LAGS, SWEEP_CHOICES, Settings
+from rbmviz_app.panel.readouts import digits3
 from rbmviz_app.timer import every_second
 
 NOTHING = "The first pairs are under way."
@@ -103,8 +104,8 @@ def draw_meeting_times(found: Results | None, present: bool) -> None:
         draw_chart(charts.tau_chart(found.pairs, log), "tau", "Shares of pairs by meeting time", NOTHING)
     if not present:
         cut = " ".join(
-            f"{charts.NAMES[c.algorithm]}: {c.truncated_share:.1%} of {c.n:,} pairs had not met after "
-            f"{c.max_sweeps:,} sweeps (the bar at the right)."
+            f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
+            f"after {c.max_sweeps:,} sweeps (the bar at the right)."
             if c.truncated.any()
             else f"{charts.NAMES[c.algorithm]}: all {c.n:,} pairs met."
             for c in found.pairs
@@ -148,7 +149,8 @@ def draw_bound(found: Results | None, present: bool) -> None:
         )
         cut = max((c.truncated_share for c in found.lagged), default=0)
         warning = (
-            f" {cut:.1%} of the pairs were cut off, so the bound is too small, and ends early: give up later."
+            f" {digits3(100 * cut)} % of the pairs were cut off, so the bound is too small, and ends early: "
+            "give up later."
             if cut
             else ""
         )
@@ -197,7 +199,9 @@ def draw_estimate(found: Results | None, present: bool) -> None:
         )
         cut = max(c.truncated_share for c in found.pairs)
         warning = (
-            f" {cut:.1%} of the pairs were cut off, which biases UCD, too: give up later." if cut else ""
+            f" {digits3(100 * cut)} % of the pairs were cut off, which biases UCD, too: give up later."
+            if cut
+            else ""
         )
         st.caption(
             f"{exact}{warning} **What you see** running means over pairs, ± 2 standard errors; visible unit "

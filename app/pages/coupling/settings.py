@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rbmviz.lessons.state import RANDOM_MODEL
+from rbmviz.metadata import data_name
 from rbmviz.models import data_of
 from rbmviz.rbm import Model
 from rbmviz.session import CouplingSetup
@@ -101,5 +102,8 @@ def make_setup(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]
     """Return the setup, and a sentence where the starts asked for cannot be loaded."""
     if start == "random":
         return CouplingSetup(model.rbm, None, seed), ""
+    if data_name(model.meta) is None:
+        sentence = "Pairs start at random bits: this model names no training data."
+        return CouplingSetup(model.rbm, None, seed), sentence
     dataset, reason = data_or_reason(data_of, model, None, data)
     return CouplingSetup(model.rbm, dataset, seed), f"Pairs start at random bits: {reason}" if reason else ""

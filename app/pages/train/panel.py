@@ -141,9 +141,8 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
     own = next(iter(shown.algorithm.own_stats), None)
     if own is None:
         return None
-    trace = np.array([(point.update, point.stats[own][0]) for point in shown.traces], np.float64).reshape(
-        -1, 2
-    )
+    points = [(point.update, point.band(own)[0]) for point in shown.traces]
+    trace = np.array(points, np.float64).reshape(-1, 2)
     return trace[np.isfinite(trace[:, 1])]
 
 

@@ -104,7 +104,9 @@ def choose_setup(asked: str | None) -> Chosen:
             Settings.replicates.label,
             1,
             MAX_REPLICATES,
-            "Each panel trains so many models with consecutive seeds; bands hold the middle 95 % of them.",
+            "Each panel trains so many models with consecutive seeds. Numbers and curves are means over "
+            "them, and bands hold the middle 95 %. Pictures, filters, warnings and how chains of one update "
+            "differ are those of the first.",
         )
         choose_view()
     dataset = None

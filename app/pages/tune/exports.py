@@ -37,7 +37,11 @@ def origin_of(sweep: Sweep) -> dict[str, Any]:
     """Return where the files of a sweep come from."""
     plan = sweep.plan
     made = cells(plan, registered=True)
-    known = origin(f"from rbmviz.sweeps import Axis, Budget, SweepPlan; {plan!r}", seeds=plan.seeds)
+    code = (
+        "from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, joined; "
+        f"joined(CellRun(cell).finish() for cell in cells({plan!r}))"
+    )
+    known = origin(code, seeds=plan.seeds)
     known["models"] = {one.model: one.model_digest for one in made if one.model}
     return known | {"data": {one.data: one.data_digest for one in made}}
 

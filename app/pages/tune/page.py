@@ -503,8 +503,7 @@ def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:
 @st.fragment
 def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
     """Draw the run under the pointer, and the settings that are open."""
-    keys = [panel.key for panel in comparison.panels]
-    if keys and POINTER_PANEL.value not in keys:
+    if POINTER_PANEL.value not in (None, *(panel.key for panel in comparison.panels)):
         st.rerun()  # it has been closed: the page has another one follow the pointer, see bring_pointer
     on_axis = [axis.knob for axis in plan.axes]
     key = f"tune {plan.kind}s"  # chains and trainings have panels of different kinds

@@ -77,6 +77,7 @@ const amount = (costUnit, point) => (costUnit === 'seconds' ? `${Number(point.to
 const unitName = costUnit => (costUnit === 'sweeps' ? 'Gibbs sweeps' : costUnit);
 
 class MapPanel extends Panel {
+  isRun = false;
   /** Address of the view of the sweep that is drawn. */
   url = '';
   lookTimer = 0;

@@ -281,7 +281,15 @@ def _choose_axis(
             st.number_input(
                 word, value=end.default, format="%g", step=None, disabled=off, width=90, **end.bound
             )
-        controls.number(n, "Values", 1, MAX_SIDE, "Number of values on this axis.", width=105, disabled=off)
+        controls.number(
+            n,
+            "Values",
+            1,
+            MAX_SIDE,
+            "Number of values on this axis; of whole numbers there may be fewer.",
+            width=105,
+            disabled=off,
+        )
         controls.choose(scale, "Spacing", SCALES, "Equal ratios, or equal steps.", disabled=off)
 
 
