@@ -662,7 +662,7 @@ def seconds_of_cell(steps: list[tuple[float, float]]) -> float:
     """
     short = _short(steps)
     spent = np.cumsum([seconds for _, seconds in short])
-    over = sum(share for share, _ in steps) >= 1
+    over = sum(share for share, _ in steps) > 1 - 1e-9
     if short and (over or spent[-1] >= PROBE_SECONDS / 2):
         # The first ones have few samples each, and most points of the curve.
         later = [step for step, until in zip(short, spent, strict=True) if until > spent[-1] / 2]

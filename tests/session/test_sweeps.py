@@ -255,7 +255,7 @@ def test_an_estimate_adds_up_all_models(queue):
 @pytest.mark.parametrize(
     ("steps", "seconds"),
     [
-        ([(0.25, 0.03)] * 4, 0.12),  # all of it
+        ([(0.1, 0.02)] * 10, 0.2),  # all of it
         ([(0.001, 0.03)] * 20, 30),
         ([(1e-6, 28.0), (2e-6, 4.0)] + [(0.001, 0.03)] * 20, 30),  # the first steps compile
         ([(0.0005, 0.03)] * 10 + [(0.001, 0.03)] * 12, 30.15),  # more slowly at first
