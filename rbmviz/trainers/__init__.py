@@ -311,7 +311,7 @@ def train(
     n_hidden : int
         Hidden units (default 16); a warm start has its own.
     iterations : int
-        Number of updates (default 1000): a linear schedule reaches 0 with the last one.
+        Number of updates (default 1000): a linear schedule reaches 0 after the last one.
     seed : int, SeedSequence or Generator
         Same seed, same training (default 0).
     warm_start : RBM, optional

@@ -35,7 +35,7 @@ from rbmviz.testing import SAMPLER_PROMISES, TRAINER_PROMISES, check_sampler, ch
 from rbmviz.trainers import common_knobs, training
 from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
-from rbmviz.trainers.parameters import Parameters
+from rbmviz.trainers.parameters import Parameters, zeros_like
 from rbmviz.trainers.stored import stored
 from rbmviz_app.formulas import equation
 
@@ -232,6 +232,17 @@ def a_knob(name, value, lo, hi, **more):
     return {"__annotations__": {name: type(value)}, name: knob(value, lo, hi, **more)}
 
 
+def step_from_the_start(self, chain, n):
+    start, rows = chain.v.copy(), [Skeleton._step(self, chain, 0)]
+    for _ in range(n):
+        rows.append(Skeleton._step(self, chain, 1))
+        chain.v[:] = start
+    v, p, sweeps = (
+        np.concatenate(x) for x in zip(*((x.v, x.p, x.info["sweeps"]) for x in rows), strict=True)
+    )
+    return Samples(v, p, {"sweeps": sweeps})
+
+
 BROKEN_SAMPLERS = {
     "it declares what it is": {"exact_chain": "mostly"},
     "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="Sweeps", help="no sentence"),
@@ -252,6 +263,7 @@ BROKEN_SAMPLERS = {
     "target is the model": {"target": other_target},
     "p is the mean of v": {"_step": no_p},
     "an exact chain leaves the law": {"_step": step_hot},
+    "an exact chain forgets its start": {"_step": step_from_the_start},
 }
 
 
@@ -530,7 +542,16 @@ def step_of_the_other_sign(self, chain, n):
     return step_as_if(self, chain, n, RBM(-told.W, -told.b, -told.c))
 
 
+def step_with_the_first_weights(self, chain, n):
+    told = chain.rbm
+    return step_as_if(self, chain, n, RBM(self.seen.setdefault(told.W.shape, told.W), told.b, told.c))
+
+
 SUBTLE_SAMPLERS = {
+    "weights are kept in the class by their shape": (
+        "a model with another W gives the same samples",
+        {"_step": step_with_the_first_weights, "seen": {}},
+    ),
     "the last unit does not move": (
         "visible unit 3 of 4 does not change in any chain",
         {"_step": step_without_moving_the_last_unit},
@@ -909,7 +930,33 @@ def negative_after_a_warm_up(self, state, theta, data):
     return CD.negative(dataclasses.replace(self, k=k), state, theta, data)
 
 
+@dataclasses.dataclass
+class MeanStatistics:
+    """An own state with the exponential mean of all statistics so far."""
+
+    mean: Parameters | None = None
+
+
+def init_with_mean_statistics(self, rbm, data, seed):
+    state = CD.init(self, rbm, data, seed)
+    state.own_state = MeanStatistics(zeros_like(state.theta))
+    return state
+
+
+def negative_with_memory(self, state, theta, data):
+    own, found = state.own_state, CD.negative(self, state, theta, data)
+    own.mean = Parameters(
+        *(np.float32(0.9) * x + np.float32(0.1) * y for x, y in zip(own.mean, found, strict=True))
+    )
+    return Parameters(*(x.copy() for x in own.mean))
+
+
 RIGHT_TRAINERS = {
+    "statistics with a memory": {
+        "init": init_with_mean_statistics,
+        "negative": negative_with_memory,
+        "state_bytes": lambda self, m, n: CD.state_bytes(self, m, n) + 4 * (m * n + m + n) + 2000,
+    },
     "chains begin at another mini-batch": {"negative": negative_of_another_batch},
     "a knob that acts at the first updates only": {
         "negative": negative_after_a_warm_up,
