@@ -341,6 +341,8 @@ class Grid {
     this.asked = '';
     this.fittedAt = 0;
     this.pauseTimer = 0;
+    /** Whether the page has been opened just now, and may make the steps of its address again. */
+    this.repeats = true;
     /** Since when the server has not been asked for a frame, ms; long since if it has stopped timers of a page that was hidden. */
     this.unaskedSince = data.timers_stopped ? -Infinity : performance.now();
     /** Whether the server is to be told that the page is shown again. */
@@ -559,10 +561,14 @@ class Grid {
     const address = /** @type {any} */ (window).rbmvizAddress;
     clearTimeout(this.pauseTimer);
     if (!address || !heads.length) return;
-    if (!heads.every(head => head?.status === 'paused')) address.values.paused_at = [];
-    else this.pauseTimer = setTimeout(() => { // before a common start runs are paused for a moment, too
+    if (!heads.every(head => head?.status === 'paused')) {
+      const asked = new URL(location.href).searchParams.getAll('paused_at').map(Number);
+      this.repeats &&= heads.some((head, i) => (head?.n ?? 0) < (asked[i] ?? asked[0] ?? 0));
+      if (!this.repeats) address.values.paused_at = [];
+    } else this.pauseTimer = setTimeout(() => { // before a common start runs are paused for a moment, too
       const now = /** @type {any} */ (window).rbmvizAddress;
       const steps = heads.map(head => String(head?.n ?? 0));
+      this.repeats = false;
       if (now && this.alive) now.values.paused_at = new Set(steps).size === 1 ? steps.slice(0, 1) : steps;
     }, PAUSED_MS);
   }

@@ -76,6 +76,8 @@ class SweepScores:
         ``plan.seeds[i // len(settings)]``.
     columns : tuple of str
         What is kept of each point: ``SPENT``, then each measure and its error.
+    others : tuple of str
+        Knobs that are no axis, and in which settings of one algorithm differ all the same.
     n_rows : int
         Rows that have come in so far: it grows with every change.
     """
@@ -88,9 +90,11 @@ class SweepScores:
         self.n_rows = 0
         self._done = np.zeros((len(self.settings), len(plan.seeds)), bool)
         knobs = [read_algorithm(plan.kind, one.algorithm) for one in self.settings]
+        on_axis = [axis.knob for axis in plan.axes]
+        self.others = tuple(name for name in plan.differing_knobs() if name not in on_axis)
         self._knobs = {
-            axis.knob: np.array([_as_number(getattr(one, axis.knob, math.nan)) for one in knobs])
-            for axis in plan.axes
+            name: np.array([_as_number(getattr(one, name, math.nan)) for one in knobs])
+            for name in (*on_axis, *self.others)
         }
         self._algorithms = np.array([one.algorithm.partition(":")[0] for one in self.settings])
         # In tables for ``choose``, settings have short names; the same one on two models has one name.

@@ -140,6 +140,7 @@ class SweepView:
         self.by = by if by in sweep.plan.metrics else first_measure(sweep.plan.metrics)
         self.asked_point: float | None = None
         self.setting: int | None = None  # at which the page points
+        self.model = ""  # that of the runs beside the map
         self.on_setting: Callable[[int], object] = lambda setting: None
         self._telling: float | None = None
         self._looked_at, self._looked_through = -math.inf, (-1, -1)
@@ -180,11 +181,11 @@ class SweepView:
             return self._compute()
 
     def choice(self) -> Choice | None:
-        """Return the comparison on the model that the page points at, else the first, as it stands now."""
+        """Return the comparison as it stands now: on the model that is pointed at, or that of the runs."""
         with self._lock:
             self._compute()
             choices = self._at_point.choices
-        model = "" if self.setting is None else self.sweep.scores.settings[self.setting].model
+        model = self.model if self.setting is None else self.sweep.scores.settings[self.setting].model
         return choices.get(model) or next(iter(choices.values()), None)
 
     def choices(self) -> list[Choice]:

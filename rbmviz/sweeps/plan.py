@@ -398,6 +398,16 @@ class SweepPlan:
         places = sum(math.prod(self._lengths(self._algorithm(text))) for text in self.algorithms)
         return places * max(len(self.models), 1) * len(self.seeds)
 
+    def differing_knobs(self) -> list[str]:
+        """Return the knobs in which algorithms of one name differ before axes set any: rates_fpcd:k=5."""
+        read = [read_algorithm(self.kind, text) for text in self.algorithms]
+        pairs = [(a, b) for a, b in itertools.combinations(read, 2) if a.name == b.name]
+        return list(
+            dict.fromkeys(
+                name for a, b in pairs for name in knobs_of(a) if getattr(a, name) != getattr(b, name)
+            )
+        )
+
     def settings(self) -> list[GridSetting]:
         """Return the places of the grid in the order in which they are run, coarse to fine.
 

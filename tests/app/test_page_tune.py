@@ -19,7 +19,7 @@ from rbmviz.registry import samplers, trainers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
 from rbmviz.session.sweeps import Sweep
-from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, joined
 from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.store import Store, encode
@@ -538,3 +538,45 @@ def test_an_uploaded_archive_is_seen_by_its_visitor_only(page, tmp_path):
     content = Path(shutil.make_archive(str(tmp_path / "made"), "zip", folder)).read_bytes()
     with pytest.raises(BadInput, match="no plan that can be read"):
         Sweep.uploaded("made.zip", content)
+
+
+def test_one_sampler_with_two_values_of_a_knob_that_is_no_axis(tmp_path):
+    """The map, its files and the table tell them apart by the knob, as the command line does."""
+    plan = SweepPlan(
+        algorithms=["rates_fpcd", "rates_fpcd:k=5"],
+        axes=[Axis("eps", (0.01, 0.1))],
+        models=["bas_pcd"],
+        seeds=[0, 1],
+        budget=Budget("samples", 100),
+    )
+    sweep = Sweep.planned(plan)
+    for i, cell in enumerate(cells(plan)):
+        sweep.scores.put(i, CellRun(cell).finish())
+    view = SweepView(sweep)
+    view.set_live_knobs(0, point=100)
+    titles = [facet["title"] for facet in map_spec(plan, sweep.scores.settings, [])["facets"]]
+    assert titles == ["rates-FPCD, Sweeps per sample 1", "rates-FPCD, Sweeps per sample 5"]
+    written = pd.read_csv(io.BytesIO(table_csv(view)))
+    assert sorted(zip(written["eps"], written["k"], strict=True)) == [
+        (0.01, 1),
+        (0.01, 5),
+        (0.1, 1),
+        (0.1, 5),
+    ]
+    want = compare(joined(CellRun(cell).finish() for cell in cells(plan)), point=100)
+    found = view.choice()
+    assert [one.knobs for one in found.settings] == [one.knobs for one in want.settings]
+    assert sorted(found.border) == sorted(want.border)
+
+
+def test_what_stands_below_the_map_is_on_the_model_of_the_runs(page):
+    test = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"], "tune_y_n": "1"})
+    button(test, "Start").click().run()
+    view = view_of(test)
+    wait(lambda: view.sweep.status == "finished", "the end of the sweep")
+    test.session_state["clicked model"] = "bas_cd1"
+    test.run()
+    assert not test.exception
+    assert view.choice().best.model == "bas_cd1"
+    assert any("Through the best cell on bas_cd1, along" in one.value for one in test.markdown)
+    assert test.expander[0].label == "All 3 settings on bas_cd1 at this point"

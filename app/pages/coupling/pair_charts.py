@@ -1,5 +1,6 @@
 """The charts of the pairs counted so far on the Coupling page: one in sight, four folded."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -7,7 +8,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.coupling import STATISTICS
 from rbmviz.session import Comparison, CouplingRun, CouplingSetup
-from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, Results
+from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
@@ -147,13 +148,8 @@ def draw_bound(found: Results | None, present: bool) -> None:
             else "The model is too large for the exact curve, which takes at most "
             f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
         )
-        cut = max((c.truncated_share for c in found.lagged), default=0)
-        warning = (
-            f" {digits3(100 * cut)} % of the pairs were cut off, so the bound is too small, and ends early: "
-            "give up later."
-            if cut
-            else ""
-        )
+        cut = _cut_off(found.lagged)
+        warning = f" Cut off: {cut}; so the bound is too small, and ends early: give up later." if cut else ""
         st.caption(
             f"{exact}{warning} **What you see** after t sweeps the chain is at most this far from its model: "
             f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {found.lagged[0].lag}, ± 2 errors. "
@@ -197,12 +193,8 @@ def draw_estimate(found: Results | None, present: bool) -> None:
             if found.truth is not None
             else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
         )
-        cut = max(c.truncated_share for c in found.pairs)
-        warning = (
-            f" {digits3(100 * cut)} % of the pairs were cut off, which biases UCD, too: give up later."
-            if cut
-            else ""
-        )
+        cut = _cut_off(found.pairs)
+        warning = f" Cut off: {cut}, which biases UCD, too: give up later." if cut else ""
         st.caption(
             f"{exact}{warning} **What you see** running means over pairs, ± 2 standard errors; visible unit "
             f"{i + 1}, hidden unit {j + 1}. UCD adds the differences of the two chains, sweep by sweep, "
@@ -249,6 +241,15 @@ def draw_rejected(found: Results | None, present: bool) -> None:
             "hidden units, too. The loop runs to its end here: a cap on it would bias the estimate."
             f"{warning} Paper UCD, figure 2, right."
         )
+
+
+def _cut_off(pairs: Sequence[PairStatistics]) -> str:
+    """Say by coupling which share of the pairs had not met when they were given up; "": all have met."""
+    return " and ".join(
+        f"{digits3(100 * c.truncated_share)} % of the pairs of {charts.NAMES[c.algorithm]}"
+        for c in pairs
+        if c.truncated_share
+    )
 
 
 def draw_question(text: str) -> None:

@@ -13,6 +13,7 @@ from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.choose import MOSTLY_BLANK
+from rbmviz.sweeps.plan import read_algorithm
 from rbmviz_app.charts.style import (
     DASHES,
     GREY,
@@ -49,7 +50,7 @@ TABLE_COLUMNS = {
 }
 """Columns of the table of all settings behind their knobs, with their titles for a sweep of samplers.
 
-Where ``rbmviz sweep show --csv`` has the same column, it has the same name there."""
+Those that compare with the best have the names that they have in ``rbmviz sweep show --csv``."""
 
 
 def name_of(scores: SweepScores, index: int) -> str:
@@ -72,6 +73,8 @@ def _table_row(scores: SweepScores, one: ScoredSetting, index: int) -> dict[str,
     row: dict[str, Any] = {"algorithm": setting.algorithm.partition(":")[0]}
     row |= {"model": setting.model} if setting.model else {}
     row |= {axis.knob: axis.values[at] for axis, at in zip(plan.axes, setting.at, strict=True) if at >= 0}
+    algorithm = read_algorithm(plan.kind, setting.algorithm)
+    row |= {name: getattr(algorithm, name, None) for name in scores.others}
     own = {name: getattr(one, name) for name in TABLE_COLUMNS if hasattr(one, name)}
     low, high = one.interval
     own |= {
@@ -93,6 +96,8 @@ def robust_rows(scores: SweepScores, point: float, cost_unit: CostUnit, by: str)
         row: dict[str, Any] = {"algorithm": setting.algorithm.partition(":")[0]}
         knobs = zip(scores.plan.axes, setting.at, strict=True)
         row |= {axis.knob: axis.values[at] for axis, at in knobs if at >= 0}
+        algorithm = read_algorithm(scores.plan.kind, setting.algorithm)
+        row |= {name: getattr(algorithm, name, None) for name in scores.others}
         row |= {"mean": one.mean, "spread": one.spread, "worst": one.worst}
         rows.append(row | dict(zip(one.models, one.by_model, strict=True)))
     return rows

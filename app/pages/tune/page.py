@@ -131,6 +131,7 @@ def main() -> None:
             beside(setup_of({name: one.value for name, one in PAGE.settings.items()}))
         return
     view, token = session.open_view(sweep.name, sweep)
+    view.model = model_on_screen(sweep.plan) if sweep.plan.models else ""
     begin_row(plan, reason, sweep)
     comparison = beside(setup_of_sweep(sweep.plan), sweep.plan)
     bring_pointer(comparison, sweep.plan)
@@ -589,6 +590,7 @@ def evidence(view: SweepView, comparison: Beside) -> None:
             *((str(i), one) for i, one in enumerate(open_settings(comparison, sweep), start=1)),
         ],
     )
+    on = f" on {choice.best.model}" if len(sweep.plan.models) > 1 else ""
     st.markdown(
         "**How the best and the chosen settings get there**: means over the seeds, with bands of one "
         "standard deviation."
@@ -603,22 +605,22 @@ def evidence(view: SweepView, comparison: Beside) -> None:
     for (axis, found), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
         label = knob_of_plan(sweep.plan, sweep.plan.axes[axis].knob).label
         with column:
-            st.markdown(f"**Through the best cell, along {label.lower()}**")
+            st.markdown(f"**Through the best cell{on}, along {label.lower()}**")
             draw_chart(
                 found,
                 f"tune slice {axis}",
                 f"Difference to the best against {label}, with 95 % intervals over seeds",
             )
     titles = TABLE_COLUMNS | ({"n": "Updates"} if sweep.plan.kind == "trainer" else {})
-    with st.expander(f"All {len(choice.settings)} settings at this point", icon=":material/table_rows:"):
+    with st.expander(f"All {len(choice.settings)} settings{on} at this point", icon=":material/table_rows:"):
         st.dataframe(
             table_rows(scores, choice),
             hide_index=True,
             column_config={
                 **{name: st.column_config.Column(title) for name, title in titles.items()},
                 **{
-                    axis.knob: st.column_config.Column(knob_of_plan(sweep.plan, axis.knob).label)
-                    for axis in sweep.plan.axes
+                    name: st.column_config.Column(knob_of_plan(sweep.plan, name).label)
+                    for name in (*(axis.knob for axis in sweep.plan.axes), *scores.others)
                 },
             },
             key="tune table",

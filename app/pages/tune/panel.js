@@ -500,7 +500,7 @@ class MapPanel extends Panel {
     const rows = /** @type {[string, string][]} */ ([[`${label}, mean ± spread over seeds`, `${decimal(n.mean[i], digits)}${spread}`]]);
     const error = Number.isFinite(n.std_error[i]) ? ` ± ${decimal(n.std_error[i], digits + 1)}` : '';
     rows.push(['Minus that of the best, ± standard error', bits & IS_BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IS_IN_REGION ? ', cannot be told from it' : ''}`]);
-    if (Number.isFinite(n.test[i]) && head.by.includes('validation')) rows.push(['On the test part', `${decimal(n.test[i], digits)}${Number.isFinite(n.test_std_dev[i]) ? ` ± ${decimal(n.test_std_dev[i], digits)}` : ''}`]);
+    if (Number.isFinite(n.test[i]) && head.by.includes('validation')) rows.push([`On the test part${n.test[i] === n.mean[i] ? ', here the same data' : ''}`, `${decimal(n.test[i], digits)}${Number.isFinite(n.test_std_dev[i]) ? ` ± ${decimal(n.test_std_dev[i], digits)}` : ''}`]);
     if (Number.isFinite(n.blank[i])) rows.push(['Blank samples', `${decimal(100 * n.blank[i], 1)} %`]);
     rows.push(['Computing, a seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
     if (head.cost_unit !== 'samples' && head.cost_unit !== 'updates') rows.push(['Samples, a seed', whole.format(Math.round(n.samples[i]))]);

@@ -85,7 +85,12 @@ def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
     names = [one.partition(":")[0] for one in plan.algorithms]
     parts = [algorithm.label] if len(plan.algorithms) > 1 else []
     if names.count(algorithm.name) > 1:
-        parts[0] += f" {names[: setting.number + 1].count(algorithm.name)}"
+        on_axis = [axis.knob for axis in plan.axes]
+        knobs = knobs_of(algorithm)
+        others = [name for name in plan.differing_knobs() if name in knobs and name not in on_axis]
+        parts += [f"{knobs[name].label} {value_text(getattr(algorithm, name))}" for name in others]
+        if not others:
+            parts[0] += f" {names[: setting.number + 1].count(algorithm.name)}"
     parts += [setting.model] if len(plan.models) > 1 else []
     for axis, at in list(zip(plan.axes, setting.at, strict=True))[2:]:
         if at >= 0:

@@ -308,8 +308,8 @@ def choose_rest(kind: Kind) -> None:
         Settings.tune_data,
         "Score against",
         [AUTOMATIC_DATA, *list_datasets()],
-        "Settings are chosen on its validation part, and the best one is reported on its test part; "
-        "automatic takes the model's own.",
+        "Settings are chosen on its validation part, and the best one is reported on its test part (of Bars "
+        "and Stripes all parts are the same); automatic takes the model's own.",
     )
     controls.choose(
         Settings.tune_kernel,
