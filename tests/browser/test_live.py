@@ -241,11 +241,12 @@ def test_a_reload_repeats_the_steps_of_each_panel(live):
 
 def test_while_steps_are_made_again_the_address_stays(live):
     """A second reload, or a copy of the link, then still comes to the same step."""
-    page = live().open("?p=gibbs:k=1000&paused_at=20000")
+    page = live().open("?p=gibbs:k=100&paused_at=20000")
     page.until("panels[0].dataset.n > 20")
     page.page.wait_for_timeout(1200)
     assert "paused_at=20000" in page.page.url
     page.page.get_by_role("button", name=re.compile("^Reset")).click()
+    page.page.wait_for_url("**paused_at=0**")
     page.page.get_by_role("button", name="Play Shortcut P").click()
     page.page.wait_for_url(lambda url: "paused_at" not in url)
 
