@@ -275,7 +275,7 @@ class SweepQueue:
                     ).start()
                 one = self._probes.get(key)
             total = None if one is None or total is None else total + one * len(own) * len(plan.seeds)
-        share = sum(map(len, probed)) / len(plan.settings())  # below 1 for plans that no server would run
+        share = sum(map(len, probed)) / len(plan.settings())  # below 1 if some pairs are not probed
         seconds = None if total is None else total / share / self._slots.n
         return SweepEstimate(seconds, plan.size)
 

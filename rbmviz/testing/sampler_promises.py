@@ -394,11 +394,8 @@ def _forgets(cls: Any) -> None:
     model = random_model(n_visible=4, n_hidden=3, scale=1.5, seed=1)
     law, start = probabilities(model.rbm), np.zeros(4, np.uint8)
     model = Model(model.rbm, model.rbm.rates(bits(200, 4, 2)))  # a sampler may need rates
-    declared = knobs_of(cls).get("n_chains")
-    max_chains = int(declared.hi) if declared else 1
     counts = np.zeros((2, 16))
-    for at in range(0, size, max_chains):
-        n = min(max_chains, size - at)
+    for at, n in _parts(cls, size):
         sampler = _chains(cls, n)
         state = sampler.init(model, at, start)
         for i, samples in enumerate((early, late - early)):
@@ -412,6 +409,13 @@ def _forgets(cls: Any) -> None:
     )
 
 
+def _parts(cls: Any, size: int) -> Iterator[tuple[int, int]]:
+    """Yield the first chain and the number of chains of each state, of ``size`` chains in all."""
+    declared = knobs_of(cls).get("n_chains")
+    most = int(declared.hi) if declared else 1
+    return ((at, min(most, size - at)) for at in range(0, size, most))
+
+
 def _p_of_law(cls: Any, rbm: RBM) -> float:
     """Return the p-value of the samples of chains that start with the law, by the side with 4 units."""
     size, samples_per_chain = 5000, 7  # enough to see a law at a temperature of 1.2
@@ -421,11 +425,9 @@ def _p_of_law(cls: Any, rbm: RBM) -> float:
     counted = states[generator.choice(16, size, p=law)]
     starts = counted if few is rbm else _drawn(few.mean_hidden(counted), generator)
     model = Model(rbm, rbm.rates(bits(200, rbm.n_visible, 2)))  # a sampler may need rates
-    declared = knobs_of(cls).get("n_chains")
-    max_chains = int(declared.hi) if declared else 1
     ends = []
-    for at in range(0, size, max_chains):
-        rows = starts[at : at + max_chains]
+    for at, n in _parts(cls, size):
+        rows = starts[at : at + n]
         sampler = _chains(cls, len(rows))
         v0 = rows if len(rows) > 1 else rows[0]
         state = sampler.init(model, at, v0)

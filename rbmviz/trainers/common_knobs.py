@@ -46,7 +46,7 @@ class CommonKnobs:
         label="Iterations",
         symbol="",
         scale="log",
-        help="Updates until the linear schedule reaches zero; with it, later updates change no weight.",
+        help="Updates until the linear schedule reaches zero; with it, later updates move no parameter.",
     )
     momentum: float = knob(
         0.0,

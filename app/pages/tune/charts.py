@@ -13,7 +13,7 @@ from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.choose import MOSTLY_BLANK
-from rbmviz.sweeps.plan import read_algorithm
+from rbmviz.sweeps.plan import GridSetting, read_algorithm
 from rbmviz_app.charts.style import (
     DASHES,
     GREY,
@@ -69,12 +69,10 @@ def table_rows(scores: SweepScores, choice: Choice) -> Rows:
 
 
 def _table_row(scores: SweepScores, one: ScoredSetting, index: int) -> dict[str, Any]:
-    setting, plan = scores.settings[index], scores.plan
+    setting = scores.settings[index]
     row: dict[str, Any] = {"algorithm": setting.algorithm.partition(":")[0]}
     row |= {"model": setting.model} if setting.model else {}
-    row |= {axis.knob: axis.values[at] for axis, at in zip(plan.axes, setting.at, strict=True) if at >= 0}
-    algorithm = read_algorithm(plan.kind, setting.algorithm)
-    row |= {name: getattr(algorithm, name, None) for name in scores.others}
+    row |= _knob_columns(scores, setting)
     own = {name: getattr(one, name) for name in TABLE_COLUMNS if hasattr(one, name)}
     low, high = one.interval
     own |= {
@@ -87,6 +85,14 @@ def _table_row(scores: SweepScores, one: ScoredSetting, index: int) -> dict[str,
     return row | {name: own[name] for name in TABLE_COLUMNS}
 
 
+def _knob_columns(scores: SweepScores, setting: GridSetting) -> dict[str, Any]:
+    """Return the values that tell settings of one algorithm apart: along the axes, and of other knobs."""
+    axes = zip(scores.plan.axes, setting.at, strict=True)
+    algorithm = read_algorithm(scores.plan.kind, setting.algorithm)
+    others = {name: getattr(algorithm, name, None) for name in scores.others}
+    return {axis.knob: axis.values[at] for axis, at in axes if at >= 0} | others
+
+
 def robust_rows(scores: SweepScores, point: float, cost_unit: CostUnit, by: str) -> Rows:
     """Return a row for each setting that all models have: mean and spread over them, and each of them."""
     settings = {one.algorithm: one for one in reversed(scores.settings)}
@@ -94,10 +100,7 @@ def robust_rows(scores: SweepScores, point: float, cost_unit: CostUnit, by: str)
     for one in scores.robustness(point, cost_unit, by):
         setting = settings[one.setting]
         row: dict[str, Any] = {"algorithm": setting.algorithm.partition(":")[0]}
-        knobs = zip(scores.plan.axes, setting.at, strict=True)
-        row |= {axis.knob: axis.values[at] for axis, at in knobs if at >= 0}
-        algorithm = read_algorithm(scores.plan.kind, setting.algorithm)
-        row |= {name: getattr(algorithm, name, None) for name in scores.others}
+        row |= _knob_columns(scores, setting)
         row |= {"mean": one.mean, "spread": one.spread, "worst": one.worst}
         rows.append(row | dict(zip(one.models, one.by_model, strict=True)))
     return rows
