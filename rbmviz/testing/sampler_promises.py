@@ -36,6 +36,9 @@ MIN_P_VALUE = 1e-4
 MAX_STANDARD_ERRORS = 5.0
 """Standard errors by which a mean may differ from the promised one."""
 
+SWEEPS_PER_SAMPLE = "Sweeps per sample"
+"""Label of a knob ``k`` that says how many sweeps a sample takes: the trace ``sweeps`` counts them."""
+
 SAMPLER_PROMISES: dict[str, Check] = {}
 """Checks of a sampler by the name of the promise, in the order of ``check_sampler``."""
 
@@ -120,6 +123,16 @@ def _shapes(cls: Any) -> None:
             for trace, x in made.info.items():
                 require(x.shape == (n,), f"the trace {trace} of {n} samples has the shape {x.shape}.")
 
+    counted = knobs_of(cls).get("k")
+    if counted and counted.label == SWEEPS_PER_SAMPLE and counted.lo <= 1 and counted.hi >= 2:
+        one, two = (cls(k=k) for k in (1, 2))
+        spent = [x.step(x.init(model, 0), 25).info["sweeps"].sum() for x in (one, two)]
+        require(
+            spent[1] > spent[0],
+            f"25 samples with k = 2, {SWEEPS_PER_SAMPLE.lower()}, count {spent[1]} sweeps, and with k = 1 "
+            f"{spent[0]}.",
+        )
+
 
 @promise(SAMPLER_PROMISES, "the same seed gives the same samples")
 def _seeds(cls: Any) -> None:
@@ -141,7 +154,8 @@ def _seeds(cls: Any) -> None:
     drawn = (a.v != b.v).any()
     require(
         drawn or cls.deterministic,
-        "from one start two seeds give the same samples: deterministic has to be True.",
+        "from one start two seeds give the same samples: it ignores the seed, or it does not move; one that "
+        "draws nothing by intention declares deterministic.",
     )
     require(
         not (drawn and cls.deterministic),
@@ -174,9 +188,11 @@ def _division(cls: Any) -> None:
             divided = _joined([sampler.step(state, n) for n in steps])
             pieces = " and ".join(f"step({n})" for n in steps)
             differ = [x for x in "vp" if not np.array_equal(getattr(divided, x), getattr(whole, x))]
+            shared = " Do the chains share an array or a generator?" if n_chains > 1 else ""
             require(
                 _same(divided, whole),
-                f"{sampler}: {pieces} give another {(differ or ['info'])[0]} than step({sum(steps)}).",
+                f"{sampler}: {pieces} give another {(differ or ['info'])[0]} than step({sum(steps)})."
+                f"{shared}",
             )
 
 
@@ -197,7 +213,8 @@ def _apart(cls: Any) -> None:
         begun = sampler.init(Model(other, model.rates), 1)
         require(
             not _same(sampler.step(begun, 120), want[0]),
-            f"a model with another {name} gives the same samples: does the class keep the first one?",
+            f"a model with another {name} gives the same samples: does it use {name} at all, or does the "
+            "class keep that of the first model?",
         )
     with ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda seed: sampler.step(sampler.init(model, seed), 120), (1, 2))
@@ -289,7 +306,7 @@ def _starts(cls: Any) -> None:
                 (np.mean(near, axis=0) > 0.6).all(),
                 "chains begun in one of two valleys, 40 nats deep, often make their first sample in the "
                 "other: init does not use the start, or they leave a valley that chains with the law of the "
-                "model hardly ever leave (look at the signs).",
+                "model hardly ever leave (look at the signs, and at the order of the half-steps).",
             )
             for wrong in (np.zeros(13), np.zeros((5, 12)), np.full(12, 2), np.full(12, np.nan), "bits"):
                 refused(f"the start {wrong!r}", sampler.init, model, 0, wrong)
@@ -353,8 +370,10 @@ def _means(cls: Any) -> None:
         noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
         missed = np.abs((made.v - p).sum(axis=0)) > noise
         require(not missed.any(), f"p of unit {int(missed.argmax())} is not the mean of its bits in v.")
-        # Where p rises above its mean over the samples, so do the bits: else it is that of other samples.
-        above = p - p.mean(axis=0)
+        # Where p rises above its mean before, so do the bits: else it is that of other samples. The mean over
+        # all samples knows the bit already, where a unit keeps it for long.
+        rows = np.arange(1, len(p) + 1)[:, None]
+        above = p - p.cumsum(axis=0) / rows
         noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p) * above**2).sum()) + 1e-6 * p.size
         close = abs(((made.v - p) * above).sum()) <= noise
         require(close, "p is not the mean of the sample of its own row.")

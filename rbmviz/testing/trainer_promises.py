@@ -136,6 +136,11 @@ def _progress(cls: Any) -> None:
         shapes = {name: x.shape for name, x in made.per_chain.items() if x.ndim != 1}
         require(not shapes, f"per_chain are not one-dimensional: {shapes}.")
     require(made.seconds > 0, "progress.seconds is 0 after 9 updates.")
+    require(
+        cls.chains == "fresh" or made.sweeps > 0,
+        f"it declares {cls.chains} chains, but after 9 updates no sweep is counted: add them to "
+        "state.sweeps.",
+    )
 
 
 @promise(TRAINER_PROMISES, "negative leaves the mini-batch as it is")
@@ -239,7 +244,8 @@ class _Uncached(FixedParameters):
 
 @promise(TRAINER_PROMISES, "an update adds the gradient: positive minus negative statistics")
 def _gradient(cls: Any) -> None:
-    alone: dict[str, Any] = {"learning_rate": 1.0, "batch_size": 20, "schedule": "constant", "average": False}
+    # A rate other than 1: its square is another number.
+    alone: dict[str, Any] = {"learning_rate": 0.5, "batch_size": 20, "schedule": "constant", "average": False}
     alone |= {"weight_decay": 0.0, "box": 0.0, "momentum": 0.0}
     # The second time with two sweeps, and with chains that are no longer where they began.
     for updates, k in ((0, 1), (2, 2)):
@@ -287,24 +293,43 @@ def _check_gradient(trainer: Any, updates: int) -> None:
         )
 
 
-@promise(TRAINER_PROMISES, "without weights, negative returns the means of independent units")
-def _independent(cls: Any) -> None:
+@promise(TRAINER_PROMISES, "negative returns the means of models in which they are known")
+def _known_means(cls: Any) -> None:
     # Chains have their law after one sweep then, and after 80 updates those of which a tenth moves at each.
     # Units are nearly always on or off, so that few samples do.
-    b, c = np.array([6.0, -6, -6, 6, 6, -6]), np.array([-6.0, 6, 6, -6])
-    rbm = RBM(np.zeros((6, 4)), b, c)
+    independent = RBM(np.zeros((6, 4)), np.array([6.0, -6, -6, 6, 6, -6]), np.array([-6.0, 6, 6, -6]))
+    _check_means(
+        cls,
+        independent,
+        "without weights",
+        "look at sign, scale (a mean over the chains, not their sum), and whether it is the negative side "
+        "alone.",
+    )
+    # Biases hold two hidden units on and two off. Those that are on switch three visible units off, and those
+    # that are off would switch them on.
+    W = np.zeros((6, 4))
+    W[:3] = [-6, 6, -6, 6]
+    W[3:] = [0, 6, 0, 6]
+    held = RBM(W, np.full(6, 6.0), np.array([60.0, -60, 60, -60]))
+    _check_means(
+        cls,
+        held,
+        "with hidden units that their biases hold",
+        "do the chains use W, b and c, each with its sign, in each sweep?",
+    )
+
+
+def _check_means(cls: Any, rbm: RBM, where: str, look: str) -> None:
+    """Check the mean of what ``negative`` returns for a model in which nearly all chains are in one state."""
     trainer = _with_knobs(cls, batch_size=20)
     state = trainer.init(rbm, _data(), 0)
     products = FixedParameters(*state.theta)
     found = [trainer.negative(state, products, state.batches.next(trainer.batch_size)) for _ in range(100)]
-    on_v, on_h = rbm.mean_visible(np.zeros(4)), rbm.mean_hidden(np.zeros(6))
+    on_v = rbm.mean_visible((rbm.c > 0).astype(np.float32))
+    on_h = rbm.mean_hidden(on_v.round())
     for name, mean in (("W", np.outer(on_v, on_h)), ("b", on_v), ("c", on_h)):
         off = np.abs(np.mean([getattr(one, name) for one in found[80:]], axis=0) - mean).max()
-        require(
-            off < 0.1,
-            f"without weights, negative returns a mean for {name} that is off by {off:.2g}: look at sign, "
-            "scale (a mean over the chains, not their sum), and whether it is the negative side alone.",
-        )
+        require(off < 0.1, f"{where}, negative returns a mean for {name} that is off by {off:.2g}: {look}")
 
 
 def _check_decay_and_mean(trainer: Any) -> None:
@@ -328,6 +353,9 @@ def _checkpoints(cls: Any) -> None:
     trainer = _with_knobs(cls, momentum=0.5, average=True, iterations=30, batch_size=7, learning_rate=0.05)
     for more in _own_variants(cls):
         _check_checkpoints(dataclasses.replace(trainer, **more))
+    for name, values in values_of_live(trainer):
+        for value in values:
+            _check_turned(trainer, name, value)
 
 
 def _own_variants(cls: Any) -> Iterator[dict[str, Any]]:
@@ -366,12 +394,52 @@ def _reloaded(content: bytes, data: np.ndarray) -> Checkpoint:
     except BadInput as error:
         reason = (
             "an array as the own state holds chains of 0 and 1: put another one into a dataclass; a number "
-            "keeps the type that init gives it, 0.0 for a float; what else a field may be, say with "
-            "stored(...), see rbmviz.trainers.stored."
+            "keeps the type that init gives it, 0.0 for a float; one that may fall below 0 is "
+            "stored(signed=True); what else a field may be, say with stored(...), see rbmviz.trainers.stored."
         )
         raise AssertionError(
             f"a checkpoint that save_checkpoint has just made is refused ({error}): {reason}"
         ) from error
+
+
+def _check_turned(trainer: Any, name: str, value: Any) -> None:
+    """Check that a checkpoint can be read when a knob has just been turned, and after an update with it."""
+    state, turned = _begun(trainer), dataclasses.replace(trainer, **{name: value})
+    trainer.step(state, 2)
+    for updates, when in enumerate(("just after", "an update after")):
+        turned.step(state, updates)
+        try:
+            load_checkpoint(save_checkpoint(turned, state), _data())
+        except BadInput as error:
+            raise AssertionError(
+                f"a checkpoint that is made {when} {name} = {value} is refused ({error}): "
+                "what says how large a state is has to be live=False."
+            ) from error
+
+
+@promise(TRAINER_PROMISES, "chains that go on are kept in the own state")
+def _kept(cls: Any) -> None:
+    if cls.chains == "fresh":
+        return
+    trainer = _with_knobs(cls, batch_size=20)
+    state = _begun(trainer)
+    before = _own_arrays(trainer, state)
+    require(
+        before, f"it declares {cls.chains} chains, but its own state has no array, in which they are kept."
+    )
+    trainer.step(state, 20)
+    after = _own_arrays(trainer, state)
+    require(
+        any(name not in after or not np.array_equal(x, after[name]) for name, x in before.items()),
+        f"it declares {cls.chains} chains, but 20 updates leave its own state as it is: does negative store "
+        "the new chains?",
+    )
+
+
+def _own_arrays(trainer: Any, state: Any) -> dict[str, np.ndarray]:
+    """Return the arrays of a trainer's own state, as a checkpoint of it has them."""
+    arrays = load(save_checkpoint(trainer, state)[START:])
+    return {name: x for name, x in arrays.items() if name.startswith("state.own_state")}
 
 
 @promise(TRAINER_PROMISES, "a checkpoint with impossible content is refused or harmless")

@@ -35,7 +35,7 @@ from rbmviz.testing import SAMPLER_PROMISES, TRAINER_PROMISES, check_sampler, ch
 from rbmviz.trainers import common_knobs, training
 from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
-from rbmviz.trainers.parameters import Parameters, zeros_like
+from rbmviz.trainers.parameters import FixedParameters, Parameters, zeros_like
 from rbmviz.trainers.stored import stored
 from rbmviz_app.formulas import equation
 
@@ -112,6 +112,29 @@ def test_a_right_sampler_that_needs_rates_keeps_the_contract(tables):
     """Exact, too, as with proposals that are drawn by the rates."""
     cls = type("Rated", (Skeleton,), {"__doc__": "It.", "needs_rates": True, "init": init_with_rates})
     check_sampler(sampler("rated", label="Rated", paper="none")(cls))
+
+
+def step_by_one_unit(self, chain, n):
+    """Draw one bit given all others, with its mean as p; the others stay."""
+    shape = (n, len(chain.v))
+    v, p = np.empty(shape, np.uint8), np.empty(shape, np.float32)
+    for t in range(n):
+        i = chain.generator.integers(shape[1])
+        off, on = chain.v * np.ones((2, 1), np.uint8)
+        off[i], on[i] = 0, 1
+        energies = chain.rbm.free_energy(np.array([off, on]))
+        p[t] = chain.v
+        p[t, i] = 1 / (1 + np.exp(np.float64(energies[1]) - np.float64(energies[0])))
+        chain.v = on if chain.generator.random() < p[t, i] else off
+        v[t] = chain.v
+    return Samples(v, p, {"sweeps": np.full(n, 1)})
+
+
+def test_a_right_sampler_whose_bits_stay_for_long_has_means(tables):
+    """A bit that has come out 1 stays in the later means: they may not be compared with it."""
+    own = {"__doc__": "It.", "_step": step_by_one_unit, **a_knob("k", 1, 1, 9, label="Bits", help="Some.")}
+    cls = sampler("slow", label="Slow", paper="none")(type("Slow", (Skeleton,), own))
+    SAMPLER_PROMISES["p is the mean of v"](cls)
 
 
 def init_anywhere_now_and_then(self, model, seed, v0=None):
@@ -357,6 +380,16 @@ def negative_of_the_other_sign(self, state, theta, data):
     return Parameters(*(-x for x in CD.negative(self, state, theta, data)))
 
 
+def init_chains(self, rbm, data, seed):
+    return training.start(self, rbm, data, seed, np.zeros((20, rbm.n_visible), np.float32))
+
+
+def negative_that_stores_nothing(self, state, theta, data):
+    v = state.samples = sweep(theta, state.own_state, state.stream)
+    state.sweeps += len(v)
+    return statistics(v, mean_hidden(theta, v))
+
+
 BROKEN_TRAINERS = {
     "it declares what it is": {"chains": "sometimes"},
     "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="", help="Sweeps."),
@@ -373,7 +406,12 @@ BROKEN_TRAINERS = {
         "negative": negative_of_hidden_chains,
     },
     "a checkpoint with impossible content": {"init": init_trusting},
-    "without weights, negative returns": {"negative": negative_of_the_other_sign},
+    "negative returns the means of models in which": {"negative": negative_of_the_other_sign},
+    "chains that go on are kept": {
+        "chains": "persistent",
+        "init": init_chains,
+        "negative": negative_that_stores_nothing,
+    },
     "data that cannot be learned from": {"init": init_on_anything},
     "parameters that diverge": {"step": warn_where_large},
     "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},
@@ -537,6 +575,12 @@ def step_into_a_buffer(self, chain, n):
     return Samples(chain.rows[:n], made.p, made.info)
 
 
+def step_by_the_start(self, chain, n):
+    if not hasattr(chain, "begun"):
+        chain.begun, chain.generator = True, np.random.default_rng(chain.v.astype(np.int64))
+    return Skeleton._step(self, chain, n)
+
+
 def step_of_the_other_sign(self, chain, n):
     told = chain.rbm
     return step_as_if(self, chain, n, RBM(-told.W, -told.b, -told.c))
@@ -547,7 +591,20 @@ def step_with_the_first_weights(self, chain, n):
     return step_as_if(self, chain, n, RBM(self.seen.setdefault(told.W.shape, told.W), told.b, told.c))
 
 
+def count_one_sweep(self, chain, n):
+    made = Skeleton._step(self, chain, n)
+    return Samples(made.v, made.p, {"sweeps": np.full(n, 1)})
+
+
 SUBTLE_SAMPLERS = {
+    "sweeps do not count k": (
+        "25 samples with k = 2, sweeps per sample, count 25 sweeps, and with k = 1 25",
+        {"_step": count_one_sweep},
+    ),
+    "the seed is not used": (
+        "it ignores the seed, or it does not move",
+        {"_step": step_by_the_start},
+    ),
     "weights are kept in the class by their shape": (
         "a model with another W gives the same samples",
         {"_step": step_with_the_first_weights, "seen": {}},
@@ -810,7 +867,71 @@ def negative_subtracted(self, state, theta, data):
     return Parameters(*(x - y for x, y in zip(positive, found, strict=True)))
 
 
+def negative_of(changed):
+    """Return an estimate whose chains sweep in a changed model."""
+
+    def negative(self, state, theta, data):
+        v = sweep(FixedParameters(*changed(theta)), data, state.stream)
+        return statistics(v, mean_hidden(theta, v))
+
+    return negative
+
+
+def step_at_the_squared_rate(self, state, n):
+    return CD.step(dataclasses.replace(self, learning_rate=max(self.learning_rate**2, 1e-6)), state, n)
+
+
+def step_with_an_own_decay(self, state, n):
+    for _ in range(n):
+        CD.step(dataclasses.replace(self, weight_decay=0.0), state, 1)
+        state.theta.W[:] -= np.float32(self.weight_decay) * state.theta.W
+    return training.progress(self, state)
+
+
+def negative_of_as_many_chains_as_now(self, state, theta, data):
+    state.own_state = np.resize(state.own_state, (self.chains_now, data.shape[1]))
+    v = state.own_state = state.samples = sweep(theta, state.own_state, state.stream)
+    state.sweeps += len(v)
+    return statistics(v, mean_hidden(theta, v))
+
+
+def negative_without_counting(self, state, theta, data):
+    v = state.own_state = sweep(theta, state.own_state, state.stream)
+    return statistics(v, mean_hidden(theta, v))
+
+
+CHAINS_IN_EACH_SWEEP = "do the chains use W, b and c, each with its sign"
+
 SUBTLE_TRAINERS = {
+    "its chains have no hidden biases": (
+        CHAINS_IN_EACH_SWEEP,
+        {"negative": negative_of(lambda theta: (theta.W, theta.b, 0 * theta.c))},
+    ),
+    "its chains have -W": (
+        CHAINS_IN_EACH_SWEEP,
+        {"negative": negative_of(lambda theta: (-theta.W, theta.b, theta.c))},
+    ),
+    "its chains have no weights": (
+        CHAINS_IN_EACH_SWEEP,
+        {"negative": negative_of(lambda theta: (0 * theta.W, theta.b, theta.c))},
+    ),
+    "the learning rate counts twice": (
+        "an update does not add the gradient, times the learning rate 0.5",
+        {"step": step_at_the_squared_rate},
+    ),
+    "weight decay has no learning rate": ("weight_decay does not take", {"step": step_with_an_own_decay}),
+    "a live knob says how many chains there are": (
+        r"made an update after chains_now = 40 is refused .* has to be live=False",
+        {
+            "init": init_chains,
+            "negative": negative_of_as_many_chains_as_now,
+            **a_knob("chains_now", 20, 20, 99, label="Chains", symbol="", help="So many."),
+        },
+    ),
+    "sweeps of its chains are not counted": (
+        "no sweep is counted",
+        {"chains": "persistent", "init": init_chains, "negative": negative_without_counting},
+    ),
     "a sum in place of a mean": ("off by .* scale", {"negative": negative_over_all_chains}),
     "negative is the gradient": ("the negative side alone", {"negative": negative_subtracted}),
     "its own state is an array of floats": (
