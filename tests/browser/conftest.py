@@ -72,6 +72,11 @@ class Live:
         if message.type == "error" and ours:
             self.errors.append(f"{message.text} {url}".strip())
 
+    @property
+    def url(self):
+        """The address that stands in the browser now; ``page.url`` may be the one before the last wait."""
+        return self.page.evaluate("location.href")
+
     def open(self, query=""):
         """Open a page and wait until every panel has taken a step."""
         self.page.goto(f"{self.address}/{query}")

@@ -65,7 +65,7 @@ def test_a_dragged_knob_acts_without_a_restart(live):
     page.set_knob(0, "eps", 1.0, commit=False)
     page.until("Number(panels[0].querySelector('dd[data-readout=fast_norm]').textContent) > 1")
     assert page.counts()[0] > n
-    assert "eps=0.0" in page.page.url  # the page does not follow a knob before it is let go
+    assert "eps=0.0" in page.url  # the page does not follow a knob before it is let go
     page.set_knob(0, "eps", 1.0)
     page.page.wait_for_url("**eps=1.0**")
     assert page.counts()[0] > n
@@ -96,7 +96,7 @@ def test_chains_begin_anew_where_the_hand_lets_go(live):
     page.set_knob(0, "n_chains", 2 / 3, commit=False)
     page.page.wait_for_timeout(300)
     assert page.ask(run) == before
-    assert "n_chains" not in page.page.url
+    assert "n_chains" not in page.url
     page.set_knob(0, "n_chains", 2 / 3)
     page.page.wait_for_url("**n_chains=100**")
     page.until(f"{run} === {before + 1} && Number(panels[0].dataset.n) > 200")
@@ -244,7 +244,7 @@ def test_while_steps_are_made_again_the_address_stays(live):
     page = live().open("?p=gibbs:k=100&paused_at=20000")
     page.until("panels[0].dataset.n > 20")
     page.page.wait_for_timeout(1200)
-    assert "paused_at=20000" in page.page.url
+    assert "paused_at=20000" in page.url
     page.page.get_by_role("button", name=re.compile("^Reset")).click()
     page.page.wait_for_url("**paused_at=0**")
     page.page.get_by_role("button", name="Play Shortcut P").click()
@@ -282,7 +282,7 @@ def test_a_link_reproduces_the_samples(live):
             page.page.get_by_role("button", name="Step").click()
             page.until(f"panels.every(p => p.dataset.n === '{n}' && p.dataset.status === 'paused')")
         page.page.wait_for_url("**paused_at=3**")
-        return page.page.url, page.pictures()
+        return page.url, page.pictures()
 
     query = "?p=gibbs:k=2&p=rates_fpcd:eps=0.2&seed=7"
     url, pictures = three_samples(query)
@@ -305,7 +305,7 @@ def test_panels_come_and_go(live):
     page.until("panels.length === 1 && panels[0].querySelector('h3').textContent === 'rates-FPCD'")
     page.page.get_by_role("button", name="rates-herding", exact=True).click()
     page.until("panels.length === 2 && Number(panels[1].dataset.n) > 0")
-    assert "p=rates_herding" in page.page.url
+    assert "p=rates_herding" in page.url
     # The new one makes the samples of the other first, and both are compared at the last point of both.
     page.until(
         "panels.every(p => /^Scores at [0-9,]+ samples$/.test(p.querySelector('.standing').textContent))"
@@ -350,9 +350,9 @@ def test_back_comes_to_the_last_page_at_the_first_press(live):
         page.page.get_by_role("button", name=preset).click()
         slug = preset.lower().replace(" ", "-")
         page.page.wait_for_url(f"**preset={slug}**")
-        assert ("pace=200" in page.page.url) == (preset == "Four prototypes")
+        assert ("pace=200" in page.url) == (preset == "Four prototypes")
     page.page.wait_for_timeout(1000)  # nothing brings the settings of the first preset back
-    there = page.page.url
+    there = page.url
     assert "t=exact" in there
     assert "pace=" not in there
     assert "hidden=8" in there

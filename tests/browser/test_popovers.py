@@ -20,7 +20,7 @@ def stays(page, part, seconds=8.0):
     """Wait until the address has a part; it still has it after so long: the slowest timer takes 5 seconds."""
     page.page.wait_for_url(f"**{part}**")
     time.sleep(seconds)
-    assert part in page.page.url
+    assert part in page.url
 
 
 def test_a_preset_sets_what_stands_in_a_closed_popover(live):
@@ -31,7 +31,7 @@ def test_a_preset_sets_what_stands_in_a_closed_popover(live):
     page.page.get_by_role("button", name="Presets").click()
     page.page.get_by_role("button", name="Sharing randomness").click()
     stays(page, "coupling_visible=500")
-    assert "preset=sharing-randomness" in page.page.url
+    assert "preset=sharing-randomness" in page.url
     # A user's own choice is taken, though it is the value of before.
     page.page.get_by_role("button", name="Settings", exact=True).click()
     time.sleep(3)
@@ -39,4 +39,18 @@ def test_a_preset_sets_what_stands_in_a_closed_popover(live):
     page.page.keyboard.press("Enter")
     page.page.wait_for_url(lambda url: "coupling_visible=500" not in url)
     stays(page, "coupling_hidden=100", 3)
-    assert "coupling_visible=500" not in page.page.url
+    assert "coupling_visible=500" not in page.url
+
+
+def test_undo_sets_back_what_stands_in_a_closed_popover(live):
+    page = live()
+    page.page.goto(f"{page.address}/coupling")
+    page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+    open_and_close(page)
+    page.page.get_by_role("button", name="Presets").click()
+    page.page.get_by_role("button", name="Sharing randomness").click()
+    page.page.wait_for_url("**coupling_visible=500**")
+    page.page.get_by_role("button", name="Undo", exact=True).click()
+    page.page.wait_for_url(lambda url: "coupling_visible" not in url)
+    stays(page, "preset=small-enough-to-know")
+    assert "coupling_visible" not in page.url

@@ -70,7 +70,7 @@ def test_a_presenter_chooses_knobs_and_a_link_that_waits(live):
     page.page.get_by_text("The link starts paused").click()
     page.page.wait_for_url("**paused=1**")
     again = live(viewport={"width": 1920, "height": 1080})
-    again.page.goto(page.page.url)
+    again.page.goto(page.url)
     again.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused')")
     assert again.counts() == [0, 0]
     again.page.get_by_role("button", name="Play Shortcut P").click()

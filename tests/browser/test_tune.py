@@ -47,7 +47,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     )
     page.until(f"{MAP}.querySelector('.row-of-point').textContent.includes('Gibbs sweeps')")
     page.page.get_by_label("against Gibbs sweeps of all chains").first.wait_for()
-    address = page.page.url
+    address = page.url
     again = live()  # another browser: the sweep is found by the address, and is not its own
     again.page.goto(address)
     again.until(f"{MAP} && {MAP}.querySelector('.state').textContent.includes('12 of 12')")
@@ -117,5 +117,5 @@ def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_clo
     chart.focus()
     chart.press("Home")
     page.page.wait_for_timeout(1200)
-    assert f"paused_at={page.ask(f'{CHAINS}[0].dataset.n')}" in page.page.url
+    assert f"paused_at={page.ask(f'{CHAINS}[0].dataset.n')}" in page.url
     assert page.page.locator("[data-testid=stException]").count() == 0
