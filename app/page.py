@@ -397,6 +397,7 @@ class LivePage(Generic[S]):
 
     def apply(self, preset: Preset) -> None:
         """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
+        session.keep_set()  # the browser that clicked may not know yet what the preset before has set
         session.close_popover(f"{self.name} presets")
         values, comparison = self.values_of(preset), self.comparison()
         before = session.settings_now(self.name, pages.settings(self.name))
@@ -735,6 +736,7 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
 
 def undo(page: str, comparison: Comparison[Any]) -> None:
     """Take the newest command back, and the settings that it has changed."""
+    session.keep_set()  # the browser that clicked may not know yet what the command has set
     try:
         if not comparison.undo():
             st.toast("It was too late to undo: what was there has been given up after ten seconds.")

@@ -164,18 +164,21 @@ def _is_closed(key: str) -> bool:
 
 def set_for_widget(key: str, value: Any) -> None:
     """Set the value of a widget; no browser that does not know of it yet will replace it (``keep_set``)."""
-    before, known = st.session_state.get(key), SET_BY_SERVER.value
-    old = [] if before is None else [before]
-    if key in known:  # Undo: ``before`` may be what a browser has sent that does not know of the preset
-        old += [known[key].value, *known[key].old]
-    different = tuple(x for i, x in enumerate(old) if x != value and x not in old[:i])
-    if different:
-        SET_BY_SERVER.set(known | {key: SetByServer(value, different, time.monotonic())})
+    before = st.session_state.get(key)
+    if before is not None and before != value:
+        known = SET_BY_SERVER.value
+        old = [before, *(known[key].old if key in known else ())]
+        different = [x for i, x in enumerate(old) if x != value and x not in old[:i]]
+        one = SetByServer(value, tuple(different), time.monotonic())
+        SET_BY_SERVER.set(known | {key: one})
     st.session_state[key] = value
 
 
 def keep_set() -> None:
     """Take back what browsers have sent that did not know yet what a preset has set.
+
+    To be called before settings are read or set: by a page before its widgets, and by callbacks, which
+    Streamlit calls before the page.
 
     A browser sends the values of all widgets with every message, with those of timers, too. One that it sends
     between a click on a preset and the new page would bring the old values back, without a word. And what

@@ -16,6 +16,13 @@ def open_and_close(page):
     popover.wait_for(state="detached", timeout=5000)
 
 
+def pick(page, preset, part):
+    """Click on a preset, and wait until the address has a part."""
+    page.page.get_by_role("button", name="Presets").click()
+    page.page.get_by_role("button", name=preset).click()
+    page.page.wait_for_url(f"**{part}**")
+
+
 def stays(page, part, seconds=8.0):
     """Wait until the address has a part; it still has it after so long: the slowest timer takes 5 seconds."""
     page.page.wait_for_url(f"**{part}**")
@@ -28,8 +35,7 @@ def test_a_preset_sets_what_stands_in_a_closed_popover(live):
     page.page.goto(f"{page.address}/coupling")
     page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
     open_and_close(page)
-    page.page.get_by_role("button", name="Presets").click()
-    page.page.get_by_role("button", name="Sharing randomness").click()
+    pick(page, "Sharing randomness", "coupling_visible=500")
     stays(page, "coupling_visible=500")
     assert "preset=sharing-randomness" in page.url
     # A user's own choice is taken, though it is the value of before.
@@ -47,10 +53,14 @@ def test_undo_sets_back_what_stands_in_a_closed_popover(live):
     page.page.goto(f"{page.address}/coupling")
     page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
     open_and_close(page)
-    page.page.get_by_role("button", name="Presets").click()
-    page.page.get_by_role("button", name="Sharing randomness").click()
-    page.page.wait_for_url("**coupling_visible=500**")
+    pick(page, "Sharing randomness", "coupling_visible=500")
     page.page.get_by_role("button", name="Undo", exact=True).click()
     page.page.wait_for_url(lambda url: "coupling_visible" not in url)
     stays(page, "preset=small-enough-to-know")
     assert "coupling_visible" not in page.url
+    # The browser still sends the units of before both presets with the click on Undo.
+    pick(page, "Sharing randomness", "coupling_visible=500")
+    pick(page, "Weights grow", "coupling_visible=100")
+    page.page.get_by_role("button", name="Undo", exact=True).click()
+    page.page.wait_for_url("**preset=sharing-randomness**")
+    assert "coupling_visible=500" in page.url
