@@ -15,9 +15,11 @@ AXIS_TITLES: dict[CostUnit, str] = {
 
 def amount_text(cost_unit: CostUnit, amount: float) -> str:
     """Write a number of samples, updates, sweeps or seconds: "1,764 samples", "0.1 s"."""
+    if cost_unit == "seconds":
+        return f"{_number_text(cost_unit, amount)} s"
     # The Tune page has sweeps of another kind: those over settings.
-    units = {"seconds": "s", "sweeps": "Gibbs sweeps"}
-    return f"{_number_text(cost_unit, amount)} {units.get(cost_unit, cost_unit)}"
+    unit = "Gibbs sweeps" if cost_unit == "sweeps" else cost_unit
+    return f"{_number_text(cost_unit, amount)} {unit if amount != 1 else unit.removesuffix('s')}"
 
 
 def _number_text(cost_unit: CostUnit, amount: float) -> str:
@@ -50,6 +52,11 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str
     cost_unit, point = compared.cost_unit, compared.point
     if compared.passed is None:
         return f"Makes no {cost_unit}: not compared at equal {cost_unit}."
+    if compared.failed:
+        failed = f"it failed after {amount_text(cost_unit, compared.passed)}, and the others go on without it"
+        if made is None or point is None:
+            return f"Not compared: {failed}."
+        return f"Scores at {amount_text(cost_unit, point)}: {failed}."
     if compared.catching_up:
         last = amount_text(cost_unit, compared.least_passed)
         passed = _number_text(cost_unit, compared.passed)
@@ -64,5 +71,5 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str
         at += f" ({amount_text(made_unit, made)})"
     if compared.behind:
         furthest = amount_text(cost_unit, compared.most_passed)
-        return f"{at}: this panel is last, the first has {furthest}."
+        return f"{at}: this panel is behind, the first has {furthest}."
     return f"{at}: another panel is no further." if compared.held_back else at

@@ -42,8 +42,8 @@ const FORMATS = {
   fixed3: x => x.toFixed(3),
   signed2: x => (x < 0 ? '−' : '+') + Math.abs(x).toFixed(2),
   digits3: round3,
-  precision2: x => x.toPrecision(2),
-  precision3: x => x.toPrecision(3),
+  precision2: x => (x < 99.5 ? x.toPrecision(2) : x.toFixed(0)), // beyond, toPrecision writes 1.0e+2
+  precision3: x => (x < 999.5 ? x.toPrecision(3) : x.toFixed(0)),
   compact: x => compact.format(x),
   share: percent,
   rate: x => (x < 10 ? String(Number(x.toPrecision(2))) : compact.format(x)),

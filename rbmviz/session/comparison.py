@@ -475,7 +475,12 @@ class Comparison(Generic[S]):
             return snapshot
 
     def _seconds_left(self, worker: Worker[Any], shown: Any) -> float:
-        """Return in about how many seconds a panel that was added late will count for the common point."""
+        """Return in about how many seconds a panel that was added late will count for the common point.
+
+        0: it counts already, or has failed and never will.
+        """
+        if shown.status == "failed":
+            return 0.0
         if left := worker.seconds_to_catch_up:
             return left
         # Likelihoods come later than the updates that they are of.

@@ -81,6 +81,8 @@ class Compared(NamedTuple):
     seconds_left : float
         If the panel makes up for a late start: in about how many seconds it will count for the common point;
         0: it counts.
+    failed : bool
+        Whether its run has failed: it goes no further, and holds nothing back.
     """
 
     cost_unit: CostUnit
@@ -90,6 +92,7 @@ class Compared(NamedTuple):
     most_passed: float
     least_passed: float
     seconds_left: float
+    failed: bool = False
 
     @property
     def catching_up(self) -> bool:
@@ -139,6 +142,7 @@ def compare(
             max(reached),
             min(reached),
             seconds_left,
+            shown.status == "failed",
         )
         for shown, seconds_left in runs
     ]

@@ -45,7 +45,6 @@ METRICS = {
     "spurious_not_blank": lambda run, shown: 100 * (shown.spurious - shown.blank),  # in percent, as spurious
     "classes": lambda run, shown: int((_classes(run, shown) > 0).sum()),
     "largest_class": lambda run, shown: _classes(run, shown).max() / shown.n,
-    "blank_share": lambda run, shown: 1 - run.held_samples()[1].any(axis=1).mean(),
     "blank_now": lambda run, shown: 1 - run.held_samples()[1][-100:].any(axis=1).mean(),
     "empty_share": lambda run, shown: shown.visits[0] / shown.n,
     "isl": lambda run, shown: shown.curve[-1].isl,  # at the last point of the curve

@@ -344,7 +344,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     assert gibbs["standing"].endswith(": another panel is no further.")
     assert other["since"] == ""
     assert other["standing"] == (
-        "Scores at 27 Gibbs sweeps (27 samples): this panel is last, the first has 182 Gibbs sweeps."
+        "Scores at 27 Gibbs sweeps (27 samples): this panel is behind, the first has 182 Gibbs sweeps."
     )
     known = comparison.peek()[0][1]
     assert gibbs["readouts"]["isl"][0] == known.scores_at("sweeps", 27).isl.isl
@@ -720,7 +720,7 @@ def test_frames_of_training(trainings):
     trainings.cost_unit = "sweeps"
     cd, ucd = (panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels)
     assert cd["standing"].startswith(
-        "Scores at 1,155 Gibbs sweeps (38 updates): this panel is last, the first has "
+        "Scores at 1,155 Gibbs sweeps (38 updates): this panel is behind, the first has "
     )
     assert ucd["standing"].startswith("Scores at 1,155 Gibbs sweeps (3 updates)")
     # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.

@@ -74,6 +74,8 @@ def test_every_format_of_a_readout_can_be_drawn(page):
     for value, text in {(-208.62, 0.456): "-208.6 ± 0.46", (-1.5, None): "-1.5", -1.234: "-1.23"}.items():
         value = list(value) if isinstance(value, tuple) else value
         assert page.evaluate("x => FORMATS.with_error(x)", value) == text
+    percents = page.evaluate("[0, 0.0012, 27.4, 99.4, 99.7, 100].map(x => FORMATS.precision2(x))")
+    assert percents == ["0.0", "0.0012", "27", "99", "100", "100"]
     shown = page.evaluate("[null, NaN, 'AIS …', 2].map(x => readoutText({ format: 'fixed1', unit: '%' }, x))")
     assert shown == ["–", "NaN %", "AIS …", "2.0 %"]
 

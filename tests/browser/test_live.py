@@ -433,7 +433,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     # asked of it stands in the same call: a frame of the server could come in between.
     visible, places = page.ask(f"""(() => {{
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);
-        panel.head.standing = 'Scores at 750 samples: this panel is last, the first has 2,438 samples.';
+        panel.head.standing = 'Scores at 750 samples: this panel is behind, the first has 2,438 samples.';
         panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
         panel.draw();
         return [panels[0].querySelector('.since').checkVisibility(), {PLACES}];
@@ -443,7 +443,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     # A frame without numbers, as most are while a run goes on, leaves these where they are.
     standing, since, isl = page.ask("""(() => {
         const panel = panels[0].getRootNode().rbmviz.panels.get(0), { key, run, status, n } = panel.head;
-        panel.head.standing = 'Scores at 750 samples: this panel is last, the first has 2,438 samples.';
+        panel.head.standing = 'Scores at 750 samples: this panel is behind, the first has 2,438 samples.';
         panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
         panel.readPart({ head: { key, run, status, n: n + 3 }, blocks: {} });
         panel.draw();

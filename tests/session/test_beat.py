@@ -154,7 +154,12 @@ def test_an_error_on_the_beat_fails_its_panel_alone(comparison, monkeypatch, cap
     wait(lambda: comparison.poll()[0][1].status == "failed", "a failure")
     n = comparison.poll()[1][1].n
     wait(lambda: comparison.poll()[1][1].n > n, "samples of the others")
-    assert "deep inside" in comparison.poll()[0][1].error
+    failed = comparison.poll()[0][1]
+    assert "deep inside" in failed.error
+    # It never catches up: it is named as failed, where a panel that is late says when it joins.
+    monkeypatch.setattr(type(comparison.panels[0].worker), "caught_up_to", failed.n + 1000)
+    assert comparison.at_common_point(comparison.peek())[0][1].compared.failed
+    assert not comparison.at_common_point(comparison.peek())[0][1].compared.catching_up
 
 
 def test_an_error_that_cannot_even_be_shown_leaves_the_other_panels_alone(comparison, monkeypatch, caplog):

@@ -81,7 +81,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
     if compared[0].point is not None:
         st.caption(
             f"The panels show their scores at {amount_text(cost_unit, compared[0].point)}, the last point "
-            "that all have passed."
+            "that all compared panels have passed."
         )
     if floor is not None:
         st.caption(
