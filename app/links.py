@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -26,6 +27,9 @@ order. The browser writes it."""
 
 LESSON, STEP, RESULT = "lesson", "step", "result"
 """Names in the address of the open lesson, of its step (from 1), and of the result of a challenge."""
+
+SWITCHED = {"true": 1.0, "false": 0.0}
+"""What Streamlit takes a switch for, besides these words."""
 
 MAX_REPEATED_STEPS = 20_000
 """Steps that are made again at most when a paused page is opened again: seconds of computing."""
@@ -126,8 +130,62 @@ def open_link(page: str) -> None:
     if shared.FIRST_CHOICE and not is_link:
         session.start_with(kept.CHOICES["sample"], shared.FIRST_CHOICE[0])
     kept.open_link(page, values(kept.PART))
+    session.SETTINGS_OF_LINK.set({key: values(key) for key in pages.settings(page) if gives_any([key])})
     if sentence:
         session.add_link_warning(sentence)
+
+
+def leave_out(page: str, setting: session.Setting[Any], sentence: str) -> None:
+    """Say, in the page's own words, why the value that the link gives to a setting is left out."""
+    session.SETTINGS_OF_LINK.ensure().pop(setting.key, None)
+    session.add_link_warning(sentence, page)
+
+
+def name_refused_settings(page: str) -> None:
+    """Say which settings of the link have values that their widgets do not take; for the end of a run.
+
+    Streamlit has removed such a value from the address without a word.
+    """
+    given, settings = session.SETTINGS_OF_LINK.value, pages.settings(page)
+    drawn = {key: settings[key].chosen for key in given if key in settings}
+    refused = [
+        f"{key} = {' '.join(address_texts(now))[:MAX_SHOWN]} (not '{' '.join(given[key])[:MAX_SHOWN]}')"
+        for key, now in drawn.items()
+        if now is not None and values(key) != given[key] and not _same_values(given[key], address_texts(now))
+    ]
+    known = {key for key, now in drawn.items() if now is not None}
+    session.SETTINGS_OF_LINK.set({key: texts for key, texts in given.items() if key not in known})
+    if refused:
+        session.add_link_warning(
+            f"The link gives values that settings of this page cannot have: it opens with "
+            f"{', '.join(refused)}.",
+            page,
+        )
+        st.rerun()
+
+
+def address_text(value: Any) -> str:
+    """Return the value of a setting as it stands in the address; infinity is "full", full speed."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return "full" if math.isinf(value) else f"{value:g}"
+    return str(value)
+
+
+def address_texts(value: Any) -> list[str]:
+    """Return the values of a setting as they stand in the address; several if it is a list of choices."""
+    return [address_text(one) for one in value] if isinstance(value, list) else [address_text(value)]
+
+
+def _same_values(given: Sequence[str], texts: Sequence[str]) -> bool:
+    def read(text: str) -> float | str:
+        try:
+            return SWITCHED[text] if text in SWITCHED else float(text)
+        except ValueError:
+            return text
+
+    return [read(text) for text in given] == [read(text) for text in texts]
 
 
 def drop_unreadable() -> None:

@@ -18,7 +18,6 @@ Its ``main`` draws, in this order:
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
-import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -84,20 +83,6 @@ class Transport(NamedTuple):
     step_help: str
     reset_help: str
     width: int = 200
-
-
-def address_text(value: Any) -> str:
-    """Return the value of a setting as it stands in the address; infinity is "full", full speed."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return "full" if math.isinf(value) else f"{value:g}"
-    return str(value)
-
-
-def address_texts(value: Any) -> list[str]:
-    """Return the values of a setting as they stand in the address; several if it is a list of choices."""
-    return [address_text(one) for one in value] if isinstance(value, list) else [address_text(value)]
 
 
 def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
@@ -523,7 +508,7 @@ class LivePage(Generic[S]):
         parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
         hidden = session.HIDDEN.value
         values = {
-            name: [] if name in hidden or one.chosen == one.default else address_texts(one.chosen)
+            name: [] if name in hidden or one.chosen == one.default else links.address_texts(one.chosen)
             for name, one in self.settings.items()
             if one.chosen is not None
         }
@@ -695,7 +680,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             transport.label,
             transport.speeds,
             transport.speed_help,
-            format_func=address_text,
+            format_func=links.address_text,
             width=transport.width,
         )
         if rate != comparison.rate:

@@ -309,6 +309,9 @@ FILE_GONE: Entry[str] = Entry("file gone", str)
 LINK_OPENED: Entry[bool] = Entry("link opened", bool)
 """Whether the address with which the session began has been read."""
 
+SETTINGS_OF_LINK: Entry[dict[str, list[str]]] = Entry("settings of link", dict)
+"""What the link gives to settings whose widgets have not been drawn yet, by name."""
+
 MAX_PRESENTED_KNOBS = 2
 """Most knobs that stay while presenting."""
 

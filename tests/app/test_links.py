@@ -69,6 +69,20 @@ def test_a_link_of_a_newer_program_says_so_and_opens_what_it_can(visit):
     assert not test.button(key=" link warnings close alert").click().run().warning
 
 
+def test_a_value_that_a_setting_cannot_have_is_named_with_what_stands_instead(visit):
+    test = visit(
+        "train", hidden="abc", pace="30", part="train", train_data="bas@3", train_seed="7.0", log="1"
+    )
+    [warning] = test.warning
+    assert warning.value == (
+        "The link gives values that settings of this page cannot have: it opens with hidden = 16 "
+        "(not 'abc'), log = false (not '1'), pace = 500 (not '30')."
+    )
+    assert (test.session_state["hidden"], test.session_state["train_seed"]) == (16, 7)
+    assert test.run().warning  # until it is closed, and no more after it
+    assert not test.button(key="train link warnings close alert").click().run().warning
+
+
 def test_an_old_link_has_the_defaults_of_its_version(visit, monkeypatch, address_of):
     """As it is when defaults of a setting, a knob and the panels have changed: version 1 has the old ones."""
     now = links.DEFAULTS[1]
@@ -142,18 +156,18 @@ def test_a_link_reads_no_file(visit, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     for path in (name, str(tmp_path / name)):
         test = visit("train", train_data=path, t="cd")
-        [error] = test.error
-        assert error.value.startswith("The link's data are left out.")
+        [warning] = test.warning
+        assert warning.value.startswith("The link's data are left out.")
         assert test.session_state["comparisons"]["train"][0].setup.dataset.name == "bas"
         assert "swordfish" not in str(test)
 
 
 def test_a_variant_of_registered_data_is_taken(visit):
     test = visit("train", train_data="bas@3", t="cd")
-    assert not test.error
+    assert not test.warning
     assert test.session_state["comparisons"]["train"][0].setup.dataset.name == "bas@3"
     for name in ("bas@100000", "modes@nan", "modes@1e999", "bas@3@4"):
-        assert len(visit("train", train_data=name, t="cd").error) == 1
+        assert len(visit("train", train_data=name, t="cd").warning) == 1
 
 
 def test_words_from_outside_are_plain_text():

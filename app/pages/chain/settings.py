@@ -11,7 +11,7 @@ from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE, Order
 from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.session import LandscapeSetup
 from rbmviz_app import controls, links, session
-from rbmviz_app.page import address_texts
+from rbmviz_app.links import address_texts
 from rbmviz_app.session import COMPARISONS, TRAINED, Setting
 from rbmviz_app.shared import pattern_landscape, random_landscape
 

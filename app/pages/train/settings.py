@@ -13,7 +13,7 @@ from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
-from rbmviz_app import controls, kept, messages
+from rbmviz_app import controls, kept, links, messages
 from rbmviz_app.session import (
     LAST_DATASET,
     OPENED_CHECKPOINT,
@@ -80,8 +80,7 @@ def choose_setup(asked: str | None) -> Chosen:
 
     asked : data that the link asks for, perhaps a variant that the list of data does not have
     """
-    names, refused = data_names(asked)
-    caption = ""
+    names, caption, refused = data_names(asked), "", ""
     data_box = st.container(width="content")  # says what is learned, which may be a file of the Settings
     n_hidden = controls.number(
         Settings.hidden,
@@ -167,13 +166,16 @@ def data_line(setup: TrainingSetup) -> str:
     )
 
 
-def data_names(asked: str | None) -> tuple[list[str], str]:
-    """Return the names of data, the default first, and a sentence where those asked for cannot be loaded."""
+def data_names(asked: str | None) -> list[str]:
+    """Return the names of data, the default first; warn where those that the link asks for are left out."""
     names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
     if asked is None or asked in names:
-        return names, ""
+        return names
     _, refused = controls.data_or_reason(data, asked)
-    return (names, f"The link's data are left out. {refused}") if refused else ([*names, asked], "")
+    if refused:
+        links.leave_out("train", Settings.train_data, f"The link's data are left out. {refused}")
+        return names
+    return [*names, asked]
 
 
 def uploads() -> tuple[Any, str, DeltaGenerator, Any]:
