@@ -198,7 +198,8 @@ def draw_estimate(found: Results | None, present: bool) -> None:
         st.caption(
             f"{exact}{warning} **What you see** running means over pairs, ± 2 standard errors; visible unit "
             f"{i + 1}, hidden unit {j + 1}. UCD adds the differences of the two chains, sweep by sweep, "
-            f"until they meet, and so has no bias; CD-{k} stops after {k} sweep{'s' * (k > 1)}. **Try** "
+            f"until they meet, and so has no bias; CD-{k} stops after {k} sweep{'s' * (k > 1)}. What lies "
+            "outside of 0 to 1, as means of few pairs can, is cut off. **Try** "
             "larger parameters (the first slider). Paper UCD, section 3.1."
         )
 

@@ -81,7 +81,7 @@ OWN_STATS_HELP = {
     "tau_mean": "Sweeps until the two chains of a pair meet, on average.",
     "tau_median": "Half of the pairs meet within so many sweeps.",
     "tau_max": "Sweeps that the slowest pair of the batch took.",
-    "rejected_mean": "Proposals that a pair refused before it had its next states: the cost of coupling.",
+    "rejected_mean": "Proposals that a pair rejected before it had its next states: the cost of coupling.",
     "truncated": "Share of the pairs that were given up before they met, which biases the update.",
     "swap_rate": "Share of the proposed swaps between neighbouring temperatures that were taken.",
     "sweeps": "Sweeps until the climb to a mode ended.",
