@@ -30,6 +30,9 @@ PAGES = (
     *("?present=1", "learn", "chain?lesson=stick&step=1"),
 )
 
+SLOW = "speed=5&pace=10&coupling_speed=1&weights_pace=1&land_pace=1&tune_speed=5"
+"""What is looked at need not run fast meanwhile; of a lesson the step says how fast."""
+
 NOT_OURS = {
     ("empty-table-header", "th:nth-child(1)"): "Streamlit's table editor: the corner over the row numbers",
 }
@@ -63,7 +66,8 @@ BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).ba
 def found_on(page, path, themes):
     """Open a page with all that unfolds; return what breaks the rules in each theme and on a phone."""
     found = {}
-    page.page.goto(f"{page.address}/{path}")
+    slow = "" if "lesson" in path else f"{'&' if '?' in path else '?'}{SLOW}"
+    page.page.goto(f"{page.address}/{path}{slow}")
     page.page.locator("h1").wait_for()
     if "lesson" in path:
         page.until("panels.length > 0 && panels.every(p => p.dataset.status === 'paused')")

@@ -21,11 +21,13 @@ def test_the_valley_fills_up_and_knobs_act(live):
         "rates-FPCD",
         "Sample penalization",
     ]
-    before, height = page.pictures(), page.ask("panels[0].getBoundingClientRect().y")
+    before = page.pictures()
     page.until("panels.every(p => Number(p.dataset.n) > 30)")
     assert all(a != b for a, b in zip(before, page.pictures(), strict=True))
     assert page.number(0, "raised") == "+0.00"
     assert float(page.number(2, "bent")) > 0.05
+    page.page.evaluate("document.fonts.ready")  # until then lines above may break elsewhere
+    height = page.ask("panels[0].getBoundingClientRect().y")
     # Without pushes and with full decay the ground is the model's again: rates-FPCD is Gibbs.
     page.set_knob(1, "eps", 0.0)
     page.set_knob(1, "alpha", 0.0)
