@@ -3,7 +3,8 @@
 Streamlit makes the file of a button after the click and tells the browser its address. Nothing of the page
 refers to it: when two parts of any page on the server have been drawn since, it is deleted. Charts are drawn
 every second, and a browser that was busy asked later, for a file that was no longer there. The icon is made
-anew by each run of the script, and was missing between two.
+anew by each run of the script, and was missing between two. A click on a button of which a run of the script
+has just made another one came too late, too: what makes its file stays as well.
 """
 
 import time
@@ -15,6 +16,9 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 
 FETCH_SECONDS = 60.0
 """How long a file stays after Streamlit would have deleted it."""
+
+CLICK_SECONDS = 10.0
+"""How long a button can be clicked after another one has taken its place on the server."""
 
 MAX_BYTES = 200_000_000
 """Size of all such files together; the oldest goes first."""
@@ -29,7 +33,7 @@ class Abandoned(NamedTuple):
 
 
 class FetchedLater:
-    """Deletes files a while after it was asked to, in the storage of a manager.
+    """Deletes files, and what makes those of buttons, a while after it was asked to, for a manager.
 
     Parameters
     ----------
@@ -43,6 +47,8 @@ class FetchedLater:
         self._delete = self._storage.delete_file
         self._abandoned: deque[Abandoned] = deque()
         self._storage.delete_file = self.delete  # type: ignore[method-assign]
+        self._replaced: dict[str, float] = {}  # ids of buttons, and when they were found replaced
+        manager._remove_orphaned_deferred_callables = self._drop_replaced  # type: ignore[method-assign]
 
     def delete(self, file_id: str) -> None:
         """Delete a file later. The manager's lock is held."""
@@ -57,6 +63,7 @@ class FetchedLater:
         """Delete what has stayed for long enough."""
         with self.manager._lock:
             self._delete_old()
+            self._drop_replaced()
 
     def _delete_old(self) -> None:
         total = sum(one.size for one in self._abandoned)
@@ -69,6 +76,17 @@ class FetchedLater:
             again = any(other.file_id == oldest.file_id for other in self._abandoned)
             if not again and oldest.file_id not in self.manager._file_metadata:  # nor has it been made again
                 self._delete(oldest.file_id)
+
+    def _drop_replaced(self) -> None:
+        """Drop what makes the files of buttons that were replaced a while ago. The manager's lock is held."""
+        manager, now = self.manager, time.monotonic()
+        on_pages = {one for ids in manager._files_by_session_and_coord.values() for one in ids.values()}
+        self._replaced = {
+            one: self._replaced.get(one, now) for one in manager._deferred_callables if one not in on_pages
+        }
+        for one, since in self._replaced.items():
+            if now - since >= CLICK_SECONDS:
+                manager._drop_deferred_id(one)
 
 
 _installed: list[FetchedLater] = []

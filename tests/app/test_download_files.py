@@ -2,6 +2,7 @@
 
 import pytest
 from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from rbmviz_app import download_files
@@ -29,6 +30,34 @@ def made(manager, content):
 def draw_two_parts(manager):
     manager.remove_orphaned_files()
     manager.remove_orphaned_files()
+
+
+def replaced_button(manager):
+    """Return the id of a button that a run of the script has drawn, and the next one has drawn anew."""
+    first = manager.add_deferred(lambda: b"content", "text/plain", "element", file_name="it.txt")
+    for session in list(manager._files_by_session_and_coord):
+        manager.clear_session_refs(session)
+    manager.add_deferred(lambda: b"newer content", "text/plain", "element", file_name="it.txt")
+    manager.remove_orphaned_files()
+    return first
+
+
+def test_without_it_a_button_that_was_drawn_anew_has_no_file(manager):
+    with pytest.raises(MediaFileStorageError, match="not found"):
+        manager.execute_deferred(replaced_button(manager))
+
+
+def test_a_button_that_was_drawn_anew_has_its_file_for_ten_seconds(manager, clock):
+    later = FetchedLater(manager)
+    button = replaced_button(manager)
+    clock[0] += 9
+    manager.remove_orphaned_files()
+    assert manager.execute_deferred(button)
+    clock[0] += 2
+    later.delete_old()
+    assert len(manager._deferred_callables) == 1  # that of the page stays
+    with pytest.raises(MediaFileStorageError, match="not found"):
+        manager.execute_deferred(button)
 
 
 def test_without_it_a_file_is_gone_after_two_parts_of_a_page(manager):
