@@ -194,7 +194,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     }
     if average is not None and dataset is not None:
         found = target_likelihood(model.rbm, sampler.target(state), average, dataset.train, seed=args.seed)
-        result["likelihood"] = dataclasses.asdict(found)
+        result["likelihood"] = dataclasses.asdict(found) | {"method": found.method}
     return result | ({"interrupted": True} if outcome.interrupted else {})
 
 

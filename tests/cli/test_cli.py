@@ -601,7 +601,9 @@ def test_sampling_says_whether_it_improves_the_model(capsys, tmp_path):
     want = rbmviz.metrics.log_likelihood(load_model("bas_cd1").rbm, rbmviz.load_dataset("bas").train)
     assert found["model"] == [pytest.approx(want), 0.0]
     assert found["now"][0] < want < found["averaged"][0]
-    assert found["samples"] == 5000
+    assert (found["samples"], found["method"]) == (5000, "exact")
+    assert main([*map(str, words), "--model", "bas_cd1", "--likelihood"]) == 0
+    assert "mean log-likelihood (nats, exact) of the model -" in capsys.readouterr().out
     assert "likelihood" not in run(capsys, *words, "--model", "bas_cd1")
 
 
