@@ -11,13 +11,17 @@ const LEAVING = 1000;
 /** @typedef {Record<string, string[]>} Values */
 
 /**
- * What Python gives: parts that no widget writes, the values of the page's widgets, names of other pages.
- * @typedef {{ parts: Values, settings: Values, others: string[], cookie?: string }} Address
+ * What Python gives: parts that no widget writes, the values of the page's widgets, how often the server has taken a
+ * choice of each back, names of other pages.
+ * @typedef {{
+ *   parts: Values, settings: Values, takenBack: Record<string, number>, others: string[], cookie?: string
+ * }} Address
  */
 
 /**
  * The address as it is to be, as long as a page is there that says so; what other pages have left in it.
- * @typedef {{ rbmvizAddress?: { path: string, values: Values, settings: Values } | null, rbmvizOthers?: string[] }} Shared
+ * @typedef {{ path: string, values: Values, settings: Values, takenBack: Record<string, number> }} Wanted
+ * @typedef {{ rbmvizAddress?: Wanted | null, rbmvizOthers?: string[] }} Shared
  */
 
 const shared = /** @type {Shared} */ (/** @type {unknown} */ (window));
@@ -88,11 +92,13 @@ export default ({ data, parentElement }) => {
   const values = {};
   for (const [key, now] of Object.entries(data.settings)) {
     // A user may have turned a widget while the server was drawing: what has not changed there is no news.
-    values[key] = before && same(before.settings[key], now) ? before.values[key] : now;
+    const turned = before && same(before.settings[key], now) && before.takenBack[key] === data.takenBack[key];
+    values[key] = turned ? before.values[key] : now;
   }
   /** @type {Values} */
   const paused = before && 'paused_at' in before.values ? { paused_at: before.values.paused_at } : {}; // by app/panel/base.js
-  const address = { path, values: { ...data.parts, ...values, ...paused }, settings: data.settings };
+  const { settings, takenBack } = data;
+  const address = { path, values: { ...data.parts, ...values, ...paused }, settings, takenBack };
   shared.rbmvizAddress = address;
   const write = () => {
     if (location.pathname !== path) return; // another page is about to take this one's place

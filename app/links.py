@@ -108,6 +108,7 @@ def write(
         data = {
             "parts": texts,
             "settings": {name: list(values) for name, values in (settings or {}).items()},
+            "takenBack": session.TAKEN_BACK.value,
             "others": [name for name in pages.names_of_other_pages(page) if name not in texts] + gone,
         }
         if texts[kept.PART] or texts.get("sweep"):  # what only this browser may delete
@@ -146,15 +147,13 @@ def name_refused_settings(page: str) -> None:
 
     Streamlit has removed such a value from the address without a word.
     """
-    given, settings = session.SETTINGS_OF_LINK.value, pages.settings(page)
-    drawn = {key: settings[key].chosen for key in given if key in settings}
-    refused = [
-        f"{key} = {' '.join(address_texts(now))[:MAX_SHOWN]} (not '{' '.join(given[key])[:MAX_SHOWN]}')"
-        for key, now in drawn.items()
-        if now is not None and values(key) != given[key] and not _same_values(given[key], address_texts(now))
-    ]
-    known = {key for key, now in drawn.items() if now is not None}
-    session.SETTINGS_OF_LINK.set({key: texts for key, texts in given.items() if key not in known})
+    refused = []
+    for key, given in session.SETTINGS_OF_LINK.value.items():
+        now = session.SETTINGS[key].chosen
+        if now is not None and values(key) != given and not _same_values(given, session.address_texts(now)):
+            stands = " ".join(session.address_texts(now))
+            refused.append(f"{key} = {stands[:MAX_SHOWN]} (not '{' '.join(given)[:MAX_SHOWN]}')")
+    session.SETTINGS_OF_LINK.set({})
     if refused:
         session.add_link_warning(
             f"The link gives values that settings of this page cannot have: it opens with "
@@ -162,20 +161,6 @@ def name_refused_settings(page: str) -> None:
             page,
         )
         st.rerun()
-
-
-def address_text(value: Any) -> str:
-    """Return the value of a setting as it stands in the address; infinity is "full", full speed."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return "full" if math.isinf(value) else f"{value:g}"
-    return str(value)
-
-
-def address_texts(value: Any) -> list[str]:
-    """Return the values of a setting as they stand in the address; several if it is a list of choices."""
-    return [address_text(one) for one in value] if isinstance(value, list) else [address_text(value)]
 
 
 def _same_values(given: Sequence[str], texts: Sequence[str]) -> bool:

@@ -508,7 +508,7 @@ class LivePage(Generic[S]):
         parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
         hidden = session.HIDDEN.value
         values = {
-            name: [] if name in hidden or one.chosen == one.default else links.address_texts(one.chosen)
+            name: [] if name in hidden else one.texts(one.chosen)
             for name, one in self.settings.items()
             if one.chosen is not None
         }
@@ -680,7 +680,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             transport.label,
             transport.speeds,
             transport.speed_help,
-            format_func=links.address_text,
+            format_func=session.address_text,
             width=transport.width,
         )
         if rate != comparison.rate:

@@ -14,6 +14,7 @@ minutes, while Streamlit still has the session, rebuilds them.
 
 import hashlib
 import itertools
+import math
 import re
 import secrets
 import time
@@ -73,6 +74,20 @@ class Entry(Generic[T]):
         return self.value
 
 
+def address_text(value: Any) -> str:
+    """Return the value of a setting as it stands in the address; infinity is "full", full speed."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return "full" if math.isinf(value) else f"{value:g}"
+    return str(value)
+
+
+def address_texts(value: Any) -> list[str]:
+    """Return the values of a setting as they stand in the address; several if it is a list of choices."""
+    return [address_text(one) for one in value] if isinstance(value, list) else [address_text(value)]
+
+
 class Setting(Entry[T]):
     """The value of a widget that is also in the address; its key is the name of its class attribute.
 
@@ -90,6 +105,7 @@ class Setting(Entry[T]):
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.key = name
+        SETTINGS[name] = self
 
     def set(self, value: T) -> None:
         """Store a value in the place of that of its widget."""
@@ -100,12 +116,20 @@ class Setting(Entry[T]):
         """The value of the widget; None if it has not been drawn or set yet."""
         return st.session_state.get(self.key)
 
+    def texts(self, value: T | None) -> list[str]:
+        """Return what stands in the address if the setting has this value; nothing for the default."""
+        return [] if value is None or value == self.default else address_texts(value)
+
     @property
     def bound(self) -> dict[str, Any]:
         """Arguments that bind a Streamlit widget to this setting; notes in which popover it is drawn."""
         if POPOVER_OF.value.get(self.key, "") != _DRAWN_IN.get():
             POPOVER_OF.set(POPOVER_OF.value | {self.key: _DRAWN_IN.get()})
         return {"key": self.key, "bind": "query-params"}
+
+
+SETTINGS: dict[str, Setting[Any]] = {}
+"""The settings of all pages, by key."""
 
 
 class SetByServer(NamedTuple):
@@ -120,12 +144,15 @@ class SetByServer(NamedTuple):
         time.monotonic() when it was set.
     drawn_at : float or None
         time.monotonic() when the page that shows it had been drawn; None: not yet, or its popover is closed.
+    written_at : float or None
+        time.monotonic() when the page had been drawn that has it in its address; None: not yet.
     """
 
     value: Any
     old: tuple[Any, ...]
     at: float
     drawn_at: float | None = None
+    written_at: float | None = None
 
     def may_be_unknown(self, now: float) -> bool:
         """Return whether a browser may still send an old value because it does not know of this one."""
@@ -135,8 +162,8 @@ class SetByServer(NamedTuple):
 
 
 STALE_SECONDS = 2.0
-"""How long after the page was drawn a browser may send a value that the server has replaced: then a user has
-chosen it. Messages take less on their way, and users need longer to see a value and change it back."""
+"""How long after the page was drawn a browser may send a value that the server has replaced, with an address
+that has it, too. Messages take less on their way, and users need longer to see a value and change it back."""
 
 UNDRAWN_SECONDS = 30.0
 """The same, if only a fragment has been drawn since."""
@@ -183,7 +210,8 @@ def keep_set() -> None:
     A browser sends the values of all widgets with every message, with those of timers, too. One that it sends
     between a click on a preset and the new page would bring the old values back, without a word. And what
     stands in a popover that is closed it does not draw, so that it learns nothing new: it sends the old
-    values until the popover is opened.
+    values until the popover is opened. A user who chooses an old value again is told by the address, which
+    the browser changes with every choice.
     """
     pending = SET_BY_SERVER.value
     if not pending:
@@ -197,12 +225,16 @@ def keep_set() -> None:
     for key in pending:
         if is_stale(key):
             st.session_state[key] = pending[key].value
+            TAKEN_BACK.set(TAKEN_BACK.value | {key: TAKEN_BACK.value.get(key, 0) + 1})
 
 
 def is_stale(key: str) -> bool:
     """Return whether a browser has sent a value of a setting that the server has replaced."""
     one = SET_BY_SERVER.value.get(key)
-    return one is not None and key in st.session_state and st.session_state[key] in one.old
+    if one is None or key not in st.session_state or st.session_state[key] not in one.old:
+        return False
+    written = one.written_at is not None and time.monotonic() - one.written_at >= STALE_SECONDS
+    return not written or st.query_params.get_all(key) == SETTINGS[key].texts(one.value)
 
 
 def note_drawn() -> None:
@@ -211,7 +243,10 @@ def note_drawn() -> None:
     if any(one.drawn_at is None for one in pending.values()):
         SET_BY_SERVER.set(
             {
-                key: one if one.drawn_at or _is_closed(key) else one._replace(drawn_at=now)
+                key: one._replace(
+                    drawn_at=one.drawn_at or (None if _is_closed(key) else now),
+                    written_at=one.written_at or now,
+                )
                 for key, one in pending.items()
             }
         )
@@ -260,6 +295,10 @@ def visitors() -> weakref.WeakSet[VisitorUsage]:
 
 SET_BY_SERVER: Entry[dict[str, SetByServer]] = Entry("set by server", dict)
 """Settings that the server has set lately, by key."""
+
+TAKEN_BACK: Entry[dict[str, int]] = Entry("taken back", dict)
+"""How often a browser has sent a value of each setting that the server had replaced, by key. The browser may
+have it in its address, too, as where a user has chosen it within STALE_SECONDS."""
 
 POPOVER_OF: Entry[dict[str, str]] = Entry("popover of setting", dict)
 """The popover in which each setting has been drawn last, by the keys of both; "": in none."""
@@ -310,7 +349,7 @@ LINK_OPENED: Entry[bool] = Entry("link opened", bool)
 """Whether the address with which the session began has been read."""
 
 SETTINGS_OF_LINK: Entry[dict[str, list[str]]] = Entry("settings of link", dict)
-"""What the link gives to settings whose widgets have not been drawn yet, by name."""
+"""What the link gives to settings, by name, until their page has been drawn."""
 
 MAX_PRESENTED_KNOBS = 2
 """Most knobs that stay while presenting."""

@@ -58,6 +58,17 @@ def test_undo_sets_back_what_stands_in_a_closed_popover(live):
     page.page.wait_for_url(lambda url: "coupling_visible" not in url)
     stays(page, "preset=small-enough-to-know")
     assert "coupling_visible" not in page.url
+    # What Undo has taken back can be chosen again, as soon as it can be seen.
+    time.sleep(2)
+    page.page.get_by_role("button", name="Settings", exact=True).click()
+    page.page.get_by_role("spinbutton", name="Visible units").fill("500")
+    page.page.keyboard.press("Enter")
+    page.until("panels.every(p => p.textContent.includes('500 visible'))")
+    assert "coupling_visible=500" in page.url
+    page.page.get_by_role("spinbutton", name="Visible units").fill("16")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_url(lambda url: "coupling_visible" not in url)
+    page.page.keyboard.press("Escape")
     # The browser still sends the units of before both presets with the click on Undo.
     pick(page, "Sharing randomness", "coupling_visible=500")
     pick(page, "Weights grow", "coupling_visible=100")

@@ -11,7 +11,6 @@ from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE, Order
 from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.session import LandscapeSetup
 from rbmviz_app import controls, links, session
-from rbmviz_app.links import address_texts
 from rbmviz_app.session import COMPARISONS, TRAINED, Setting
 from rbmviz_app.shared import pattern_landscape, random_landscape
 
@@ -113,4 +112,4 @@ def _begin_landscape_with_link() -> None:
 
 def address_of(*settings: Setting[Any]) -> dict[str, list[str]]:
     """Return what the address says of settings, by name; those at their defaults are not written."""
-    return {one.key: [] if one.value == one.default else address_texts(one.value) for one in settings}
+    return {one.key: one.texts(one.value) for one in settings}
