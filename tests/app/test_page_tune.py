@@ -229,6 +229,15 @@ def test_axes_of_another_sampler_are_over_its_own_knobs(page):
     assert [one.worker.algorithm.name for one in comparison_of(test).panels] == ["gibbs"]
 
 
+def test_trainings_that_take_the_place_of_chains_begin_as_trainings(page, monkeypatch):
+    """The address still names the preset of the samplers, whose panels are chains."""
+    test = page(preset="no-decay-is-best")
+    added, add = [], Comparison.add
+    monkeypatch.setattr(Comparison, "add", lambda self, one: added.append(one.name) or add(self, one))
+    test.segmented_control(key="tune_what").set_value("trainers").run()
+    assert added == [panel.worker.algorithm.name for panel in comparison_of(test).panels] == ["cd"]
+
+
 def test_axes_come_back_with_what_is_tuned(page):
     test = page(**(SMALL | {"tune_x_to": "0.5", "tune_knobs": "k=2"}))
 
