@@ -72,4 +72,4 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str
     if compared.behind:
         furthest = amount_text(cost_unit, compared.most_passed)
         return f"{at}: this panel is behind, the first has {furthest}."
-    return f"{at}: another panel is no further." if compared.held_back else at
+    return f"{at}: those of another panel reach no further." if compared.held_back else at

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "tau": pairs.tau.tolist(),
         "quantiles": {str(q): float(np.quantile(pairs.tau, q)) for q in QUANTILES},
-        "share_le_10": float((pairs.tau <= 10).mean()),
+        "share_le_10": float(((pairs.tau <= 10) & ~pairs.truncated).mean()),
         "truncated": truncated,
         "share_cut": pairs.share_cut,
         "rejected_mean": float(pairs.rejected.mean()),

@@ -63,7 +63,10 @@ def _read(path: Path, array: str) -> _Samples:
 
     def need(headers: Headers) -> int:
         if array not in headers:
-            raise BadInput(f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs.")
+            raise BadInput(
+                f"'{path}' has no array {array}, which the {KERNEL_OF_ARRAY[array]} kernel needs. A file of "
+                f"the app has one for each panel, {array}0 and so on: save one of them as {array}."
+            )
         for name, header in headers.items():
             if name == "meta":
                 if header.nbytes > 4 * MAX_HEADER:

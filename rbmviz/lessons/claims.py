@@ -146,10 +146,14 @@ def _best_along(axis: int) -> Callable[[SweepScores, Choice], float]:
     return value
 
 
+def _met_within_10(pairs: Any, n: int) -> np.ndarray:
+    return (pairs.tau[:n] <= 10) & ~pairs.truncated[:n]  # one that was given up sooner has not met
+
+
 _OF_PAIRS: dict[str, tuple[str, str, Callable[[Any, int], float]]] = {
     "mean": ("sweeps until they meet, on average", "", lambda pairs, n: float(pairs.tau[:n].mean())),
     "median": ("sweeps until half have met", "", lambda pairs, n: float(np.median(pairs.tau[:n]))),
-    "within_10": ("met within 10 sweeps", "%", lambda pairs, n: 100 * float((pairs.tau[:n] <= 10).mean())),
+    "within_10": ("met within 10 sweeps", "%", lambda pairs, n: 100 * float(_met_within_10(pairs, n).mean())),
     "cd_off": ("standard errors by which CD-k is off", "", _cd_off),
     "cut": ("cut off before they met", "%", lambda pairs, n: 100 * float(pairs.truncated[:n].mean())),
 }

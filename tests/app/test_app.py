@@ -341,7 +341,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     gibbs, other = heads()
     assert gibbs["standing"].startswith("Scores at 27 Gibbs sweeps (13 samples)")
     assert gibbs["since"].startswith("Since the last change (18 samples): ")
-    assert gibbs["standing"].endswith(": another panel is no further.")
+    assert gibbs["standing"].endswith(": those of another panel reach no further.")
     assert other["since"] == ""
     assert other["standing"] == (
         "Scores at 27 Gibbs sweeps (27 samples): this panel is behind, the first has 182 Gibbs sweeps."

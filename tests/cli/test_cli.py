@@ -607,6 +607,13 @@ def test_sampling_says_whether_it_improves_the_model(capsys, tmp_path):
     assert "likelihood" not in run(capsys, *words, "--model", "bas_cd1")
 
 
+def test_pairs_that_were_given_up_early_have_not_met_within_ten_sweeps(capsys, model_file):
+    words = ["couple", "--model", model_file, "--replications", 300, "--seed", 1, "--max-sweeps", 3]
+    result = run(capsys, *words)
+    assert result["truncated"] > 0
+    assert result["share_le_10"] == 1 - result["truncated"] / 300
+
+
 def test_couple(capsys, model_file):
     result = run(capsys, "couple", "--model", model_file, "--replications", 200, "--lag", 2, "--seed", 1)
     assert len(result["tau"]) == 200

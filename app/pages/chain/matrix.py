@@ -435,7 +435,8 @@ def draw_convergence(
             "the rest is our count. Of random chains that stay a lot (in each state with a chance that is "
             "uniform from 0 to 1, and else go to a state drawn from a random row) the largest λ slows 10 % "
             "with 3 states, 2 % with 4 and none with 8. Of chains that always go to a state drawn from such "
-            "a row it slows 62 to 75 %: a negative eigenvalue takes the lead."
+            "a row it slows 62 to 75 %: an eigenvalue with a negative real part takes the lead, often one of "
+            "a complex pair."
         )
 
 

@@ -298,7 +298,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
             format_func=labels.__getitem__,
             key=key,
             help="All sweeps of this server, the newest first. They belong to the server: each is found here "
-            "again.",
+            "again. Only the browser that has begun one can go on with it, or delete it.",
             width=430,
         )
         if chosen != sweep.name:
