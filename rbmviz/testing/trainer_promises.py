@@ -33,8 +33,11 @@ from rbmviz.testing.promises import (
 )
 from rbmviz.trainers import STATS, Progress, training
 from rbmviz.trainers.checkpoint import MAGIC, START, Checkpoint, load_checkpoint, save_checkpoint
-from rbmviz.trainers.common_knobs import CommonKnobs
+from rbmviz.trainers.common_knobs import SWEEPS_PER_UPDATE, CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
+
+SELDOM = 150
+"""Updates in which a live knob that is turned has to act; all but a few act at the next one."""
 
 TRAINER_PROMISES: dict[str, Check] = {}
 """Checks of a trainer by the name of the promise, in the order of ``check_trainer``."""
@@ -224,12 +227,15 @@ def _live_knobs(cls: Any) -> None:
             turns_at_once |= any(
                 not _equal(after(updates, 1, **{name: value}), one) for updates, one in enumerate(nexts, 1)
             )
+        seldom = matters and not (turns or turns_at_once)  # it may act at some updates only
         require(
-            turns or turns_at_once or not matters,
-            f"{name} is live, but keeps the value that it had when the state was made or first stepped.",
+            not seldom
+            or any(not _equal(after(4, SELDOM, **{name: value}), after(4, SELDOM)) for value in values),
+            f"{name} is live, but keeps the value that it had when the state was made or first stepped: "
+            f"turned after 4 updates, it changes nothing in the next {SELDOM}.",
         )
         require(
-            turns_at_once or not matters_at_once,
+            seldom or turns_at_once or not matters_at_once,
             f"{name} is live, but acts later than from the next update on.",
         )
 
@@ -316,6 +322,28 @@ def _known_means(cls: Any) -> None:
         held,
         "with hidden units that their biases hold",
         "do the chains use W, b and c, each with its sign, in each sweep?",
+    )
+    _check_covariance(cls)
+
+
+def _check_covariance(cls: Any) -> None:
+    """Check that v and h of the statistics of W are those of the same chains.
+
+    In this model four pairs of a visible and a hidden unit are alike with probability 0.88, and each unit is
+    on half of the time, as in the data: the covariance of a pair is 0.19.
+    """
+    pairs = np.eye(6, 4)
+    rbm = RBM(4 * pairs, -2 * pairs.sum(axis=1), np.full(4, -2.0))
+    trainer = _with_knobs(cls, batch_size=20)
+    state = trainer.init(rbm, bits(60, 6, 0), 0)
+    products = FixedParameters(*state.theta)
+    found = [trainer.negative(state, products, state.batches.next(trainer.batch_size)) for _ in range(100)]
+    W, b, c = (np.mean([getattr(one, name) for one in found], axis=0) for name in "Wbc")
+    covariance = float(np.mean(np.diag(W) - b[:4] * c))
+    require(
+        covariance > 0.06,
+        f"where units of both layers are alike in pairs, with a covariance of 0.19, the statistics of W have "
+        f"{covariance:.2g}: take v and h from the same sweep of the same chains.",
     )
 
 
@@ -524,3 +552,12 @@ def _bytes(cls: Any) -> None:
             rbm = RBM(np.ones((n_visible, n_hidden)), np.zeros(n_visible), np.zeros(n_hidden))
             data = bits(max(30, trainer.batch_size), n_visible, n_visible)
             check_bytes(trainer, n_visible, n_hidden, partial(trainer.init, rbm, data, 0))
+
+
+@promise(TRAINER_PROMISES, "k is the number of sweeps in an update")
+def _sweeps_per_update(cls: Any) -> None:
+    k = knobs_of(cls).get("k")
+    if k is None or k.label != SWEEPS_PER_UPDATE or k.lo > 1 or k.hi < 2:
+        return
+    one, two = (made.step(_begun(made), 5) for made in (_with_knobs(cls, k=1), _with_knobs(cls, k=2)))
+    require((one.rbm.W != two.rbm.W).any(), f"with k = 2, {k.label.lower()}, it trains as with k = 1.")

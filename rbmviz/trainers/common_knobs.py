@@ -127,11 +127,14 @@ class CommonKnobs:
 
 # Knobs that some trainers have
 
+SWEEPS_PER_UPDATE = "Sweeps per update"
+"""Label of the knob ``k`` of trainers that make k Gibbs sweeps in each update, and count them."""
+
 
 def k() -> Any:
     """Return the knob of the Gibbs sweeps in one update."""
     text = "Gibbs sweeps per update: more sweeps, less bias, and proportionally more time."
-    return knob(1, 1, 1000, label="Sweeps per update", symbol="k", scale="log", front=True, help=text)
+    return knob(1, 1, 1000, label=SWEEPS_PER_UPDATE, symbol="k", scale="log", front=True, help=text)
 
 
 def n_chains() -> Any:

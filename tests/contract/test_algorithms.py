@@ -93,6 +93,25 @@ def test_a_right_sampler_that_rejects_nearly_everything_keeps_the_contract(table
     check(sampler("rejecting", label="Rejecting", paper="none")(type("Rejecting", (Skeleton,), own)))
 
 
+def step_with_kicks(self, chain, n):
+    """Flip a share of the bits before every hundredth sample."""
+    rows = [Skeleton._step(self, chain, 0)]
+    for _ in range(n):
+        chain.made = getattr(chain, "made", -1) + 1
+        if chain.made % 100 == 0:
+            chain.v ^= np.arange(len(chain.v)) < self.share * len(chain.v)
+        rows.append(Skeleton._step(self, chain, 1))
+    v, p = (np.concatenate([getattr(row, name) for row in rows]) for name in "vp")
+    return Samples(v, p, {"sweeps": np.full(n, self.k)})
+
+
+def test_a_right_sampler_with_a_knob_that_acts_now_and_then_keeps_the_contract(tables):
+    check = SAMPLER_PROMISES["live knobs change between two steps"]
+    share = a_knob("share", 0.5, 0.1, 1.0, label="Share", symbol="s", help="Of the bits.")
+    own = {"__doc__": "It.", "_step": step_with_kicks, **share}
+    check(sampler("kicked", label="Kicked", paper="none")(type("Kicked", (Skeleton,), own)))
+
+
 def step_with_a_share_of_nothing(self, chain, n):
     made = Skeleton._step(self, chain, n)
     return Samples(made.v, made.p, made.info | {"accepted": np.full(n, np.nan)})
@@ -255,6 +274,11 @@ def a_knob(name, value, lo, hi, **more):
     return {"__annotations__": {name: type(value)}, name: knob(value, lo, hi, **more)}
 
 
+def a_choice(name, choices):
+    own = knob(choices[0], label=name.title(), symbol="", choices=choices, help="One of these.")
+    return {"__annotations__": {name: str}, name: own}
+
+
 def step_from_the_start(self, chain, n):
     start, rows = chain.v.copy(), [Skeleton._step(self, chain, 0)]
     for _ in range(n):
@@ -390,6 +414,10 @@ def negative_that_stores_nothing(self, state, theta, data):
     return statistics(v, mean_hidden(theta, v))
 
 
+def negative_of_one_sweep(self, state, theta, data):
+    return CD.negative(dataclasses.replace(self, k=1), state, theta, data)
+
+
 BROKEN_TRAINERS = {
     "it declares what it is": {"chains": "sometimes"},
     "knobs have ranges and sentences": a_knob("k", 1, 1, 100, label="", help="Sweeps."),
@@ -412,6 +440,7 @@ BROKEN_TRAINERS = {
         "init": init_chains,
         "negative": negative_that_stores_nothing,
     },
+    "k is the number of sweeps": {"negative": negative_of_one_sweep},
     "data that cannot be learned from": {"init": init_on_anything},
     "parameters that diverge": {"step": warn_where_large},
     "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},
@@ -902,7 +931,17 @@ def negative_without_counting(self, state, theta, data):
 
 CHAINS_IN_EACH_SWEEP = "do the chains use W, b and c, each with its sign"
 
+
+def negative_of_two_means(self, state, theta, data):
+    found = CD.negative(self, state, theta, data)
+    return Parameters(np.outer(found.b, found.c), found.b, found.c)
+
+
 SUBTLE_TRAINERS = {
+    "its statistics of W are the product of two means": (
+        "the statistics of W have .* take v and h from the same sweep",
+        {"negative": negative_of_two_means},
+    ),
     "its chains have no hidden biases": (
         CHAINS_IN_EACH_SWEEP,
         {"negative": negative_of(lambda theta: (theta.W, theta.b, 0 * theta.c))},
@@ -1051,6 +1090,12 @@ def negative_after_a_warm_up(self, state, theta, data):
     return CD.negative(dataclasses.replace(self, k=k), state, theta, data)
 
 
+def negative_that_begins_anew_now_and_then(self, state, theta, data):
+    if state.update % 50 == 0 and self.anew == "noise":
+        data = state.starts_generator.integers(0, 2, data.shape).astype(np.float32)
+    return CD.negative(self, state, theta, data)
+
+
 @dataclasses.dataclass
 class MeanStatistics:
     """An own state with the exponential mean of all statistics so far."""
@@ -1079,6 +1124,10 @@ RIGHT_TRAINERS = {
         "state_bytes": lambda self, m, n: CD.state_bytes(self, m, n) + 4 * (m * n + m + n) + 2000,
     },
     "chains begin at another mini-batch": {"negative": negative_of_another_batch},
+    "a knob that acts at one of fifty updates": {
+        "negative": negative_that_begins_anew_now_and_then,
+        **a_choice("anew", ("data", "noise")),
+    },
     "a knob that acts at the first updates only": {
         "negative": negative_after_a_warm_up,
         **a_knob("warm_up", 1, 0, 1000, label="Warm-up", symbol="", help="Updates with fewer sweeps."),
