@@ -518,8 +518,10 @@ class MapPanel extends Panel {
 
   describe() {
     if (!this.shown) return '';
-    const best = [...this.state].findIndex(bits => bits & IS_BEST), rows = this.valuesOf().map(row => row.join(' ')).join('; ');
-    const said = best >= 0 ? `The best setting is ${this.nameOf(best)}.` : 'No cell has a score yet.';
+    const rows = this.valuesOf().map(row => row.join(' ')).join('; ');
+    const best = [...this.state.keys()].filter(i => this.state[i] & IS_BEST).map(i => this.nameOf(i)); // one of each model
+    const which = best.length > 1 ? 'The best settings, one of each model, are' : 'The best setting is';
+    const said = best.length ? `${which} ${best.join('; ')}. ${this.verdict.textContent}` : 'No cell has a score yet.';
     return `${said} ${this.at === null ? '' : `Chosen: ${this.nameOf(this.at)}. ${rows}.`}`;
   }
 }
