@@ -197,8 +197,15 @@ class Comparison(Generic[S]):
         """Stop all panels; with a rate they stop at the same step."""
         with self._at_one_moment() as now:
             self.running = self.waiting_for_all = False
-            for panel in self.panels:
-                panel.worker.pause(now)
+            workers = [panel.worker for panel in self.panels]
+            for worker in workers:
+                worker.pause(now)
+            # The timetable of one that catches up still has the steps that the others have skipped when busy.
+            furthest = max(
+                (worker.stops_at for worker in workers if not worker.catching_up), default=math.inf
+            )
+            for worker in workers:
+                worker.stop_no_later(furthest)
 
     @contextlib.contextmanager
     def _at_one_moment(self) -> Iterator[float]:

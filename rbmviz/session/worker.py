@@ -168,6 +168,17 @@ class Worker(Generic[R]):
             self._pace.pause(self._shown_n(at), self._backlog(), at)
             self._wake_thread()
 
+    @property
+    def stops_at(self) -> float:
+        """The number of steps with which a run that is paused stops, or has stopped."""
+        return self._pace.stop_at
+
+    def stop_no_later(self, n: float) -> None:
+        """Let a paused run that is catching up stop with n steps, if it would go further."""
+        with self._wake:
+            if self.catching_up and self._pace.stop_at > n:
+                self._pace.pause_at(max(n, self._run.n))
+
     def hold_steps(self) -> contextlib.AbstractContextManager[Any]:
         """Let no step become due within a ``with`` block: so several runs can take a command in step."""
         return self._wake

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +24,7 @@ from rbmviz.session import comparison as comparison_module
 from rbmviz.session import equal_points as points
 from rbmviz.session import worker as worker_module
 from rbmviz.session.isl_points import best
+from rbmviz.session.pace import Timetable
 from rbmviz.session.snapshot import Spent
 from rbmviz.trainers import make_trainer
 
@@ -288,6 +290,24 @@ def test_a_panel_that_is_added_catches_up_and_stays_in_step(model, toy, monkeypa
         comparison.pause()
         wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
         assert len({s.n for _, s in comparison.poll()}) == 1
+    finally:
+        close(comparison)
+
+
+def test_a_panel_that_catches_up_stops_with_the_others(model, toy):
+    """On a busy machine the others skip steps, which it has on its timetable."""
+    comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=50.0)
+    comparison.add(make_sampler("gibbs"))
+    try:
+        comparison.resume()
+        wait(lambda: comparison.poll()[0][1].n > 20, "steps")
+        late = comparison.add(make_sampler("gibbs", k=2)).worker
+        late._pace._timetable = Timetable(1e9, time.monotonic(), 50.0)
+        late._pace.catch_up(1e9)
+        comparison.pause()
+        wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
+        first, second = (s.n for _, s in comparison.poll())
+        assert first <= second == late.stops_at < 1e9  # it keeps what it had made by then
     finally:
         close(comparison)
 
