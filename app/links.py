@@ -29,7 +29,7 @@ LESSON, STEP, RESULT = "lesson", "step", "result"
 """Names in the address of the open lesson, of its step (from 1), and of the result of a challenge."""
 
 SWITCHED = {"true": 1.0, "false": 0.0}
-"""What Streamlit takes a switch for, besides these words."""
+"""Numbers that a link may have in place of the words of a switch."""
 
 MAX_REPEATED_STEPS = 20_000
 """Steps that are made again at most when a paused page is opened again: seconds of computing."""
@@ -156,7 +156,7 @@ def name_refused_settings(page: str) -> None:
     session.SETTINGS_OF_LINK.set({})
     if refused:
         session.add_link_warning(
-            f"The link gives values that settings of this page cannot have: it opens with "
+            "The link gives values that settings of this page cannot have: it opens with "
             f"{', '.join(refused)}.",
             page,
         )

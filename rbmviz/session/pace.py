@@ -88,6 +88,12 @@ class Pace:
             self.stop_at = n if math.isinf(allowed) else max(allowed, n)
             self.running = False
 
+    def stop_no_later(self, n: int, most: float) -> None:
+        """Let a run that is paused while it catches up stop with ``most`` steps; it has missed none then."""
+        if self.catching_up(n) and self.stop_at > most:
+            self.stop_at = max(most, n)
+            self._missed_to = min(self._missed_to, self.stop_at)
+
     def pause_at(self, n: float) -> None:
         """Stop with n steps."""
         self.running, self.stop_at = False, n

@@ -176,8 +176,7 @@ class Worker(Generic[R]):
     def stop_no_later(self, n: float) -> None:
         """Let a paused run that is catching up stop with n steps, if it would go further."""
         with self._wake:
-            if self.catching_up and self._pace.stop_at > n:
-                self._pace.pause_at(max(n, self._run.n))
+            self._pace.stop_no_later(self._run.n, n)
 
     def hold_steps(self) -> contextlib.AbstractContextManager[Any]:
         """Let no step become due within a ``with`` block: so several runs can take a command in step."""

@@ -308,6 +308,7 @@ def test_a_panel_that_catches_up_stops_with_the_others(model, toy):
         wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
         first, second = (s.n for _, s in comparison.poll())
         assert first <= second == late.stops_at < 1e9  # it keeps what it had made by then
+        assert not late.catching_up
     finally:
         close(comparison)
 
