@@ -1,6 +1,7 @@
 // @ts-check
-// Writes the address of a page, without a new entry in the browser's history. Nothing else writes it: what Streamlit
-// writes for the server is made of what the server knew when the page was opened, and would bring old values back.
+// Writes the address of a page, without a new entry in the browser's history. When a user turns a widget, Streamlit
+// replaces the address, which is let through and remembered. What it writes for the server is not: it is made of what
+// the server knew when the page was opened, and would bring old values back. What the server wants is written here.
 
 /** Milliseconds after which the address stands there again, if something has written over it. */
 const AGAIN = 300;

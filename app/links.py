@@ -127,7 +127,8 @@ def open_link(page: str) -> None:
     known, sentence = _version(page)
     for key, value in settings_left_out(page, list(st.query_params), known).items():
         session.start_with(key, value)
-    is_link = gives_any([VERSION_KEY, *pages.names_of_page("sample")])  # which means what it leaves out
+    # A link to the page that shows the command's model means what it leaves out.
+    is_link = page == "sample" and gives_any([VERSION_KEY, *pages.names_of_page("sample")])
     if shared.FIRST_CHOICE and not is_link:
         session.start_with(kept.CHOICES["sample"], shared.FIRST_CHOICE[0])
     kept.open_link(page, values(kept.PART))

@@ -13,8 +13,9 @@ Its ``main`` draws, in this order:
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page``, which may
    have the whole page drawn again, and last ``PAGE.write_address``, so that an address is written once;
 6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
-   ``comparison.peek()``, which renews no lease, and call ``draw_chart``. Where such functions draw settings,
-   too, one of them ends with ``PAGE.withdraw_preset``;
+   ``comparison.peek()`` and call ``draw_chart``. It renews no lease: a run computes for 30 s after the last
+   request of a viewer, such as ``poll``. Where such functions draw settings, too, one of them ends with
+   ``PAGE.withdraw_preset``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
@@ -142,7 +143,8 @@ class LivePage(Generic[S]):
         A few sentences: what the picture is; what a newcomer has to know of models and chains; what to do
         first.
     settings : mapping of str to Setting
-        The settings that its presets set, by their names in the address.
+        The settings that its presets set, and that ``write_address`` writes, by their names in the address.
+        Other settings of the page stand there as Streamlit writes them, when a user turns them.
     setup_of : callable
         Returns the setup of a comparison for values of these settings, by name; raises BadInput if data are
         missing or do not fit.

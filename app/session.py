@@ -91,6 +91,8 @@ def address_texts(value: Any) -> list[str]:
 class Setting(Entry[T]):
     """The value of a widget that is also in the address; its key is the name of its class attribute.
 
+    No other page may have a setting of this name, which is that in the address, too.
+
     Parameters
     ----------
     default : int, float, bool or str
@@ -163,7 +165,8 @@ class SetByServer(NamedTuple):
 
 STALE_SECONDS = 2.0
 """How long after the page was drawn a browser may send a value that the server has replaced, with an address
-that has it, too. Messages take less on their way, and users need longer to see a value and change it back."""
+that has the old value, too. Messages take less on their way, and users need longer to see a value and change
+it back."""
 
 UNDRAWN_SECONDS = 30.0
 """The same, if only a fragment has been drawn since."""
@@ -210,8 +213,8 @@ def keep_set() -> None:
     A browser sends the values of all widgets with every message, with those of timers, too. One that it sends
     between a click on a preset and the new page would bring the old values back, without a word. And what
     stands in a popover that is closed it does not draw, so that it learns nothing new: it sends the old
-    values until the popover is opened. A user who chooses an old value again is told by the address, which
-    the browser changes with every choice.
+    values until the popover is opened. A user who chooses an old value again is recognised by the address,
+    which the browser changes with every choice.
     """
     pending = SET_BY_SERVER.value
     if not pending:
@@ -229,7 +232,11 @@ def keep_set() -> None:
 
 
 def is_stale(key: str) -> bool:
-    """Return whether a browser has sent a value of a setting that the server has replaced."""
+    """Return whether a browser has sent a value of a setting that the server has replaced.
+
+    For STALE_SECONDS after the page was drawn with the new value every old one is stale. Later the address
+    decides: where it still has what the server has set, no user has chosen.
+    """
     one = SET_BY_SERVER.value.get(key)
     if one is None or key not in st.session_state or st.session_state[key] not in one.old:
         return False

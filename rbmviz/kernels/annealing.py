@@ -1,4 +1,4 @@
-"""How the log-probability of a batch changes from one inverse temperature to the next."""
+"""How the hidden units' part of log-probabilities changes from one inverse temperature to the next."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     x : float32 (rows, n)
         Pre-activations without their bias, at inverse temperature 1.
     cold, warm : float
-        The two inverse temperatures.
+        The next inverse temperature and the present one; in AIS cold > warm.
     bias_cold, bias_warm : float64 (n,)
         Biases at either temperature.
     out : float64 (rows,)

@@ -229,7 +229,7 @@ def correlate(x: np.ndarray, y: np.ndarray, n: float = 1.0) -> np.ndarray:
     """Return x' y / n, float32 (n_in, n_out), for x (rows, n_in), y (rows, n_out), as ``times``."""
     rows, n_in = x.shape
     _check_inner_sizes(rows, len(y))
-    found = _bits(x, n_in, rows, y.shape[1])
+    found = _bits(x, n_in, rows, y.shape[1])  # x' y has a row for each unit of x, and sums over the examples
     if found is None:
         out = x.T @ y
         out /= f32(n)

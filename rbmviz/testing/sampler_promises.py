@@ -47,7 +47,7 @@ SAMPLER_PROMISES: dict[str, Check] = {}
 
 
 def _model(n_visible: int = 70, n_hidden: int = 37) -> Model:
-    """Return a model with more units than a block of random numbers, no multiple of the kernels' padding."""
+    """Return a model with more visible units than a block of 64 random numbers, no multiple of a padding."""
     g = np.random.default_rng(1)
     W, b, c = (g.normal(0, 0.3, shape) for shape in ((n_visible, n_hidden), n_visible, n_hidden))
     rbm = RBM(W, b, c)
@@ -391,8 +391,8 @@ def _means(cls: Any) -> None:
 def _law(cls: Any) -> None:
     """Check that chains whose starts are drawn from the law still have that law after some samples.
 
-    The models have few units on one side, whose states are counted: 4 by 3, and 4 by 37 and 37 by 4, more
-    than a block of random numbers and no multiple of the kernels' padding.
+    The models have few units on one side, whose states are counted: 4 by 3, and 4 by 37 and 37 by 4, no
+    multiple of the kernels' padding, and less than a block of their random numbers.
     """
     if not cls.exact_chain:
         return

@@ -95,7 +95,8 @@ class Trainer(Protocol):
         Arguments of the decorator ``registry.trainer``.
     chains : "fresh", "persistent" or "driven"
         Chains of the negative statistics: "fresh" ones begin anew at each update, "persistent" ones go on and
-        need time to forget their start, "driven" ones are moved by the updates themselves.
+        need time to forget their start, "driven" ones are persistent with parameters of their own that each
+        update moves (fast weights): without updates they say nothing of a model.
     about : str, optional
         What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
     equation : tuple of str, optional

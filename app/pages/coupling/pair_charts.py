@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from rbmviz import BadInput
-from rbmviz.coupling import STATISTICS
+from rbmviz.coupling import MAX_PROPOSALS, STATISTICS
 from rbmviz.session import Comparison, CouplingRun, CouplingSetup
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
@@ -235,12 +235,12 @@ def draw_rejected(found: Results | None, present: bool) -> None:
     )
     if not present:
         given_up = sum(c.loops_given_up for c in found.pairs)
-        warning = f" {given_up} loops were given up, which biases the estimate." if given_up else ""
+        warning = f" {given_up:,} loops reached it, which biases the estimate." if given_up else ""
         st.caption(
             "**What you see** proposals that a pair rejected until each chain had a state of its own, pale "
             "for ξ: with algorithm 1 ξ keeps its first draw and rejects none; half-step counts those of the "
-            "hidden units, too. The loop runs to its end here: a cap on it would bias the estimate."
-            f"{warning} Paper UCD, figure 2, right."
+            f"hidden units, too. The loop has a cap of {MAX_PROPOSALS:,} proposals, which is hardly ever "
+            f"reached.{warning} Paper UCD, figure 2, right."
         )
 
 

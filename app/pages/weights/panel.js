@@ -136,13 +136,14 @@ class WeightPanel extends Panel {
       x.fillText('How the batch shares its weight', 0, 0);
       if (logWeights?.length) {
         let from = 0;
-        logWeights.forEach((log, i) => {
+        for (const [i, log] of logWeights.entries()) { // the largest first
           const wide = width * Math.exp(log - this.logTotal);
+          if (wide <= 0.05) break;
           x.fillStyle = translucent(accent, i % 2 ? 0.55 : 0.95);
-          if (wide > 0.05) x.fillRect(from, 15, Math.max(wide - (wide > 3 ? 1 : 0), 0.3), 12);
+          x.fillRect(from, 15, Math.max(wide - (wide > 3 ? 1 : 0), 0.3), 12);
           from += wide;
-        });
-        // The rest, of which each is thinner than a pixel.
+        }
+        // The rest, each much thinner than a pixel.
         x.fillStyle = translucent(accent, 0.25);
         if (width - from > 0.5) x.fillRect(from, 15, width - from, 12);
       }
@@ -150,7 +151,8 @@ class WeightPanel extends Panel {
       /** @param {number} log */
       const px = log => width * (log - low) / (high - low);
       x.fillStyle = translucent(ink, 0.65);
-      x.fillText('Newest log weights (nats, log counts)', 0, 34);
+      const what = 'Newest log weights (nats, log counts)', lines = `${what}; log Z: estimate solid, exact or by AIS dashed`;
+      x.fillText(x.measureText(lines).width < width ? lines : what, 0, 34);
       if (histogram) {
         const { counts } = histogram, most = Math.log1p(Math.max(...counts)), step = (histogram.high - histogram.low) / counts.length;
         x.fillStyle = translucent(accent, 0.45);

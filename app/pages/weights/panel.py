@@ -100,7 +100,7 @@ READOUTS = (
         "log Z estimate",
         "Z is what e to the power −F(v) adds up to over all pictures v: divided by it, they are "
         "probabilities. For large models it cannot be computed. The mean of all importance weights so far "
-        "estimates it, whatever the sweeps and the proposal.",
+        "estimates it, whatever the sweeps and the proposal: the solid line under the batch.",
         lambda shown: None if shown.newest is None else shown.newest.log_z,
         format="fixed2",
         formula=r"\log \frac{1}{n} \sum_i \frac{e^{-F(v_i)}}{q(v_i)}",
@@ -121,7 +121,7 @@ READOUTS = (
     Readout(
         "truth",
         "log Z",
-        "What the estimate should be.",
+        "What the estimate should be: the dashed line under the batch.",
         lambda shown: "…" if shown.reference is None else shown.reference.log_z,
         "fixed2",
         formula=r"\log Z = \log \sum_v e^{-F(v)}",

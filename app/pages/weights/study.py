@@ -37,7 +37,7 @@ QUANTITY_LOOKS = {
 
 
 def study(present: bool) -> None:
-    """Draw the study, which is begun with the page, and offer its file."""
+    """Draw the study, which begins when its fold is opened for the first time, and offer its file."""
     try:
         comparison = open_study()
     except BadInput as error:
@@ -121,7 +121,9 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
             width=200,
         )
         refused = use_data(comparison, name)
-        comparison.poll()  # renews the lease: the work ends by itself, so that it may go on unwatched
+        # Unlike other charts this one renews the lease: no canvas asks for the study. It goes on in a hidden
+        # tab, too, until it is done or paused, which does little harm: this work ends by itself.
+        comparison.poll()
         shown = shown_of(comparison)
         st.button(
             "Pause measuring" if comparison.running else "Go on",

@@ -24,12 +24,12 @@ neither overflows nor underflows in float64. It is a multiple of WIDTH, in whose
 
 
 class SweepOutcome(NamedTuple):
-    """What happened in a coupled sweep.
+    """What happened in a coupled sweep, or in the coupled draw of one layer (``couple_layer``).
 
     Parameters
     ----------
     met : bool
-        Whether the chains are equal from now on.
+        Of a sweep: whether the chains are equal from now on. Of one layer: whether its two states are.
     rejected, rejected2 : int
         Residual proposals that the first chain and the second chain rejected, of v and, in the half-step
         coupling, of h.
@@ -61,7 +61,9 @@ def update_means(layer, state, chain, scratch):
         apart += popcount(state[w] ^ layer.input[0, w])  # from the other chain; in the first chain: flipped
     # Begin at the state ``origin``, whose pre-activations are ``base``.
     origin, base = layer.input[0], layer.preactivation[0]
-    if flipped < apart + min(apart, u64(1)):  # apart and flipped <= apart; as two branches a tenth slower
+    # That is ``apart > 0 and flipped <= apart``; as two branches a tenth slower. Chains at one state (apart
+    # 0) have to begin at the same pre-activations: else their last bits may differ, and they may not meet.
+    if flipped < apart + min(apart, u64(1)):
         origin, base = layer.input[chain], layer.preactivation[chain]
     if active <= min(flipped, apart):
         origin, base = scratch.zeros, layer.bias
@@ -223,7 +225,7 @@ def sweep(chains, n_moving, common, couple_hidden, max_proposals, stream):
         rejected += hidden.rejected
         rejected2 += hidden.rejected2
         loops_given_up += hidden.loops_given_up
-        if hidden.met:
+        if hidden.met:  # v still differs: the chains are equal after the next sweep, and have not met yet
             for w in range(h.bits.shape[1]):
                 h.bits[1, w] = h.bits[0, w]
     if met or not n_moving:

@@ -25,7 +25,7 @@ samples. M holds a part of theta_F or all of it, and in some phases theta, too. 
 theta, R and M are updated from the units that flipped, see ``layers``. The cost is memory traffic. There are
 two regimes, each of which updates the pre-activations under as few of theta, R and M as possible:
 
-- **History** (alpha below 0.9838): the newest samples are stored as bits (see ``history``), and P is the
+- **History** (alpha below 0.98389): the newest samples are stored as bits (see ``history``), and P is the
   weighted sum of their statistics. It has two phases. At first ``rates_coef`` moves towards its limit
   eps / (1 - alpha), and what M held before fades. When both have come to an end, M absorbs
   theta + limit R, and no longer changes: theta_coef = 0, M_coef = 1, and ``rates_coef`` is from then on the

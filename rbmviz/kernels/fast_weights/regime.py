@@ -86,7 +86,10 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool)
 
 
 def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -> None:
-    """Write all of theta_F into M (and theta, if theta_coef is 0); begin an empty history, or none."""
+    """Write all of theta_F into M; begin an empty history, or none.
+
+    theta_coef: 0: M absorbs theta, too; 1: it gives it back, if it has it
+    """
     up, down, history, scalars = chain.up, chain.down, chain.history, chain.scalars[0]
     _rebuild_untracked(chain)
     _write_out(chain, theta_coef)
@@ -123,7 +126,9 @@ def _renew_rows(chain: DrivenChain, theta_coef: float) -> None:
 
 
 def _write_out(chain: DrivenChain, theta_coef: float) -> None:
-    """Let M absorb M_coef and rates_coef R, and theta if theta_coef is 0; then rates_coef = 0 and M_coef = 1.
+    """Multiply M by M_coef, and let it absorb rates_coef R; then rates_coef = 0 and M_coef = 1.
+
+    theta_coef: 0: M absorbs theta, too; 1: it gives it back, if it has it
 
     Without a history M is then theta_F, or theta + theta_F if theta_coef is 0. With one, -P is missing in M:
     it stays in the history.
@@ -146,9 +151,9 @@ def _rebuild_untracked(chain: DrivenChain) -> None:
 def _choose_tracked(chain: DrivenChain) -> None:
     """Select which of theta, R and M are updated each sweep.
 
-    Those are whose coefficient is not 0 before the next ``prepare``: that of R is 0 after a write-out, but
-    grows with the next sample, except in a history at its limit. The upward direction also needs R and, in
-    rows, theta, for |theta_F|.
+    Updated are those whose coefficient is not 0 before the next ``prepare``: that of R is 0 after a
+    write-out, but grows with the next sample, except in a history at its limit. The upward direction also
+    needs R and, in rows, theta, for |theta_F|.
     """
     scalars, up, down = chain.scalars[0], chain.up.tracked[0], chain.down.tracked[0]
     in_rows, has_rates = not scalars.history_length, scalars.R_R > 0.0

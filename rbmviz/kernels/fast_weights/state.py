@@ -47,14 +47,15 @@ class ChainScalars:
     sweeps, samples : int
         Numbers made so far.
     history_length : int
-        Places of the history that are in use, which are all filled after as many samples: the weight of an
-        older sample is negligible. 0 in the regime of rows.
+        Length of the ring in which the newest samples are kept, by alpha: the weight of an older sample is
+        negligible. 0 in the regime of rows.
     samples_since_change : int
         Samples since the history began, or since eps changed.
     theta_coef, rates_coef, M_coef : float
         Coefficients of theta, R and M.
     absorbed_rates_coef : float
-        In a history, so much of R is in M, and rates_coef is the excess over it; else 0.
+        Where M has absorbed theta in a history: so much of R is in M, and rates_coef is the excess over it;
+        else 0.
     F_F, F_R, R_R : float
         |theta_F|^2, <theta_F, R>, |R|^2.
     eps, alpha, mean_statistics : float, float, bool
