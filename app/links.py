@@ -150,7 +150,7 @@ def name_refused_settings(page: str) -> None:
     """
     refused = []
     for key, given in session.SETTINGS_OF_LINK.value.items():
-        now = session.SETTINGS[key].chosen
+        now = session.ALL_SETTINGS[key].chosen
         if now is not None and values(key) != given and not _same_values(given, session.address_texts(now)):
             stands = " ".join(session.address_texts(now))
             refused.append(f"{key} = {stands[:MAX_SHOWN]} (not '{' '.join(given)[:MAX_SHOWN]}')")

@@ -107,7 +107,7 @@ class Setting(Entry[T]):
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.key = name
-        SETTINGS[name] = self
+        ALL_SETTINGS[name] = self
 
     def set(self, value: T) -> None:
         """Store a value in the place of that of its widget."""
@@ -130,7 +130,7 @@ class Setting(Entry[T]):
         return {"key": self.key, "bind": "query-params"}
 
 
-SETTINGS: dict[str, Setting[Any]] = {}
+ALL_SETTINGS: dict[str, Setting[Any]] = {}
 """The settings of all pages, by key."""
 
 
@@ -241,7 +241,7 @@ def is_stale(key: str) -> bool:
     if one is None or key not in st.session_state or st.session_state[key] not in one.old:
         return False
     written = one.written_at is not None and time.monotonic() - one.written_at >= STALE_SECONDS
-    return not written or st.query_params.get_all(key) == SETTINGS[key].texts(one.value)
+    return not written or st.query_params.get_all(key) == ALL_SETTINGS[key].texts(one.value)
 
 
 def note_drawn() -> None:

@@ -36,7 +36,7 @@ MIN_P_VALUE = 1e-4
 MAX_STANDARD_ERRORS = 5.0
 """Standard errors by which a mean may differ from the promised one."""
 
-SELDOM = 600
+SELDOM_SAMPLES = 600
 """Samples of three chains in which a live knob that is turned has to act; all but a few act at once."""
 
 SWEEPS_PER_SAMPLE = "Sweeps per sample"
@@ -253,12 +253,14 @@ def _live_knobs(cls: Any) -> None:
             matters = any(not _same(other.step(other.init(model, 1), 9), plain) for other in others)
             turns = any(not _same(_after(sampler, other, model), later) for other in others)
             if matters and not turns:  # it may act at some samples only
-                later_on = _after(sampler, sampler, model, SELDOM)
-                turns = any(not _same(_after(sampler, other, model, SELDOM), later_on) for other in others)
+                later_on = _after(sampler, sampler, model, SELDOM_SAMPLES)
+                turns = any(
+                    not _same(_after(sampler, other, model, SELDOM_SAMPLES), later_on) for other in others
+                )
             require(
                 not matters or turns,
                 f"{name} is live, but keeps the value that it had when the state was made or first stepped: "
-                f"turned after 5 samples, it changes nothing in the next {SELDOM}.",
+                f"turned after 5 samples, it changes nothing in the next {SELDOM_SAMPLES}.",
             )
         whole, again = sampler.step(twin, 8), sampler.init(model, 1)
         parts = [sampler.step(again, 3), dataclasses.replace(sampler).step(again, 5)]

@@ -36,7 +36,7 @@ from rbmviz.trainers.checkpoint import MAGIC, START, Checkpoint, load_checkpoint
 from rbmviz.trainers.common_knobs import SWEEPS_PER_UPDATE, CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
 
-SELDOM = 150
+SELDOM_UPDATES = 150
 """Updates in which a live knob that is turned has to act; all but a few act at the next one."""
 
 TRAINER_PROMISES: dict[str, Check] = {}
@@ -230,9 +230,12 @@ def _live_knobs(cls: Any) -> None:
         seldom = matters and not (turns or turns_at_once)  # it may act at some updates only
         require(
             not seldom
-            or any(not _equal(after(4, SELDOM, **{name: value}), after(4, SELDOM)) for value in values),
+            or any(
+                not _equal(after(4, SELDOM_UPDATES, **{name: value}), after(4, SELDOM_UPDATES))
+                for value in values
+            ),
             f"{name} is live, but keeps the value that it had when the state was made or first stepped: "
-            f"turned after 4 updates, it changes nothing in the next {SELDOM}.",
+            f"turned after 4 updates, it changes nothing in the next {SELDOM_UPDATES}.",
         )
         require(
             seldom or turns_at_once or not matters_at_once,
