@@ -13,7 +13,7 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz.errors import MAX_SHOWN
+from rbmviz.errors import MAX_SHOWN, shown
 from rbmviz.links import VERSION, VERSION_KEY, settings_left_out, version_of
 from rbmviz_app import embedding, kept, pages, session, shared
 from rbmviz_app.share import publish
@@ -153,7 +153,7 @@ def name_refused_settings(page: str) -> None:
         now = session.ALL_SETTINGS[key].chosen
         if now is not None and values(key) != given and not _same_values(given, session.address_texts(now)):
             stands = " ".join(session.address_texts(now))
-            refused.append(f"{key} = {stands[:MAX_SHOWN]} (not '{' '.join(given)[:MAX_SHOWN]}')")
+            refused.append(f"{key} = {stands[:MAX_SHOWN]} (not {shown(' '.join(given))})")
     session.SETTINGS_OF_LINK.set({})
     if refused:
         session.add_link_warning(

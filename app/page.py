@@ -32,7 +32,16 @@ from rbmviz import BadInput, Model
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
-from rbmviz.links import NO_PANEL, VERSION, Algorithms, default_panels, read_panels, write_panel, write_panels
+from rbmviz.links import (
+    NO_PANEL,
+    VERSION,
+    Algorithms,
+    address_text,
+    default_panels,
+    read_panels,
+    write_panel,
+    write_panels,
+)
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
@@ -682,7 +691,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             transport.label,
             transport.speeds,
             transport.speed_help,
-            format_func=session.address_text,
+            format_func=address_text,
             width=transport.width,
         )
         if rate != comparison.rate:

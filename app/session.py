@@ -14,7 +14,6 @@ minutes, while Streamlit still has the session, rebuilds them.
 
 import hashlib
 import itertools
-import math
 import re
 import secrets
 import time
@@ -31,6 +30,7 @@ import streamlit as st
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.lessons.results import VerifiedResult
+from rbmviz.links import address_text
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
 from rbmviz.session.comparison import Setup
@@ -72,15 +72,6 @@ class Entry(Generic[T]):
         """Store the value as it is now, so that what it is made of can be changed in place; return it."""
         self.set(self.value)
         return self.value
-
-
-def address_text(value: Any) -> str:
-    """Return the value of a setting as it stands in the address; infinity is "full", full speed."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return "full" if math.isinf(value) else f"{value:g}"
-    return str(value)
 
 
 def address_texts(value: Any) -> list[str]:

@@ -289,6 +289,15 @@ def write_panels(
     return texts or [NO_PANEL]
 
 
+def address_text(value: Any) -> str:
+    """Return the value of a setting as it stands in the address; infinity is "full", full speed."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return "full" if math.isinf(value) else f"{value:g}"
+    return str(value)
+
+
 def read_number(text: str, what: str) -> float:
     """Return the finite number that a text holds; BadInput if it holds none."""
     try:

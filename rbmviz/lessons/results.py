@@ -18,7 +18,8 @@ from rbmviz.errors import MAX_SHOWN, BadInput, shown, unknown
 from rbmviz.knobs import read_knobs, values_of, write_knobs
 from rbmviz.lessons.measuring import CoreTurn, Measured, measure_claims
 from rbmviz.lessons.reading import Lesson, Step
-from rbmviz.lessons.state import OFFERED, RUN_SETTINGS, STEPS_CALLED, PageState, read_setting, setting_text
+from rbmviz.lessons.state import OFFERED, RUN_SETTINGS, STEPS_CALLED, PageState, read_setting
+from rbmviz.links import address_text
 from rbmviz.session.rebuild import MAX_CHANGES, Change
 
 KERNELS_VERSION = 1
@@ -196,7 +197,7 @@ def result_of(step: Step, settings: Mapping[str, Any], changes: Sequence[Sequenc
 def write_result(step: Step, result: Result) -> str:
     """Write a result as it stands in a link: what differs from the challenge, and every turn."""
     parts = [str(result.kernels_version)]
-    parts += [f"{name}={setting_text(value)}" for name, value in result.settings.items()]
+    parts += [f"{name}={address_text(value)}" for name, value in result.settings.items()]
     for i, (changes, before) in enumerate(zip(result.changes, step.state.algorithms(), strict=True), start=1):
         for change in changes:
             then, now = values_of(before), values_of(change.algorithm)

@@ -15,6 +15,7 @@ from rbmviz.links import (
     PANELS_KEY,
     VERSION_KEY,
     Algorithms,
+    address_text,
     default_panels,
     read_number,
     read_panel,
@@ -455,20 +456,11 @@ def read_setting(name: str, text: str, choice: Allowed) -> Any:
         if isinstance(choice, Several):
             choice = choice.names
         values = choice() if callable(choice) else choice
-        offered = {setting_text(value): value for value in values} | {str(value): value for value in values}
+        offered = {address_text(value): value for value in values} | {str(value): value for value in values}
         base = text.partition("@")[0]
         if name == "train_data" and base in offered:  # a variant, whose name its list does not have
             offered[text] = text
     if text not in offered:
-        texts = list(dict.fromkeys(setting_text(value) for value in offered.values()))
+        texts = list(dict.fromkeys(address_text(value) for value in offered.values()))
         raise BadInput(f"{name} = {shown(text)} is none of {', '.join(texts)}.")
     return offered[text]
-
-
-def setting_text(value: Any) -> str:
-    """Return a value as it stands in the address."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return "full" if math.isinf(value) else f"{value:g}"
-    return str(value)

@@ -557,7 +557,7 @@ def _bytes(cls: Any) -> None:
             check_bytes(trainer, n_visible, n_hidden, partial(trainer.init, rbm, data, 0))
 
 
-@promise(TRAINER_PROMISES, "k is the number of sweeps in an update")
+@promise(TRAINER_PROMISES, "more sweeps per update train otherwise")
 def _sweeps_per_update(cls: Any) -> None:
     k = knobs_of(cls).get("k")
     if k is None or k.label != SWEEPS_PER_UPDATE or k.lo > 1 or k.hi < 2:

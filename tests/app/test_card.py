@@ -11,8 +11,8 @@ from waiting import wait
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson, read_lesson, read_state, shipped_lessons
 from rbmviz.lessons.reading import NUMBERS_TO_LOOK_AT
-from rbmviz.lessons.state import LEFT_ALONE, OF_ONES_OWN, OFFERED, setting_text
-from rbmviz.links import PANELS_KEY
+from rbmviz.lessons.state import LEFT_ALONE, OF_ONES_OWN, OFFERED
+from rbmviz.links import PANELS_KEY, address_text
 from rbmviz.registry import trainers
 from rbmviz_app import pages, session, shared
 from rbmviz_app.card import panel_names
@@ -52,7 +52,7 @@ def test_a_page_and_its_lessons_offer_the_same():
             texts = [text.partition(":")[2] if page == "coupling" else text for text in preset.panels]
             said = [(PANELS_KEY[page], text) for text in texts]
             for name, value in preset.settings.items():
-                said += [(name, setting_text(one)) for one in (value if isinstance(value, list) else [value])]
+                said += [(name, address_text(one)) for one in (value if isinstance(value, list) else [value])]
             read_state(f"{page}?{urlencode(said)}")
         state = read_state(page)
         defaults = {name: one.default for name, one in declared.items() if name in state.settings}

@@ -31,9 +31,7 @@ def stays(page, part, seconds=8.0):
 
 
 def test_a_preset_sets_what_stands_in_a_closed_popover(live):
-    page = live()
-    page.page.goto(f"{page.address}/coupling")
-    page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+    page = live().open("coupling")
     open_and_close(page)
     pick(page, "Sharing randomness", "coupling_visible=500")
     stays(page, "coupling_visible=500")
@@ -49,9 +47,7 @@ def test_a_preset_sets_what_stands_in_a_closed_popover(live):
 
 
 def test_undo_sets_back_what_stands_in_a_closed_popover(live):
-    page = live()
-    page.page.goto(f"{page.address}/coupling")
-    page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+    page = live().open("coupling")
     open_and_close(page)
     pick(page, "Sharing randomness", "coupling_visible=500")
     page.page.get_by_role("button", name="Undo", exact=True).click()

@@ -440,7 +440,7 @@ BROKEN_TRAINERS = {
         "init": init_chains,
         "negative": negative_that_stores_nothing,
     },
-    "k is the number of sweeps": {"negative": negative_of_one_sweep},
+    "more sweeps per update train": {"negative": negative_of_one_sweep},
     "data that cannot be learned from": {"init": init_on_anything},
     "parameters that diverge": {"step": warn_where_large},
     "state_bytes is what a state takes": {"state_bytes": lambda self, n_visible, n_hidden: 9},

@@ -468,11 +468,8 @@ def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
 
 
 def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
-    """Add the runs of a link or a preset, or else one with the middle setting of the plan.
-
-    Chains and trainings have taken each other's place where the address still names those before.
-    """
-    if plan is not None:
+    """Add the runs of a link or a preset, or else one with the middle setting of the plan."""
+    if plan is not None:  # where trainings take the place of chains, the address still has the chains' preset
         wanted = [one for one in wanted if one.name in TABLES[plan.kind]]
     asked = [text.partition(":")[0] for text in links.values(PAGE.in_address.key)]
     if plan is None or not has_runs(plan):
