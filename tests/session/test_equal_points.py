@@ -305,9 +305,10 @@ def test_a_panel_that_catches_up_stops_with_the_others(model, toy):
         late._pace._timetable = Timetable(1e9, time.monotonic(), 50.0)
         late._pace.catch_up(1e9)
         comparison.pause()
+        assert late.stops_at < 1e9
         wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
         first, second = (s.n for _, s in comparison.poll())
-        assert first <= second == late.stops_at < 1e9  # it keeps what it had made by then
+        assert first <= second == late.stops_at  # it keeps what it had made by then
         assert not late.catching_up
     finally:
         close(comparison)
