@@ -151,8 +151,7 @@ class WeightPanel extends Panel {
       /** @param {number} log */
       const px = log => width * (log - low) / (high - low);
       x.fillStyle = translucent(ink, 0.65);
-      const what = 'Newest log weights (nats, log counts)', lines = `${what}; log Z: estimate solid, exact or by AIS dashed`;
-      x.fillText(x.measureText(lines).width < width ? lines : what, 0, 34);
+      x.fillText('Newest log weights (nats, log counts)', 0, 34);
       if (histogram) {
         const { counts } = histogram, most = Math.log1p(Math.max(...counts)), step = (histogram.high - histogram.low) / counts.length;
         x.fillStyle = translucent(accent, 0.45);
@@ -184,6 +183,10 @@ class WeightPanel extends Panel {
       x.fillText(round3(low), 0, height);
       x.textAlign = 'right';
       x.fillText(round3(high), width, height);
+      const which = this.truth === null ? 'solid: log Z estimate' : 'solid: log Z estimate, dashed: log Z';
+      const ends = x.measureText(round3(low)).width + x.measureText(round3(high)).width;
+      x.textAlign = 'center';
+      if (x.measureText(which).width + ends + 16 < width) x.fillText(which, width / 2, height); // else their help says it
     });
   }
 }
