@@ -5,20 +5,32 @@ refers to it: when two parts of any page on the server have been drawn since, it
 every second, and a browser that was busy asked later, for a file that was no longer there. The icon is made
 anew by each run of the script, and was missing between two. A click on a button of which a run of the script
 has just made another one came too late, too: what makes its file stays as well.
+
+The address itself could be lost on its way to the browser: a run of the script that began at that moment
+deleted it, with all else that was still to be sent, and the button waited for it for three minutes. And a
+file that cannot be made yet says why, where Streamlit would say that something failed.
 """
 
+import asyncio
+import logging
 import time
 from collections import deque
 from typing import NamedTuple
 
 from streamlit import runtime
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
+from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse
+from streamlit.runtime.backend_operation_handler import DeferredFileHandler
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+
+from rbmviz.errors import BadInput
+
+log = logging.getLogger(__name__)
 
 FETCH_SECONDS = 60.0
-"""How long a file stays after Streamlit would have deleted it."""
-
-CLICK_SECONDS = 10.0
-"""How long a button can be clicked after another one has taken its place on the server."""
+"""How long a file stays after Streamlit would have deleted it, and what makes that of a replaced button."""
 
 MAX_BYTES = 200_000_000
 """Size of all such files together; the oldest goes first."""
@@ -85,17 +97,56 @@ class FetchedLater:
             one: self._replaced.get(one, now) for one in manager._deferred_callables if one not in on_pages
         }
         for one, since in self._replaced.items():
-            if now - since >= CLICK_SECONDS:
+            if now - since >= FETCH_SECONDS:
                 manager._drop_deferred_id(one)
+
+
+_clear = ForwardMsgQueue.clear
+
+
+def clear_but_answers(
+    queue: ForwardMsgQueue,
+    retain_lifecycle_msgs: bool = False,
+    fragment_ids_this_run: list[str] | None = None,
+) -> None:
+    """Clear what is still to be sent to a browser, but answers to clicks where a run of the script begins."""
+    before = queue._queue
+    _clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
+    if retain_lifecycle_msgs:  # a run begins; without it, all has been sent
+        kept = {id(message) for message in queue._queue}
+        queue._queue += [
+            message
+            for message in before
+            if message.WhichOneof("type") == "backend_operation_response" and id(message) not in kept
+        ]
+
+
+async def answer_or_reason(
+    handler: DeferredFileHandler, request: BackendOperationRequest, session_id: str
+) -> BackendOperationResponse:
+    """Answer a click with the address of its file, or with the sentence of the BadInput of making it."""
+    manager, file_id = handler._get_media_file_mgr(), request.deferred_file.file_id
+    answer = BackendOperationResponse(request_id=request.request_id)
+    try:
+        answer.deferred_file.url = await asyncio.to_thread(manager.execute_deferred, file_id)
+    except MediaFileStorageError as error:
+        if isinstance(error.__cause__, BadInput):
+            answer.error_msg = str(error.__cause__)
+        else:
+            log.exception("a file could not be made")
+            answer.error_msg = "This file could not be made: the log of the server says why."
+    return answer
 
 
 _installed: list[FetchedLater] = []
 
 
 def stay_until_fetched() -> None:
-    """Let files stay, from now on; a second call does nothing."""
+    """Let files and answers to clicks stay, and say why a file cannot be made; a second call does nothing."""
     if not runtime.exists():
         return
+    DeferredFileHandler.handle = answer_or_reason  # type: ignore[assignment,method-assign]
+    ForwardMsgQueue.clear = clear_but_answers  # type: ignore[assignment,method-assign]
     manager = runtime.get_instance().media_file_mgr
     if manager.can_read_files and all(one.manager is not manager for one in _installed):
         _installed[:] = [FetchedLater(manager)]

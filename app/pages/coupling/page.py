@@ -257,7 +257,7 @@ def exports(
     def found() -> Results:
         results = request_results(comparison, chart_settings)
         if results is None:
-            raise BadInput("There are no results yet: wait until the first pairs have met.")
+            raise BadInput("There are no results yet: try again when the panel shows pairs.")
         return results
 
     def displayed() -> CouplingSnapshot:
