@@ -207,7 +207,7 @@ const drawLook = (data, parent) => {
   const panelOf = () => panels()[Number(name.replace('panel', '')) - 1];
   const ofNumber = () => Boolean(part && panelOf()?.querySelector(`[data-readout="${part}"]`));
   const ofKnob = () => Boolean(part && !ofNumber());
-  const order = () => panels().forEach(panel => { panel.dataset.looks = ofKnob() ? 'knob' : ofNumber() ? 'numbers' : 'pictures'; });
+  const order = () => panels().forEach(panel => { panel.dataset.lookAt = ofKnob() ? 'knob' : ofNumber() ? 'numbers' : 'pictures'; });
   /** @type {HTMLElement | null} */
   let ringed = null;
   const unring = () => { if (ringed) { ringed.style.outline = ''; ringed.style.outlineOffset = ''; } ringed = null; };
@@ -251,7 +251,7 @@ const drawLook = (data, parent) => {
   parent.rbmvizUnring?.();
   const timer = setInterval(ring, AGAIN);
   ring();
-  parent.rbmvizUnring = () => { clearInterval(timer); unring(); panels().forEach(panel => { delete panel.dataset.looks; }); byHand.forEach(name => removeEventListener(name, leave)); };
+  parent.rbmvizUnring = () => { clearInterval(timer); unring(); panels().forEach(panel => { delete panel.dataset.lookAt; }); byHand.forEach(name => removeEventListener(name, leave)); };
   return () => parent.rbmvizUnring?.();
 };
 

@@ -77,7 +77,7 @@ class Pairs:
     Parameters
     ----------
     tau : int64 (pairs,)
-        Meeting times: the smallest t > lag with xi_t = eta_{t - lag}; max_sweeps if truncated. It does not
+        Meeting times: the smallest t > lag with xi_t = eta_{t - lag}; max_sweeps if cut off. It does not
         count that xi_lag equals eta_0 by chance: the chains are not drawn jointly before lag + 1.
     rejected : int64 (pairs,)
         Residual proposals that both chains together rejected.
@@ -101,7 +101,7 @@ class Pairs:
 
     @property
     def share_cut(self) -> float:
-        """Share of the pairs that were truncated, from 0 to 1; anything but 0 biases the estimate."""
+        """Share of the pairs that were cut off, from 0 to 1; anything but 0 biases the estimate."""
         return float(self.truncated.mean())
 
     @property
@@ -160,7 +160,7 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     """Return an upper bound on the total variation distance to the model's law after t sweeps.
 
     TV(t) <= E[max(0, ceil((tau - lag - t) / lag))] (Biswas, Jacob, Vanetti, 2019), estimated by the mean over
-    pairs. Truncated pairs make it too small.
+    pairs. Pairs that were cut off make it too small.
 
     Parameters
     ----------
@@ -270,13 +270,13 @@ def couple(
         algorithm 1 (they do not), or the coupling of the authors' program (the hidden units, too, are drawn
         by a maximal coupling). With each of them, each chain alone is an exact Gibbs chain.
     max_sweeps : int, default 1000
-        Pairs that have not met by then are truncated.
+        Pairs that have not met by then are cut off.
     lag : int, default 1
         Sweeps that the first chain runs ahead; more than 1 gives a sharper ``tv_bound``, and no estimate.
     seed : int, SeedSequence or Generator, default 0
         Source of all random numbers: the same seed gives the same pairs.
     k : int, default 1
-        Sweep at which the estimate begins. A pair that is truncated before it has the estimate of CD-k,
+        Sweep at which the estimate begins. A pair that is cut off before it has the estimate of CD-k,
         f(xi_k).
 
     Returns
@@ -368,7 +368,7 @@ class PairStream:
     finished : int
         Number of pairs that have ended. The arrays below have MAX_PAIRS rows, of which so many are filled.
     tau : int64 (MAX_PAIRS,)
-        Meeting times; max_sweeps if a pair was truncated.
+        Meeting times; max_sweeps if a pair was cut off.
     rejected : int64 (MAX_PAIRS, 2)
         Residual proposals that the first and the second chain rejected.
     truncated : bool (MAX_PAIRS,)
@@ -430,7 +430,7 @@ class PairStream:
         Returns
         -------
         first, second : tuple of uint8 (n_visible,), (n_hidden,)
-            v and h of either chain. Where a pair was truncated before sweep k, the first chain is at sweep k.
+            v and h of either chain. Where a pair was cut off before sweep k, the first chain is at sweep k.
         """
         v, h = self._chains.v.bits, self._chains.h.bits
         m, n = self.rbm.W.shape
@@ -439,7 +439,7 @@ class PairStream:
 
     @property
     def tau(self) -> np.ndarray:
-        """Meeting times; max_sweeps if a pair was truncated."""
+        """Meeting times; max_sweeps if a pair was cut off."""
         return self._outcomes.tau
 
     @property

@@ -85,6 +85,7 @@ eps, alpha   step size and decay of theta_F
 fast_norm    the Euclidean norm of theta_F
 share        whether all chains have one theta_F, which moves by the mean of their statistics
 tau          the sweep at which two coupled chains meet: their meeting time
+cut off      said of a pair that had not met after the most sweeps that it may take; fields say ``truncated``
 lag          sweeps by which the first of two coupled chains is ahead
 burn_in      updates or sweeps that are thrown away until a chain has forgotten its start
 thin         to keep only every n-th sample of a chain
@@ -109,6 +110,7 @@ plan         what one run is made of: model, data, seed, start and what else its
 run          one algorithm at work: a chain that is sampled, a model that is trained, pairs that are coupled
 worker       what carries out the commands of one panel: it holds the panel's run, and has a thread only while
              one is needed
+lease        what lets a run compute: it ends 30 s after the last request of a page, and each renews it
 comparison   the workers of one page, which are commanded together
 panel        one algorithm on a page, with its knobs and its worker
 snapshot     what a run shows at one moment, as a record that never changes
@@ -127,6 +129,7 @@ regime       how theta_F is stored: as a history, or as rows of a matrix
 M            the matrix, with biases, that holds one part of theta_F, and may hold theta, too
 history      the newest samples of a chain, packed as bits; their statistics make up theta_F if it decays fast
 pending      an update of rank 1 that has been added up and not yet written to the rows of a matrix
+tile         some columns of a matrix, copied so that they lie side by side in the cache
 pair         two coupled chains
 oracle       the slow form that a kernel is tested against
 """

@@ -113,5 +113,5 @@ def text(result: dict[str, Any]) -> str:
     return (
         f"{len(result['tau']):,} pairs, algorithm {result['algorithm']}: "
         f"tau <= 10 for {result['share_le_10']:.1%}, quantiles {quantiles}; "
-        f"{result['rejected_mean']:.2f} proposals rejected per pair, {result['truncated']:,} truncated"
+        f"{result['rejected_mean']:.2f} proposals rejected per pair, {result['truncated']:,} cut off"
     )

@@ -37,18 +37,18 @@ def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     n = x.shape[1]
     if bias_cold.shape[0] != n or bias_warm.shape[0] != n or out.shape[0] != x.shape[0]:
         raise ValueError("add_log_ratio: the arrays do not fit each other")
-    cold_mean, warm_mean = np.empty(n, np.float32), np.empty(n, np.float32)
+    cold_sigmoid, warm_sigmoid = np.empty(n, np.float32), np.empty(n, np.float32)
     for r in range(x.shape[0]):
         total = 0.0
         for j in range(n):
             a, z = cold * f64(x[r, j]) + bias_cold[j], warm * f64(x[r, j]) + bias_warm[j]
-            cold_mean[j] = sigmoid(f32(abs(a)))
-            warm_mean[j] = sigmoid(f32(abs(z)))
+            cold_sigmoid[j] = sigmoid(f32(abs(a)))
+            warm_sigmoid[j] = sigmoid(f32(abs(z)))
             total += max(a, 0.0) - max(z, 0.0)
         for first in range(0, n, UNIT_GROUP):
             cold_product, warm_product = 1.0, 1.0
             for j in range(first, min(first + UNIT_GROUP, n)):
-                cold_product *= f64(cold_mean[j])
-                warm_product *= f64(warm_mean[j])
+                cold_product *= f64(cold_sigmoid[j])
+                warm_product *= f64(warm_sigmoid[j])
             total += np.log(warm_product / cold_product)
         out[r] += total

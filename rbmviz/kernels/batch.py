@@ -1,12 +1,12 @@
 """Products of a batch of bits with a matrix, at a cost in proportion to the active units.
 
 For each example, x M is a sum of rows of M. If one unit in five is active, four fifths of a dense product are
-additions of 0. The active units are therefore listed first, and M is then read panel by panel:
+additions of 0. The active units are therefore listed first, and M is then read tile by tile:
 
-- A *panel* is a contiguous copy of TILE_WIDTH columns of M. While all examples read their rows from it, it
+- A *tile* is a contiguous copy of TILE_WIDTH columns of M. While all examples read their rows from it, it
   stays in the cache and on few pages of memory, and the sum of an example stays in vector registers.
 - A list is filled up to whole groups of ROW_GROUP rows by the index of a row of zeros at the end of the
-  panel, so that there is no remainder.
+  tile, so that there is no remainder.
 
 The statistics x' y of a batch are the same sum with the roles exchanged: for each unit, the sum of the rows
 of y that belong to the examples in which the unit is active.
@@ -27,7 +27,7 @@ from rbmviz.kernels.vectors import aligned_empty
 f32, i32, u64 = np.float32, np.int32, np.uint64
 
 TILE_WIDTH = 32
-"""Columns of a panel."""
+"""Columns of a tile."""
 ROW_GROUP = 4
 """Rows that are added among themselves before they are added to the sum."""
 
@@ -36,13 +36,13 @@ CALL_COST = 1 << 19
 LISTING_COST = 32
 """Cost of listing the active units, per value of x, in multiplications of BLAS."""
 COPYING_COST = 8
-"""Cost of copying M into panels, per value of M, in additions."""
+"""Cost of copying M into tiles, per value of M, in additions."""
 
 
-def _write_sum_in_python(panel, index, first, last, gain, out, start):
+def _write_sum_in_python(tile, index, first, last, gain, out, start):
     total = np.zeros(TILE_WIDTH, f32)
     for q in range(first, last, ROW_GROUP):
-        a, b, c, d = panel[index[q : q + ROW_GROUP]]
+        a, b, c, d = tile[index[q : q + ROW_GROUP]]
         total = total + ((a + b) + (c + d))
     out[start : start + TILE_WIDTH] = gain * total
 
@@ -51,10 +51,10 @@ def _write_sum_in_python(panel, index, first, last, gain, out, start):
     "void(float32[:, ::1], int32[::1], int64, int64, float32, float32[::1], int64)",
     means=_write_sum_in_python,
 )
-def write_sum(build, panel, index, first, last, gain, out, start):
-    """Write gain times the sum of the rows panel[index[first:last]] to out[start : start + TILE_WIDTH].
+def write_sum(build, tile, index, first, last, gain, out, start):
+    """Write gain times the sum of the rows tile[index[first:last]] to out[start : start + TILE_WIDTH].
 
-    panel (n, TILE_WIDTH); last - first is a multiple of ROW_GROUP.
+    tile (n, TILE_WIDTH); last - first is a multiple of ROW_GROUP.
 
     Gain: 3 times as fast; the sum stays in two registers of AVX-512, while a loop would load and store the
     sum at every group of rows.
@@ -62,7 +62,7 @@ def write_sum(build, panel, index, first, last, gain, out, start):
 
     def row(at):
         place = build.mul(build.sext(index.value(at), WORD), constant(WORD, TILE_WIDTH))
-        return panel.load(place, TILE_WIDTH)
+        return tile.load(place, TILE_WIDTH)
 
     sums = Register(build, constant(vector(FLOAT, TILE_WIDTH), 0.0))
     with loop(build, first, last, ROW_GROUP) as at:
@@ -72,41 +72,41 @@ def write_sum(build, panel, index, first, last, gain, out, start):
 
 
 @inner
-def copy_panel(matrix, transposed, start, panel):
-    """Copy the columns from ``start`` on of the matrix, or of its transpose, into the panel; zeros below."""
-    n = panel.shape[0] - 1
+def copy_tile(matrix, transposed, start, tile):
+    """Copy the columns from ``start`` on of the matrix, or of its transpose, into the tile; zeros below."""
+    n = tile.shape[0] - 1
     if transposed:
         piece = matrix[start : start + TILE_WIDTH]
         for i in range(n):
-            row = panel[i]
+            row = tile[i]
             for j in range(piece.shape[0]):
                 row[j] = piece[j, i]
     else:
         for i in range(n):
-            row, piece_row = panel[i], matrix[i][start : start + TILE_WIDTH]
+            row, piece_row = tile[i], matrix[i][start : start + TILE_WIDTH]
             for j in range(piece_row.shape[0]):
                 row[j] = piece_row[j]
     for j in range(TILE_WIDTH):
-        panel[n, j] = f32(0.0)
+        tile[n, j] = f32(0.0)
 
 
 @inner
-def sum_listed_rows(starts, index, matrix, transposed, gain, panel, total, out):
+def sum_listed_rows(starts, index, matrix, transposed, gain, tile, total, out):
     """Write out[r] = gain times the sum of the matrix's rows index[starts[r]:starts[r + 1]].
 
     starts int64 (rows + 1,), differences multiples of ROW_GROUP; index int32; matrix float32 (n_in, n_out),
-    given as (n_out, n_in) if ``transposed``; gain float32; panel float32 (n_in + 1, TILE_WIDTH) and total
+    given as (n_out, n_in) if ``transposed``; gain float32; tile float32 (n_in + 1, TILE_WIDTH) and total
     (TILE_WIDTH,), scratch; out float32 (rows, n_out).
     """
     n_out = out.shape[1]
     flat = out.reshape(out.shape[0] * n_out)
     for start in range(0, n_out, TILE_WIDTH):
-        copy_panel(matrix, transposed, start, panel)
+        copy_tile(matrix, transposed, start, tile)
         for r in range(out.shape[0]):
             if start + TILE_WIDTH <= n_out:
-                write_sum(panel, index, starts[r], starts[r + 1], gain, flat, r * n_out + start)
+                write_sum(tile, index, starts[r], starts[r + 1], gain, flat, r * n_out + start)
             else:
-                write_sum(panel, index, starts[r], starts[r + 1], gain, total, 0)
+                write_sum(tile, index, starts[r], starts[r + 1], gain, total, 0)
                 for j in range(start, n_out):
                     out[r, j] = total[j - start]
 
@@ -204,8 +204,8 @@ def _sums(
     out = np.empty((len(starts) - 1, n_out), np.float32)
     view = np.ascontiguousarray(matrix).view()
     view.flags.writeable = False  # so that there is one compilation for writable and for read-only parameters
-    panel, total = aligned_empty(n_in + 1, TILE_WIDTH), np.empty(TILE_WIDTH, np.float32)
-    sum_listed_rows(starts, index, view, transposed, f32(gain), panel, total, out)
+    tile, total = aligned_empty(n_in + 1, TILE_WIDTH), np.empty(TILE_WIDTH, np.float32)
+    sum_listed_rows(starts, index, view, transposed, f32(gain), tile, total, out)
     return out
 
 

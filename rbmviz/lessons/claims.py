@@ -147,7 +147,7 @@ def _best_along(axis: int) -> Callable[[SweepScores, Choice], float]:
 
 
 def _met_within_10(pairs: Any, n: int) -> np.ndarray:
-    return (pairs.tau[:n] <= 10) & ~pairs.truncated[:n]  # one that was given up sooner has not met
+    return (pairs.tau[:n] <= 10) & ~pairs.truncated[:n]  # one that was cut off sooner has not met
 
 
 _OF_PAIRS: dict[str, tuple[str, str, Callable[[Any, int], float]]] = {

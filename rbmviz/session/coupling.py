@@ -86,7 +86,7 @@ class Coupling:
         10,
         100_000,
         scale="log",
-        label="Give up after",
+        label="Cut off after",
         symbol=r"t_{\max}",
         unit="sweeps",
         help="Pairs that have not met by then are cut off and counted, which biases the estimates.",

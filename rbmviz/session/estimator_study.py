@@ -193,7 +193,7 @@ class StudyRun(Run):
         super().__init__(number, plan, trainer)
         self._estimates = 0
         self._stage = "Compiling the kernels"
-        self._grown: dict[int, tuple[float, dict[int, float], dict[str, EstimatorOnModel]]] = {}
+        self._models: dict[int, tuple[float, dict[int, float], dict[str, EstimatorOnModel]]] = {}
         self._work = self._all()
 
     def prepare(self) -> None:
@@ -213,7 +213,7 @@ class StudyRun(Run):
                 yield from self._measure(n_hidden)
             self._estimates = min(
                 cell.quality.replications
-                for *_, cells in self._grown.values()
+                for *_, cells in self._models.values()
                 for cell in cells.values()
                 if cell.quality is not None
             )
@@ -243,12 +243,12 @@ class StudyRun(Run):
             for label, trainer in self.plan.estimators().items()
         }
         likelihood = float(-rbm.free_energy(data).mean()) - log_z(rbm)
-        self._grown[n_hidden] = likelihood, ess, cells
+        self._models[n_hidden] = likelihood, ess, cells
         yield
 
     def _measure(self, n_hidden: int) -> Iterator[None]:
         self._stage = f"Measuring {n_hidden} hidden unit{'s' * (n_hidden > 1)}"
-        for cell in self._grown[n_hidden][2].values():
+        for cell in self._models[n_hidden][2].values():
             yield from cell.work()
 
     @property
@@ -283,7 +283,7 @@ class StudyRun(Run):
     def view(self, status: Status) -> StudySnapshot:
         """Return the snapshot of this run."""
         models = []
-        for n_hidden, (likelihood, ess, cells) in self._grown.items():
+        for n_hidden, (likelihood, ess, cells) in self._models.items():
             found = {label: cell.quality for label, cell in cells.items() if cell.quality is not None}
             models.append(StudiedModel(n_hidden, likelihood, ess, found))
         return StudySnapshot(

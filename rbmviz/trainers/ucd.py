@@ -18,7 +18,7 @@ from rbmviz.trainers.stored import stored
 from rbmviz.trainers.training import TrainingState
 
 MAX_TRUNCATED = 0.1
-"""Share of truncated pairs above which ``Progress.warning`` is set."""
+"""Share of pairs cut off above which ``Progress.warning`` is set."""
 
 VARIANCE_PAIRS, VARIANCE_NUMBERS = 32, 2**22
 """Most pairs from which the variance of their estimates is computed, and most numbers of W of all of them."""
@@ -35,7 +35,7 @@ class CoupledState:
     tau : int64 (n_chains,)
         Meeting times, or t_max.
     counts : int64 (n_chains, 3)
-        Rejected proposals, whether the pair was truncated, and residual loops that were given up.
+        Rejected proposals, whether the pair was cut off, and residual loops that were given up.
     """
 
     streams: np.ndarray = field(metadata=stored(lanes=True, formerly="states"))
@@ -47,7 +47,7 @@ class CoupledState:
 class UCD(CommonKnobs):
     """Negative statistics from pairs of coupled chains: f(xi_k) and corrections until the pair meets.
 
-    Each pair starts at a random training example. The estimate is unbiased if no pair is truncated at t_max;
+    Each pair starts at a random training example. The estimate is unbiased if no pair is cut off at t_max;
     the statistic ``truncated`` is the share of pairs that are.
 
     A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias;

@@ -744,16 +744,16 @@ def test_training_curves_and_their_files(trainings):
     assert {row["trainer"] for row in rows} == {"panel 0", "panel 1"}
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
-    looks = [(name, snapshot.algorithm.label, colour(snapshot.algorithm.name)) for name, snapshot in shown]
+    styles = [(name, snapshot.algorithm.label, colour(snapshot.algorithm.name)) for name, snapshot in shown]
     compared = [one.compared for _, one in trainings.at_common_point(trainings.peek())]
-    data, spec = training_chart(rows, looks, "updates", "nats", best=-1.0, compared=compared)
+    data, spec = training_chart(rows, styles, "updates", "nats", best=-1.0, compared=compared)
     assert "data" not in spec["layer"][0]
     assert data["kind"].value_counts().to_dict() == {"point": len(rows), "end": 2, "common": 1}
     assert list(data[data["kind"] == "end"]["label"]) == ["CD-k", "UCD"]
     assert list(data[data["kind"] == "common"]["x"]) == [38]
-    _, in_seconds = training_chart(rows, looks, "seconds", "nats")
+    _, in_seconds = training_chart(rows, styles, "seconds", "nats")
     assert "' s'" in in_seconds["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
-    in_sweeps, _ = training_chart(rows, looks, "sweeps", "nats")
+    in_sweeps, _ = training_chart(rows, styles, "sweeps", "nats")
     assert in_sweeps["x"].min() > 0  # without the point before the first update: the axis is logarithmic
     means = statistic_rows(shown, "tau_mean")
     assert {row["trainer"] for row in means} == {"panel 1"}
@@ -764,7 +764,7 @@ def test_training_curves_and_their_files(trainings):
     assert sum(row["share"] for row in bins) == pytest.approx(1)
     for row in bins:
         assert row["share"] == pytest.approx(((tau >= row["x"]) & (tau < row["x2"])).mean())
-    data, spec = distribution_chart(bins, looks, "Meeting times (sweeps)")
+    data, spec = distribution_chart(bins, styles, "Meeting times (sweeps)")
     assert len(data) == len(bins) + 1
     assert spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
     weights = replace(shown[1][1], per_chain={"w": np.random.default_rng(1).normal(size=50)})

@@ -137,8 +137,8 @@ def costs():
             found[page.name, preset.label] = needed + HELD_SAMPLES_BYTES * (page is sample.PAGE)
     for name, batch in STUDIED.items():
         if name != "letters":  # by download
-            growth = StudySetup(load_dataset(name), batch)
-            found["weights", f"models that grow, {name}"] = growth.bytes(make_trainer("cd"))
+            study = StudySetup(load_dataset(name), batch)
+            found["weights", f"models that grow, {name}"] = study.bytes(make_trainer("cd"))
     return found
 
 

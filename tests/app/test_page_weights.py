@@ -292,7 +292,7 @@ def test_it_is_alive(page):
         lambda: all(s.summary is not None and s.reference for _, s in comparison.poll()),
         "weights in every panel",
     )
-    study = comparisons["growth"][0]
+    study = comparisons["study"][0]
     wait(lambda: study.poll()[0][1].models, "a first model")
     test.run()
     assert not test.exception
@@ -300,7 +300,7 @@ def test_it_is_alive(page):
 
 def test_it_follows_its_link(page):
     test = page(w=["pop_cd:k=3,n_chains=20", "pop_cd:k=0", "cd"], weights_seed="5", weights_start="random")
-    assert "growth" not in test.session_state["comparisons"]  # folded, the study is not begun
+    assert "study" not in test.session_state["comparisons"]  # folded, the study is not begun
     comparison = test.session_state["comparisons"]["weights"][0]
     assert [panel.worker.algorithm for panel in comparison.panels] == [
         make_trainer("pop_cd", k=3, n_chains=20)
@@ -347,9 +347,9 @@ def test_a_panel_of_another_trainer_is_named(page):
 
 def test_models_grow_on_other_data(page, monkeypatch, tmp_path):
     test = page(grown="modes")
-    study = test.session_state["comparisons"]["growth"][0]
+    study = test.session_state["comparisons"]["study"][0]
     assert (study.setup.dataset.name, study.setup.batch) == ("modes", 100)
-    test.button(key="growth_play").click().run()
+    test.button(key="study_play").click().run()
     assert not study.running
     monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
     test.selectbox(key="grown").set_value("letters").run()

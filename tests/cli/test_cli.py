@@ -607,7 +607,7 @@ def test_sampling_says_whether_it_improves_the_model(capsys, tmp_path):
     assert "likelihood" not in run(capsys, *words, "--model", "bas_cd1")
 
 
-def test_pairs_that_were_given_up_early_have_not_met_within_ten_sweeps(capsys, model_file):
+def test_pairs_that_were_cut_off_early_have_not_met_within_ten_sweeps(capsys, model_file):
     words = ["couple", "--model", model_file, "--replications", 300, "--seed", 1, "--max-sweeps", 3]
     result = run(capsys, *words)
     assert result["truncated"] > 0

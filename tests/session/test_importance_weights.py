@@ -218,7 +218,7 @@ def finish(run):
     return run.view("running")
 
 
-def test_growth_measures_what_the_library_measures(monkeypatch):
+def test_the_study_measures_what_the_library_measures(monkeypatch):
     monkeypatch.setattr(estimator_study, "MANY_HIDDEN", (1, 3))
     monkeypatch.setattr(estimator_study, "MAX_ESTIMATES", 60)
     chosen = {name: estimator_study.ESTIMATORS[name] for name in ("CD-10", "pop-CD-1, joint", "PCD-1")}

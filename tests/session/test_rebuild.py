@@ -74,7 +74,7 @@ def weights_of(worker):
     )
 
 
-def growth_of(worker):
+def study_of(worker):
     return worker.request_snapshot().stage, [
         (g.n_hidden, g.log_likelihood, g.ess) for g in worker.request_snapshot().models
     ]
@@ -126,11 +126,11 @@ KINDS = {
         ({}, {"k": 3}, {}),
         weights_of,
     ),
-    "growth": (
+    "study": (
         lambda model, toy: StudySetup(toy, 8, updates=40),
         make_trainer("cd", learning_rate=0.1, schedule="constant"),
         ({}, {}, {}),
-        growth_of,
+        study_of,
     ),
 }
 

@@ -57,7 +57,7 @@ def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> 
     for column, pair in enumerate(shown.displayed_pairs):
         left = column * (2 * width + 3 * gap) + gap
         v, v2 = (np.unpackbits(x, count=shown.n_visible) for x in (pair.v, pair.v2))
-        state = "met" if pair.met else "given up" if pair.truncated else f"{int((v != v2).sum())} differ"
+        state = "met" if pair.met else "cut off" if pair.truncated else f"{int((v != v2).sum())} differ"
         title = f"{NAMES[pair.algorithm]}: pair {pair.pair + 1}, sweep {pair.t}, {state}"
         draw.text((left, 8), title, fill="black", font=font)
         for i, (name, x) in enumerate((("xi", v), ("eta", v2))):

@@ -149,7 +149,11 @@ def draw_bound(found: Results | None, present: bool) -> None:
             f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
         )
         cut = _cut_off(found.lagged)
-        warning = f" Cut off: {cut}; so the bound is too small, and ends early: give up later." if cut else ""
+        warning = (
+            f" Cut off: {cut}; so the bound is too small, and ends early: turn *Cut off after* up."
+            if cut
+            else ""
+        )
         st.caption(
             f"{exact}{warning} **What you see** after t sweeps the chain is at most this far from its model: "
             f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {found.lagged[0].lag}, ± 2 errors. "
@@ -194,12 +198,12 @@ def draw_estimate(found: Results | None, present: bool) -> None:
             else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
         )
         cut = _cut_off(found.pairs)
-        warning = f" Cut off: {cut}, which biases UCD, too: give up later." if cut else ""
+        warning = f" Cut off: {cut}, which biases UCD, too: turn *Cut off after* up." if cut else ""
         st.caption(
             f"{exact}{warning} **What you see** running means over pairs, ± 2 standard errors; visible unit "
             f"{i + 1}, hidden unit {j + 1}. UCD adds the differences of the two chains, sweep by sweep, "
             f"until they meet, and so has no bias; CD-{k} stops after {k} sweep{'s' * (k > 1)}. What lies "
-            "outside of 0 to 1, as means of few pairs can, is cut off. **Try** "
+            "outside of 0 to 1, as means of few pairs can, is not drawn. **Try** "
             "larger parameters (the first slider). Paper UCD, section 3.1."
         )
 
@@ -245,7 +249,7 @@ def draw_rejected(found: Results | None, present: bool) -> None:
 
 
 def _cut_off(pairs: Sequence[PairStatistics]) -> str:
-    """Say by coupling which share of the pairs had not met when they were given up; "": all have met."""
+    """Say by coupling which share of the pairs were cut off before they met; "": all have met."""
     return " and ".join(
         f"{digits3(100 * c.truncated_share)} % of the pairs of {charts.NAMES[c.algorithm]}"
         for c in pairs

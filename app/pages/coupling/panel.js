@@ -126,7 +126,7 @@ class PairColumn {
     this.node.dataset.t = String(now.t);
     this.node.dataset.met = String(now.met);
     this.badge.hidden = !over;
-    const text = met ? `met: τ = ${whole.format(shown.t)}` : `not met in ${whole.format(shown.t)} sweeps: given up`;
+    const text = met ? `met: τ = ${whole.format(shown.t)}` : `not met in ${whole.format(shown.t)} sweeps: cut off`;
     if (this.badge.textContent !== text) this.badge.textContent = text;
     this.caption.textContent = shown.t
       ? `pair ${whole.format(shown.pair + 1)} · sweep ${whole.format(shown.t)} · ${whole.format(differ)} of ${whole.format(v.length)} differ` : '';

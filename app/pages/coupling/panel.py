@@ -49,7 +49,7 @@ def _tau(pairs: PairStatistics) -> Value:
     return f"{at_least}{digits3(pairs.tau_mean)} sweeps"
 
 
-def _not_met(pairs: PairStatistics) -> Value:
+def _cut_off(pairs: PairStatistics) -> Value:
     if not pairs.n:
         return None
     return 100 * pairs.truncated_share or "none"
@@ -64,7 +64,7 @@ def _column_readouts(column: int, name: str) -> tuple[Readout, ...]:
             f"{name}-tau",
             "Mean τ",
             "How many sweeps it takes until the two chains are equal, on average over all pairs so far. ≥: "
-            "some pairs were given up and count with their last sweep, so that the true mean is larger.",
+            "some pairs were cut off and count with their last sweep, so that the true mean is larger.",
             of_pairs(_tau),
             formula=r"\mathbb{E}[\tau], \quad \tau = \min \{\, t > 1 : \xi_t = \eta_{t-1} \,\}",
             source="Qiu, Zhang, Wang (2020), section 3.",
@@ -73,13 +73,13 @@ def _column_readouts(column: int, name: str) -> tuple[Readout, ...]:
         ),
         Readout(
             f"{name}-truncated",
-            "Not met",
-            "Share of the pairs that were given up before they met. Estimates that contain them are biased: "
-            "give up later.",
-            of_pairs(_not_met),
+            "Cut off",
+            "Share of the pairs that were cut off before they met. Estimates that contain them are biased: "
+            "turn Cut off after up.",
+            of_pairs(_cut_off),
             "precision2",
             unit="%",
-            formula=r"\Pr(\tau > \text{give up after})",
+            formula=r"\Pr(\tau > t_{\max})",
             source="Counted over all pairs so far.",
             lead=True,
             slow=True,

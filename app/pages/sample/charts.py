@@ -57,7 +57,7 @@ DATA_COLUMNS = (
 
 
 class Curve(NamedTuple):
-    """One curve of the chart: its name in full and in brief, how it looks, and the run; pinned or live."""
+    """One curve of the chart: its name in full and in brief, how it is drawn, and the run; pinned or live."""
 
     name: str
     label: str
@@ -85,7 +85,7 @@ def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
 def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSnapshot]) -> list[Curve]:
     """Return the curves of all panels, with these snapshots, and those of pinned runs."""
     algorithms = [one.algorithm for one in shown]
-    looks = zip(
+    styles = zip(
         titles(algorithms),
         labels(algorithms),
         colours(algorithms),
@@ -93,7 +93,7 @@ def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSna
         shown,
         strict=True,
     )
-    live = [Curve(name, label, tone, tuple(dash), one) for name, label, tone, dash, one in looks]
+    live = [Curve(name, label, tone, tuple(dash), one) for name, label, tone, dash, one in styles]
     pinned = [
         Curve(pin.name, f"pinned {i}", GREY, tuple(DASHES[i % len(DASHES)]), pin.snapshot, True)
         for i, pin in enumerate(pins_of(comparison), start=1)
@@ -166,8 +166,8 @@ def isl_chart(
     )
     rows += common_rows(compared, rows, log=True)
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
-    looks = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
-    return data, _isl_spec(looks, line, cost_unit, kind, kernel, present)
+    styles = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
+    return data, _isl_spec(styles, line, cost_unit, kind, kernel, present)
 
 
 def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
@@ -238,18 +238,18 @@ def _change_row(curve: Curve, change: ChangedKnobs, cost_unit: CostUnit, y: floa
 
 @kept_spec
 def _isl_spec(
-    looks: tuple[tuple[str, str, str, tuple[int, ...], bool], ...],
+    styles: tuple[tuple[str, str, str, tuple[int, ...], bool], ...],
     line: tuple[str, float] | None,
     cost_unit: CostUnit,
     kind: CurveKind,
     kernel: Kernel,
     present: bool,
 ) -> Spec:
-    names = [name for name, *_ in looks]
+    names = [name for name, *_ in styles]
     tone = alt.Color("sampler:N", legend=None, sort=names)
-    tone = tone.scale(domain=names, range=[colour for _, _, colour, _, _ in looks])
+    tone = tone.scale(domain=names, range=[colour for _, _, colour, _, _ in styles])
     dash = alt.StrokeDash("sampler:N", legend=None, sort=names)
-    dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in looks])
+    dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in styles])
     x = alt.X("x:Q", title=AXIS_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
     x = x.axis(count_axis(cost_unit == "seconds"))
     score_name = "ISL" if kernel == "binary" else "ISL of means"

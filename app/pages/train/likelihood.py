@@ -16,7 +16,7 @@ from rbmviz_app.pages.train.charts import (
     statistic_rows,
     training_chart,
 )
-from rbmviz_app.pages.train.naming import looks, named
+from rbmviz_app.pages.train.naming import named, styles
 from rbmviz_app.pages.train.settings import Settings
 from rbmviz_app.session import show_in_address
 
@@ -66,7 +66,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
     draw_chart(
         training_chart(
             rows,
-            looks(comparison),
+            styles(comparison),
             cost_unit,
             "Log-likelihood (nats per example)",
             best if exact and part == "train" else None,
@@ -85,8 +85,8 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
         )
     if floor is not None:
         st.caption(
-            f"▼ A curve falls below {floor:,.1f}, where the axis ends for the sake of the others; the "
-            "triangle has its value."
+            f"▼ A curve falls below {floor:,.1f}, where the axis ends for the sake of the others; point at "
+            "the triangle to read its value."
         )
     for name, snapshot in shown:
         newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
@@ -118,8 +118,8 @@ def own_statistic(comparison: Comparison[TrainingSetup]) -> None:
         show_in_address([Settings.statistic], statistic != next(iter(labels)))
         log = controls.toggle(Settings.log, "Log scale")
     having = [
-        look
-        for look, (_, snapshot) in zip(looks(comparison), shown, strict=True)
+        style
+        for style, (_, snapshot) in zip(styles(comparison), shown, strict=True)
         if statistic in STATS or statistic in snapshot.algorithm.own_stats
     ]
     draw_chart(
@@ -141,8 +141,8 @@ def distributions(comparison: Comparison[TrainingSetup]) -> None:
     st.markdown("**How do the chains of one update differ?**")
     for column, label in zip(st.columns(len(quantities), gap="large"), quantities, strict=True):
         having = [
-            look
-            for look, (_, snapshot) in zip(looks(comparison), shown, strict=True)
+            style
+            for style, (_, snapshot) in zip(styles(comparison), shown, strict=True)
             if label in snapshot.per_chain
         ]
         with column:

@@ -14,7 +14,7 @@ def named(comparison: Comparison[TrainingSetup]) -> list[tuple[str, TrainingSnap
     return list(zip(titles([snapshot.algorithm for snapshot in shown], origins), shown, strict=True))
 
 
-def looks(comparison: Comparison[TrainingSetup]) -> list[tuple[str, str, str]]:
+def styles(comparison: Comparison[TrainingSetup]) -> list[tuple[str, str, str]]:
     """Return the name of each panel in full and in brief, and its colour."""
     shown = named(comparison)
     algorithms = [snapshot.algorithm for _, snapshot in shown]

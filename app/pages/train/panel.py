@@ -82,7 +82,7 @@ OWN_STATS_HELP = {
     "tau_median": "Half of the pairs meet within so many sweeps.",
     "tau_max": "Sweeps that the slowest pair of the batch took.",
     "rejected_mean": "Proposals that a pair rejected before it had its next states: the cost of coupling.",
-    "truncated": "Share of the pairs that were given up before they met, which biases the update.",
+    "truncated": "Share of the pairs that were cut off before they met, which biases the update.",
     "swap_rate": "Share of the proposed swaps between neighbouring temperatures that were taken.",
     "sweeps": "Sweeps until the climb to a mode ended.",
     "moment_error": "How far the mean of all pictures so far is from that of the data: herding lowers it.",

@@ -43,24 +43,24 @@ def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
     return named_apart(names)
 
 
-Looks = tuple[tuple[str, str], ...]
+Styles = tuple[tuple[str, str], ...]
 """Name and colour of each panel."""
 
 
-def _looks(named: Named) -> Looks:
+def _styles(named: Named) -> Styles:
     """Return name and colour of each panel, the colour that the panel itself has."""
     tones = colours([snapshot.algorithm for _, snapshot in named])
     return tuple((name, tone) for (name, _), tone in zip(named, tones, strict=True))
 
 
-def _scales(looks: Looks, more: Looks = (), columns: int = 1) -> tuple[alt.Color, alt.StrokeDash]:
+def _scales(styles: Styles, more: Styles = (), columns: int = 1) -> tuple[alt.Color, alt.StrokeDash]:
     """Return colour and dash of each panel; ``more`` are reference lines with their colours.
 
     columns : of the legend; one on a phone
     """
     strokes = alt.Scale(
-        domain=[name for name, _ in (*looks, *more)],
-        range=[*dashes(["pop_cd"] * len(looks)), *[[5, 4]] * len(more)],
+        domain=[name for name, _ in (*styles, *more)],
+        range=[*dashes(["pop_cd"] * len(styles)), *[[5, 4]] * len(more)],
     )
     # Below the chart: it is part of the picture that is saved.
     legend = alt.Legend(
@@ -72,7 +72,7 @@ def _scales(looks: Looks, more: Looks = (), columns: int = 1) -> tuple[alt.Color
         symbolOpacity=1,
         labelLimit=330,
     )
-    tones = alt.Scale(domain=strokes.domain, range=[tone for _, tone in (*looks, *more)])
+    tones = alt.Scale(domain=strokes.domain, range=[tone for _, tone in (*styles, *more)])
     return (
         alt.Color("panel:N", title=None, sort=strokes.domain, scale=tones).legend(legend),
         alt.StrokeDash("panel:N", title=None, sort=strokes.domain, scale=strokes),
@@ -102,12 +102,12 @@ def shares_chart(named: Named) -> Chart:
     rows = share_rows(named)
     least = min((row["samples"] for row in rows), default=0.01)
     rows += [{"panel": EQUAL[0], "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
-    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), _shares_spec(_looks(named))
+    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), _shares_spec(_styles(named))
 
 
 @kept_spec
-def _shares_spec(looks: Looks) -> Spec:
-    tone, dash = _scales(looks, (EQUAL,), columns=3)
+def _shares_spec(styles: Styles) -> Spec:
+    tone, dash = _scales(styles, (EQUAL,), columns=3)
     curves = (
         alt.Chart(alt.NamedData("curves"))
         .mark_line(strokeWidth=2)
@@ -133,7 +133,7 @@ def _shares_spec(looks: Looks) -> Spec:
             ],
         )
     )
-    return live_spec([curves], _tall(len(looks) + 1))
+    return live_spec([curves], _tall(len(styles) + 1))
 
 
 def size_rows(named: Named) -> Rows:
@@ -162,12 +162,12 @@ def sizes_chart(named: Named) -> Chart:
     rows = size_rows(named)
     most = max((row["size"] for row in rows), default=128)
     rows += [{"panel": EQUAL[0], "size": x, "ess": x, "share": 1, "low": 1, "high": 1} for x in (1, most)]
-    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), _sizes_spec(_looks(named))
+    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), _sizes_spec(_styles(named))
 
 
 @kept_spec
-def _sizes_spec(looks: Looks) -> Spec:
-    tone, dash = _scales(looks, (EQUAL,))
+def _sizes_spec(styles: Styles) -> Spec:
+    tone, dash = _scales(styles, (EQUAL,))
     title, scale, axis = "Effective share of the batch", alt.Scale(domain=[0, 1]), alt.Axis(format="%")
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X(
@@ -192,7 +192,7 @@ def _sizes_spec(looks: Looks) -> Spec:
             alt.Tooltip("batches:Q", title="Batches", format=","),
         ],
     )
-    return live_spec([band, line], _tall(len(looks) + 1))
+    return live_spec([band, line], _tall(len(styles) + 1))
 
 
 def estimate_rows(named: Named) -> Rows:
@@ -220,14 +220,14 @@ def log_z_chart(named: Named) -> Chart:
     """Return data and spec: log of the mean weight against the number of weights, beside the truth."""
     rows = estimate_rows(named)
     truth = next((snapshot.reference for _, snapshot in named if snapshot.reference is not None), None)
-    spec = _log_z_spec(_looks(named), truth and (truth.method, truth.log_z, truth.std_error))
+    spec = _log_z_spec(_styles(named), truth and (truth.method, truth.log_z, truth.std_error))
     return pd.DataFrame(rows, columns=["panel", "n", "log_z", "std_error", "low", "high"]), spec
 
 
 @kept_spec
-def _log_z_spec(looks: Looks, truth: tuple[str, float, float] | None) -> Spec:
+def _log_z_spec(styles: Styles, truth: tuple[str, float, float] | None) -> Spec:
     """Return the spec of estimates beside the truth, if it is known: method, log Z, standard error."""
-    tone, dash = _scales(looks)
+    tone, dash = _scales(styles)
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X(
             "n:Q",
@@ -257,4 +257,4 @@ def _log_z_spec(looks: Looks, truth: tuple[str, float, float] | None) -> Spec:
         line = level("value", log_z, label, low=log_z - 2 * error, high=log_z + 2 * error)
         layers += [alt.Chart(line[0].data).mark_rect(opacity=0.15, color=GREY).encode(y="low:Q", y2="high:Q")]
         layers += line
-    return live_spec(layers, _tall(len(looks)))
+    return live_spec(layers, _tall(len(styles)))

@@ -21,7 +21,7 @@ from rbmviz_app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_ch
 from rbmviz_app.shared import data
 from rbmviz_app.timer import every_second
 
-QUANTITY_LOOKS = {
+QUANTITY_CAPTIONS = {
     "ratio": "Above the dashed line weighing pays; pale: at least so much. Paper, table 1, k = 1: 156 on "
     "Bars and Stripes with 16 hidden units, over 10⁷ on modes, 3 on letters with 16 and 0.2 with 100. "
     "**Try** letters: the gain melts from some hundreds with 2 hidden units to 5 with 16.",
@@ -63,7 +63,7 @@ def open_study() -> Comparison[StudySetup]:
     """Open the comparison of the study, which has one panel."""
     first = Settings.grown.default
     setup = StudySetup(data(first), STUDIED[first])
-    comparison, _ = session.open_comparison("growth", setup, math.inf, shown_on="weights")
+    comparison, _ = session.open_comparison("study", setup, math.inf, shown_on="weights")
     if not comparison.panels:
         comparison.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
         comparison.resume()
@@ -128,7 +128,7 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
         st.button(
             "Pause measuring" if comparison.running else "Go on",
             icon=":material/pause:" if comparison.running else ":material/play_arrow:",
-            key="growth_play",
+            key="study_play",
             on_click=play_or_pause,
             args=(comparison,),
             disabled=shown.stage == DONE,
@@ -163,6 +163,6 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
             format_func=lambda name: ESTIMATOR_QUANTITIES[name],
             label_visibility="collapsed",
         )
-        draw_chart(study_chart(shown.models, quantity), "growth", ESTIMATOR_QUANTITIES[quantity])
+        draw_chart(study_chart(shown.models, quantity), "study", ESTIMATOR_QUANTITIES[quantity])
         if not present:
-            st.caption(QUANTITY_LOOKS["ess" if quantity in ("ess", "sweeps") else quantity])
+            st.caption(QUANTITY_CAPTIONS["ess" if quantity in ("ess", "sweeps") else quantity])

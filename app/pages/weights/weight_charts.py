@@ -17,7 +17,7 @@ SHARES_LOOK = (
     "single heaviest sample. **Try** the preset *One weight takes all*. CD gives every sample the same "
     "weight and pays with bias (sections 3, 3.2)."
 )
-LOOKS = {
+CAPTIONS = {
     "sizes": "**Look** how far the curve stays below the line: a batch is worth so many equal weights. "
     "**Try** more sweeps, or ten times the samples. Where it bends away, large batches meet the rare heavy "
     "weights (section 3.3).",
@@ -68,7 +68,7 @@ def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], 
             st.markdown(f"**{title}**")
             draw_chart(chart, f"weights {name}", title)
             if not present:
-                st.caption(LOOKS[name])
+                st.caption(CAPTIONS[name])
             references = [snapshot.reference for _, snapshot in shown if snapshot.reference]
             if name == "log_z" and references and references[0].warning:
                 st.caption(f":material/warning: AIS: {references[0].warning}")

@@ -85,9 +85,10 @@ class HalfStep(NamedTuple):
     """One half of a sweep (up: v to h, or down: h to v): the pre-activations under theta, the rates R, and M.
 
     What M holds depends on the regime, see the package: a part of theta_F or all of it, alone or with theta.
-    Its bias and its rows for active inputs have yet to receive ``pending``, float32 (padded n_out,), which is
-    ``pending64``, float64, rounded. Work space, float32: ``total``, the pre-activations under
-    theta + theta_F; ``units``, the output or its means. tracked: Tracked (1,).
+    Its bias and its rows for active inputs have yet to receive ``pending``, float32 (n_out,), which is
+    ``pending64``, float64 (n_out,), rounded; n_out is the number of output units, padded. Work space,
+    float32: ``total`` (n_out,), the pre-activations under theta + theta_F; ``units`` (output units,), the
+    output or its means. tracked: Tracked (1,).
     """
 
     theta: PreActivation
