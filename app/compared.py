@@ -10,7 +10,7 @@ AXIS_TITLES: dict[CostUnit, str] = {
     "sweeps": "Sweeps of all chains",
     "seconds": "Seconds of computing",
 }
-"""Titles of an axis of what runs are compared at equal numbers of."""
+"""Title of a chart's x axis for each unit at equal numbers of which runs can be compared."""
 
 
 def amount_text(cost_unit: CostUnit, amount: float) -> str:
@@ -27,9 +27,9 @@ def _number_text(cost_unit: CostUnit, amount: float) -> str:
 
 
 def choice_help(made_unit: CostUnit) -> str:
-    """Return the help of the choice at equal what panels are compared.
+    """Return the help of the choice of the unit at equal numbers of which panels are compared.
 
-    made_unit : what the runs of the page make
+    made_unit : what the runs of the page make: samples or updates
     """
     newest = " R-hat, ESS and Fast norm are always of the newest samples." if made_unit == "samples" else ""
     return (

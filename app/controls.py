@@ -16,14 +16,12 @@ from rbmviz_app.session import (
     TRAINED,
     Setting,
     drawn_in,
-    drop_upload,
     keep_hidden,
     show_in_address,
     start_with,
-    uploaded,
-    uploader_key,
 )
 from rbmviz_app.shared import MODELS_OF_COMMAND, pretrained, pretrained_line
+from rbmviz_app.uploads import drop_upload, uploaded, uploader_key
 
 T = TypeVar("T")
 

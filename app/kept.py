@@ -17,7 +17,7 @@ from rbmviz.kept_files import Gone, KeptFile, is_id, kept_files, new_id
 from rbmviz.rbm import load_model_bytes, model_bytes
 from rbmviz.session import Comparison, TrainingSetup
 from rbmviz.session.kept_training import read_trainings, write_trainings
-from rbmviz_app import messages, session
+from rbmviz_app import messages, session, uploads
 from rbmviz_app.session import (
     FILE_GONE,
     KEPT,
@@ -101,11 +101,11 @@ OFFERS = {
 
 def _open(key: str, file: KeptFile) -> None:
     if file.place == MODEL:
-        session.send_model(file.name, load_model_bytes(file.content, "a kept model.safetensors"))
+        uploads.send_model(file.name, load_model_bytes(file.content, "a kept model.safetensors"))
         KEPT_MODELS.ensure()[file.name] = key
     elif file.place == TRAINING or file.place in UPLOADERS.values():
         if file.place != TRAINING:
-            session.use_kept_file(file.place, file.name, file.content)
+            uploads.use_kept_file(file.place, file.name, file.content)
         KEPT.ensure()[file.place] = key
 
 
@@ -143,7 +143,7 @@ def upload(place: str, given: Any) -> Upload | None:
             return None
         found = Upload(*opened[place])
     else:
-        session.drop_kept_file(place)
+        uploads.drop_kept_file(place)
         found = Upload(given.name, given.getvalue())
         if UPLOADED_FILE_IDS.ensure().get(place) != given.file_id:
             KEPT.ensure().pop(place, None)  # another file than the one that was kept
@@ -157,7 +157,7 @@ def put_aside(page: str) -> bool:
     It would take the place of the model or the data that a preset, a lesson or another page opens there.
     """
     place = UPLOADERS.get(page)
-    if place is None or not session.empty_uploader(place):
+    if place is None or not uploads.empty_uploader(place):
         return False
     KEPT.value.pop(place, None)
     messages.done("The file of your own is taken off the page: give it again in Settings to have it back.")
@@ -190,7 +190,7 @@ def offer(place: str, found: Upload, usable: bool) -> None:
 
 
 def _leave(place: str) -> None:
-    session.drop_kept_file(place)
+    uploads.drop_kept_file(place)
     KEPT.value.pop(place, None)
 
 

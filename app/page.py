@@ -47,6 +47,7 @@ from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
 from rbmviz_app import (
     card,
+    comparisons,
     controls,
     embedding,
     kept,
@@ -101,7 +102,7 @@ def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
 
 
 class PanelCallbacks(TypedDict):
-    """What happens when a knob is released, and when a panel is closed."""
+    """Functions for a panel to call: when one of its knobs has been turned and let go, and when it closes."""
 
     on_edit: Callable[[], None]
     on_remove: Callable[[], None]
@@ -253,14 +254,14 @@ class LivePage(Generic[S]):
 
         fill : adds the panels of a new comparison; it is called with the comparison and the algorithms of the
             preset that the link asks for, an empty list if the link asks for none (default: ``self.fill``)
-        on_change : called with a comparison that was open, when the settings have given it this setup; those
-            of presets, of steps of lessons and of Undo come with their panels
+        on_change : called with a comparison that was open already, when a setting that the visitor has turned
+            has given it this setup (default: nothing; presets, steps of lessons and Undo bring their panels)
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
         try:
             preset = self._preset_of_link()
-            comparison, is_new = session.open_comparison(self.name, setup, self.speed.value)
+            comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
             step = card.to_set(self.name)
             if step is not None:
                 self._set_to_step(comparison, setup, step)
@@ -276,7 +277,7 @@ class LivePage(Generic[S]):
                 if not session.UNDO_SETTINGS.value[self.name]:
                     comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
         except BadInput as error:
-            session.drop_empty_comparison(self.name)
+            comparisons.drop_empty_comparison(self.name)
             messages.note(error)
             st.stop()
         if is_new:

@@ -5,20 +5,12 @@ page, in its ``Settings``.
 
 Streamlit runs the whole script of a page after each click (or one of its fragments), with new variables. The
 session state is what one browser tab keeps meanwhile.
-
-A comparison (its panels, chains and scores) is kept in the session state. Its threads belong to a resource of
-the session, which Streamlit releases on every disconnect; after a reconnect the same comparison gets new
-threads and goes on. Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten
-minutes, while Streamlit still has the session, rebuilds them.
 """
 
-import hashlib
-import itertools
 import re
-import secrets
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,22 +19,17 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import streamlit as st
 
-from rbmviz import BadInput, Model
-from rbmviz.datasets import Dataset, load_bytes
+from rbmviz import Model
+from rbmviz.datasets import Dataset
 from rbmviz.lessons.results import VerifiedResult
 from rbmviz.links import address_text
-from rbmviz.rbm import load_model_bytes
-from rbmviz.session import Allowance, Comparison, VisitorUsage, janitor, limits
-from rbmviz.session.comparison import Setup
-from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.session import Allowance, Comparison, VisitorUsage
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
-from rbmviz_app.share.view import Share, new_token
+from rbmviz_app.share.view import Share
 
-S = TypeVar("S", bound=Setup)
 T = TypeVar("T")
-U = TypeVar("U", Model, Dataset)
 
 
 class Entry(Generic[T]):
@@ -630,7 +617,7 @@ def shown_undo(comparison: Comparison[Any]) -> int:
 
 
 def setting_value(key: str) -> Any:
-    """Return the value of a setting that may not have been drawn yet; None: it has none."""
+    """Return the value of a widget that may not have been drawn yet; None: it has none."""
     return st.session_state.get(key)
 
 
@@ -642,252 +629,3 @@ def close_popover(name: str) -> None:
 def popover_key(name: str) -> str:
     """Return the key under which a popover is drawn."""
     return f"{name} {POPOVER_VERSIONS.value.get(name, 0)}"
-
-
-def uploader_key(place: str) -> str:
-    """Return the key under which an uploader is drawn; ``place``, until it has been emptied."""
-    times = EMPTIED_UPLOADERS.value.get(place, 0)
-    return f"{place} {times}" if times else place
-
-
-def empty_uploader(place: str) -> bool:
-    """Take the file out of an uploader, or the kept one in its place; return whether there was one."""
-    if st.session_state.get(uploader_key(place)) is None and place not in KEPT_UPLOADS.value:
-        return False
-    drop_kept_file(place)
-    EMPTIED_UPLOADERS.set(EMPTIED_UPLOADERS.value | {place: EMPTIED_UPLOADERS.value.get(place, 0) + 1})
-    return True
-
-
-# Comparisons
-
-
-@st.cache_resource(show_spinner=False)
-def comparisons_by_token() -> MutableMapping[str, Comparison]:
-    """Return the comparisons of this process by their unguessable token (the live path finds them here)."""
-    return weakref.WeakValueDictionary()
-
-
-@st.cache_resource(show_spinner=False)
-def views_by_token() -> MutableMapping[str, SweepView]:
-    """Return the views of sweeps of this process by their unguessable token, for the live path."""
-    return weakref.WeakValueDictionary()
-
-
-def _release(comparison: Comparison) -> None:
-    # On the server's event loop: this sets flags only.
-    janitor.close(comparison, limits().release_seconds)
-
-
-@st.cache_resource(scope="session", on_release=_release, show_spinner=False)
-def _threads(token: str, _comparison: Comparison) -> Comparison:
-    return _comparison
-
-
-def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tuple[Comparison[S], bool]:
-    """Open this session's comparison of a page; return it, and whether it was made just now.
-
-    Parameters
-    ----------
-    page : str
-        Name of the page, or another one for a second comparison of the same page.
-    setup : Setup
-        Of a new comparison; one that is there keeps its own.
-    rate : float
-        Steps per second of a new comparison.
-    shown_on : str
-        Name of the page that shows this comparison; "" (the default): ``page``.
-
-    Raises
-    ------
-    BadInput
-        If the comparison has been put to rest and there is no room for it now.
-    """
-    comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
-    is_new = page not in comparisons
-    if is_new:
-        comparisons[page] = Comparison(setup, rate, visitor), secrets.token_urlsafe(24)
-    comparison, token = comparisons[page]
-    comparisons_by_token()[token] = comparison
-    visitor.visit(shown_on or page, page, comparison)
-    # Before it is opened: a disconnect in between must not leave it open.
-    _threads(token, comparison)
-    if comparison.closed_at is not None:
-        comparison.open()
-    return comparison, is_new
-
-
-# Sharing
-
-
-MAX_SHARES = 50
-"""Views that all visitors share at a time."""
-
-
-@st.cache_resource(show_spinner=False)
-def shares_by_token() -> MutableMapping[str, Share]:
-    """Return what the sessions of this process share, by token."""
-    return weakref.WeakValueDictionary()
-
-
-def _leave(share: Share) -> None:
-    # On the server's event loop: this sets a flag only.
-    share.leave()
-
-
-@st.cache_resource(scope="session", on_release=_leave, show_spinner=False)
-def _open_page(token: str, _share: Share) -> Share:
-    return _share
-
-
-def begin_sharing() -> None:
-    """Share the page of this session, if the server has room for one more such view.
-
-    Raises
-    ------
-    BadInput
-        If it has none.
-    """
-    shared = [share for share in list(shares_by_token().values()) if not share.over]
-    if len(shared) >= MAX_SHARES:
-        raise BadInput(f"This server shares {MAX_SHARES} views already: try again when one has ended.")
-    share = Share(new_token())
-    shares_by_token()[share.token] = share
-    SHARED_PAGE.set(share)
-
-
-def stop_sharing() -> None:
-    """End what this session shares."""
-    if (share := SHARED_PAGE.value) is not None:
-        share.stop()
-        SHARED_PAGE.set(None)
-
-
-def kept_share() -> Share | None:
-    """Return what this session shares, and have it noted when its page is closed; None: nothing."""
-    share = SHARED_PAGE.value
-    if share is not None and share.over:
-        SHARED_PAGE.set(None)
-        return None
-    return None if share is None else _open_page(share.token, share)
-
-
-MAX_VIEWS = 4
-"""Views of sweeps that a session keeps."""
-
-
-def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
-    """Return this session's view of a sweep, and its token; the newest ones are kept.
-
-    name : of the sweep; "": the planned one, whose view lasts until the plan changes
-    """
-    views = SWEEP_VIEWS.ensure()
-    known = views.get(name)
-    same = known is not None and (known[0].sweep is sweep or (not name and known[0].sweep.plan == sweep.plan))
-    if known is None or not same:
-        before = known[0] if known is not None else None
-        views.pop(name, None)
-        view = SweepView(sweep, before.by if before else "", before.cost_unit if before else "samples")
-        views[name] = view, secrets.token_urlsafe(24)
-        while len(views) > MAX_VIEWS:
-            views.pop(next(iter(views)))
-    view, token = views[name]
-    views_by_token()[token] = view
-    return view, token
-
-
-def begin_anew(page: str) -> None:
-    """Forget this session's comparison of a page: the next visit makes another one, from its address."""
-    found = COMPARISONS.value.pop(page, None)
-    if found is not None:
-        found[0].close()
-        found[0].rest()
-        VISITOR.value.leave(page)
-
-
-def drop_empty_comparison(page: str) -> None:
-    """Forget this session's comparison of a page if it has no panel: the next visit makes another one."""
-    comparisons = COMPARISONS.value
-    if page in comparisons and not comparisons[page][0].panels:
-        del comparisons[page]
-        VISITOR.value.leave(page)
-
-
-# Uploaded models and data
-
-
-def send_model(title: str, model: Model) -> str:
-    """Keep a model that this session has trained for the other pages; BadInput if there is no room.
-
-    Returns its title, with a number if another model has this one.
-    """
-    known = TRAINED.ensure()
-    title = next(
-        one
-        for one in itertools.chain([title], (f"{title} ({n})" for n in itertools.count(2)))
-        if one not in known or np.array_equal(known[one].rbm.W, model.rbm.W)
-    )
-    VISITOR.ensure().keep(f"model {title}", _size(model))
-    known[title] = model
-    return title
-
-
-def uploaded(name: str, content: bytes, place: str) -> Model:
-    """Read an uploaded model file; the same file is the same object, so that its runs go on."""
-    key = name, hashlib.sha256(content).digest()
-    return _read_once(place, key, lambda: load_model_bytes(content, name))
-
-
-def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
-    """Read an uploaded data file; the same file is the same object, so that its runs go on."""
-    how = {} if name.lower().endswith(".txt") else {"binarise": rule}
-    key = name, hashlib.sha256(content).digest(), rule
-    return _read_once(place, key, lambda: load_bytes(content, name, **how))
-
-
-def uploaded_sweep(name: str, content: bytes) -> Sweep:
-    """Read an uploaded archive of a sweep's folder, once; BadInput if it is none, or there is no room."""
-    digest = hashlib.sha256(content).hexdigest()[:12]
-    known = UPLOADED_SWEEPS.value.get(f"upload-{digest}")
-    if known is None:
-        known = Sweep.uploaded(name, content)
-        VISITOR.ensure().keep("sweep", SweepScores.bytes(known.plan))
-        UPLOADED_SWEEPS.set({known.name: known})
-    return known
-
-
-def use_kept_file(place: str, name: str, content: bytes) -> None:
-    """Let a kept file take the place of an uploader's; BadInput if there is no room for it."""
-    VISITOR.ensure().keep(f"kept {place}", len(content))
-    KEPT_UPLOADS.ensure()[place] = name, content
-
-
-def drop_kept_file(place: str) -> None:
-    """Forget the kept file that has taken the place of an uploader's."""
-    if KEPT_UPLOADS.value.pop(place, None) is not None:
-        VISITOR.value.keep(f"kept {place}", 0)
-
-
-def drop_upload(place: str) -> None:
-    """Forget the upload of an uploader whose file was removed."""
-    if READ_UPLOADS.value.pop(place, None) is not None:
-        VISITOR.value.keep(place, 0)
-
-
-def _read_once(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:
-    """Return the model or data of an uploader's file; only the newest file of each uploader is kept."""
-    kept = READ_UPLOADS.ensure()
-    if place not in kept or kept[place][0] != key:
-        found = read()
-        VISITOR.ensure().keep(place, _size(found))
-        kept[place] = key, found
-    return kept[place][1]
-
-
-def _size(x: Model | Dataset) -> int:
-    """Return the bytes of all arrays of a model or a data set."""
-    if isinstance(x, Model):
-        parts = [*vars(x.rbm).values(), *(vars(x.rates).values() if x.rates else ())]
-    else:
-        parts = list(vars(x).values())
-    return sum(part.nbytes for part in parts if isinstance(part, np.ndarray))

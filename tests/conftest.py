@@ -97,8 +97,8 @@ def _nothing_left_running(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("RBMVIZ_KEPT_DIR", str(tmp_path_factory.getbasetemp() / "kept"))
     monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path_factory.getbasetemp() / "sweeps"))
     yield
-    if "rbmviz_app.session" in sys.modules:
-        for comparison in list(sys.modules["rbmviz_app.session"].comparisons_by_token().values()):
+    if "rbmviz_app.comparisons" in sys.modules:
+        for comparison in list(sys.modules["rbmviz_app.comparisons"].comparisons_by_token().values()):
             comparison.close()
             comparison.rest()
 

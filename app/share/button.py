@@ -9,8 +9,9 @@ from rbmviz import BadInput
 from rbmviz.session import limits
 from rbmviz_app import access, messages
 from rbmviz_app.access import is_loopback
-from rbmviz_app.session import SHARED_PAGE, begin_sharing, popover_key, stop_sharing
+from rbmviz_app.session import SHARED_PAGE, popover_key
 from rbmviz_app.share.routes import watch_path
+from rbmviz_app.share.shares import begin_sharing, stop_sharing
 from rbmviz_app.share.view import AWAY_SECONDS, SHARE_SECONDS, Share
 from rbmviz_app.timer import while_running
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from rbmviz_app import session
+from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
+from rbmviz_app.share.shares import kept_share
 from rbmviz_app.share.view import Share
 from rbmviz_app.stream.requests import Hidden
 
@@ -24,7 +25,7 @@ def _shared() -> Share | None:
 
 def begin_run(page: str, title: str, hidden: Hidden) -> None:
     """Say that the whole page is drawn now; hidden : what watchers do not get."""
-    if (share := session.kept_share()) is not None:
+    if (share := kept_share()) is not None:
         share.begin_run(page, title, hidden)
 
 
@@ -69,7 +70,7 @@ def canvas(name: str, data: Mapping[str, Any]) -> None:
     share = _shared()
     if share is None:
         return
-    comparison = session.comparisons_by_token().get(data["url"].rpartition("/")[2])
+    comparison = comparisons_by_token().get(data["url"].rpartition("/")[2])
     if comparison is None:
         return
     shown = {key: value for key, value in data.items() if key in FOR_WATCHERS}

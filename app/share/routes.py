@@ -12,8 +12,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rbmviz.errors import BadInput
 from rbmviz.session import limits
-from rbmviz_app.session import shares_by_token, visitors
+from rbmviz_app.session import visitors
 from rbmviz_app.share.page import sentence_page, watchers_page
+from rbmviz_app.share.shares import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Audience, Watcher
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED, base_path, is_own_origin

@@ -28,9 +28,9 @@ from rbmviz.knobs import Value
 from rbmviz.session import Comparison
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.slowdown import SLOWDOWN
+from rbmviz_app.comparisons import comparisons_by_token, views_by_token
 from rbmviz_app.kept import write_all
 from rbmviz_app.process import collect_garbage
-from rbmviz_app.session import comparisons_by_token, views_by_token
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder, known_views
 from rbmviz_app.stream.requests import FrameRequest, KnobChange, read_message

@@ -23,7 +23,7 @@ from rbmviz.session import (
     random_rbm,
 )
 from rbmviz_app.access import guarded
-from rbmviz_app.session import comparisons_by_token
+from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.stream import socket as live
 from rbmviz_app.stream.encoder import FrameEncoder, known_views
 from rbmviz_app.stream.frames import read_header

@@ -21,16 +21,18 @@ from rbmviz.session import Comparison, SamplingSetup, VisitorUsage
 from rbmviz_app import session
 from rbmviz_app.access import guarded
 from rbmviz_app.charts.style import live_spec
+from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.pages.chain import matrix_charts
 from rbmviz_app.pages.coupling import charts as pairs
 from rbmviz_app.pages.sample.panel import readouts
 from rbmviz_app.panel import panel_specs
-from rbmviz_app.session import comparisons_by_token, shares_by_token, visitors
-from rbmviz_app.share import button, publish, routes, view, watching
+from rbmviz_app.session import visitors
+from rbmviz_app.share import button, publish, routes, shares, view, watching
 from rbmviz_app.share.curves import curves_of
 from rbmviz_app.share.page import SHARE_FOLDER, watchers_page
 from rbmviz_app.share.prose import marked
 from rbmviz_app.share.routes import SILENT
+from rbmviz_app.share.shares import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
 from rbmviz_app.stream.frames import read_frame
@@ -655,7 +657,7 @@ def test_a_step_that_asks_hides_from_watchers_until_it_is_answered(page, name, l
 
 
 def test_a_server_shares_so_many_views_and_one_more_is_a_sentence(page, monkeypatch):
-    monkeypatch.setattr(session, "MAX_SHARES", 0)
+    monkeypatch.setattr(shares, "MAX_SHARES", 0)
     test = page("learn", shell=True)
     [begin] = [one for one in test.button if one.key == "begin sharing"]
     begin.click().run()

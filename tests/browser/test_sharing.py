@@ -23,8 +23,9 @@ BITS = f"""panels.map(panel => {{
 
 
 DRAWN = """(() => {
-    const canvas = document.querySelector('.chart > canvas'), { width, height } = canvas;
-    const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+    const canvas = document.querySelector('.chart > canvas');
+    if (!canvas) return false; // the chart is being made anew
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     let coloured = 0;
     for (let i = 0; i < data.length; i += 4)
         coloured += data[i + 3] === 255 && Math.abs(data[i] - data[i + 2]) > 40;

@@ -126,7 +126,8 @@ def draw_bound(found: Results | None, present: bool) -> None:
             Settings.lag,
             "Lag L",
             LAGS,
-            "Sweeps that the first chain of a pair runs ahead: a larger lag gives a sharper bound.",
+            "Sweeps that the first chain of a pair runs ahead: a larger lag gives a sharper bound. Another "
+            "one begins new pairs.",
             width=220,
         )
         log = controls.toggle(Settings.tv_log, "Log scale", "Shows the rate of the decay.")
@@ -176,7 +177,8 @@ def draw_estimate(found: Results | None, present: bool) -> None:
             Settings.estimate_k,
             "k",
             SWEEP_CHOICES,
-            "Sweeps before the estimate begins: CD's bias falls with it, and UCD's spread.",
+            "Sweeps before the estimate begins: CD's bias falls with it, and UCD's spread. Another one "
+            "begins the pairs of all charts of lag 1 anew.",
             width=160,
         )
     if found is None:

@@ -10,7 +10,7 @@ from rbmviz.origin import origin
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, NewestSamples, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers
-from rbmviz_app import controls, kept, messages, session
+from rbmviz_app import controls, kept, messages, session, uploads
 from rbmviz_app.charts.samples import mosaics_png
 from rbmviz_app.controls import Download
 from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
@@ -185,7 +185,7 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     updates = model.meta["updates"]
     title = f"{name} on {model.meta['dataset']}, {updates:,} update{'s' if updates != 1 else ''}"
     try:
-        title = session.send_model(title, model)
+        title = uploads.send_model(title, model)
         kept.keep_model(title, model)
     except BadInput as error:
         messages.error(error)

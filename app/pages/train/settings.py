@@ -19,13 +19,10 @@ from rbmviz_app.session import (
     OPENED_CHECKPOINT,
     TRAINED,
     Setting,
-    drop_upload,
     keep_hidden,
-    uploaded,
-    uploaded_data,
-    uploader_key,
 )
 from rbmviz_app.shared import data, pretrained
+from rbmviz_app.uploads import drop_upload, uploaded, uploaded_data, uploader_key
 
 GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")

@@ -21,7 +21,7 @@ from rbmviz.session.sweeps import Sweep, SweepEstimate, check_size
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
 from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
-from rbmviz_app import card, controls, kept, links, messages, session
+from rbmviz_app import card, comparisons, controls, kept, links, messages, session, uploads
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, hand_over
@@ -130,7 +130,7 @@ def main() -> None:
         if kind == "sampler":
             beside(setup_of({name: one.value for name, one in PAGE.settings.items()}))
         return
-    view, token = session.open_view(sweep.name, sweep)
+    view, token = comparisons.open_view(sweep.name, sweep)
     view.model = model_on_screen(sweep.plan) if sweep.plan.models else ""
     begin_row(plan, reason, sweep)
     comparison = beside(setup_of_sweep(sweep.plan), sweep.plan)
@@ -178,7 +178,7 @@ def open_results() -> None:
         return
     session.UPLOADED_RESULTS.set(given.file_id)
     try:
-        SHOWN_SWEEP.set(session.uploaded_sweep(given.name, given.getvalue()).name)
+        SHOWN_SWEEP.set(uploads.uploaded_sweep(given.name, given.getvalue()).name)
     except BadInput as error:
         messages.refused(error)
     st.rerun()
@@ -248,7 +248,7 @@ def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) 
     """Open the runs beside the map."""
     known, _ = session.COMPARISONS.value.get(PAGE.name, (None, ""))
     if known is not None and type(known.setup) is not type(setup):
-        session.begin_anew(PAGE.name)  # chains are not trainings
+        comparisons.begin_anew(PAGE.name)  # chains are not trainings
     comparison = PAGE.open(setup, lambda new, wanted: fill(new, wanted, plan))
     comparison.cost_unit = "sweeps" if isinstance(setup, SamplingSetup) else "updates"
     return comparison

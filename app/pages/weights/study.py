@@ -11,7 +11,7 @@ from rbmviz.origin import origin
 from rbmviz.session import Comparison, StudySetup, StudySnapshot
 from rbmviz.session.estimator_study import DONE
 from rbmviz.trainers import make_trainer
-from rbmviz_app import controls, messages, session
+from rbmviz_app import comparisons, controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.loading_code import load_dataset_lines
 from rbmviz_app.page import draw_chart, play_or_pause
@@ -63,7 +63,7 @@ def open_study() -> Comparison[StudySetup]:
     """Open the comparison of the study, which has one panel."""
     first = Settings.grown.default
     setup = StudySetup(data(first), STUDIED[first])
-    comparison, _ = session.open_comparison("study", setup, math.inf, shown_on="weights")
+    comparison, _ = comparisons.open_comparison("study", setup, math.inf, shown_on="weights")
     if not comparison.panels:
         comparison.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
         comparison.resume()

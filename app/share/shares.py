@@ -1,0 +1,61 @@
+"""What the sessions of this process share: each begins, ends and is found by its token here."""
+
+import weakref
+from collections.abc import MutableMapping
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz_app.session import SHARED_PAGE
+from rbmviz_app.share.view import Share, new_token
+
+MAX_SHARES = 50
+"""Views that all visitors share at a time."""
+
+
+@st.cache_resource(show_spinner=False)
+def shares_by_token() -> MutableMapping[str, Share]:
+    """Return what the sessions of this process share, by token."""
+    return weakref.WeakValueDictionary()
+
+
+def _leave(share: Share) -> None:
+    # On the server's event loop: this sets a flag only.
+    share.leave()
+
+
+@st.cache_resource(scope="session", on_release=_leave, show_spinner=False)
+def _open_page(token: str, _share: Share) -> Share:
+    return _share
+
+
+def begin_sharing() -> None:
+    """Share the page of this session, if the server has room for one more such view.
+
+    Raises
+    ------
+    BadInput
+        If it has none.
+    """
+    shared = [share for share in list(shares_by_token().values()) if not share.over]
+    if len(shared) >= MAX_SHARES:
+        raise BadInput(f"This server shares {MAX_SHARES} views already: try again when one has ended.")
+    share = Share(new_token())
+    shares_by_token()[share.token] = share
+    SHARED_PAGE.set(share)
+
+
+def stop_sharing() -> None:
+    """End what this session shares."""
+    if (share := SHARED_PAGE.value) is not None:
+        share.stop()
+        SHARED_PAGE.set(None)
+
+
+def kept_share() -> Share | None:
+    """Return what this session shares, and have it noted when its page is closed; None: nothing."""
+    share = SHARED_PAGE.value
+    if share is not None and share.over:
+        SHARED_PAGE.set(None)
+        return None
+    return None if share is None else _open_page(share.token, share)
