@@ -10,14 +10,15 @@ AXIS_TITLES: dict[CostUnit, str] = {
     "sweeps": "Sweeps of all chains",
     "seconds": "Seconds of computing",
 }
-"""Title of a chart's x axis for each unit at equal numbers of which runs can be compared."""
+"""Title of a chart's x axis, by the unit at equal numbers of which runs are compared."""
 
 
 def amount_text(cost_unit: CostUnit, amount: float) -> str:
     """Write a number of samples, updates, sweeps or seconds: "1,764 samples", "0.1 s"."""
     if cost_unit == "seconds":
         return f"{_number_text(cost_unit, amount)} s"
-    # The Tune page has sweeps of another kind: those over settings.
+    # The Tune page has sweeps of another kind: those over settings. A sweep of herding, which maximises,
+    # counts as a Gibbs sweep.
     unit = "Gibbs sweeps" if cost_unit == "sweeps" else cost_unit
     return f"{_number_text(cost_unit, amount)} {unit if amount != 1 else unit.removesuffix('s')}"
 
@@ -31,7 +32,7 @@ def choice_help(made_unit: CostUnit) -> str:
 
     made_unit : what the runs of the page make: samples or updates
     """
-    newest = " R-hat, ESS and Fast norm are always of the newest samples." if made_unit == "samples" else ""
+    newest = " All other numbers are of the newest samples." if made_unit == "samples" else ""
     return (
         f"All scores of all panels are those at the last number of {made_unit}, of sweeps, or of seconds of "
         f"computing that every panel has passed.{newest} It changes what is compared, not the pace. Seconds "

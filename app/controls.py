@@ -66,7 +66,7 @@ def slide(setting: Setting[T], label: str, options: Sequence[T], help: str | Non
 
 def toggle(setting: Setting[bool], label: str, help: str | None = None) -> bool:
     """Draw a switch."""
-    return st.toggle(label, value=setting.default, help=help, **setting.bound)
+    return st.toggle(label, value=setting.default, **_lockable(setting, help, {}))
 
 
 def number(setting: Setting[int], label: str, lo: int, hi: int, help: str, **more: Any) -> int:

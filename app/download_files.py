@@ -1,14 +1,14 @@
 """Files of download buttons, and the page's icon: they stay until the browser has had time to fetch them.
 
-Streamlit makes the file of a button after the click and tells the browser its address. Nothing of the page
-refers to it: when two parts of any page on the server have been drawn since, it is deleted. Charts are drawn
-every second, and a browser that was busy asked later, for a file that was no longer there. The icon is made
-anew by each run of the script, and was missing between two. A click on a button of which a run of the script
-has just made another one came too late, too: what makes its file stays as well.
+Without this module Streamlit makes the file of a button after the click, tells the browser its address, and
+deletes the file when two parts of any page on the server have been drawn since. Charts are drawn every
+second, and a browser that is busy asks later. The icon, which each run of the script makes anew, is missing
+between two. What makes the file of a button is deleted when a run of the script draws another one in its
+place, and a click on the old one comes too late. The answer to a click can be lost on its way: a run that
+begins at that moment deletes it with all else that is still to be sent, and the button waits for three
+minutes. And a file that cannot be made yet does not say why.
 
-The address itself could be lost on its way to the browser: a run of the script that began at that moment
-deleted it, with all else that was still to be sent, and the button waited for it for three minutes. And a
-file that cannot be made yet says why, where Streamlit would say that something failed.
+With it, files and what makes them stay for FETCH_SECONDS, answers are sent, and say why.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ from rbmviz.errors import BadInput
 log = logging.getLogger(__name__)
 
 FETCH_SECONDS = 60.0
-"""How long a file stays after Streamlit would have deleted it, and what makes that of a replaced button."""
+"""How long a file stays after Streamlit would have deleted it, or what makes the file of a button."""
 
 MAX_BYTES = 200_000_000
-"""Size of all such files together; the oldest goes first."""
+"""Most bytes of the files that wait to be deleted, together; the oldest goes first."""
 
 
 class Abandoned(NamedTuple):

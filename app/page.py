@@ -13,9 +13,9 @@ Its ``main`` draws, in this order:
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page``, which may
    have the whole page drawn again, and last ``PAGE.write_address``, so that an address is written once;
 6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
-   ``comparison.peek()`` and call ``draw_chart``. It renews no lease: a run computes for 30 s after the last
-   request of a viewer, such as ``poll``. Where such functions draw settings, too, one of them ends with
-   ``PAGE.withdraw_preset``;
+   ``comparison.peek()`` and call ``draw_chart``. ``peek`` renews no lease, so that a chart alone keeps no run
+   awake: a run computes for 30 s after the last ``poll``, which the panels' socket calls for each frame.
+   Where such functions draw settings, too, one of them ends with ``PAGE.withdraw_preset``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
@@ -156,12 +156,13 @@ class LivePage(Generic[S]):
         The settings that its presets set, and that ``write_address`` writes, by their names in the address.
         Other settings of the page stand there as Streamlit writes them, when a user turns them.
     setup_of : callable
-        Returns the setup of a comparison for values of these settings, by name; raises BadInput if data are
-        missing or do not fit.
+        Returns the setup of a comparison for values of these settings, by name. Where a page can do without
+        data that are missing or do not fit, its setup has none; else it raises BadInput, and the preset is
+        refused.
     presets : sequence of Preset
         Offered in a menu; while the screen shows one of them, its caption stands above the panels.
     speed : Setting
-        Steps per second.
+        Steps per second: the setting of ``comparison.rate``, whose name in the address is the page's own.
     transport : Transport
         Texts and speeds of the row of play, step, reset and speed.
     in_address : PanelsInAddress
@@ -195,7 +196,7 @@ class LivePage(Generic[S]):
     def heading(self, question: str = "", about: str = "") -> bool:
         """Draw the question; return whether the page is for a projector.
 
-        question, about : of a part of the page, where they are others than those of the page
+        question, about : those of a part of the page, where they differ from the page's
         """
         session.keep_set()  # before any widget of the page
         card.set_settings(self.name)
@@ -255,7 +256,7 @@ class LivePage(Generic[S]):
         fill : adds the panels of a new comparison; it is called with the comparison and the algorithms of the
             preset that the link asks for, an empty list if the link asks for none (default: ``self.fill``)
         on_change : called with a comparison that was open already, when a setting that the visitor has turned
-            has given it this setup (default: nothing; presets, steps of lessons and Undo bring their panels)
+            has given it this setup; not for presets, steps of lessons and Undo, which set panels themselves
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
@@ -293,6 +294,7 @@ class LivePage(Generic[S]):
             if links.presenting():
                 knobs = [knobs_of(algorithm) for algorithm in algorithms_of(comparison)]
                 labels = {name: knob.label for own in knobs for name, knob in own.items()}
+                labels |= self.knob_labels({name: one.value for name, one in self.settings.items()})
                 presenting.draw_settings(self.name, labels)
         return comparison
 
@@ -518,7 +520,7 @@ class LivePage(Generic[S]):
                 other = write_panels(address.table, shown.panels, algorithms, address.only_knobs)
                 panels = other and write_panels(address.table, (), algorithms, address.only_knobs)
         parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
-        hidden = session.HIDDEN.value
+        hidden = session.NOT_IN_ADDRESS.value
         values = {
             name: [] if name in hidden else one.texts(one.chosen)
             for name, one in self.settings.items()

@@ -69,7 +69,10 @@ def address_texts(value: Any) -> list[str]:
 class Setting(Entry[T]):
     """The value of a widget that is also in the address; its key is the name of its class attribute.
 
-    No other page may have a setting of this name, which is that in the address, too.
+    No other page may have a setting of this name, which is that in the address, too. A new one also enters
+    ``rbmviz.links.DEFAULTS`` (of the next version of links) and ``OFFERED`` of ``rbmviz.lessons.state``, what
+    steps of lessons may set it to; if the setup of the page is made of it, ``SETUPS`` and ``RUN_SETTINGS``
+    there, too, and it has a label: challenges lock it by them.
 
     Parameters
     ----------
@@ -250,9 +253,9 @@ def keep_hidden(settings: Iterable[Setting[Any]]) -> None:
 
 
 def show_in_address(settings: Iterable[Setting[Any]], shown: bool) -> None:
-    """Say whether settings stand in the address: those in a closed fold would open it in a copied link."""
+    """Say whether settings stand in the address, see ``NOT_IN_ADDRESS``."""
     keys = {setting.key for setting in settings}
-    HIDDEN.set(HIDDEN.value - keys if shown else HIDDEN.value | keys)
+    NOT_IN_ADDRESS.set(NOT_IN_ADDRESS.value - keys if shown else NOT_IN_ADDRESS.value | keys)
 
 
 def start_with(key: str, value: Any) -> None:
@@ -324,8 +327,9 @@ LIVE_TRAINING: Entry[Any] = Entry("live training", lambda: None)
 READ_UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("read uploads", dict)
 """The newest upload by uploader: the identity of the file, and the model or data read from it."""
 
-HIDDEN: Entry[frozenset[str]] = Entry("hidden settings", frozenset)
-"""Settings in closed folds, which stand in no address."""
+NOT_IN_ADDRESS: Entry[frozenset[str]] = Entry("hidden settings", frozenset)
+"""Settings that stand in no address now: of a closed fold, which they would open in a copied link, and a
+list's choice that an address without it shows as well."""
 
 FILE_GONE: Entry[str] = Entry("file gone", str)
 """The page whose link names a kept file that is gone, which its visitor may have; "": none."""
@@ -433,10 +437,10 @@ OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
 EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
-"""Chain: the matrix that the editor was filled with, float64 (states, states); None: the preset's."""
+"""Little chain: the matrix that the editor was filled with, float64 (states, states); None: the preset's."""
 
 TABLE_VERSION: Entry[int] = Entry("table version", int)
-"""Chain: how often the editor was filled anew. The number is part of its key, so that edits are forgotten."""
+"""Little chain: how often the editor was filled anew. The number is part of its key: edits are forgotten."""
 
 AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
 """Tune: values of the settings that name knobs, by key, of what is not tuned now (samplers or trainers)."""
@@ -445,14 +449,14 @@ CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
 """Little chain: the state that a chain starts in, by its number of states."""
 
 LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
-"""Chain: the last table that was a transition matrix, and the names of its states."""
+"""Little chain: the last table that was a transition matrix, and the names of its states."""
 
 LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
-"""Chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
+"""Little chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
 
 
 DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
-"""Chain: the small model of which one unit after the other is drawn."""
+"""Little chain: the small model of which one unit after the other is drawn."""
 
 SHOWN_SWEEP: Entry[str | None] = Entry("shown sweep", lambda: None)
 """Tune: name of the sweep on the screen; "": the one that is planned; None: what the link says."""

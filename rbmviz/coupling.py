@@ -8,7 +8,7 @@ ICLR 2020), sections 3 and 4. ``couple`` runs many pairs at once, PairStream a f
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -241,6 +241,19 @@ def run_all_pairs(
     return outcomes
 
 
+def _check_sweeps(where: str, lag: Any, k: Any, max_sweeps: Any) -> tuple[int, int, int]:
+    """Return lag, k and max_sweeps as integers; BadInput if pairs cannot be run with them."""
+    lag, k, max_sweeps = (
+        checks.whole(f"{where}: {name}", x)
+        for name, x in (("lag", lag), ("k", k), ("max_sweeps", max_sweeps))
+    )
+    if lag < 1 or k < 1 or max_sweeps <= lag:
+        raise BadInput(
+            f"{where}: lag = {lag}, k = {k} must be at least 1, max_sweeps = {max_sweeps} above lag."
+        )
+    return lag, k, max_sweeps
+
+
 def couple(
     rbm: RBM,
     v0: np.ndarray,
@@ -306,13 +319,7 @@ def couple(
     v0 = checks.bits("couple: v0", v0, rbm.n_visible)
     if algorithm not in ALGORITHMS:
         raise BadInput(f"couple: algorithm = {shown(algorithm)} is not one of {', '.join(ALGORITHMS)}.")
-    lag, k, max_sweeps = (
-        checks.whole(f"couple: {name}", x) for name, x in (("lag", lag), ("k", k), ("max_sweeps", max_sweeps))
-    )
-    if lag < 1 or k < 1 or max_sweeps <= lag:
-        raise BadInput(
-            f"couple: lag = {lag}, k = {k} must be at least 1, max_sweeps = {max_sweeps} above lag."
-        )
+    lag, k, max_sweeps = _check_sweeps("couple", lag, k, max_sweeps)
     seed = rng.seed_sequence(seed)
     ended = run_all_pairs(rbm, v0, pair_streams(len(v0), seed), algorithm, lag, k, max_sweeps)
     run = (algorithm, k, max_sweeps, seed)
@@ -361,7 +368,7 @@ class PairStream:
     Raises
     ------
     BadInput
-        If the times are others.
+        If the times are others, lag or k is below 1, or max_sweeps is not above lag.
 
     Attributes
     ----------
@@ -395,6 +402,7 @@ class PairStream:
         unit: tuple[int, int] = (0, 0),
         times: np.ndarray | None = None,
     ) -> None:
+        _check_sweeps("PairStream", lag, k, max_sweeps)
         self.rbm, self.algorithm, self.lag, self.k, self.max_sweeps = rbm, algorithm, lag, k, max_sweeps
         self.times = np.zeros(0, np.int64) if times is None else np.asarray(times, np.int64)
         if len(self.times) and not (

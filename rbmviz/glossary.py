@@ -92,20 +92,22 @@ thin         to keep only every n-th sample of a chain
 
 Training
 batch_size   rows of the training data in one update
+iterations   the updates of a training; as a knob, those until a linear schedule reaches 0
 negative     the model's statistics in an update, which trainers differ in; the positive ones are the data's
 persistent   said of chains that go on from update to update; fresh ones begin anew at each
 fantasy      a sample of a model that learns, for display: from chains of its own, which no trainer reads
 own statistics  those that one trainer adds to the ones that all trainers give
+origin       of a training: the models that it goes on from; of a file: what it was made from, and by what
 checkpoint   a training as bytes, from which it goes on to the same bits
 
 Runs
 knob         one parameter of an algorithm that a person may turn, declared beside its field
 setting      of a sweep of settings: an algorithm with all its knobs, on one model; a cell of the map on the
-             page Tune
+             page Tune. Of a page: what one of its widgets chooses, which the address says
 cell         of a sweep of settings: the run of one setting with one seed, whose results are one file
 live         said of a knob that may be turned while a run goes on
 chunk        steps that a run makes between two looks at its commands, about 30 ms of work
-setup        what the panels of a page have in common: model, data, seed, start
+setup        what the panels of a page have in common: model, data, seed, start; in kernels: how pairs are run
 plan         what one run is made of: model, data, seed, start and what else its kind needs
 run          one algorithm at work: a chain that is sampled, a model that is trained, pairs that are coupled
 worker       what carries out the commands of one panel: it holds the panel's run, and has a thread only while
@@ -121,7 +123,7 @@ run log      seed, start and changes of knobs: enough to replay a run
 Kernels
 kernel       a function that numba compiles: arrays in, arrays out
 stream       random numbers of one purpose, found by a seed and a name; for kernels, their generators' state
-lanes        generators of one stream that are advanced side by side, one in each part of a vector register
+lanes        parts of a vector register; of a stream: the generators that are advanced side by side in them
 pre-activation  what a unit's mean is the sigmoid of: its bias plus its weights to the active units
 flips        units that differ from the sweep before, whose rows alone change a pre-activation
 half-step    v -> h, or h -> v; the half-step coupling couples both maximally, algorithms 1 and 3 only h -> v
@@ -131,6 +133,8 @@ history      the newest samples of a chain, packed as bits; their statistics mak
 pending      an update of rank 1 that has been added up and not yet written to the rows of a matrix
 tile         some columns of a matrix, copied so that they lie side by side in the cache
 pair         two coupled chains
+maximal coupling  makes two draws equal as often as their laws allow
+residual     what one law has in excess of the other; drawn by proposals, which may be rejected
 oracle       the slow form that a kernel is tested against
 """
 

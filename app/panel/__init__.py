@@ -31,7 +31,7 @@ SHARED_SCRIPTS = tuple(
     f"{name}.js"
     for name in ("element", "frame", "help", "readouts", "knobs", "equation", "mosaic", "back", "base")
 )
-"""Scripts that are put before a page's own script, joined to one file, as there is no bundler."""
+"""Scripts that are put before a page's own script, in this order, joined to one file: there is no bundler."""
 
 FPS = 20
 """Frames per second that a page asks for."""
@@ -42,7 +42,7 @@ OnTrigger = Callable[[], None]
 
 def _component(name: str, folder: Path, script: str) -> Any:
     """Return the component whose script is the shared ones, then the one of a page."""
-    files = [PANEL_FOLDER / name for name in SHARED_SCRIPTS] + [folder / script]
+    files = [PANEL_FOLDER / shared for shared in SHARED_SCRIPTS] + [folder / script]
     js = "\n".join(file.read_text() for file in files)
     own = folder / "panel.css"
     css = (PANEL_FOLDER / "panel.css").read_text()
@@ -82,7 +82,7 @@ class Canvas:
         side: int = 1,
         **data: Any,
     ) -> None:
-        """Draw the canvas; callbacks read the event by ``session.sent_by(key, "edit")`` or ``"remove"``.
+        """Draw the canvas; callbacks read the event by ``session.sent_by``: "edit", "remove" or "multiply".
 
         Parameters
         ----------
@@ -97,7 +97,8 @@ class Canvas:
         shape : (rows, columns)
             Size of one picture, in pixels.
         present : bool
-            Whether knobs are hidden.
+            Whether the page is for a projector: panels are fitted to the window, and of the knobs only those
+            of ``presented_knobs`` are shown, or the first of each panel.
         key : str
             Key of the component in the session state.
         data
@@ -142,7 +143,7 @@ def knob_spec(knob: Knob) -> dict[str, Any]:
         "zero": knob.zero,
         "choices": knob.choices,
         "live": knob.live,
-        # Infinite bounds have no slider; no knob of a sampler has them.
+        # Infinite bounds have no slider; of the knobs of samplers only switches and lists have them.
         "lo": knob.lo if math.isfinite(knob.lo) else None,
         "hi": knob.hi if math.isfinite(knob.hi) else None,
     }

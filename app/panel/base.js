@@ -34,7 +34,7 @@
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
- * @property {string[]} present_knobs names of the knobs that stay while presenting, or embedded; while presenting none, or none of this page: the first one
+ * @property {string[]} present_knobs names of the knobs that stay while presenting, or embedded; if no panel has any of them while presenting, the first knob of each panel stays
  * @property {boolean} embedded whether the page stands inside of another one, with few controls
  * @property {boolean} reduced_motion whether the server knows that this browser asks for less motion
  * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
@@ -50,7 +50,9 @@
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
-const UNASKED_MS = 4000; // a server that is not asked for longer stops the page's timers (HIDDEN_SECONDS in app/timer.py)
+// After this long without a request the server may have stopped the page's timers (HIDDEN_SECONDS, 5 s after a draw,
+// in app/timer.py): less than that, so that no stop is missed.
+const UNASKED_MS = 4000;
 const WORDS_MS = 1000; // words change this often at most: more could not be read
 const ANNOUNCE_MS = 2000; // what is read aloud changes this often at most
 const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
@@ -68,7 +70,8 @@ function dashed(dash) {
 
 /**
  * What every panel has: header, pictures, a strip below them, readouts, knobs. A page's own panel fills them.
- * The constructor only sets fields; build makes the elements, so that fields of a page's panel are set by then.
+ * The constructor makes what all panels have; build, which is called later, makes pictures and knobs, so that
+ * the fields of a page's own panel are set by then.
  * @abstract
  */
 class Panel {

@@ -1,4 +1,4 @@
-"""How the hidden units' part of log-probabilities changes from one inverse temperature to the next."""
+"""How the hidden units' part of -F(v), an unnormalised log p(v), changes between inverse temperatures."""
 
 import numpy as np
 
@@ -16,16 +16,16 @@ def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     """Add sum_j softplus(cold x_rj + bias_cold_j) - softplus(warm x_rj + bias_warm_j) to out[r].
 
     softplus(a) = max(a, 0) - log sigmoid(|a|): the first part is summed in float64, and the second is one
-    logarithm of a product.
+    logarithm of a product for each UNIT_GROUP units.
 
     Parameters
     ----------
     x : float32 (rows, n)
         Pre-activations without their bias, at inverse temperature 1.
     cold, warm : float
-        The next inverse temperature and the present one; in AIS cold > warm.
+        The next inverse temperature and the present one, cold > warm.
     bias_cold, bias_warm : float64 (n,)
-        Biases at either temperature.
+        Hidden biases at either temperature, already multiplied by it, which x is not.
     out : float64 (rows,)
         Log weights, one a row; they are added to.
 

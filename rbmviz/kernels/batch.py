@@ -39,20 +39,20 @@ COPYING_COST = 8
 """Cost of copying M into tiles, per value of M, in additions."""
 
 
-def _write_sum_in_python(tile, index, first, last, gain, out, start):
+def _write_sum_in_python(tile, index, first, last, factor, out, start):
     total = np.zeros(TILE_WIDTH, f32)
     for q in range(first, last, ROW_GROUP):
         a, b, c, d = tile[index[q : q + ROW_GROUP]]
         total = total + ((a + b) + (c + d))
-    out[start : start + TILE_WIDTH] = gain * total
+    out[start : start + TILE_WIDTH] = factor * total
 
 
 @in_llvm(
     "void(float32[:, ::1], int32[::1], int64, int64, float32, float32[::1], int64)",
     means=_write_sum_in_python,
 )
-def write_sum(build, tile, index, first, last, gain, out, start):
-    """Write gain times the sum of the rows tile[index[first:last]] to out[start : start + TILE_WIDTH].
+def write_sum(build, tile, index, first, last, factor, out, start):
+    """Write factor times the sum of the rows tile[index[first:last]] to out[start : start + TILE_WIDTH].
 
     tile (n, TILE_WIDTH); last - first is a multiple of ROW_GROUP.
 
@@ -68,12 +68,15 @@ def write_sum(build, tile, index, first, last, gain, out, start):
     with loop(build, first, last, ROW_GROUP) as at:
         a, b, c, d = (row(build.add(at, constant(WORD, q))) for q in range(ROW_GROUP))
         sums.write(build.fadd(sums.read(), build.fadd(build.fadd(a, b), build.fadd(c, d))))
-    out.store(start, build.fmul(spread(build, gain, TILE_WIDTH), sums.read()))
+    out.store(start, build.fmul(spread(build, factor, TILE_WIDTH), sums.read()))
 
 
 @inner
 def copy_tile(matrix, transposed, start, tile):
-    """Copy the columns from ``start`` on of the matrix, or of its transpose, into the tile; zeros below."""
+    """Copy the columns from ``start`` on of the matrix, or of its transpose, into the tile.
+
+    The tile has one row more, which is 0. Columns beyond the matrix are left as they are.
+    """
     n = tile.shape[0] - 1
     if transposed:
         piece = matrix[start : start + TILE_WIDTH]
@@ -91,11 +94,11 @@ def copy_tile(matrix, transposed, start, tile):
 
 
 @inner
-def sum_listed_rows(starts, index, matrix, transposed, gain, tile, total, out):
-    """Write out[r] = gain times the sum of the matrix's rows index[starts[r]:starts[r + 1]].
+def sum_listed_rows(starts, index, matrix, transposed, factor, tile, total, out):
+    """Write out[r] = factor times the sum of the matrix's rows index[starts[r]:starts[r + 1]].
 
     starts int64 (rows + 1,), differences multiples of ROW_GROUP; index int32; matrix float32 (n_in, n_out),
-    given as (n_out, n_in) if ``transposed``; gain float32; tile float32 (n_in + 1, TILE_WIDTH) and total
+    given as (n_out, n_in) if ``transposed``; factor float32; tile float32 (n_in + 1, TILE_WIDTH) and total
     (TILE_WIDTH,), scratch; out float32 (rows, n_out).
     """
     n_out = out.shape[1]
@@ -104,9 +107,9 @@ def sum_listed_rows(starts, index, matrix, transposed, gain, tile, total, out):
         copy_tile(matrix, transposed, start, tile)
         for r in range(out.shape[0]):
             if start + TILE_WIDTH <= n_out:
-                write_sum(tile, index, starts[r], starts[r + 1], gain, flat, r * n_out + start)
+                write_sum(tile, index, starts[r], starts[r + 1], factor, flat, r * n_out + start)
             else:
-                write_sum(tile, index, starts[r], starts[r + 1], gain, total, 0)
+                write_sum(tile, index, starts[r], starts[r + 1], factor, total, 0)
                 for j in range(start, n_out):
                     out[r, j] = total[j - start]
 
@@ -198,19 +201,27 @@ def _list_rows(bits: np.ndarray, n_active: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def _sums(
-    starts: np.ndarray, index: np.ndarray, matrix: np.ndarray, *, transposed: bool = False, gain: float = 1.0
+    starts: np.ndarray,
+    index: np.ndarray,
+    matrix: np.ndarray,
+    *,
+    transposed: bool = False,
+    factor: float = 1.0,
 ) -> np.ndarray:
     n_out, n_in = matrix.shape if transposed else matrix.shape[::-1]
     out = np.empty((len(starts) - 1, n_out), np.float32)
     view = np.ascontiguousarray(matrix).view()
     view.flags.writeable = False  # so that there is one compilation for writable and for read-only parameters
     tile, total = aligned_empty(n_in + 1, TILE_WIDTH), np.empty(TILE_WIDTH, np.float32)
-    sum_listed_rows(starts, index, view, transposed, f32(gain), tile, total, out)
+    sum_listed_rows(starts, index, view, transposed, f32(factor), tile, total, out)
     return out
 
 
 def times(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Return x M, float32 (rows, n_out), for x (rows, n_in), M (n_in, n_out); quick if few bits are 1."""
+    """Return x M, float32 (rows, n_out); quick if few values of x are 1, and the others 0.
+
+    x, matrix : float32 (rows, n_in), (n_in, n_out)
+    """
     (rows, n_in), n_out = x.shape, matrix.shape[1]
     _check_inner_sizes(n_in, len(matrix))
     found = _bits(x, rows, n_in, n_out)
@@ -218,23 +229,29 @@ def times(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Return x M', float32 (rows, n_out), for x (rows, n_in), M (n_out, n_in); quick if few bits are 1."""
+    """Return x M', float32 (rows, n_out), as ``times``.
+
+    x, matrix : float32 (rows, n_in), (n_out, n_in)
+    """
     (rows, n_in), n_out = x.shape, matrix.shape[0]
     _check_inner_sizes(n_in, matrix.shape[1])
     found = _bits(x, rows, n_in, n_out)
     return x @ matrix.T if found is None else _sums(*_list_rows(*found), matrix, transposed=True)
 
 
-def correlate(x: np.ndarray, y: np.ndarray, n: float = 1.0) -> np.ndarray:
-    """Return x' y / n, float32 (n_in, n_out), for x (rows, n_in), y (rows, n_out), as ``times``."""
+def correlate(x: np.ndarray, y: np.ndarray, divisor: float = 1.0) -> np.ndarray:
+    """Return x' y / divisor, float32 (n_in, n_out), as ``times``.
+
+    x, y : float32 (rows, n_in), (rows, n_out); divisor : usually the number of rows
+    """
     rows, n_in = x.shape
     _check_inner_sizes(rows, len(y))
     found = _bits(x, n_in, rows, y.shape[1])  # x' y has a row for each unit of x, and sums over the examples
     if found is None:
         out = x.T @ y
-        out /= f32(n)
+        out /= f32(divisor)
         return out
     starts = np.empty(n_in + 1, np.int64)
     index = np.empty(found[1] + ROW_GROUP * (n_in + rows), np.int32)
     transpose_lists(*_list_rows(*found), starts, index)
-    return _sums(starts, index, y, gain=1 / n)
+    return _sums(starts, index, y, factor=1 / divisor)

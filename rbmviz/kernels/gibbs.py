@@ -33,9 +33,10 @@ def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature,
     ----------
     up, down : PreActivation
         From v to the pre-activations of h, and from h to those of v. At a call, ``up.value`` has to be that
-        at v. ``down.value`` has to be that at the last h, unless the first sweep rebuilds it (``sweeps`` 0).
+        at v. ``down.value`` has to be that at the last h, unless the first sweep rebuilds it (``sweeps`` 0
+        or another multiple of REBUILD_SWEEPS).
     v, h : uint8 (n_visible,), (n_hidden,)
-        State of the chain.
+        State of the chain; written, not read: what a call begins at is in ``up`` and in the flips.
     v_flips, h_flips : Flips
         The flipped units of v, the input of ``up``, and of h, the input of ``down``. At a call their
         ``input`` has to be v, and the last h: flips are found against it.

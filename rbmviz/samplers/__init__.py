@@ -96,6 +96,8 @@ class Sampler(Protocol):
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return an upper bound of the bytes of the state that ``init`` makes, without the model.
 
+        What kernels copy of the model's weights counts (``gibbs.state_bytes``).
+
         It is at most twice what the state takes. It is computed without building anything, so that a state
         that is too large is refused before it is built.
         """

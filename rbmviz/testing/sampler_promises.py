@@ -225,7 +225,7 @@ def _apart(cls: Any) -> None:
 
 
 def _after(sampler: Any, other: Any, model: Model, n: int = 60) -> Samples:
-    """Return samples of another sampler in a state with which ``sampler`` has made five.
+    """Make five samples with ``sampler``, then return n of ``other`` from the same state: a knob was turned.
 
     n : so many that one which rejects nearly all of its proposals accepts some of them
     """
@@ -250,6 +250,7 @@ def _live_knobs(cls: Any) -> None:
                 require(np.isfinite(made.p).all(), f"after {name} = {value} means are no longer finite.")
             tried = [*values, knob.hi] if knob.kind is float and math.isfinite(knob.hi) else values
             others = [dataclasses.replace(sampler, **{name: value}) for value in tried]
+            # matters: the knob changes a run from its start; turns: also one that has begun.
             matters = any(not _same(other.step(other.init(model, 1), 9), plain) for other in others)
             turns = any(not _same(_after(sampler, other, model), later) for other in others)
             if matters and not turns:  # it may act at some samples only

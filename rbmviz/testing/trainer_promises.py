@@ -217,6 +217,8 @@ def _live_knobs(cls: Any) -> None:
             require(changes, f"{name} = {value} changes nothing.")
     nexts = [after(updates, 1) for updates in range(1, 7)]
     for name, values in values_of_live(base):
+        # matters: the knob changes a training from its start; turns: also one that has begun; at once: in the
+        # next update.
         matters = turns = matters_at_once = turns_at_once = False
         for value in [*values, *([moderate[name]] if name in moderate else [])]:
             made, turned = after(**{name: value}), dataclasses.replace(base, **{name: value})
@@ -304,8 +306,8 @@ def _check_gradient(trainer: Any, updates: int) -> None:
 
 @promise(TRAINER_PROMISES, "negative returns the means of models in which they are known")
 def _known_means(cls: Any) -> None:
-    # Chains have their law after one sweep then, and after 80 updates those of which a tenth moves at each.
-    # Units are nearly always on or off, so that few samples do.
+    # Chains have their law after one sweep then; trainers that move a tenth of theirs at each update need
+    # about 80. Units are nearly always on or off, so that few samples suffice.
     independent = RBM(np.zeros((6, 4)), np.array([6.0, -6, -6, 6, 6, -6]), np.array([-6.0, 6, 6, -6]))
     _check_means(
         cls,

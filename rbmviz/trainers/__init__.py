@@ -387,7 +387,9 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
 
 
 def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: int, **more: Any) -> Model:
-    """Return a trained RBM as a Model, with its provenance and its rates, the training set's mean statistics.
+    """Return a trained RBM as a Model, with its provenance and its rates.
+
+    The rates are the means of the statistics over the training set, with E[h|v] for h.
 
     ``more`` are further keys of the provenance, such as ``scores`` and ``reference``.
     """

@@ -73,7 +73,7 @@ class UCD(CommonKnobs):
         "tau_mean": "Mean meeting time (sweeps)",
         "tau_median": "Median meeting time (sweeps)",
         "tau_max": "Longest meeting time (sweeps)",
-        "rejected_mean": "Refused proposals per pair",
+        "rejected_mean": "Rejected proposals per pair",
         "truncated": "Pairs cut off (share)",
     }
 

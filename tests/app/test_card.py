@@ -20,7 +20,7 @@ from rbmviz_app.formulas import mathml
 from rbmviz_app.pages.chain import matrix
 from rbmviz_app.pages.chain.settings import ORDERS, PAGE_PARTS
 from rbmviz_app.pages.chain.units import sentence
-from rbmviz_app.pages.coupling.settings import LAGS, SWEEP_CHOICES
+from rbmviz_app.pages.coupling.settings import K_CHOICES, LAGS
 from rbmviz_app.pages.sample.page import CURVE_KINDS, GRIDS
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import LessonStep
@@ -65,7 +65,7 @@ def test_a_page_and_its_lessons_offer_the_same():
         for field in set(there._fields) - {"allowance"}:
             assert described(getattr(there, field)) == described(getattr(here, field)), (page, field)
     assert (OFFERED["sample"]["cells"], OFFERED["sample"]["curve"]) == (GRIDS, CURVE_KINDS)
-    assert (OFFERED["coupling"]["lag"], OFFERED["coupling"]["estimate_k"]) == (LAGS, SWEEP_CHOICES)
+    assert (OFFERED["coupling"]["lag"], OFFERED["coupling"]["estimate_k"]) == (LAGS, K_CHOICES)
     chain = OFFERED["chain"]
     assert (chain["little"], chain["land_order"]) == (PAGE_PARTS, ORDERS)
     assert chain["chain_matrix"] == (*matrix.MATRICES, matrix.FROM_LANDSCAPE)

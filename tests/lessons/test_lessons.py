@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rbmviz import BadInput
+from rbmviz.datasets import load_registered
 from rbmviz.lessons import (
     check_lesson,
     load_folder,
@@ -17,7 +18,7 @@ from rbmviz.lessons import (
     shipped_lessons,
 )
 from rbmviz.lessons.claims import PANEL_NUMBERS, measure, read_claim
-from rbmviz.lessons.state import ALGORITHMS_OF_PAGE, OFFERED, SETUPS, STEPS_CALLED
+from rbmviz.lessons.state import ALGORITHMS_OF_PAGE, OFFERED, RUN_SETTINGS, SETUPS, STEPS_CALLED
 from rbmviz.links import VERSION
 from rbmviz.metadata import data_name
 from rbmviz.metrics import eigenvalues, landscape, transition_matrix
@@ -308,6 +309,19 @@ def test_each_page_has_all_that_a_claim_needs():
         assert state.algorithms()
         assert state == read_state(f"http://127.0.0.1:8501/{page}?v=2&paused_at=30&lesson=stick&step=1")
     assert read_state("http://127.0.0.1:8501/?p=gibbs").page == "sample"
+
+
+@pytest.mark.parametrize("page", RUN_SETTINGS)
+def test_a_challenge_locks_all_settings_that_the_setup_is_made_of(page):
+    asked = []
+
+    class Noted(dict):
+        def __getitem__(self, name):
+            asked.append(name)
+            return super().__getitem__(name)
+
+    SETUPS[page](Noted(read_state(f"{page}?v={VERSION}").settings), load_registered)
+    assert set(asked) == set(RUN_SETTINGS[page])
 
 
 def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():

@@ -18,9 +18,10 @@ from rbmviz_app.pages.coupling.charts import NAMES, POINT_COLUMNS
 def pairs_npz(results: Results) -> bytes:
     """Return all counted pairs, in order, as .npz.
 
-    For each coupling the arrays end in its name (``tau_rbm``, ``tau_general``, ``tau_half_step``), for pairs
-    of another lag than 1 in that, too (``tau_rbm_lag10``): tau, truncated, rejected (pairs, 2); for lag 1
-    also unbiased and plain (pairs, len(statistics)), the estimates of UCD and of CD-k for ``statistics``.
+    For each algorithm the arrays end in its name (``tau_rbm``, ``tau_general``, ``tau_half_step``), for pairs
+    of another lag than 1 in that, too (``tau_rbm_lag10``): tau int64 (pairs,), in sweeps; truncated bool
+    (pairs,); rejected int64 (pairs, 2), of xi and eta; for lag 1 also unbiased and plain, float64 (pairs,
+    statistics), the estimates of UCD and of CD-k (``cd_estimate``) for ``statistics``.
     """
     arrays: dict[str, Any] = {"statistics": np.array(STATISTICS), "k": results.pairs[0].k}
     for counted in (*results.pairs, *(c for c in results.lagged if c.lag > 1)):

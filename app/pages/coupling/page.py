@@ -33,7 +33,8 @@ from rbmviz_app.shared import random_coupled
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
 DEFAULT_PANELS = ["scale=1.5"]
 """The knobs of a random model; a trained one begins at scale 1, as it is. ``rbmviz.links.DEFAULTS`` has the
-same, and decides what a page without a link opens."""
+same, and decides what a page without a link opens. Not "coupling:scale=1.5" as in presets: the address of
+this page holds knobs only, which ``begin`` reads, and not ``LivePage.fill``."""
 
 
 PRESETS = (
@@ -129,6 +130,7 @@ PAGE: LivePage[CouplingSetup] = LivePage(
     "after another, and a **sweep**, which draws all hidden units anew and then all pixels, makes the next "
     "one. First watch a few pairs meet, then drag the first slider to the right and see how long they take.",
     in_address=PanelsInAddress("c", {Coupling.name: Coupling}, DEFAULT_PANELS),
+    # No preset opens or closes the fold, and Streamlit itself writes it into the address.
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
     setup_of=setup_of,
     knob_labels=knob_labels,
@@ -144,7 +146,7 @@ PAGE: LivePage[CouplingSetup] = LivePage(
         reset_help="Back to the first pair, with the same seed: the same meetings come again.",
     ),
 )
-PARTS = (PAGE.in_address.key,)
+PARTS = (PAGE.in_address.key,)  # names in the address that are no settings, see ``rbmviz_app.pages``
 
 
 def main() -> None:
@@ -201,7 +203,7 @@ def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Couplin
 
 
 def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
-    """Set the scale knob to that of the model, if another model than the one before was chosen."""
+    """Set the scale knob to where it begins for this kind of model, if another model was chosen."""
     before, _ = SHOWN_MODELS.value[PAGE.name]
     if name != before:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)

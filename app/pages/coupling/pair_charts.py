@@ -13,7 +13,7 @@ from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.coupling import charts
-from rbmviz_app.pages.coupling.settings import IN_MORE_CHARTS, LAGS, SWEEP_CHOICES, Settings
+from rbmviz_app.pages.coupling.settings import IN_MORE_CHARTS, K_CHOICES, LAGS, Settings
 from rbmviz_app.panel.readouts import digits3
 from rbmviz_app.timer import every_second
 
@@ -176,7 +176,7 @@ def draw_estimate(found: Results | None, present: bool) -> None:
         controls.slide(
             Settings.estimate_k,
             "k",
-            SWEEP_CHOICES,
+            K_CHOICES,
             "Sweeps before the estimate begins: CD's bias falls with it, and UCD's spread. Another one "
             "begins the pairs of all charts of lag 1 anew.",
             width=160,

@@ -15,7 +15,7 @@
  * @property {{ pair: number, tau: number, truncated: boolean, stride: number } | null} ended a pair that has ended just now
  */
 
-/** @typedef {{ points: number[], stride: number }} Path how many pixels differed, from the first sweep on */
+/** @typedef {{ points: number[], stride: number }} Path how many pixels differed: point j at sweep 1 + j * stride */
 
 /** @typedef {{ pair: number, t: number, met: boolean, truncated: boolean, v: Uint8Array, v2: Uint8Array, path: Path }} ShownPair */
 

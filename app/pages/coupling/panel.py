@@ -52,7 +52,7 @@ def _tau(pairs: PairStatistics) -> Value:
 def _cut_off(pairs: PairStatistics) -> Value:
     if not pairs.n:
         return None
-    return 100 * pairs.truncated_share or "none"
+    return 100 * pairs.truncated_share or "none"  # a word stands without the unit
 
 
 def _column_readouts(column: int, name: str) -> tuple[Readout, ...]:

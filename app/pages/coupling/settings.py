@@ -14,8 +14,9 @@ from rbmviz_app.session import Setting
 from rbmviz_app.shared import data, random_coupled
 
 LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-SWEEP_CHOICES = (1, 2, 3, 5, 10, 20, 50)
+K_CHOICES = (1, 2, 3, 5, 10, 20, 50)
 STARTS = ("random", "data")
+"""Where pairs start: "data" are training examples (on Sample: validation examples)."""
 MAX_RANDOM_UNITS = 1000
 
 
@@ -37,7 +38,7 @@ class Settings:
 
 
 def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the panel calls its scale: the parameters of a random model have deviation 1 before it."""
+    """Return what the panel calls its scale: it is the standard deviation of a random model's parameters."""
     is_random = values["coupling_model"] == RANDOM_MODEL
     return {"scale": "Standard deviation of all parameters" if is_random else "Scale (1: as trained)"}
 

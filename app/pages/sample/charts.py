@@ -47,7 +47,7 @@ CurveKind = Literal["ISL", "difference to the best"]
 
 ISL_HEIGHT = 320
 PLOT_HEIGHT = 240
-"""Pixels of it between the axes, about."""
+"""Approximate height of the area between the axes of that chart, in pixels."""
 DATA_COLUMNS = (
     *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note", "side"),
     *("n", "sweeps", "seconds", "isl", "std_error", "beta"),
@@ -144,7 +144,7 @@ def isl_chart(
     line : label and height of the score of the training set, where it is known
     present : whether it is for a projector, beside the panels
 
-    The spec changes only when panels, names or the axis change, so that a live chart keeps its zoom.
+    The spec does not depend on the rows, so that a live chart keeps its zoom while they come in.
     """
     first = best(compared) if kind != "ISL" else None
     if kind == "ISL":

@@ -72,6 +72,7 @@ SECONDS_CAPTION = (
 )
 """What a comparison at equal seconds measures, below its chart."""
 STARTS: tuple[Start, ...] = ("data", "random")
+"""Where chains start: "data" are validation examples."""
 DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
 """As in ``rbmviz.links.DEFAULTS``, which decides what a page without a link opens; a test compares them."""
 
@@ -86,7 +87,7 @@ class Settings:
     seed = Setting(0, "Seed")
     view = Setting("sequence")
     pixels = Setting("binary")
-    cells = Setting(10)
+    cells = Setting(10)  # rows and columns; ``FrameRequest.cells`` is its square
     axis: Setting[CostUnit] = Setting("samples")  # what panels are compared at equal numbers of
     curve: Setting[CurveKind] = Setting("ISL")
     speed: Setting[float] = Setting(60)
@@ -215,6 +216,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "rates-herding pull their chains back. First wait until the large numbers differ, then drag a step size "
     "and watch how the pictures and the numbers answer.",
     in_address=PanelsInAddress("p", samplers, DEFAULT_PANELS),
+    # No preset opens or closes that fold, and Streamlit itself writes it into the address.
     settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.improvement},
     setup_of=setup_of,
     presets=PRESETS,
@@ -230,7 +232,7 @@ PAGE: LivePage[SamplingSetup] = LivePage(
         width=230,
     ),
 )
-PARTS = (PAGE.in_address.key,)
+PARTS = (PAGE.in_address.key,)  # names in the address that are no settings, see ``rbmviz_app.pages``
 
 
 def main() -> None:
@@ -254,7 +256,7 @@ def main() -> None:
     comparison = PAGE.open(setup, fill)
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     comparison.cost_unit = cost_unit
-    # Only the default view has been recorded.
+    # Only the default view, with its pixels and its unit of comparison, has been recorded.
     if any(one.value != one.default for one in (Settings.view, Settings.pixels, Settings.axis)):
         comparison.end_recordings()
     with PAGE.notes():
@@ -463,7 +465,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
-    cells, pixels, caption = Settings.cells.value, Settings.pixels.value, PAGE.shown_caption()
+    side, pixels, caption = Settings.cells.value, Settings.pixels.value, PAGE.shown_caption()
     starts_at = dataset.name if dataset is not None and setup.first_state() is not None else None
 
     def code() -> str:
@@ -490,7 +492,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                     lambda: mosaics_png(
                         [(name, shown.newest_samples) for name, shown in PAGE.named(comparison)],
                         shape,
-                        cells,
+                        side,
                         pixels,
                     ),
                     "mosaic.png",
@@ -498,7 +500,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                 ),
                 Download(
                     "Replay file",
-                    lambda: replay_file(comparison, model_name, caption, cells),
+                    lambda: replay_file(comparison, model_name, caption, side),
                     "replay.html",
                     "A page that plays these samples again, with no server and no network: for slides, a "
                     "learning platform, or whoever has not installed this (.html).",

@@ -105,8 +105,8 @@ SCORES = (
     Readout(
         "switches",
         "Class switches",
-        "How often the class of the sample has changed, within each chain: a stuck chain has few. Here blank "
-        "and spurious samples count, too, as of the class that they are nearest to.",
+        "How often the class of the sample has changed, within each chain: a stuck chain has few. Here "
+        "spurious samples, blank ones among them, count, too, as of the class that they are nearest to.",
         lambda shown: shown.switches,
         "compact",
         source="Counted, by the class of the nearest training example.",
@@ -190,7 +190,7 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Readout, ...]:
         unlabelled = (
             isl,
             replace(SPURIOUS, lead=True),
-            *(one for one in SCORES if one.name in ("blank", "ink")),
+            *(one for one in SCORES if one.name in ("blank", "ink")),  # those that need no classes
         )
         return (*unlabelled, *READOUTS, *live)
     return (*(isl if one is ISL_READOUT else one for one in SCORES), *READOUTS, *live)

@@ -7,10 +7,10 @@ its model, or the samples of a sampler change; a test says so.
 import functools
 from pathlib import Path
 
-from rbmviz.links import DEFAULTS, VERSION
-from rbmviz.models import data_of, load_pretrained
+from rbmviz.lessons.state import read_state
+from rbmviz.links import DEFAULTS, VERSION, VERSION_KEY
 from rbmviz.samplers import make_sampler
-from rbmviz.session import SamplingRun, SamplingSetup
+from rbmviz.session import SamplingRun
 from rbmviz.session.recording import Recording, read_recordings, write_recordings
 
 FILE = Path(__file__).with_name("recorded.npz")
@@ -27,12 +27,9 @@ def recordings() -> dict[str, Recording]:
 
 def record(sampler: str, seconds: float = RECORDED_SECONDS) -> Recording:
     """Record how a panel begins where the address says nothing."""
-    defaults = DEFAULTS[VERSION].settings["sample"]
-    model = load_pretrained(str(defaults["model"]))
-    setup = SamplingSetup(model, data_of(model), int(defaults["seed"]))
-    return Recording.of(
-        SamplingRun(1, setup.plan(), make_sampler(sampler)), round(seconds * int(defaults["speed"]))
-    )
+    state = read_state(f"sample?{VERSION_KEY}={VERSION}")
+    run = SamplingRun(1, state.setup().plan(), make_sampler(sampler))
+    return Recording.of(run, round(seconds * state.settings["speed"]))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ CHART_COLUMNS = (
 """Columns of the chart's data; kind: "point" of a curve, "end" of one with its label, "common" point."""
 TRAINING_HEIGHT = 300
 PLOT_HEIGHT_OF_TRAINING = 220
-"""Pixels of it between the axes, about."""
+"""Approximate height of the area between the axes of that chart, in pixels."""
 UPPER_BOUND_LABEL = "the data themselves"
 """What the line is called that no curve can pass."""
 
@@ -80,10 +80,10 @@ def likelihood_floor(rows: Rows) -> float | None:
 
 def training_chart(
     rows: Rows,
-    algorithms: Sequence[tuple[str, str, str]],
+    styles: Sequence[tuple[str, str, str]],
     cost_unit: CostUnit,
     title: str,
-    best: float | None = None,
+    attainable: float | None = None,
     log: bool = False,
     floor: float | None = None,
     compared: Sequence[Compared] = (),
@@ -91,9 +91,9 @@ def training_chart(
 ) -> Chart:
     """Return the chart of curves with bands, each with its name at its end.
 
-    algorithms : (name of the panel in full, in brief, and its colour), in order
+    styles : (name of the panel in full, in brief, and its colour), in order
     cost_unit : what the curves are drawn against
-    best : a line that no curve can pass
+    attainable : a line that no curve can pass
     floor : curves end there, with a mark where one falls below it and at its newest point; None: nowhere
     compared : where the panels stand; the common point is marked
     present : whether it is for a projector, beside the panels
@@ -111,25 +111,25 @@ def training_chart(
         y = row["value"] if floor is None else max(row["value"], floor)
         shown.append({"kind": "point", "x": x, "y": y, "mark": False} | held)
     if floor is not None:
-        for name, *_ in algorithms:
+        for name, *_ in styles:
             below = [row for row in shown if row["trainer"] == name and row["value"] < floor]
             for row in (*below[:1], *below[-1:]):
                 row["mark"] = True
-    also = [best] if best is not None and shown else []
+    also = [attainable] if attainable is not None and shown else []
     ends = end_rows(
-        [(name, label) for name, label, _ in algorithms], shown, "trainer", PLOT_HEIGHT_OF_TRAINING, also, log
+        [(name, label) for name, label, _ in styles], shown, "trainer", PLOT_HEIGHT_OF_TRAINING, also, log
     )
     common = common_rows(compared, shown, log=log_x)
     data = pd.DataFrame([*shown, *ends, *common], columns=list(CHART_COLUMNS))
-    return data, _training_spec(tuple(algorithms), cost_unit, title, best, log, present)
+    return data, _training_spec(tuple(styles), cost_unit, title, attainable, log, present)
 
 
 @kept_spec
 def _training_spec(
-    algorithms: tuple[tuple[str, str, str], ...],
+    styles: tuple[tuple[str, str, str], ...],
     cost_unit: CostUnit,
     title: str,
-    best: float | None,
+    attainable: float | None,
     log: bool,
     present: bool,
 ) -> Spec:
@@ -142,8 +142,8 @@ def _training_spec(
         x = x.axis(count_axis(labelExpr="datum.value ? datum.label : '0'"))
     scale = alt.Scale(type="log") if log else alt.Scale(zero=False)
     y = alt.Y("y:Q", title=title, scale=scale)
-    names = [name for name, *_ in algorithms]
-    tone, dash = series("trainer", names, [tone for *_, tone in algorithms], None)
+    names = [name for name, *_ in styles]
+    tone, dash = series("trainer", names, [tone for *_, tone in styles], None)
 
     def of(kind: str) -> alt.Chart:
         return alt.Chart(alt.NamedData("curves")).transform_filter(f"datum.kind == '{kind}'").encode(x=x)
@@ -168,8 +168,8 @@ def _training_spec(
         .encode(y=y, color=tone, tooltip=values)
     )
     layers = [*common_layers(of), band, line, mark, *end_layers(of, y, tone, "Trainer", present)]
-    if best is not None:
-        layers += level("y", best, UPPER_BOUND_LABEL)
+    if attainable is not None:
+        layers += level("y", attainable, UPPER_BOUND_LABEL)
     return live_spec(layers, TRAINING_HEIGHT)
 
 
@@ -188,22 +188,22 @@ def distribution_rows(named: Iterable[tuple[str, TrainingSnapshot]], label: str)
     return rows
 
 
-def distribution_chart(rows: Rows, algorithms: Sequence[tuple[str, str, str]], label: str) -> Chart:
+def distribution_chart(rows: Rows, styles: Sequence[tuple[str, str, str]], label: str) -> Chart:
     """Return the chart of the distributions of a quantity, an outline for each panel.
 
-    algorithms : (name of the panel in full, in brief, and its colour), in order
+    styles : (name of the panel in full, in brief, and its colour), in order
     """
     whole = all(float(row["x"]).is_integer() for row in rows)  # of meeting times, which spread over decades
     # An outline ends where its last bin does.
     ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
     data = pd.DataFrame([*rows, *ends.values()], columns=list(DISTRIBUTION_COLUMNS))
-    return data, _distribution_spec(tuple(algorithms), label, whole)
+    return data, _distribution_spec(tuple(styles), label, whole)
 
 
 @kept_spec
-def _distribution_spec(algorithms: tuple[tuple[str, str, str], ...], label: str, whole: bool) -> Spec:
-    names = [name for name, *_ in algorithms]
-    tone, dash = series("trainer", names, [tone for *_, tone in algorithms], None)
+def _distribution_spec(styles: tuple[tuple[str, str, str], ...], label: str, whole: bool) -> Spec:
+    names = [name for name, *_ in styles]
+    tone, dash = series("trainer", names, [tone for *_, tone in styles], None)
     scale = alt.Scale(type="log", nice=False) if whole else alt.Scale(nice=False, zero=False)
     x = alt.X("x:Q", title=label, scale=scale)
     y = alt.Y("share:Q", title="Share of chains").axis(format="~%", tickCount=4)

@@ -15,7 +15,12 @@ from rbmviz_app.loading_code import load_dataset_lines
 
 
 def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
-    """Return every curve of every replicate as CSV, one value a row."""
+    """Return every curve of every replicate as CSV, one value a row.
+
+    update, sweeps (of all chains), seconds (inside the trainer) : made, or spent, until then. Log-likelihoods
+    are in nats per example; ``std_error`` (nats) and ``ess`` (chains of AIS that carry it) are of their
+    estimates. The quantity "ess" is another one: that of a batch of pop-CD.
+    """
     columns = ("trainer", "replicate", "update", "sweeps", "seconds", "quantity", "value", "std_error", "ess")
     return csv_bytes(columns, _values(named))
 

@@ -29,11 +29,11 @@ READ_DISTRIBUTION = {
 """What to look at in the distributions, by label."""
 
 
-def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
+def draw_charts(comparison: Comparison[TrainingSetup], attainable: float | None) -> None:
     """Draw likelihood curves, and one statistic of the trainers.
 
-    best : the highest log-likelihood of the scored training examples that any model can reach, where it is
-        known
+    attainable : the highest log-likelihood of the scored training examples that any model can reach, where it
+        is known
     """
     if not comparison.panels:
         return
@@ -69,7 +69,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
             styles(comparison),
             cost_unit,
             "Log-likelihood (nats per example)",
-            best if exact and part == "train" else None,
+            attainable if exact and part == "train" else None,
             floor=floor,
             compared=compared,
             present=links.presenting(),
@@ -96,11 +96,11 @@ def draw_charts(comparison: Comparison[TrainingSetup], best: float | None) -> No
                 f"{newest.doubtful_ess:.1f} of {LIVE_AIS_CHAINS} chains carry the estimate: the curve is "
                 "probably too high there."
             )
-    own_statistic(comparison)
+    draw_statistic(comparison)
 
 
-def own_statistic(comparison: Comparison[TrainingSetup]) -> None:
-    """Draw one statistic: of all trainers, or of those that have it."""
+def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
+    """Draw one statistic: one that all trainers report, or an own one of those that have it."""
     shown, cost_unit = named(comparison), comparison.cost_unit
     own = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.own_stats.items()}
     labels = own | STATS

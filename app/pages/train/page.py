@@ -132,7 +132,7 @@ PAGE: LivePage[TrainingSetup] = LivePage(
         reset_help="All trainers back to where they began, with the same seed: the same updates come again.",
     ),
 )
-PARTS = (PAGE.in_address.key,)
+PARTS = (PAGE.in_address.key,)  # names in the address that are no settings, see ``rbmviz_app.pages``
 
 
 def main() -> None:
@@ -211,9 +211,9 @@ def reading_help() -> None:
 
 
 @as_curves_grow
-def charts(comparison: Comparison[TrainingSetup], best: float | None) -> None:
+def charts(comparison: Comparison[TrainingSetup], attainable: float | None) -> None:
     """Draw the charts, again and again, without renewing any lease."""
-    draw_charts(comparison, best)
+    draw_charts(comparison, attainable)
     PAGE.withdraw_preset(comparison)
 
 

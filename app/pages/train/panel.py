@@ -87,7 +87,7 @@ OWN_STATS_HELP = {
     "sweeps": "Sweeps until the climb to a mode ended.",
     "moment_error": "How far the mean of all pictures so far is from that of the data: herding lowers it.",
 }
-"""What the trainers’ own quantities say, by name; another quantity says its label."""
+"""What the trainers’ own statistics say, by name; another statistic says its label."""
 
 
 def _own_speed(begun: int, spent: float) -> Readout:
@@ -110,7 +110,7 @@ def _own_speed(begun: int, spent: float) -> Readout:
 
 
 def _own_readouts(trainer: type[Trainer]) -> tuple[Readout, ...]:
-    """Return the readouts of a trainer's own quantities."""
+    """Return the readouts of a trainer's own statistics."""
     return tuple(
         _statistic(name, label, OWN_STATS_HELP.get(name, f"{label}."), source=f"{trainer.paper}.")
         for name, label in trainer.own_stats.items()
@@ -118,7 +118,7 @@ def _own_readouts(trainer: type[Trainer]) -> tuple[Readout, ...]:
 
 
 def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Readout, ...]:
-    """Return the readouts of a panel: those of every trainer, then the trainer's own quantities."""
+    """Return the readouts of a panel: those of every trainer, then the trainer's own statistics."""
     begun, spent = (plan.origin.update, plan.origin.seconds) if plan.origin else (0, 0.0)
     return (*COMMON, _own_speed(begun, spent), RECONSTRUCTION, *_own_readouts(type(trainer)))
 
@@ -130,14 +130,17 @@ def every_readout() -> tuple[Readout, ...]:
 
 
 def filters(rbm: RBM, n_units: int) -> np.ndarray:
-    """Return the weights of the first hidden units, uint8 (units, n_visible): 128 is 0, 255 the largest."""
+    """Return the weights of the first hidden units, uint8 (units, n_visible).
+
+    128 is 0; 255 and 1 are plus and minus the largest absolute weight of these units.
+    """
     W = rbm.W[:, :n_units].T
     largest = float(np.abs(W).max()) or 1.0
     return np.rint(128 + 127 * (W / largest)).astype(np.uint8)
 
 
 def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
-    """Return update and value of the trainer's first own quantity, float64 (points, 2), or None."""
+    """Return update and value of the trainer's first own statistic, float64 (points, 2), or None."""
     own = next(iter(shown.algorithm.own_stats), None)
     if own is None:
         return None
@@ -183,7 +186,9 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) 
 
 
 FIRST_KNOBS = {"learning_rate": 0, "k": 1}
-"""Knobs that most trainers have stand first, at the same height in all panels, and stay while presenting."""
+"""Knobs that most trainers have stand first, in this order, at the same height in all panels.
+
+The first knob of a panel stays while presenting, unless the address names others."""
 
 _canvas = Canvas(Path(__file__).parent)
 

@@ -83,7 +83,7 @@ def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
 def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) -> None:
     """Offer the files of one panel, and those of all."""
     dataset = comparison.setup.dataset
-    shape, cells = shape_of(dataset.n_visible, None, dataset), Settings.train_cells.value
+    shape, side = shape_of(dataset.n_visible, None, dataset), Settings.train_cells.value
     pixels = Settings.train_pixels.value
     controls.downloads(
         "train",
@@ -111,7 +111,7 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
             ),
             Download(
                 "Picture",
-                lambda: mosaics_png(fantasies(comparison), shape, cells, pixels),
+                lambda: mosaics_png(fantasies(comparison), shape, side, pixels),
                 "fantasies.png",
                 "The newest samples of all panels as one picture (.png).",
             ),

@@ -41,14 +41,14 @@ class Settings:
     rule = Setting("0.5")
     train_seed = Setting(0, "Seed")
     replicates = Setting(1, "Replicates")
-    show = Setting("both")
+    show = Setting("both")  # the ``view`` of ``FrameRequest``
     train_pixels = Setting("binary")
-    train_cells = Setting(8)
+    train_cells = Setting(8)  # rows and columns
     part = Setting("train")
     train_axis: Setting[CostUnit] = Setting("updates")  # what panels are compared at equal numbers of
     statistic = Setting("")
     log = Setting(False)
-    pace: Setting[float] = Setting(500)
+    pace: Setting[float] = Setting(500)  # updates per second
 
 
 class Chosen(NamedTuple):
@@ -246,9 +246,10 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
 
 
 def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
-    """Return where a new trainer can begin, by name: models that fit.
+    """Return where a new trainer can begin, by name: None for small random weights, or a model.
 
-    They are pretrained ones, the uploaded one, and those that this page has sent to another one.
+    Models have as many visible units as the data: pretrained ones, the uploaded one, and those that this page
+    has sent to another one.
     """
     found: dict[str, RBM | None] = {"small random weights": None}
     if begin_file is None:

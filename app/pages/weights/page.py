@@ -145,7 +145,7 @@ PAGE: LivePage[WeightSetup] = LivePage(
         reset_help="All panels back to their first batch with the same seed: the same weights come again.",
     ),
 )
-PARTS = (PAGE.in_address.key,)
+PARTS = (PAGE.in_address.key,)  # names in the address that are no settings, see ``rbmviz_app.pages``
 
 
 def main() -> None:

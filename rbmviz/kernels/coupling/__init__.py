@@ -73,7 +73,8 @@ In numpy, for lag 1::
 (A1, 3) is line 3 of algorithm 1; the kernels carry the same marks. ``uniform(n)`` returns n uniform numbers;
 ``common`` is algorithm 3, without it algorithm 1; ``half_step`` (``PairSetup.half_steps``), with ``common``,
 is the coupling of the authors' program, which draws the hidden units by a maximal coupling as well. From the
-same uniform numbers the kernels make the same chains; ``sweep`` says what they compute once and keep. Start
+same uniform numbers the kernels make the same chains, but cut pairs off at ``max_sweeps`` and give up a loop
+after ``max_proposals``. The module ``sweep`` says what they compute once and keep. Start
 reading at ``pairs.run_pairs``.
 """
 

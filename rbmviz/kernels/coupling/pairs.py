@@ -43,11 +43,12 @@ class PairSetup(NamedTuple):
     k : int
         The estimate begins with f(xi_k); at least 1.
     max_sweeps : int
-        Pairs that have not met at this sweep are cut off.
+        Pairs that have not met at this sweep, which is after ``lag``, are cut off.
     common : bool
-        Algorithm 3, else algorithm 1; see ``sweep``.
+        Algorithm 3, else algorithm 1; see the module ``sweep``.
     half_steps : bool
-        Half-step coupling: h is coupled maximally, too; see ``sweep``.
+        Half-step coupling: h is coupled maximally, too; see the module ``sweep``. Of the algorithms by name
+        "rbm" has ``common`` only, "general" neither, "half_step" both.
     max_proposals : int
         Residual proposals after which a loop is given up; with ``half_steps`` a sweep may have two loops.
     """
@@ -62,6 +63,8 @@ class PairSetup(NamedTuple):
 
 class PairOutcomes(NamedTuple):
     """How pairs ended, one row per pair. The current pair has only its counts so far, and no ``tau`` yet.
+
+    Counts are added to: rows of pairs that have not begun are 0, as ``make_outcomes`` makes them.
 
     Parameters
     ----------
@@ -127,8 +130,8 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
     algorithm 1 (line 4: "or t >= T_max") declares the chains equal there, and its sum ends one term earlier.
     Pairs that are cut off are biased in either case.
 
-    The first ``lag`` sweeps are never interrupted. Neither are the sweeps up to k of the first chain of a
-    pair that met, or was cut off, before k; these are not counted.
+    The first ``lag`` sweeps are done without interruption, and counted. If a pair ends before k, xi goes on
+    alone up to k, without interruption, too; these sweeps are not counted.
 
     Parameters
     ----------
@@ -144,11 +147,11 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
     progress : PairProgress (1,)
         Advanced in place.
     outcomes : PairOutcomes
-        Receives how each pair ended.
+        Receives how each pair ended; counts are added to what it holds.
     sums : PairSums
-        Receives the estimates; complete when every pair has ended.
+        The estimates are added to it; complete when every pair has ended.
     watched : WatchedPairs
-        Receives what is watched.
+        What is watched is added to it.
 
     Raises
     ------
@@ -173,7 +176,7 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
     swept, current = 0, progress[0]
     while swept < sweeps and current.pair < pairs:
         i, t, t_before, tau = current.pair, current.t, current.t, i64(0)
-        total, met, ended = min(i, totals - 1), False, False
+        row, met, ended = min(i, totals - 1), False, False  # row: of the sums; -1 if there are none
         pause_at = max(lag, t + sweeps - swept)
         if t == 0:
             start_chains(chains, v0[i])  # (A2, 3) xi_0 = eta_0
@@ -197,7 +200,7 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
             v, p = chains.v.bits, chains.h.mean
             if estimate and t == k:  # (A2, 4) f(xi_k)
                 if totals:
-                    add_statistics(v[0], p[0], sums.buffer, sums.W[total], sums.b[total], sums.c[total])
+                    add_statistics(v[0], p[0], sums.buffer, sums.W[row], sums.b[row], sums.c[row])
                 if watching:
                     add_watched_statistics(
                         v[0], p[0], n_visible, n_hidden, watched.unit, 1.0, watched.cd_estimate[i]
@@ -207,9 +210,7 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
                     )
             elif estimate and t > k and not met:  # (A2, 4) f(xi_t) - f(eta_{t-1})
                 if totals:
-                    add_difference(
-                        v[0], p[0], v[1], p[1], sums.buffer, sums.W[total], sums.b[total], sums.c[total]
-                    )
+                    add_difference(v[0], p[0], v[1], p[1], sums.buffer, sums.W[row], sums.b[row], sums.c[row])
                 if watching:
                     add_watched_statistics(
                         v[0], p[0], n_visible, n_hidden, watched.unit, 1.0, watched.unbiased[i]
@@ -231,5 +232,5 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
         current.pair += 1
         current.t = 0
         if totals > 1 or (totals == 1 and current.pair == pairs):
-            flush(sums.buffer, sums.W[total])
+            flush(sums.buffer, sums.W[row])
     return swept

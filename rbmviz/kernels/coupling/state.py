@@ -20,6 +20,9 @@ PADDING_BIAS = -100.0
 class CoupledLayer(NamedTuple):
     """One layer of both chains, a row for each chain, and its law given the other layer.
 
+    Here arrays belong to the layer that they make, where ``gibbs`` and ``fast_weights`` name them by their
+    direction: ``down`` there is ``CoupledChains.v`` here.
+
     Parameters
     ----------
     weights : float32 (units of the other layer, padded units)
@@ -60,7 +63,7 @@ class CouplingScratch(NamedTuple):
     zeros : uint64 (words of the larger layer,)
         A state with all units off.
     on, off : int32 (units of the larger layer,)
-        Lists of units.
+        Lists of units whose rows are added, and subtracted.
     """
 
     z: np.ndarray
@@ -127,7 +130,10 @@ def reset_to_bias(layer):
 
 @inline
 def start_chains(chains, v0):
-    """Set the visible units of both chains to v0, uint8 (n_visible,); h_0 is not drawn here."""
+    """Set v of both chains to v0, uint8 (n_visible,), and the pre-activations to the bias.
+
+    h keeps old bits until h_0 is drawn.
+    """
     reset_to_bias(chains.v)
     reset_to_bias(chains.h)
     for w in range(chains.v.bits.shape[1]):
@@ -136,7 +142,7 @@ def start_chains(chains, v0):
 
 @inline
 def copy_chain(chains, source, target):
-    """Copy the state of one chain to the other."""
+    """Copy the bits of one chain to the other, but not its means or pre-activations."""
     for w in range(chains.v.bits.shape[1]):
         chains.v.bits[target, w] = chains.v.bits[source, w]
     for w in range(chains.h.bits.shape[1]):

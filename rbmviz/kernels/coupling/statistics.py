@@ -61,15 +61,16 @@ class PairSums(NamedTuple):
 
 
 class WatchedPairs(NamedTuple):
-    """What is kept of each watched pair, one row per pair; no rows if none is watched.
+    """What is kept of each watched pair, one row per pair, 0 before it begins; no rows if none is watched.
 
     Parameters
     ----------
     unit : int64 (2,)
         The visible unit i and the hidden unit j that are watched.
     cd_estimate, unbiased : float64 (pairs, WATCHED)
-        f(xi_k), which is CD-k's estimate, and UCD's estimate, of the means of v, of E[h|v], of v_i, E[h_j|v]
-        and v_i E[h_j|v]; zeros unless the lag is 1.
+        f(xi_k), which is CD-k's estimate, and UCD's estimate, of five expectations: 0 the share of visible
+        units that are on, 1 the mean over j of E[h_j|v], 2 v_i, 3 E[h_j|v], 4 v_i E[h_j|v]; zeros unless the
+        lag is 1.
     times : int64 (times,)
         Sweeps, ascending, from the lag to max_sweeps.
     distances : int32 (pairs, times)
@@ -189,12 +190,15 @@ def add_watched_statistics(v, p, m, n, unit, sign, out):
 
 
 @private
-def record_distance(v, t, progress, times, distances):
-    """Write the Hamming distance of both chains to ``distances`` if t is the next of the times."""
+def record_distance(layer, t, progress, times, distances):
+    """Add the Hamming distance of both chains to ``distances``, where it is 0, if t is the next of the times.
+
+    layer : CoupledLayer of v; distances : of one pair; times that were passed over keep their 0
+    """
     while progress.next_time < times.shape[0] and times[progress.next_time] <= t:
         if times[progress.next_time] == t:
-            for w in range(v.bits.shape[1]):
-                distances[progress.next_time] += np.int32(popcount(v.bits[0, w] ^ v.bits[1, w]))
+            for w in range(layer.bits.shape[1]):
+                distances[progress.next_time] += np.int32(popcount(layer.bits[0, w] ^ layer.bits[1, w]))
         progress.next_time += 1
 
 

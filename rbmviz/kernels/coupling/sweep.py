@@ -180,7 +180,10 @@ def couple_layer(layer, units, z, common, max_proposals, stream):
 
 @inline
 def sweep(chains, n_moving, common, couple_hidden, max_proposals, stream):
-    """Do one sweep in place, v then h; (A1, 3) is line 3 of algorithm 1 of the paper.
+    """Do one sweep in place; (A1, 3) is line 3 of algorithm 1 of the paper.
+
+    A sweep of coupled chains begins at h: v from h, then the new h from v, so that xi_t = (v_t, h_t), and
+    only h_0 is drawn before.
 
     Parameters
     ----------
@@ -225,7 +228,7 @@ def sweep(chains, n_moving, common, couple_hidden, max_proposals, stream):
         rejected += hidden.rejected
         rejected2 += hidden.rejected2
         loops_given_up += hidden.loops_given_up
-        if hidden.met:  # v still differs: the chains are equal after the next sweep, and have not met yet
+        if hidden.met:  # v may still differ: the chains are equal after the next sweep, and have not met yet
             for w in range(h.bits.shape[1]):
                 h.bits[1, w] = h.bits[0, w]
     if met or not n_moving:

@@ -13,6 +13,9 @@ rates-FPCD (with R = 0, of sample penalization); theta, theta_F and R are (W, b,
             fast[...] = alpha * fast + eps * (rate - now)
         return v, h
 
+With one theta_F for all chains (``share``) the same rule is written once more, for a batch, in
+``samplers/shared_fast_weights.py``: change both.
+
 Instead of drawing a unit, rates-herding sets it to 1 if its pre-activation is above 0, and repeats (1) and
 (2) until v no longer changes, ``max_sweeps`` times at most.
 
@@ -41,9 +44,9 @@ two regimes, each of which updates the pre-activations under as few of theta, R 
 
 A kernel never changes the regime, because the code of the change would be compiled into it.
 ``regime.prepare`` chooses the regime between two calls, and sets for how many samples that choice is valid.
-|theta_F|^2 and <theta_F, R> are advanced from inner products that the sweep computes anyway, and recomputed
-when M holds all of theta_F, alone or with theta: at each change of the regime, and in rows at each write-out
-(see ``norm``). In a history their errors decay.
+|theta_F|^2 and <theta_F, R> are advanced from the pre-activations at the new v, most of which the sweep needs
+anyway, and recomputed when M holds all of theta_F, alone or with theta: at each change of the regime, and in
+rows at each write-out (see ``norm``). In a history their errors decay.
 
 Rounding: the error of the pre-activations is that of float32 sums of the size of rates_coef R v. A row of M
 is rounded whenever its unit flips. The pending update is summed in float64, because its rounding error would

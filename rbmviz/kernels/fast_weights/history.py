@@ -10,8 +10,7 @@ ring buffer of that many samples holds all of P. At v, P contributes to the pre-
 in numpy ``(weight * (V @ v + 1)) @ H`` for the samples as the rows of V and H. The overlaps v.v_s are
 population counts of packed words. The sum over h_s takes eight samples, one byte a unit, at once: four
 samples have sixteen possible sums, a table that fits into one vector register, and four bits of each unit
-select its entry. All of it stays in the first two cache levels; the rows of a matrix of the same size would
-not.
+select its entry. All of it stays in the first two cache levels; the rows of M would not.
 """
 
 import math
@@ -31,8 +30,8 @@ CAPACITY = 1024
 NEGLIGIBLE = 2.0**-24
 """A sample is dropped when its weight has fallen to this share of what it was when it was the newest: beside
 others of the same step size float32 cannot show it."""
-LARGEST_DECAY_OF_HISTORY = NEGLIGIBLE ** (1 / CAPACITY)
-"""From this decay on, 0.98389, a history would need more than CAPACITY samples."""
+ALPHA_OF_ROWS = NEGLIGIBLE ** (1 / CAPACITY)
+"""From this alpha on, 0.98389, a history would need more than CAPACITY samples: rows take its place."""
 
 
 class LayerHistory(NamedTuple):
@@ -45,9 +44,10 @@ class LayerHistory(NamedTuple):
     words : uint64 (ceil(n / 64), CAPACITY)
         The same bits by samples: sample s is in words[:, s].
     now : uint64 (ceil(n / 64),)
-        The present state of the chain.
+        The present state of this layer.
     overlap : uint64 (CAPACITY,)
-        Number of units that are on both in the present state and in sample s.
+        Number of units that are on both in the present state and in sample s; not kept where the weight of
+        the sample is 0, nor beyond the length of the history.
     """
 
     packed_samples: np.ndarray
@@ -109,7 +109,7 @@ def sum_of_history(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 def history_length_of(alpha: float) -> int:
     """Return after how many samples (a multiple of 8) a weight is negligible; 0 if more than CAPACITY."""
-    if alpha >= LARGEST_DECAY_OF_HISTORY:
+    if alpha >= ALPHA_OF_ROWS:
         return 0
     if alpha <= 0.0:
         return 8
@@ -227,9 +227,9 @@ def decay_weights(history, alpha, history_length):
 
 
 @inner
-def append(history, v, h, eps, n, history_length):
-    """P <- P + eps (v h', v, h): sample n of the chain replaces one whose weight is negligible."""
-    s = n % history_length
+def append(history, v, h, eps, sample, history_length):
+    """P <- P + eps (v h', v, h): sample number ``sample`` replaces one whose weight is negligible."""
+    s = sample % history_length
     history.weight[s] = eps
     if eps > 0.0:
         write_sample(history.visible, v, s)

@@ -1,6 +1,7 @@
 """|theta_F|, which is shown for every driven chain, from one sample to the next without a pass over M.
 
-With F = theta_F and s = (v h', v, h), the step F <- F + eps (R - s) changes
+With F = theta_F, already decayed (``decay`` scales F_F, F_R and the weights of P, too), and s = (v h', v, h),
+the step F <- F + eps (R - s) changes
 
     |F|^2  by  2 eps (<F, R> - <F, s>) + eps^2 |R - s|^2,
     <F, R> by  eps (|R|^2 - <R, s>),
@@ -35,7 +36,7 @@ def dot(x, y):
 
 @private
 def advance_norm(up, down, history, h_h, scalars, eps):
-    """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s); h_h is <h, h> of the statistics.
+    """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s), after its decay; h_h is <h, h> of s.
 
     history: None in the regime of rows
     """
@@ -74,7 +75,12 @@ def add_norm(M, rates, theta, theta_coef, piece, scalars):
 
 @inner
 def recompute_norm(up, down, chain_scalars):
-    """Recompute |theta_F|^2 and <theta_F, R> from M; valid only when rates_coef = 0 and M_coef = 1."""
+    """Recompute |theta_F|^2 and <theta_F, R> from M of ``up`` and both biases.
+
+    Valid only where M holds all of theta_F, alone or with theta: after a write-out (rates_coef = 0,
+    M_coef = 1, nothing pending), without a history, or with one that has been folded in. In a history -P is
+    missing in M.
+    """
     m, n = up.flips.input.shape[0], down.flips.input.shape[0]
     if not (half_step_fits(up, m, n) and half_step_fits(down, n, m) and chain_scalars.shape[0] == 1):
         raise ValueError("recompute_norm: the arrays do not fit each other")

@@ -32,7 +32,7 @@ SMALLEST_M_COEF = 1e-6
 WRITE_OUT_SAMPLES = 256
 """Samples after which theta_F is written out, in the regime of rows."""
 TRANSPOSE_SAMPLES = 16 * WRITE_OUT_SAMPLES
-"""Samples after which M from h to v is copied from M from v to h: each has roundings of its own."""
+"""Samples after which ``down.M`` is copied from ``up.M``, transposed: each has roundings of its own."""
 UNLIMITED_SAMPLES = 2**62
 """No limit: more samples than any call makes."""
 
@@ -52,7 +52,8 @@ def is_prepared(chain: DrivenChain) -> bool:
 def in_regime(chain: DrivenChain) -> tuple[Any, ...]:
     """Return v, h, up, down, in_rows, history, scalars, stream of a chain, as the kernels take them.
 
-    In the regime of rows, in_rows is True and history None; in the other, in_rows is None.
+    In the regime of rows, in_rows is True and history None; in the other, in_rows is None (not False: numba
+    then compiles no line that rows alone need, see ``sample``).
     """
     v, h, up, down, history, scalars, stream = chain
     in_rows, history_used = (None, history) if scalars["history_length"][0] else (True, None)
@@ -85,14 +86,14 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool)
     scalars.prepared_until = scalars.samples + allowed
 
 
-def _change_regime(chain: DrivenChain, history_length: int, theta_coef: float) -> None:
+def _change_regime(chain: DrivenChain, history_length: int, theta_coef_after: float) -> None:
     """Write all of theta_F into M; begin an empty history, or none.
 
-    theta_coef: 0: M absorbs theta, too; 1: it gives it back, if it has it
+    theta_coef_after: 0: M absorbs theta, too; 1: it gives it back, if it has it
     """
     up, down, history, scalars = chain.up, chain.down, chain.history, chain.scalars[0]
     _rebuild_untracked(chain)
-    _write_out(chain, theta_coef)
+    _write_out(chain, theta_coef_after)
     if scalars.history_length:
         fold_history(up, history, history.visible, history.hidden, scalars.history_length)
         fold_history(down, history, history.hidden, history.visible, scalars.history_length)
@@ -115,28 +116,28 @@ def _continue_history(chain: DrivenChain, eps: float) -> None:
         _write_out(chain, 0.0)
 
 
-def _renew_rows(chain: DrivenChain, theta_coef: float) -> None:
+def _renew_rows(chain: DrivenChain, theta_coef_after: float) -> None:
     """Write theta_F out into M, because its parts R and M grow with opposite signs and lose precision."""
     up, down = chain.up, chain.down
-    _write_out(chain, theta_coef)
+    _write_out(chain, theta_coef_after)
     recompute_norm(up, down, chain.scalars)
     if chain.scalars[0].samples % TRANSPOSE_SAMPLES == 0:
         down.M.weights[:, : len(chain.v)] = up.M.weights[:, : len(chain.h)].T
         rebuild(down.M, down.flips)
 
 
-def _write_out(chain: DrivenChain, theta_coef: float) -> None:
+def _write_out(chain: DrivenChain, theta_coef_after: float) -> None:
     """Multiply M by M_coef, and let it absorb rates_coef R; then rates_coef = 0 and M_coef = 1.
 
-    theta_coef: 0: M absorbs theta, too; 1: it gives it back, if it has it
+    theta_coef_after: 0: M absorbs theta, too; 1: it gives it back, if it has it
 
-    Without a history M is then theta_F, or theta + theta_F if theta_coef is 0. With one, -P is missing in M:
-    it stays in the history.
+    Without a history M is then theta_F, or theta + theta_F if theta_coef_after is 0. With one, -P is missing
+    in M: it stays in the history.
     """
     scalars = chain.scalars[0]
-    write_out(chain.up, chain.scalars, theta_coef)
-    write_out(chain.down, chain.scalars, theta_coef)
-    scalars.rates_coef, scalars.M_coef, scalars.theta_coef = 0.0, 1.0, theta_coef
+    write_out(chain.up, chain.scalars, theta_coef_after)
+    write_out(chain.down, chain.scalars, theta_coef_after)
+    scalars.rates_coef, scalars.M_coef, scalars.theta_coef = 0.0, 1.0, theta_coef_after
 
 
 def _rebuild_untracked(chain: DrivenChain) -> None:
@@ -187,34 +188,34 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
 
 
 @private
-def write_piece(M_coef, M, rates_coef, rates, theta_coef, theta, piece):
-    """M <- M_coef M + rates_coef R + theta_coef theta for one row, the bias or the value.
+def write_piece(M_coef, M, rates_coef, rates, theta_factor, theta, piece):
+    """M <- M_coef M + rates_coef R + theta_factor theta for one row, the bias or the value.
 
     The map is linear, so that all three change alike. ``piece``: work space.
     """
-    combine(M_coef, M, rates_coef, rates, theta_coef, theta, piece)
+    combine(M_coef, M, rates_coef, rates, theta_factor, theta, piece)
     for j in range(piece.shape[0]):
         M[j] = piece[j]
 
 
 @inner
-def write_out(half_step, chain_scalars, theta_coef):
-    """M <- M_coef M + rates_coef R + (theta_coef before - after) theta; the caller sets the scalars."""
+def write_out(half_step, chain_scalars, theta_coef_after):
+    """M <- M_coef M + rates_coef R + (theta_coef - theta_coef_after) theta; the caller sets the scalars."""
     n_in, n_out = half_step.flips.input.shape[0], half_step.units.shape[0]
     if not (half_step_fits(half_step, n_in, n_out) and chain_scalars.shape[0] == 1):
         raise ValueError("write_out: the arrays do not fit each other")
     scalars = chain_scalars[0]
-    rates_coef, M_coef, gain = (
+    rates_coef, M_coef, theta_factor = (
         f32(scalars.rates_coef),
         f32(scalars.M_coef),
-        f32(scalars.theta_coef - theta_coef),
+        f32(scalars.theta_coef - theta_coef_after),
     )
     theta, rates, M, piece = half_step.theta, half_step.rates, half_step.M, half_step.total
     apply_pending(half_step)
     for r in range(M.weights.shape[0]):
-        write_piece(M_coef, M.weights[r], rates_coef, rates.weights[r], gain, theta.weights[r], piece)
-    write_piece(M_coef, M.bias, rates_coef, rates.bias, gain, theta.bias, piece)
-    write_piece(M_coef, M.value, rates_coef, rates.value, gain, theta.value, piece)
+        write_piece(M_coef, M.weights[r], rates_coef, rates.weights[r], theta_factor, theta.weights[r], piece)
+    write_piece(M_coef, M.bias, rates_coef, rates.bias, theta_factor, theta.bias, piece)
+    write_piece(M_coef, M.value, rates_coef, rates.value, theta_factor, theta.value, piece)
 
 
 @inner

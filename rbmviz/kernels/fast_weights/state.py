@@ -31,7 +31,10 @@ from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros
 
 @record
 class Tracked:
-    """Which pre-activations of a half-step are updated at every input; the others are out of date."""
+    """Which pre-activations of a half-step are updated at every input; the others are out of date.
+
+    In the regime of rows M_coef is never 0, and those under M are always updated.
+    """
 
     theta: bool
     rates: bool
@@ -105,9 +108,10 @@ class HalfStep(NamedTuple):
 class DrivenChain(NamedTuple):
     """A chain with fast weights; everything advances in place.
 
-    v, h uint8 (n_visible,), (n_hidden,): the newest sample and the hidden state that it was drawn from. up,
-    down: the half-steps from v to h and from h to v. history: the newest samples. stream uint32
-    (4, STREAM_LANES): the random stream. scalars: ChainScalars (1,).
+    v, h uint8 (n_visible,), (n_hidden,): the newest sample and the hidden state that it was drawn from. They
+    are written, not read, because a chain goes on from ``flips.input``, the pre-activations and the overlaps:
+    to move it, make a new one. up, down: the half-steps from v to h and from h to v. history: the newest
+    samples. stream uint32 (4, STREAM_LANES): the random stream. scalars: ChainScalars (1,).
     """
 
     v: np.ndarray
@@ -120,7 +124,7 @@ class DrivenChain(NamedTuple):
 
 
 def make_half_step(theta: PreActivation, rates: PreActivation, n_units: int) -> HalfStep:
-    """Return a half-step of a new chain to n_units, with M = 0; the weights of theta and R are shared."""
+    """Return a half-step of a new chain, with M = 0, whose output has n_units; theta and R share weights."""
     n_in, n_out = theta.weights.shape
     return HalfStep(
         theta=share_preactivation(theta),
