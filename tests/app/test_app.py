@@ -746,7 +746,7 @@ def test_training_curves_and_their_files(trainings):
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
     styles = [(name, snapshot.algorithm.label, colour(snapshot.algorithm.name)) for name, snapshot in shown]
     compared = [one.compared for _, one in trainings.at_common_point(trainings.peek())]
-    data, spec = training_chart(rows, styles, "updates", "nats", best=-1.0, compared=compared)
+    data, spec = training_chart(rows, styles, "updates", "nats", attainable=-1.0, compared=compared)
     assert "data" not in spec["layer"][0]
     assert data["kind"].value_counts().to_dict() == {"point": len(rows), "end": 2, "common": 1}
     assert list(data[data["kind"] == "end"]["label"]) == ["CD-k", "UCD"]
