@@ -49,7 +49,7 @@ class Flips:
     needs_rates: ClassVar[bool] = False
     n_chains: ClassVar[int] = 1
 
-    flips: int = knob(8, 1, 1000, label="Flips", scale="log", help="Proposals between two samples.")
+    flips: int = knob(4, 1, 100, label="Flips", scale="log", help="Proposals between two samples.")
 
     def init(self, model, seed, v0=None):
         [(v, _)] = starts(1, model, seed, v0)
