@@ -23,7 +23,7 @@ def pick(page, preset, part):
     page.page.wait_for_url(f"**{part}**")
 
 
-def stays(page, part, seconds=8.0):
+def stays(page, part, seconds=6.0):
     """Wait until the address has a part; it still has it after so long: the slowest timer takes 5 seconds."""
     page.page.wait_for_url(f"**{part}**")
     time.sleep(seconds)
