@@ -54,13 +54,14 @@ def choose(setting: Setting[T], label: str, options: Sequence[T], help: str, **m
 
 
 def select(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
-    """Draw a drop-down list; its first option is the default."""
+    """Draw a drop-down list; its first option has to be the default of the setting."""
     _open_link(setting, options, more)
     return st.selectbox(label, options, **_lockable(setting, help, more))
 
 
 def slide(setting: Setting[T], label: str, options: Sequence[T], help: str | None, **more: Any) -> T:
     """Draw a slider over a few values."""
+    _open_link(setting, options, more)
     return st.select_slider(label, options, value=setting.default, **_lockable(setting, help, more))
 
 
@@ -160,7 +161,9 @@ def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> t
 class Download(NamedTuple):
     """A file to download: label, function that makes its bytes, name of the file, help, Material icon.
 
-    The function is called on a thread of its own after the click; nothing on the page waits for it.
+    The function is called on a thread of its own after the click, for which nothing on the page waits. That
+    thread has no session: there every ``Setting`` and ``Entry`` has its default, without an error. Read them
+    while the page is drawn, and close over their values, as ``files`` of ``pages/train/results.py`` does.
     """
 
     label: str
@@ -173,7 +176,7 @@ class Download(NamedTuple):
 def downloads(page: str, offered: Sequence[Download], known: Callable[[], Mapping[str, Any]]) -> None:
     """Draw a button for each file.
 
-    known : says where the results come from, see ``rbmviz.origin``; called when a file is made
+    known : says where the results come from, see ``rbmviz.origin``; called on the thread of ``Download``
     """
 
     def making(download: Download) -> Callable[[], bytes]:

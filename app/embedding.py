@@ -5,14 +5,12 @@ that stay. Without ``ui=min`` a ``show`` is a setting of the Train page.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.knobs import knobs_of
 from rbmviz.links import DEFAULTS, VERSION
 from rbmviz_app.session import EMBEDDED, EMBEDDED_KNOBS, KNOB_NAME, add_link_warning
 
@@ -34,10 +32,9 @@ def shown_knobs() -> list[str]:
     return [name for name in names if KNOB_NAME.fullmatch(name)][:MAX_NAMED]
 
 
-def warn_of_unknown_knobs(page: str, algorithms: Iterable[Any]) -> None:
-    """Show which names of the link are no knobs of the panels of a page."""
+def warn_of_unknown_knobs(page: str, known: Sequence[str]) -> None:
+    """Show which names of the link are none of the ``known`` knobs of the panels of a page."""
     asked = [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
-    known = dict.fromkeys(name for algorithm in algorithms for name in knobs_of(algorithm))
     unknown = [name for name in asked if name and name not in known]
     of_the_page = "show" in DEFAULTS[VERSION].settings.get(page, {}) and re.fullmatch(r"\w+", ",".join(asked))
     if unknown and known and not of_the_page:

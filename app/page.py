@@ -15,7 +15,7 @@ Its ``main`` draws, in this order:
 6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
    ``comparison.peek()`` and call ``draw_chart``. ``peek`` renews no lease, so that a chart alone keeps no run
    awake: a run computes for 30 s after the last ``poll``, which the panels' socket calls for each frame.
-   Where such functions draw settings, too, one of them ends with ``PAGE.withdraw_preset``;
+   Where such functions draw settings that presets set, too, one of them ends with ``PAGE.withdraw_preset``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
@@ -118,12 +118,12 @@ class PanelsInAddress(NamedTuple):
     table : Algorithms
         The algorithms that they can have, by name.
     default : sequence of str
-        What their part of the address says where a link does not have it; ``rbmviz.links.DEFAULTS`` precedes
-        it for the pages of a version.
+        The panels of a link that names none, on a page that ``rbmviz.links.DEFAULTS`` does not have yet; else
+        that decides.
     only_name : str
         The one algorithm of the table that they can have; "" (the default): any.
     only_knobs : sequence of str, optional
-        Names of the knobs that the address holds; None (the default): all.
+        Names of the knobs that the panels show, and the address holds; None (the default): all.
     linkable : callable
         Returns the algorithms of the panels that a link can describe (default: of all panels).
     """
@@ -173,7 +173,7 @@ class LivePage(Generic[S]):
         Called with a preset when the page has been set to it.
     knob_labels : callable
         Returns, for values of its settings by name, the labels of knobs that its panels call otherwise than
-        their algorithms do.
+        their algorithms do, for what names knobs beside the panels: *Presenting*, and challenges.
     shows_settings : callable
         Returns whether the screen shows what the settings say; if not, it shows no preset.
     """
@@ -282,7 +282,7 @@ class LivePage(Generic[S]):
             messages.note(error)
             st.stop()
         if is_new:
-            embedding.warn_of_unknown_knobs(self.name, algorithms_of(comparison))
+            embedding.warn_of_unknown_knobs(self.name, list(self._labels_of_knobs(comparison)))
         messages.draw_link_warnings(self.name)
         messages.show_toasts()
         self._note_shown_preset(comparison)
@@ -292,11 +292,16 @@ class LivePage(Generic[S]):
         with self._of_run.transport_place:
             draw_transport(self, comparison)
             if links.presenting():
-                knobs = [knobs_of(algorithm) for algorithm in algorithms_of(comparison)]
-                labels = {name: knob.label for own in knobs for name, knob in own.items()}
-                labels |= self.knob_labels({name: one.value for name, one in self.settings.items()})
-                presenting.draw_settings(self.name, labels)
+                presenting.draw_settings(self.name, self._labels_of_knobs(comparison))
         return comparison
+
+    def _labels_of_knobs(self, comparison: Comparison[S]) -> dict[str, str]:
+        """Return the labels of the knobs that the panels have, by name."""
+        algorithms = algorithms_of(comparison)
+        labels = {name: knob.label for one in algorithms for name, knob in knobs_of(one).items()}
+        labels |= self.knob_labels({name: one.value for name, one in self.settings.items()})
+        shown = self.in_address.only_knobs
+        return labels if shown is None else {name: labels[name] for name in shown}
 
     def shown_model(self, comparison: Comparison[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
         """Return name and model of what the panels show: not those asked for if the limits refused them.

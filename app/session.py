@@ -70,9 +70,9 @@ class Setting(Entry[T]):
     """The value of a widget that is also in the address; its key is the name of its class attribute.
 
     No other page may have a setting of this name, which is that in the address, too. A new one also enters
-    ``rbmviz.links.DEFAULTS`` (of the next version of links) and ``OFFERED`` of ``rbmviz.lessons.state``, what
-    steps of lessons may set it to; if the setup of the page is made of it, ``SETUPS`` and ``RUN_SETTINGS``
-    there, too, and it has a label: challenges lock it by them.
+    ``rbmviz.links.DEFAULTS`` (of the next version of links), and in ``rbmviz.lessons.state`` either
+    ``OFFERED``, what steps of lessons may set it to, or ``LEFT_ALONE``. If the setup of the page is made of
+    it, it enters ``SETUPS`` and ``RUN_SETTINGS`` there, too, and has a label: challenges lock it by them.
 
     Parameters
     ----------

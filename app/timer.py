@@ -22,8 +22,8 @@ INTERVALS = (1.0, 2.0, 5.0)
 """Seconds between two draws, from those of short runs to those of long ones, and of a full server."""
 
 SEEN_GROWTH = 0.13
-"""A draw is worth its cost if runs have this share more steps than in the one before: their curves have a
-point every 14 %, and in between there is nothing new to draw."""
+"""A draw is worth its cost if this share of the steps of a run is new: curves have a point every 14 %, and in
+between there is nothing new to draw."""
 
 UNCHANGED_DRAWS = 3
 """The timer of a paused page stops when this many draws, a second apart, have shown the same."""
@@ -125,6 +125,9 @@ def every_second(
     draw: Callable[Concatenate[Comparison[Any], Args], None],
 ) -> Callable[Concatenate[Comparison[Any], Args], None]:
     """Draw again once a second, without the rest of the page, while the comparison changes.
+
+    The comparison is the first argument; the others stay those of the last run of the whole page. A page
+    draws such a function once: it is known by its name.
 
     On a server whose cores have run out, less often. A timer costs some 1 % of a core. On a page that is
     paused, or hidden in its browser, it stops: the page is drawn once more without it, and with it again

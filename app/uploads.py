@@ -1,4 +1,7 @@
-"""Models and data that a visitor has brought or trained: read once, counted, forgotten with their file."""
+"""Models and data that a visitor has brought or trained: read once, counted, forgotten with their file.
+
+``place`` is the key of an uploader, by which its file is found.
+"""
 
 import hashlib
 import itertools
@@ -43,7 +46,7 @@ def empty_uploader(place: str) -> bool:
 def send_model(title: str, model: Model) -> str:
     """Keep a model that this session has trained for the other pages; BadInput if there is no room.
 
-    Returns its title, with a number if another model has this one.
+    Returns its title, with a number if another model has this title.
     """
     known = TRAINED.ensure()
     title = next(

@@ -35,7 +35,8 @@ class Knob:
     scale
         Whether a slider runs from lo to hi linearly or logarithmically.
     zero
-        Whether 0 ("switched off") is allowed although lo > 0, as log scales need it.
+        Whether 0, with a meaning of its own such as "switched off", is allowed although lo > 0, as log scales
+        need it.
     live
         Whether it may change during a run; otherwise a change starts the run anew.
     choices
@@ -128,7 +129,7 @@ def knob(
 def knobs_of(algorithm: Any) -> Mapping[str, Knob]:
     """Return the knobs of an algorithm (class or instance) by name: its own, then those that it inherits.
 
-    Each group stands in the order in which it is declared.
+    Each group stands in the order in which it is declared; one that is declared again keeps its old place.
     """
     return _knobs_of_class(algorithm if isinstance(algorithm, type) else type(algorithm))
 

@@ -31,7 +31,7 @@ class Table:
     def add(self, name: str, entry: Any) -> None:
         """Register an entry; ValueError if another module has registered one of the same name.
 
-        A module that is imported again replaces its own.
+        A module that is imported again replaces its own; so does a second class of that name in one module.
         """
         if name in self._entries and self._entries[name].__module__ != entry.__module__:
             raise ValueError(f"two {self.kind}s are called '{name}'")

@@ -50,8 +50,8 @@
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
-// After this long without a request the server may have stopped the page's timers (HIDDEN_SECONDS, 5 s after a draw,
-// in app/timer.py): less than that, so that no stop is missed.
+// Shorter than the 5 s (HIDDEN_SECONDS in app/timer.py) after which the server stops the page's timers, so that no stop
+// is missed.
 const UNASKED_MS = 4000;
 const WORDS_MS = 1000; // words change this often at most: more could not be read
 const ANNOUNCE_MS = 2000; // what is read aloud changes this often at most
@@ -205,7 +205,8 @@ class Panel {
   arrange() {}
 
   /**
-   * Keep what is new in a frame; drawPictures draws it.
+   * Keep what is new in a frame; drawPictures draws it. An entry that a frame leaves out comes again as it was in the
+   * frame before, until one has readouts: what happens once belongs in a block.
    * @param {any} head the common entries of PanelHead, and those of this page
    * @param {PanelPart['blocks']} blocks
    * @param {boolean} isNewRun whether what was there belongs to another run

@@ -23,9 +23,9 @@ def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     x : float32 (rows, n)
         Pre-activations without their bias, at inverse temperature 1.
     cold, warm : float
-        The next inverse temperature and the present one, cold > warm.
+        The next inverse temperature and the present one, cold >= warm.
     bias_cold, bias_warm : float64 (n,)
-        Hidden biases at either temperature, already multiplied by it, which x is not.
+        Hidden biases, already multiplied by either inverse temperature, which x is not.
     out : float64 (rows,)
         Log weights, one a row; they are added to.
 

@@ -13,8 +13,8 @@ of y that belong to the examples in which the unit is active.
 
 Rounding: the sums are float32, in the order of the list, and the rows of a group of ROW_GROUP are added among
 themselves first. There is one thread, and therefore one order. Dense batches, small batches, and batches of
-values other than 0 and 1 are multiplied by BLAS, see ``beats_blas``. How the gain of
-the intrinsic was measured is said in ``bits``.
+values other than 0 and 1 are multiplied by BLAS, see ``beats_blas``. How the gain of the intrinsic,
+``write_sum``, was measured is said in ``bits``.
 """
 
 import numpy as np
@@ -184,13 +184,16 @@ def _check_inner_sizes(one: int, other: int) -> None:
         raise ValueError(f"a product of matrices whose inner sizes differ: {one} and {other}")
 
 
-def _bits(x: np.ndarray, rows: int, n_in: int, n_out: int) -> tuple[np.ndarray, int] | None:
-    """Return x as uint8, and how many are 1; None if BLAS is quicker for the product of these sizes."""
-    if not beats_blas(0, rows, n_in, n_out):
+def _bits(x: np.ndarray, out_rows: int, summed: int, n_out: int) -> tuple[np.ndarray, int] | None:
+    """Return x as uint8, and how many are 1; None if BLAS is quicker for the product of these sizes.
+
+    out_rows, summed, n_out : sizes of the product, which for x' y are not those of x
+    """
+    if not beats_blas(0, out_rows, summed, n_out):
         return None  # for any x: small products are never worth the search for active units
     bits = np.empty(x.shape, np.uint8)
     n_active = as_bits(np.ascontiguousarray(x), bits)
-    return (bits, n_active) if beats_blas(n_active, rows, n_in, n_out) else None
+    return (bits, n_active) if beats_blas(n_active, out_rows, summed, n_out) else None
 
 
 def _list_rows(bits: np.ndarray, n_active: int) -> tuple[np.ndarray, np.ndarray]:
@@ -252,6 +255,7 @@ def correlate(x: np.ndarray, y: np.ndarray, divisor: float = 1.0) -> np.ndarray:
         out /= f32(divisor)
         return out
     starts = np.empty(n_in + 1, np.int64)
+    # Up to a group that fills up the list of each unit; behind them those of the examples' lists.
     index = np.empty(found[1] + ROW_GROUP * (n_in + rows), np.int32)
     transpose_lists(*_list_rows(*found), starts, index)
     return _sums(starts, index, y, factor=1 / divisor)

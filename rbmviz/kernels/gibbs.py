@@ -1,6 +1,6 @@
 """Block Gibbs sampling of one chain: pre-activations are updated from the units that flipped, see ``layers``.
 
-In numpy, one sample of k sweeps at an inverse temperature beta::
+In numpy (the tests run this block), one sample of k sweeps at an inverse temperature beta::
 
     def sample(v, W, b, c, beta, k, bernoulli):
         for _ in range(k):

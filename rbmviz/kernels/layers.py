@@ -1,13 +1,13 @@
 """The pre-activations of a layer, kept up to date from the units of the other layer that flipped.
 
 Between two sweeps most units keep their value. The pre-activations ``bias + x @ weights`` are therefore kept,
-and only the rows of the flipped units are added or subtracted. If no more units are active than flipped,
-the pre-activations are rebuilt from the active rows. Rounding cannot accumulate, because every
+and only the rows of the flipped units are added or subtracted. If there are at most as many active units as
+flipped ones, the pre-activations are rebuilt from the active rows. Rounding cannot accumulate, because every
 ``REBUILD_SWEEPS`` sweeps the callers have them rebuilt anyway.
 
 In numpy, for the step from the input x0 to x, both float arrays of 0 and 1::
 
-    if rebuild or x.sum() <= (x != x0).sum():
+    if force_rebuild or x.sum() <= (x != x0).sum():
         value = bias + x @ weights
     else:
         value = value + (x - x0) @ weights

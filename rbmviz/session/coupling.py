@@ -31,6 +31,12 @@ MAX_UNITS_EXACT_DISTANCE = 32
 MAX_LAW_VISIBLE = 20
 """And of at most so many visible units, because the probability of each visible state is stored."""
 
+
+def exact_distance_possible(n_visible: int, n_hidden: int) -> bool:
+    """Return whether the exact distance is computed for models of this size."""
+    return n_visible + n_hidden <= MAX_UNITS_EXACT_DISTANCE and n_visible <= MAX_LAW_VISIBLE
+
+
 TIMES = 48
 """Number of times, in sweeps, at which the Hamming distance of each pair is recorded."""
 
@@ -266,7 +272,9 @@ class Results(NamedTuple):
     truth : tuple of float or None
         Exact values of STATISTICS; None if the model is too large to enumerate.
     exact : float64 (sweeps + 1,)
-        Exact total variation distance after 0, 1, ... sweeps, as far as computed; empty if too large.
+        Exact total variation distance after 0, 1, ... sweeps, as far as computed.
+    exact_possible : bool
+        Whether the model is small enough for it.
     """
 
     pairs: tuple[PairStatistics, ...]
@@ -274,6 +282,7 @@ class Results(NamedTuple):
     unit: tuple[int, int]
     truth: tuple[float, ...] | None
     exact: np.ndarray
+    exact_possible: bool
 
 
 class CouplingSetup(NamedTuple):
@@ -311,7 +320,7 @@ class CouplingSetup(NamedTuple):
             + PAIRS_PER_BLOCK * (m + 32)
             + maps
         )
-        law = 6 * 8 * 2**m if m + n <= MAX_UNITS_EXACT_DISTANCE and m <= MAX_LAW_VISIBLE else 0
+        law = 6 * 8 * 2**m if exact_distance_possible(m, n) else 0
         streams = 3 * len(ALGORITHMS)  # of each: the displayed pair, and pairs counted with lag 1 and another
         return 4 * m * n + streams * stream + law
 
@@ -422,7 +431,7 @@ class CouplingRun(Run):
         self._stream("rbm", 1, 1).advance(1)
         self._displayed = tuple(DisplayedPair(self._stream(algorithm, 1, 1)) for algorithm in ALGORITHMS)
         self._truth = self._enumerated() if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD else None
-        if sum(rbm.W.shape) <= MAX_UNITS_EXACT_DISTANCE and rbm.n_visible <= MAX_LAW_VISIBLE:
+        if exact_distance_possible(*rbm.W.shape):
             self._work = self._compute_exact_curve()
         self.prepared = True
 
@@ -477,6 +486,7 @@ class CouplingRun(Run):
             self.unit,
             self._truth,
             np.array(self._exact),
+            exact_distance_possible(*self.rbm.W.shape),
         )
 
     def _counted(self, key: Key) -> PairStatistics:

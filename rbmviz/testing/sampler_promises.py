@@ -40,7 +40,9 @@ SELDOM_SAMPLES = 600
 """Samples of three chains in which a live knob that is turned has to act; all but a few act at once."""
 
 SWEEPS_PER_SAMPLE = "Sweeps per sample"
-"""Label of a knob ``k`` that says how many sweeps a sample takes: the trace ``sweeps`` counts them."""
+"""Label of a knob ``k`` that says how many sweeps a sample takes: the trace ``sweeps`` counts them.
+
+A knob ``k`` with another label is not checked for that."""
 
 SAMPLER_PROMISES: dict[str, Check] = {}
 """Checks of a sampler by the name of the promise, in the order of ``check_sampler``."""
@@ -296,8 +298,9 @@ def _turns(cls: Any) -> None:
 @promise(SAMPLER_PROMISES, "a chain begins at the start that it is given")
 def _starts(cls: Any) -> None:
     # Not complements: a right sampler may propose to flip all units. And so deep that sweeps do not leave a
-    # valley by chance: at a depth of 6 nats five often do. One that heats a chain up may now and then, hence
-    # a share. If the start is ignored, a seed gives the same sample for both turns: at most half are near.
+    # valley by chance: at a depth of 6 nats five often do. A right chain that is heated may now and then,
+    # hence a share. If ``init`` ignores v0, a seed ends in the same valley whichever was given: at
+    # most half are near.
     valleys = np.array([[1] * 8 + [0] * 4, [0] * 4 + [1] * 8], np.uint8)
     model = pattern_model(["".join(map(str, row)) for row in valleys], 40)
     for more in variants(cls):

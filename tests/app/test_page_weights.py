@@ -81,6 +81,16 @@ def studied():
 # Views
 
 
+def test_what_names_knobs_beside_the_panels_has_those_of_the_panels_only(page):
+    """Presenting offers what a panel shows, under its name there; a link that names another knob says so."""
+    test = page(present="1", paused="1")
+    [offered] = [one for one in test.multiselect if one.label == "Knobs that stay"]
+    assert offered.options == [label for label, _ in weights_panel.WEIGHT_KNOBS.values()]
+    test = page(ui="min", show="learning_rate", paused="1")
+    [said] = test.session_state["link warnings"]["weights"]
+    assert said.startswith("The link shows 'learning_rate', and these panels have the knobs k, ")
+
+
 def test_populations_are_named_by_what_tells_them_apart():
     make = lambda **knobs: make_trainer("pop_cd", **knobs)  # noqa: E731
     assert population_titles([make(), make(k=10), make(proposal="joint")]) == [

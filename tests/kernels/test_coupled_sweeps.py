@@ -26,7 +26,7 @@ def random_rbm(m: int, n: int, scale: float = 0.8) -> RBM:
 
 def numpy_form() -> dict:
     """Run the code in the docstring of the package."""
-    lines = kernels.__doc__.split("In numpy, for lag 1::\n")[1].split("\n(A1, 3) is line 3")[0]
+    lines = kernels.__doc__.split(" for lag 1::\n")[1].split("\n(A1, 3) is line 3")[0]
     names = {"np": np}
     exec(textwrap.dedent(lines), names)
     return names

@@ -39,7 +39,7 @@ STYLES = {
     "CD": (colour("cd"), [2, 2]),
     EXACT: (GREY, [9, 2, 2, 2]),
 }
-"""Colour and dashes of what the charts show.
+"""Colour and dashes of what the charts show: for each of NAMES an entry, and one "UCD, ..." of the estimates.
 
 Bars have no dashes: in a bin they stand in the order of the legend, and their tooltips name them.
 """

@@ -22,7 +22,10 @@ NOTHING = "The first pairs are under way."
 
 @dataclass
 class ChartSettings:
-    """The settings of the charts: the lag of their pairs, k of CD and UCD, statistic, what is open."""
+    """The settings of the charts: lag of their pairs, k of CD and UCD, statistic, whether the fold is open.
+
+    The charts renew it each time that they are drawn; downloads, whose threads have no session, read it.
+    """
 
     lag: int = 1
     k: int = 1
@@ -134,7 +137,7 @@ def draw_bound(found: Results | None, present: bool) -> None:
     if found is None:
         return
     rows = charts.bound_rows(found, log)
-    names = [*charts.NAMES.values(), *([charts.EXACT] if len(found.exact) else [])]
+    names = [*charts.NAMES.values(), *([charts.EXACT] if found.exact_possible else [])]
     title = "Total variation distance, at most"
     draw_chart(
         charts.line_chart(rows, names, "Gibbs sweeps", title, kind="symlog", log=log),
@@ -146,6 +149,8 @@ def draw_bound(found: Results | None, present: bool) -> None:
         exact = (
             "The grey curve is exact."
             if len(found.exact)
+            else "The exact curve is being computed."
+            if found.exact_possible
             else "The model is too large for the exact curve, which takes at most "
             f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
         )

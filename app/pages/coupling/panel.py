@@ -45,7 +45,7 @@ HIGHLIGHT = "#ff5c00"
 def _tau(pairs: PairStatistics) -> Value:
     if not pairs.n:
         return None
-    at_least = "≥\u00a0" if pairs.truncated_share else ""
+    at_least = "≥\u00a0" if pairs.truncated_share else ""  # the large number ends at the first plain space
     return f"{at_least}{digits3(pairs.tau_mean)} sweeps"
 
 
@@ -75,7 +75,7 @@ def _column_readouts(column: int, name: str) -> tuple[Readout, ...]:
             f"{name}-truncated",
             "Cut off",
             "Share of the pairs that were cut off before they met. Estimates that contain them are biased: "
-            "turn Cut off after up.",
+            "turn up “Cut off after”.",
             of_pairs(_cut_off),
             "precision2",
             unit="%",

@@ -34,7 +34,7 @@ class Settings:
     coupling_statistic = Setting("both units on")
     estimate_k = Setting(1)
     coupling_more = Setting(False)
-    coupling_speed: Setting[float] = Setting(10)
+    coupling_speed: Setting[float] = Setting(10)  # sweeps per second
 
 
 def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:

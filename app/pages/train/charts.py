@@ -26,7 +26,7 @@ from rbmviz_app.compared import AXIS_TITLES
 
 TRAINING_COLUMNS = ("trainer", "update", "sweeps", "seconds", "value", "low", "high")
 FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
-"""Columns by what trainers are compared at equal numbers of."""
+"""The column of x for each unit in which trainers are compared."""
 CHART_COLUMNS = (
     *("kind", "trainer", "x", "y", "low", "high", "value", "mark", "label", "label_y", "note", "side"),
     *("update", "sweeps", "seconds"),

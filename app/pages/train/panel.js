@@ -11,7 +11,7 @@ class TrainPanel extends Panel {
   warns = true;
   fantasies = new Mosaic('samples');
   filters = new Mosaic('filters');
-  /** Update and value, again and again. @type {Float64Array | null} */
+  /** Update and value in turns. @type {Float64Array | null} */
   trace = null;
 
   /** Where the numbers were taken. */

@@ -208,7 +208,7 @@ def train_grid(
     knobs_follow: bool = False,
     marks: Sequence[str] = (),
 ) -> None:
-    """Draw the trainers' panels; see ``Canvas.mount``, and ``sample_grid`` for the last three."""
+    """Draw the trainers' panels; see ``Canvas.mount``, and ``sample_grid`` for front, knobs_follow, marks."""
     dataset = comparison.setup.dataset
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
     specs = panel_specs(comparison, readouts, front, origins, marks=marks)

@@ -137,7 +137,7 @@ def _shares_spec(styles: Styles) -> Spec:
 
 
 def size_rows(named: Named) -> Rows:
-    """Return effective sample sizes by batch size, with two standard errors, where two batches tell."""
+    """Return effective sample sizes by batch size, with two standard errors where there are two batches."""
     return [
         {
             "panel": name,

@@ -15,6 +15,7 @@ from rbmviz.trainers.pop_cd import PopCD
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.weights.charts import Named, estimate_rows, share_rows
+from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS
 from rbmviz_app.pages.weights.study_charts import ess_rows, quality_rows
 
 
@@ -68,7 +69,7 @@ def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> by
         if shown.batch is not None:
             arrays[f"batch_log_weights{i}"], arrays[f"batch_v{i}"] = shown.batch.log_weights, shown.batch.v
         algorithm = shown.algorithm  # with which they were drawn: while paused another may be asked for
-        knobs = {knob: getattr(algorithm, knob) for knob in ("k", "proposal", "mixture", "n_chains")}
+        knobs = {knob: getattr(algorithm, knob) for knob in WEIGHT_KNOBS}
         panels.append({"name": name, "batches": shown.n, "weights": shown.pooled, **knobs})
     meta = {"model": dict(comparison.setup.model.meta), "seed": comparison.setup.seed, "panels": panels}
     arrays["meta"] = json.dumps(meta)
@@ -107,7 +108,7 @@ def tiles_png(named: Named, shape: tuple[int, int]) -> bytes:
 
 
 def snippet(model_name: str, dataset: str | None, algorithms: Sequence[PopCD], seed: int) -> str:
-    """Return Python code that weighs a batch like those of the page."""
+    """Return Python code that weighs a batch like those of the page, with all of ``WEIGHT_KNOBS``."""
     lines = ["import numpy as np", "import rbmviz", "", *load_model_lines(model_name), "rbm = model.rbm"]
     lines.append(f"generator = np.random.default_rng({seed})")
     if dataset is None:

@@ -21,7 +21,7 @@ from rbmviz_app.page import LivePage, PanelsInAddress, Transport, algorithms_of,
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
-from rbmviz_app.pages.weights.settings import Settings
+from rbmviz_app.pages.weights.settings import IN_MORE_CHARTS, Settings
 from rbmviz_app.pages.weights.weight_charts import draw_weight_charts
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
@@ -126,13 +126,14 @@ PAGE: LivePage[WeightSetup] = LivePage(
     "First compare the large numbers, then drag the sweeps or the samples a batch of one panel.",
     in_address=PanelsInAddress("w", trainers, DEFAULT_PANELS, "pop_cd", tuple(WEIGHT_KNOBS)),
     title=figures.population_titles,
-    # The study below the panels is another experiment, with settings of its own.
+    # The study below the panels is another experiment, with settings of its own, and no preset opens a fold.
     settings={
         name: one
         for name, one in settings_of(Settings).items()
-        if name.startswith("weights") and name != "weights_more"  # the fold of more charts sets no experiment
+        if one not in (*IN_MORE_CHARTS, Settings.weights_more)
     },
     setup_of=setup_of,
+    knob_labels=lambda values: {name: label for name, (label, _) in WEIGHT_KNOBS.items()},
     presets=PRESETS,
     speed=Settings.weights_pace,
     transport=Transport(

@@ -33,6 +33,7 @@ SHAPES = {
     "UCD": "wedge",
     "PT": "arrow",
 }
+"""Shapes of the points of the study's estimators, each of which needs one."""
 
 
 def _estimator_legend(labels: Iterable[str] = ESTIMATORS) -> alt.Legend:

@@ -18,7 +18,7 @@ SHARES_LOOK = (
     "weight and pays with bias (sections 3, 3.2)."
 )
 CAPTIONS = {
-    "sizes": "**Look** how far the curve stays below the line: a batch is worth so many equal weights. "
+    "sizes": "**Look** how far the curve stays below the line: a batch is worth that share of its samples. "
     "**Try** more sweeps, or ten times the samples. Where it bends away, large batches meet the rare heavy "
     "weights (section 3.3).",
     "log_z": "The mean weight is Z on average, for every k and proposal (section 3). **Look** for jumps: "

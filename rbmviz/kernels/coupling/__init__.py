@@ -2,7 +2,7 @@
 
 The first chain, xi, runs ``lag`` sweeps ahead of the second, eta. A pair is one row of starts; its meeting
 time tau is the smallest t > lag with xi_t = eta_{t - lag}, the first joint sweep after which both are equal.
-In numpy, for lag 1::
+In numpy (the tests run this block), for lag 1::
 
     def sigmoid(x):
         return 1 / (1 + np.exp(-x))

@@ -20,8 +20,8 @@ PADDING_BIAS = -100.0
 class CoupledLayer(NamedTuple):
     """One layer of both chains, a row for each chain, and its law given the other layer.
 
-    Here arrays belong to the layer that they make, where ``gibbs`` and ``fast_weights`` name them by their
-    direction: ``down`` there is ``CoupledChains.v`` here.
+    Arrays are grouped by the layer that they compute; ``gibbs`` and ``fast_weights`` group them by direction:
+    their ``down`` is ``CoupledChains.v``.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ class CoupledLayer(NamedTuple):
 
 
 class CouplingScratch(NamedTuple):
-    """Work space of a sweep; nothing in it outlasts the sweep.
+    """Work space of a sweep, of which nothing but ``zeros`` has to outlast it.
 
     Parameters
     ----------
     z : float32 (units of the larger layer + 2 WIDTH,)
         Uniform numbers: Z of the paper, followed by U and U'.
     zeros : uint64 (words of the larger layer,)
-        A state with all units off.
+        A state with all units off, which is never written.
     on, off : int32 (units of the larger layer,)
         Lists of units whose rows are added, and subtracted.
     """

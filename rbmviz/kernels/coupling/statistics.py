@@ -32,7 +32,7 @@ class GradientBuffer(NamedTuple):
         Numbers of the rows that each visible unit receives, of which ``n_rows_of_unit`` int64 (n_visible,)
         are in use.
     total, zeros : float32 (padded n_hidden,)
-        Work space: the sum of the rows of a unit, and what it begins with.
+        Work space for the sum of the rows of a unit, and what it begins with: 0, which is never written.
     """
 
     rows: np.ndarray

@@ -63,6 +63,7 @@ def update_means(layer, state, chain, scratch):
     origin, base = layer.input[0], layer.preactivation[0]
     # That is ``apart > 0 and flipped <= apart``; as two branches a tenth slower. Chains at one state (apart
     # 0) have to begin at the same pre-activations: else their last bits may differ, and they may not meet.
+    # They do: at those of the first chain, or, if no unit is active, at the bias, as the first chain did.
     if flipped < apart + min(apart, u64(1)):
         origin, base = layer.input[chain], layer.preactivation[chain]
     if active <= min(flipped, apart):

@@ -1,7 +1,7 @@
 """One *driven* chain, whose parameters move: theta + theta_F, updated after every emitted sample.
 
-R, the rates, are the means of (v E[h|v]', v, E[h|v]) over the training data. In numpy, one sample of
-rates-FPCD (with R = 0, of sample penalization); theta, theta_F and R are (W, b, c)::
+R, the rates, are the means of (v E[h|v]', v, E[h|v]) over the training data. In numpy (the tests run this
+block), one sample of rates-FPCD (with R = 0, of sample penalization); theta, theta_F and R are (W, b, c)::
 
     def sample(v, theta, theta_F, R, eps, alpha, k, bernoulli):
         W, b, c = (part + fast for part, fast in zip(theta, theta_F))
@@ -13,8 +13,9 @@ rates-FPCD (with R = 0, of sample penalization); theta, theta_F and R are (W, b,
             fast[...] = alpha * fast + eps * (rate - now)
         return v, h
 
-With one theta_F for all chains (``share``) the same rule is written once more, for a batch, in
-``samplers/shared_fast_weights.py``: change both.
+With one theta_F for all chains (``share``) this rule is written once more, for a batch, in
+``samplers/shared_fast_weights.py``, and slowly in ``tests/naive.py``. Here line (4) is in ``sample``,
+``rows``, ``history`` and ``norm``, and its limit in ``regime``: all have to change together.
 
 Instead of drawing a unit, rates-herding sets it to 1 if its pre-activation is above 0, and repeats (1) and
 (2) until v no longer changes, ``max_sweeps`` times at most.
@@ -30,7 +31,7 @@ two regimes, each of which updates the pre-activations under as few of theta, R 
 
 - **History** (alpha below 0.98389): the newest samples are stored as bits (see ``history``), and P is the
   weighted sum of their statistics. It has two phases. At first ``rates_coef`` moves towards its limit
-  eps / (1 - alpha), and what M held before fades. When both have come to an end, M absorbs
+  eps / (1 - alpha), and what M held before fades. A history's length later both have ended, and M absorbs
   theta + limit R, and no longer changes: theta_coef = 0, M_coef = 1, and ``rates_coef`` is from then on the
   excess over the limit, 0. Only the pre-activations under M are still updated, and from v to h those under
   R, which the norm of theta_F needs. When eps changes, ``rates_coef`` moves again, and R is updated in both

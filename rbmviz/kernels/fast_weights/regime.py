@@ -180,6 +180,7 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
     allowed = WRITE_OUT_SAMPLES - int(scalars.samples) % WRITE_OUT_SAMPLES
     if scalars.alpha < 1.0:
         decays = math.log(SMALLEST_M_COEF / scalars.M_coef) / math.log(max(scalars.alpha, SMALLEST_M_COEF))
+        # Rounded down with a margin, so that M_coef stays above it; at least 1, as for alpha = 0.
         allowed = min(allowed, max(1, int(decays - 1e-9)))
     return allowed
 

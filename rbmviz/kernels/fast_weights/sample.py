@@ -92,8 +92,8 @@ def driven_gibbs(
     """Emit samples of rates-FPCD, or of sample penalization if the rates are 0; return how many.
 
     The first eight arguments are what ``in_regime`` returns. There are out_v.shape[0] samples, or fewer where
-    the chain has to be prepared again before. Per sample: k Gibbs sweeps under theta + theta_F, then the
-    update of theta_F with the last (v, h), or with (v, E[h|v]) if ``mean_statistics``.
+    the chain has to be prepared again before. Per sample: k Gibbs sweeps (1 at least) under theta + theta_F,
+    then the update of theta_F with the last (v, h), or with (v, E[h|v]) if ``mean_statistics``.
     """
     fit = chain_fits(v, h, up, down, in_rows, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and stream.shape == (4, STREAM_LANES)):
@@ -164,7 +164,8 @@ def herding(
     v_history = h_history = None
     if history is not None:
         v_history, h_history = history.visible, history.hidden
-    # False. A literal has a type of its own, for which numba would compile every callee once more.
+    # Always False, as eps is never negative. The literal False has a type of its own, for which numba would
+    # compile every callee once more.
     mean_statistics = eps < 0.0
     n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
@@ -240,7 +241,10 @@ def sigmoids(total, out):
 
 @private
 def maximise(total, out):
-    """Set each unit to 1 where its pre-activation is above 0 (ties to 0); return whether any changed."""
+    """Set each unit to 1 where its pre-activation is above 0 (ties to 0); return whether any changed.
+
+    out : holds the state before, with which the new one is compared
+    """
     changed = False
     for i in range(out.shape[0]):
         bit = np.uint8(total[i] > f32(0.0))

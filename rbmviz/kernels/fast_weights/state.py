@@ -108,10 +108,11 @@ class HalfStep(NamedTuple):
 class DrivenChain(NamedTuple):
     """A chain with fast weights; everything advances in place.
 
-    v, h uint8 (n_visible,), (n_hidden,): the newest sample and the hidden state that it was drawn from. They
-    are written, not read, because a chain goes on from ``flips.input``, the pre-activations and the overlaps:
-    to move it, make a new one. up, down: the half-steps from v to h and from h to v. history: the newest
-    samples. stream uint32 (4, STREAM_LANES): the random stream. scalars: ChainScalars (1,).
+    v, h uint8 (n_visible,), (n_hidden,): the newest sample and the hidden state that it was drawn from. The
+    next pre-activations come from ``flips.input``, the values and the overlaps, so that writing to v moves no
+    chain: make a new one. v must stay as the last call left it: ``herding`` looks whether it still changes.
+    up, down: the half-steps from v to h and from h to v. history: the newest samples. stream uint32
+    (4, STREAM_LANES): the random stream. scalars: ChainScalars (1,).
     """
 
     v: np.ndarray
