@@ -65,6 +65,14 @@ def slide(setting: Setting[T], label: str, options: Sequence[T], help: str | Non
     return st.select_slider(label, options, value=setting.default, **_lockable(setting, help, more))
 
 
+def slide_number(
+    setting: Setting[float], label: str, lo: float, hi: float, step: float, help: str, **more: Any
+) -> float:
+    """Draw a slider over numbers."""
+    start = setting.default
+    return st.slider(label, lo, hi, start, step, **_lockable(setting, help, more))
+
+
 def toggle(setting: Setting[bool], label: str, help: str | None = None) -> bool:
     """Draw a switch."""
     return st.toggle(label, value=setting.default, **_lockable(setting, help, {}))
@@ -213,7 +221,7 @@ def more_charts(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterat
 
 @st.fragment
 def code(page: str, make: Callable[[], str]) -> None:
-    """Offer Python code that repeats what is on the page.
+    """Offer Python code that repeats what is on the page, or computes the like.
 
     make : is called when somebody opens it: panels and knobs change without a new run of the whole page
     """

@@ -193,13 +193,20 @@ class LivePage(Generic[S]):
     shows_settings: Callable[[], bool] = lambda: True
     _of_run: threading.local = field(init=False, repr=False, default_factory=threading.local)
 
+    def take_settings(self) -> None:
+        """Let the settings be what a lesson, a preset or Undo has set; before any widget of the page."""
+        session.keep_set()
+        card.set_settings(self.name)
+
     def heading(self, question: str = "", about: str = "") -> bool:
         """Draw the question; return whether the page is for a projector.
 
         question, about : those of a part of the page, where they differ from the page's
+
+        Settings are what a step of a lesson, a preset or Undo has set from here on: read none before, or call
+        ``take_settings`` first.
         """
-        session.keep_set()  # before any widget of the page
-        card.set_settings(self.name)
+        self.take_settings()
         publish.heading(question or self.question)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

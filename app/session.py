@@ -72,7 +72,8 @@ class Setting(Entry[T]):
     No other page may have a setting of this name, which is that in the address, too. A new one also enters
     ``rbmviz.links.DEFAULTS`` (of the next version of links), and in ``rbmviz.lessons.state`` either
     ``OFFERED``, what steps of lessons may set it to, or ``LEFT_ALONE``. If the setup of the page is made of
-    it, it enters ``SETUPS`` and ``RUN_SETTINGS`` there, too, and has a label: challenges lock it by them.
+    it, it enters ``SETUPS`` and ``RUN_SETTINGS`` there, too, and has a label, and ``controls``
+    draws its widget: challenges lock it by them.
 
     Parameters
     ----------
@@ -105,7 +106,10 @@ class Setting(Entry[T]):
 
     @property
     def bound(self) -> dict[str, Any]:
-        """Arguments that bind a Streamlit widget to this setting; notes in which popover it is drawn."""
+        """Arguments that bind a Streamlit widget to this setting; notes in which popover it is drawn.
+
+        For ``controls``, and for what no challenge has to lock.
+        """
         if POPOVER_OF.value.get(self.key, "") != _DRAWN_IN.get():
             POPOVER_OF.set(POPOVER_OF.value | {self.key: _DRAWN_IN.get()})
         return {"key": self.key, "bind": "query-params"}

@@ -128,8 +128,9 @@ pre-activation  what a unit's mean is the sigmoid of: its bias plus its weights 
 flips        units that differ from the sweep before, whose rows alone change a pre-activation
 half-step    v -> h, or h -> v; the half-step coupling couples both maximally, algorithms 1 and 3 only h -> v
 regime       how theta_F is stored: as a history, or as rows of a matrix
-M            the matrix, with biases, that holds one part of theta_F, and may hold theta, too
-history      the newest samples of a chain, packed as bits; their statistics make up theta_F if it decays fast
+M            the matrix, with biases, that holds a part of theta_F or all of it, and may hold theta, too
+history      the newest samples of a chain, packed as bits; their weighted statistics P are the samples' part
+             of theta_F if it decays fast
 pending      an update of rank 1 that has been added up and not yet written to the rows of a matrix
 tile         some columns of a matrix, copied so that they lie side by side in the cache
 pair         two coupled chains

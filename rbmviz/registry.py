@@ -94,7 +94,7 @@ def _algorithm(table: Table, name: str, label: str, paper: str, colour: str) -> 
             )
         for base in cls.__mro__[1:]:
             fields = [key for key, value in vars(base).items() if isinstance(value, dataclasses.Field)]
-            if fields:  # dataclass() replaces a Field by its default: the base is none
+            if fields:  # dataclass() would have replaced them by their defaults: the base is none
                 raise TypeError(
                     f"{cls.__qualname__}: its base {base.__qualname__} has knobs ({', '.join(fields)}), but "
                     "only a dataclass hands them on: decorate it with dataclass(frozen=True, kw_only=True)"

@@ -21,11 +21,11 @@ def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     Parameters
     ----------
     x : float32 (rows, n)
-        Pre-activations without their bias, at inverse temperature 1.
+        v W: pre-activations without their bias, not multiplied by an inverse temperature.
     cold, warm : float
         The next inverse temperature and the present one, cold >= warm.
     bias_cold, bias_warm : float64 (n,)
-        Hidden biases, already multiplied by either inverse temperature, which x is not.
+        cold c and warm c, for the hidden biases c.
     out : float64 (rows,)
         Log weights, one a row; they are added to.
 

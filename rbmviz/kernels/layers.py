@@ -31,6 +31,9 @@ REBUILD_SWEEPS = 256
 class PreActivation(NamedTuple):
     """The affine map x -> ``bias + x @ weights`` to the pre-activations of a layer, and its value.
 
+    Only the value belongs to one chain: weights and bias of a model are shared by its chains, and never
+    written. (Those of M in ``fast_weights`` belong to one chain, and are.)
+
     Attributes
     ----------
     weights : float32 (n_in, padded n_out)

@@ -37,6 +37,16 @@ def comparison_of(test, page):
     return test.session_state["comparisons"][page][0]
 
 
+def test_a_step_about_another_part_of_a_page_has_its_question(page):
+    test = page("chain", shell=True, lesson="push", step="1")
+    assert test.title[0].value == matrix.MATRIX_QUESTION
+    test.radio[0].set_value(test.radio[0].options[0])
+    button(test, "Next").click().run()
+    assert test.title[0].value == live_page("chain").question
+    button(test, "Back").click().run()
+    assert test.title[0].value == matrix.MATRIX_QUESTION
+
+
 def test_a_page_and_its_lessons_offer_the_same():
     for page in OFFERED:
         live = live_page(page)

@@ -9,7 +9,7 @@ from rbmviz import BadInput
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson
 from rbmviz.lessons.state import RUN_SETTINGS
-from rbmviz_app import challenge, pages
+from rbmviz_app import card, challenge, pages
 from rbmviz_app.session import LessonStep
 from tests.app.test_card import button, comparison_of
 
@@ -23,6 +23,17 @@ def said(test):
 @pytest.mark.parametrize("name", RUN_SETTINGS)
 def test_what_a_challenge_may_let_choose_has_a_name(name):
     assert all(pages.settings(name)[key].label for key in RUN_SETTINGS[name])
+
+
+@pytest.mark.parametrize("name", RUN_SETTINGS)
+def test_a_challenge_locks_every_widget_that_the_setup_is_made_of(page, monkeypatch, name):
+    monkeypatch.setattr(card, "why_setting_locked", lambda key: "Locked." * (key in RUN_SETTINGS[name]))
+    test = page(name)
+    kinds = ("selectbox", "number_input", "slider", "select_slider", "button_group")
+    widgets = {one.key: one for kind in kinds for one in test.get(kind)}
+    assert {key: widgets[key].disabled for key in RUN_SETTINGS[name]} == dict.fromkeys(
+        RUN_SETTINGS[name], True
+    )
 
 
 def test_a_challenge_is_played_to_its_verdict(page):

@@ -13,6 +13,7 @@ from waiting import PATIENCE, wait
 from rbmviz import make_trainer
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.gradient import GradientQuality
+from rbmviz.lessons import read_state
 from rbmviz.session import Comparison, StudiedModel, StudySetup, StudySnapshot, WeightSetup, estimator_study
 from rbmviz_app.charts.style import colours
 from rbmviz_app.messages import plain
@@ -24,7 +25,14 @@ from rbmviz_app.pages.weights.charts import (
     shares_chart,
     sizes_chart,
 )
-from rbmviz_app.pages.weights.exports import curves_csv, snippet, study_csv, tiles_png, weights_npz
+from rbmviz_app.pages.weights.exports import (
+    command_of,
+    curves_csv,
+    snippet,
+    study_csv,
+    tiles_png,
+    weights_npz,
+)
 from rbmviz_app.pages.weights.study import origin_of_study
 from rbmviz_app.pages.weights.study_charts import plane_chart, study_chart
 from rbmviz_app.stream.encoder import FrameEncoder
@@ -89,6 +97,15 @@ def test_what_names_knobs_beside_the_panels_has_those_of_the_panels_only(page):
     test = page(ui="min", show="learning_rate", paused="1")
     [said] = test.session_state["link warnings"]["weights"]
     assert said.startswith("The link shows 'learning_rate', and these panels have the knobs k, ")
+
+
+def test_files_name_a_link_that_opens_the_same_batches():
+    panels = ["pop_cd:n_chains=40", "pop_cd:n_chains=7,k=3"]
+    state = read_state(command_of(panels, "bas_pcd", "random", 5, "code").removeprefix("rbmviz app; "))
+    setup = state.setup()
+    assert (setup.seed, setup.start_from, setup.model.rbm.n_visible) == (5, "random", 16)
+    assert [(one.n_chains, one.k) for one in state.algorithms()] == [(40, 1), (7, 3)]
+    assert command_of(panels, "my model", "data", 5, "code").endswith("no link opens this model.\ncode")
 
 
 def test_populations_are_named_by_what_tells_them_apart():

@@ -257,8 +257,9 @@ def reading_help() -> None:
         "numbers."
     )
     right.caption(
-        "**Try**: step slowly with the key **S** and watch the ground rise where the ball stood; drag the "
-        "step size to 0 and rates-FPCD is Gibbs; deepen the valleys and only the chains that unlearn still "
+        "**Try**: step slowly with the key **S** and watch the ground rise where the ball stood; set the "
+        "step size to 0 and press *Reset*: rates-FPCD is then Gibbs (without *Reset* the ground stays bent, "
+        "if nothing decays); deepen the valleys and only the chains that unlearn still "
         "cross (rates-FPCD paper, sections 3 and 4)."
     )
 

@@ -9,7 +9,7 @@
  * @property {number[]} base -log p of each state
  * @property {number[]} order states from left to right
  * @property {number[]} edges ends of the states from left to right, 0 to 1
- * @property {[number, number, number][]} valleys first and last place, and the state at the bottom
+ * @property {[number, number, number][]} valleys first place, the place after the last one, and the state at the floor; both places are 0 unless valleys stand side by side
  * @property {[number, number]} shape of a state as a picture
  * @property {number} top highest -log p that is drawn, in nats
  * @property {number} highest highest probability that is drawn

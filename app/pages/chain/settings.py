@@ -3,8 +3,6 @@
 import contextlib
 from typing import Any
 
-import streamlit as st
-
 from rbmviz import BadInput, Model
 from rbmviz.links import read_number
 from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE, Order
@@ -48,18 +46,16 @@ def choose_landscape() -> LandscapeSetup:
         "A small model with one valley a pattern, or random weights, or a small one from the Train page.",
         width=170,
     )
-    depth = st.slider(
+    depth = controls.slide_number(
+        Settings.land_depth,
         Settings.land_depth.label,
-        min_value=DEPTHS[0],
-        max_value=DEPTHS[1],
-        value=Settings.land_depth.default,
-        step=0.5,
+        *DEPTHS,
+        0.5,
+        "Of each valley, in nats: with one more, Gibbs stays about two and a half times as long. Of random "
+        "weights it says how large they are: their standard deviation is a quarter of it.",
         format="%g",
         width=150,
         disabled=name in small,
-        help="Of each valley, in nats: with one more, Gibbs stays about two and a half times as long. Of "
-        "random weights it says how large they are: their standard deviation is a quarter of it.",
-        **Settings.land_depth.bound,
     )
     with controls.settings("chain"):
         seed = controls.seed(

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from rbmviz.session import Comparison, StudySnapshot, WeightRun, WeightSetup
+from rbmviz.links import link_to
+from rbmviz.models import list_models
+from rbmviz.session import Comparison, Start, StudySnapshot, WeightRun, WeightSetup
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.pop_cd import PopCD
@@ -107,8 +109,22 @@ def tiles_png(named: Named, shape: tuple[int, int]) -> bytes:
     return content.getvalue()
 
 
+def command_of(panels: Sequence[str], model_name: str, start: Start, seed: int, like: str) -> str:
+    """Return what repeats the batches: a link to the page, or code for such batches if none opens the model.
+
+    panels : as links write them; like : code that weighs batches like those of the page
+    """
+    if model_name in list_models():
+        link = link_to("weights", panels, weights_model=model_name, weights_start=start, weights_seed=seed)
+        return f"rbmviz app; {link}"
+    return f"# Batches like these, from other random numbers: no link opens this model.\n{like}"
+
+
 def snippet(model_name: str, dataset: str | None, algorithms: Sequence[PopCD], seed: int) -> str:
-    """Return Python code that weighs a batch like those of the page, with all of ``WEIGHT_KNOBS``."""
+    """Return Python code that weighs a batch like those of the page, with all of ``WEIGHT_KNOBS``.
+
+    Its random numbers are others.
+    """
     lines = ["import numpy as np", "import rbmviz", "", *load_model_lines(model_name), "rbm = model.rbm"]
     lines.append(f"generator = np.random.default_rng({seed})")
     if dataset is None:

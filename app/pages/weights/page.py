@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import Model
+from rbmviz.links import write_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import data_of
 from rbmviz.origin import origin
@@ -19,7 +20,7 @@ from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, PanelsInAddress, Transport, algorithms_of, catch_up_page, offer_panels
 from rbmviz_app.pages.weights import charts as figures
-from rbmviz_app.pages.weights.exports import curves_csv, snippet, tiles_png, weights_npz
+from rbmviz_app.pages.weights.exports import command_of, curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.settings import IN_MORE_CHARTS, Settings
 from rbmviz_app.pages.weights.weight_charts import draw_weight_charts
@@ -221,7 +222,7 @@ def panels(comparison: Comparison[WeightSetup], present: bool) -> None:
 
 
 def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
-    """Offer downloads, built when they are clicked, and code that repeats a batch."""
+    """Offer downloads, built when they are clicked, and code that weighs batches like those of the page."""
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)
@@ -229,6 +230,11 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
 
     def code() -> str:
         return snippet(model_name, starts_at, algorithms_of(comparison), setup.seed)
+
+    def known() -> dict[str, Any]:
+        panels = [write_panel(algorithm) for algorithm in algorithms_of(comparison)]
+        command = command_of(panels, model_name, setup.start_from, setup.seed, code())
+        return origin(command, models={model_name: model}, data=[dataset], seeds=[setup.seed])
 
     with st.container(horizontal=True):
         controls.downloads(
@@ -253,7 +259,7 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
                     "The heaviest and lightest samples of the newest batches, with their shares (.png).",
                 ),
             ],
-            lambda: origin(code(), models={model_name: model}, data=[dataset], seeds=[setup.seed]),
+            known,
         )
         controls.code("weights", code)
 

@@ -43,7 +43,7 @@ class PairSetup(NamedTuple):
     k : int
         The estimate begins with f(xi_k); at least 1.
     max_sweeps : int
-        Pairs that have not met at this sweep, which is after ``lag``, are cut off.
+        Larger than ``lag``. Pairs that have not met after so many sweeps are cut off.
     common : bool
         Algorithm 3, else algorithm 1; see the module ``sweep``.
     half_steps : bool
@@ -184,7 +184,7 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
         while t < (k if ended else pause_at):
             # (A2, 2) draws h_0; (A1, 1) moves xi alone until it is lag sweeps ahead; (A1, 2) moves both.
             n_moving = i64(0) if t < 0 else i64(1) if t < lag or ended else i64(2)
-            # Half steps couple h from the sweep on in which the first chain is lag sweeps ahead.
+            # This is sweep t + 1. Half steps couple h from sweep ``lag`` on; v of eta moves first at lag + 1.
             couple_hidden = setup.half_steps and t + 1 >= lag and not ended
             found = sweep(chains, n_moving, setup.common, couple_hidden, setup.max_proposals, streams[i])
             t += 1

@@ -145,6 +145,7 @@ def draw_residuals(layer, units, z, common, constant, max_proposals, stream):
             waits = second_waits if chain else first_waits
             if waits:  # (A3, 7 and 10)
                 ratio = log_ratio(layer, chain, z, constant)
+                # Rejected is what the other chain's law covers: the residual lies above it.
                 again = np.log(f64(z[units + chain])) <= (-ratio if chain else ratio)
                 if not again:
                     draw(layer, chain, z)  # (A3, 8 and 11; A1, 7 for the second chain)

@@ -69,17 +69,18 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool)
     """
     scalars = chain.scalars[0]
     history_length = 0 if mean_statistics else history_length_of(alpha)
-    theta_coef = 0.0 if alpha == 1.0 else 1.0  # in the regime of rows without decay, M absorbs theta
+    theta_coef_after = 0.0 if alpha == 1.0 else 1.0  # in the regime of rows without decay, M absorbs theta
+    # Another length, another decay of a history, or rows that have to absorb theta or to give it back.
     if (
         history_length != scalars.history_length
         or (history_length and alpha != scalars.alpha)
-        or (not history_length and theta_coef != scalars.theta_coef)
+        or (not history_length and theta_coef_after != scalars.theta_coef)
     ):
-        _change_regime(chain, history_length, theta_coef)
+        _change_regime(chain, history_length, theta_coef_after)
     elif history_length:
         _continue_history(chain, eps)
     elif scalars.samples % WRITE_OUT_SAMPLES == 0 or scalars.M_coef * alpha < SMALLEST_M_COEF:
-        _renew_rows(chain, theta_coef)
+        _renew_rows(chain, theta_coef_after)
     scalars.eps, scalars.alpha, scalars.mean_statistics = eps, alpha, mean_statistics
     _choose_tracked(chain)
     allowed = _samples_until_limit(chain) if history_length else _samples_until_write_out(chain)
@@ -111,7 +112,7 @@ def _continue_history(chain: DrivenChain, eps: float) -> None:
     if eps != scalars.eps:
         _rebuild_untracked(chain)
         scalars.samples_since_change = 0
-    elif scalars.samples_since_change == scalars.history_length:
+    elif scalars.samples_since_change == scalars.history_length:  # where ``prepare`` has the kernel stop
         scalars.absorbed_rates_coef += scalars.rates_coef
         _write_out(chain, 0.0)
 
