@@ -111,7 +111,7 @@ class Knob:
         return self.check(value, owner)
 
     def text(self, value: Value) -> str:
-        """Write a value so that ``parse`` gives it back exactly."""
+        """Write a value so that ``parse`` gives it back exactly (whole numbers up to 2^53)."""
         if isinstance(value, bool):
             return str(value).lower()
         return repr(value) if isinstance(value, float) else str(value)

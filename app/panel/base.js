@@ -206,7 +206,8 @@ class Panel {
 
   /**
    * Keep what is new in a frame; drawPictures draws it. An entry that a frame leaves out comes again as it was in the
-   * frame before, until one has readouts: what happens once belongs in a block.
+   * frame before, until one has readouts: what happens once belongs in a block, or is null in all other frames.
+   * What was sent may come again, as after a reconnect, with isNewRun false: replace what is there, do not append.
    * @param {any} head the common entries of PanelHead, and those of this page
    * @param {PanelPart['blocks']} blocks
    * @param {boolean} isNewRun whether what was there belongs to another run

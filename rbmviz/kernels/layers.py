@@ -2,8 +2,8 @@
 
 Between two sweeps most units keep their value. The pre-activations ``bias + x @ weights`` are therefore kept,
 and only the rows of the flipped units are added or subtracted. If there are at most as many active units as
-flipped ones, the pre-activations are rebuilt from the active rows. Rounding cannot accumulate, because every
-``REBUILD_SWEEPS`` sweeps the callers have them rebuilt anyway.
+flipped ones, the pre-activations are rebuilt from the active rows. Rounding accumulates over
+``REBUILD_SWEEPS`` sweeps at most: then the callers have them rebuilt anyway.
 
 In numpy, for the step from the input x0 to x, both float arrays of 0 and 1::
 

@@ -331,6 +331,12 @@ def _known_means(cls: Any) -> None:
     _check_covariance(cls)
 
 
+def _negative(trainer: Any, state: Any) -> Parameters:
+    """Return what ``negative`` returns for the next mini-batch, as in an update."""
+    theta = FixedParameters(*state.theta)  # for each call: it remembers a product for one update
+    return trainer.negative(state, theta, state.batches.next(trainer.batch_size))
+
+
 def _check_covariance(cls: Any) -> None:
     """Check that v and h of the statistics of W are those of the same chains.
 
@@ -341,8 +347,7 @@ def _check_covariance(cls: Any) -> None:
     rbm = RBM(4 * pairs, -2 * pairs.sum(axis=1), np.full(4, -2.0))
     trainer = _with_knobs(cls, batch_size=20)
     state = trainer.init(rbm, bits(60, 6, 0), 0)
-    products = FixedParameters(*state.theta)
-    found = [trainer.negative(state, products, state.batches.next(trainer.batch_size)) for _ in range(100)]
+    found = [_negative(trainer, state) for _ in range(100)]
     W, b, c = (np.mean([getattr(one, name) for one in found], axis=0) for name in "Wbc")
     covariance = float(np.mean(np.diag(W) - b[:4] * c))
     require(
@@ -356,8 +361,7 @@ def _check_means(cls: Any, rbm: RBM, where: str, look: str) -> None:
     """Check the mean of what ``negative`` returns for a model in which nearly all chains are in one state."""
     trainer = _with_knobs(cls, batch_size=20)
     state = trainer.init(rbm, _data(), 0)
-    products = FixedParameters(*state.theta)
-    found = [trainer.negative(state, products, state.batches.next(trainer.batch_size)) for _ in range(100)]
+    found = [_negative(trainer, state) for _ in range(100)]
     on_v = rbm.mean_visible((rbm.c > 0).astype(np.float32))
     on_h = rbm.mean_hidden(on_v.round())
     for name, mean in (("W", np.outer(on_v, on_h)), ("b", on_v), ("c", on_h)):

@@ -83,6 +83,12 @@ def test_a_value_that_a_setting_cannot_have_is_named_with_what_stands_instead(vi
     assert not test.button(key="train link warnings close alert").click().run().warning
 
 
+@pytest.mark.parametrize("part", ["landscape", "matrix"])
+def test_each_part_of_a_page_names_the_values_that_its_settings_cannot_have(visit, part):
+    [warning] = visit("chain", little=part, chain_log="banana", land_curve="banana").warning
+    assert "(not 'banana')" in warning.value
+
+
 def test_an_old_link_has_the_defaults_of_its_version(visit, monkeypatch, address_of):
     """As it is when defaults of a setting, a knob and the panels have changed: version 1 has the old ones."""
     now = links.DEFAULTS[1]

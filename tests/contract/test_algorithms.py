@@ -36,6 +36,7 @@ from rbmviz.trainers import common_knobs, training
 from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.cd import CD
 from rbmviz.trainers.parameters import FixedParameters, Parameters, zeros_like
+from rbmviz.trainers.pcd import PCD
 from rbmviz.trainers.stored import stored
 from rbmviz_app.formulas import equation
 
@@ -1161,6 +1162,25 @@ RIGHT_TRAINERS = {
 def test_a_right_trainer_of_another_kind_keeps_the_contract(what, tables):
     cls = type("Right", (CD,), {"__doc__": "Right.", **RIGHT_TRAINERS[what]})
     check_trainer(trainer("right", label="Right", paper="none")(cls))
+
+
+def negative_in_place(self, state, theta, data):
+    """Flip single units of the chains by Metropolis, in place."""
+    v, g, rbm = state.own_state, state.starts_generator, RBM(*state.theta)
+    for _ in range(30):
+        moved, chains = v.copy(), np.arange(len(v))
+        unit = g.integers(v.shape[1], size=len(v))
+        moved[chains, unit] = 1 - moved[chains, unit]
+        accepted = np.log(g.random(len(v))) < rbm.free_energy(v) - rbm.free_energy(moved)
+        v[accepted] = moved[accepted]
+    return statistics(v, mean_hidden(theta, v))
+
+
+def test_a_trainer_may_write_to_its_chains_before_it_multiplies_them(tables):
+    """The parameters of an update remember a product of that update only: so do those of the contract."""
+    cls = type("InPlace", (PCD,), {"__doc__": "PCD in place.", "negative": negative_in_place})
+    check = TRAINER_PROMISES["negative returns the means of models in which they are known"]
+    check(trainer("in_place", label="In place", paper="none")(cls))
 
 
 def test_a_base_with_knobs_has_to_be_a_dataclass(tables):

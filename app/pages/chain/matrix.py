@@ -114,7 +114,7 @@ def draw_matrix(present: bool) -> None:
     if card.to_set("chain") is not None:
         reset_to_preset()
         card.note_opened()
-    messages.draw_link_warnings("matrix")
+    messages.draw_link_warnings("chain")
     row = st.container(horizontal=True, vertical_alignment="center" if present else "bottom")
     with row:
         source = controls.select(
@@ -165,12 +165,12 @@ def begin_with_link() -> None:
         try:
             EDITED_MATRIX.set(read_matrix(text, MIN_STATES, MAX_STATES))
         except BadInput as error:
-            session.add_link_warning(error, "matrix")
+            session.add_link_warning(error, "chain")
     for text in links.values(REMOVED)[:1]:
         try:
             LAMBDA.set(read_number(text, "lambda"))
         except BadInput as error:
-            session.add_link_warning(error, "matrix")
+            session.add_link_warning(error, "chain")
 
 
 def write_address(source: str, table: np.ndarray | None) -> None:

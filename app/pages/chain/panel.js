@@ -102,12 +102,11 @@ class LandscapePanel extends Panel {
 
   /** @param {PanelHead & { state: number }} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
   receive(head, blocks, isNewRun) {
-    if (isNewRun || head.at !== this.head?.at) this.trail = []; // the server sends all that is to be shown then
     if (isNewRun) this.now = this.ball = null;
     const { ground, visits, trail } = blocks;
     if (ground) this.target = /** @type {Float32Array} */ (ground.data);
     if (visits) this.visits = /** @type {Float32Array} */ (visits.data);
-    if (trail) this.trail = [...this.trail, ...trail.data].slice(-TRAIL_ROWS);
+    if (trail) this.trail = [...trail.data].slice(-TRAIL_ROWS);
     this.state = head.state;
   }
 

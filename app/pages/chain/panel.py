@@ -93,17 +93,17 @@ def every_readout() -> tuple[Readout, ...]:
 
 @frame_encoder(LandscapeSnapshot, readouts, ("landscape",), look_back=Comparison.look_back)
 def encode(shown: LandscapeSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode ``ground`` (-log p) and ``visits`` (a share) of every state, and ``trail`` (new states)."""
+    """Encode ``ground`` (-log p), ``visits`` (a share) of every state, and ``trail``, the newest states."""
     if len(shown.law) != 2**request.n_visible:
         return None
     n = shown.n if shown.at is None else shown.at
-    n_new = max(0, min(n - client.newest_sent.get("samples", 0), len(shown.trail), request.cells))
+    count = min(n, len(shown.trail), request.cells)
     with np.errstate(divide="ignore"):
         ground = -np.log(shown.law)
     blocks: dict[str, Block] = {
         "ground": ground.astype(np.float32),
         "visits": (shown.visits / max(shown.n, 1)).astype(np.float32),
-        "trail": shown.trail[len(shown.trail) - n_new :].astype(np.uint16),
+        "trail": shown.trail[len(shown.trail) - count :].astype(np.uint16),
     }
     values: dict[str, Any] = {"state": int(shown.trail[-1]), "held_from": shown.held_from}
     values |= {} if shown.at is None else {"at": shown.at}

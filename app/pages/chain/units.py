@@ -33,7 +33,7 @@ def draw_units() -> None:
     if card.to_set("chain") is not None:
         DRAWN_UNITS.set(UnitByUnit.begin())
         card.note_opened()
-    messages.draw_link_warnings("units")
+    messages.draw_link_warnings("chain")
     state = DRAWN_UNITS.ensure()
 
     def draw_unit(layer: Any, unit: int) -> None:

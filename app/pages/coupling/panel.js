@@ -36,6 +36,7 @@ class PairColumn {
     /** A pair that has ended, and until when it is shown. @type {ShownPair | null} */
     this.held = null;
     this.heldUntil = 0;
+    this.endedPair = -1; // the last one whose end has been received
     /** @type {Path[]} */
     this.trails = [];
     const chains = ['ξ, one sweep ahead', 'η'];
@@ -60,6 +61,7 @@ class PairColumn {
   clear() {
     this.now = this.held = null;
     this.heldUntil = 0;
+    this.endedPair = -1;
     this.trails = [];
   }
 
@@ -71,7 +73,8 @@ class PairColumn {
   receive(head, blocks, running) {
     const { pair, t, met, truncated } = head, { name } = this.spec;
     this.now = { pair, t, met, truncated, ...this.pairOf(name, head.stride, blocks) };
-    if (head.ended) {
+    if (head.ended && head.ended.pair !== this.endedPair) { // after a reconnect it comes again
+      this.endedPair = head.ended.pair;
       const ended = this.pairOf(`${name} ended`, head.ended.stride, blocks);
       if (running && performance.now() > this.heldUntil) {
         this.heldUntil = performance.now() + HOLD_MS;

@@ -3,8 +3,9 @@
 Between rebuilds a row of M is read only where its unit flips, and each sample adds the same vector y to the
 rows of all active units. One vector ``pending`` holds the sum that every active row has yet to receive. A
 unit that turns on subtracts ``pending`` from its row, a unit that turns off adds it. The update thus becomes
-a write to rows that are being read anyway. A rebuild reads all active rows, and adds ``pending`` to them;
-``layers.rebuild`` alone is right only while nothing is pending. In numpy, M is at any moment ::
+a write to rows that are being read anyway. A rebuild sums all active rows, and adds ``pending`` to the sum
+once for each, and for the bias; it writes to no row. ``layers.rebuild`` alone is right only while nothing is
+pending. In numpy, M is at any moment ::
 
     rows + np.outer(input, pending), bias + pending
 """

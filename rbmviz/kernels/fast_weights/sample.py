@@ -280,7 +280,7 @@ def update_fast_weights(up, down, in_rows, history, v, h, scalars, eps, alpha, m
         append(history, v, h, eps, scalars.samples, scalars.history_length)
         scalars.samples_since_change += 1  # since the history began, or eps changed
         if scalars.samples_since_change > scalars.history_length:
-            scalars.rates_coef = 0.0  # the limit is reached; the rest is rounding
+            scalars.rates_coef = 0.0  # M has absorbed the limit, see ``regime``; the rest is rounding
     scalars.samples += 1
     return np.sqrt(max(scalars.F_F, 0.0))
 
