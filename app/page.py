@@ -7,7 +7,7 @@ Its ``main`` draws, in this order:
 2. ``with PAGE.toolbar():`` the page's own settings, of which it makes its setup, and ``PAGE.menu()``, the
    presets;
 3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
-4. ``with PAGE.notes():`` sentences above the panels, where there are any;
+4. ``with PAGE.notes():`` the place of sentences above the panels, always, even if there are none;
 5. the panels, in a function with ``@st.fragment``, so that a click there draws nothing else again. It calls
    ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page``, which may
@@ -156,9 +156,10 @@ class LivePage(Generic[S]):
         The settings that its presets set, and that ``write_address`` writes, by their names in the address.
         Other settings of the page stand there as Streamlit writes them, when a user turns them.
     setup_of : callable
-        Returns the setup of a comparison for values of these settings, by name. Where a page can do without
-        data that are missing or do not fit, its setup has none; else it raises BadInput, and the preset is
-        refused.
+        Returns the setup of a comparison for values of these settings, by name: the same as the page makes of
+        its widgets, and as ``SETUPS`` of ``rbmviz.lessons.state``; a new setting enters all of them. Where a
+        page can do without data that are missing or do not fit, its setup has none; else it raises BadInput,
+        and the preset is refused.
     presets : sequence of Preset
         Offered in a menu; while the screen shows one of them, its caption stands above the panels.
     speed : Setting

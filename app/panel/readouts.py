@@ -27,7 +27,8 @@ class Readout:
     value : callable
         Its value in a snapshot. NaN and infinity are shown as not known.
     format : str
-        How numbers are written.
+        How numbers are written: one of ``rbmviz.metrics.live.Format``, see ``FORMATS`` in ``readouts.js``.
+        "share" takes 0 to 1, other formats the number as it is shown; "of", "pair" and "with_error" take two.
     unit : str
         What is written behind a number; empty if the help names the unit.
     formula : str

@@ -62,7 +62,8 @@ class PanelContent(NamedTuple):
     Parameters
     ----------
     values : dict
-        JSON values that the panel's own JavaScript reads.
+        JSON values that the panel's own JavaScript reads. A sentence with numbers enters WORDS_OF_NUMBERS,
+        and a block that tells algorithms apart BLOCKS_OF_NUMBERS: a quiz hides them.
     blocks : dict
         Arrays by name.
     client : ClientState

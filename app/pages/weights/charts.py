@@ -137,7 +137,10 @@ def _shares_spec(styles: Styles) -> Spec:
 
 
 def size_rows(named: Named) -> Rows:
-    """Return effective sample sizes by batch size, with two standard errors where there are two batches."""
+    """Return effective sample sizes by batch size, with two standard errors.
+
+    A size of which there is one batch only has no error, and is left out; files have it.
+    """
     return [
         {
             "panel": name,
