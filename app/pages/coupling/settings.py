@@ -44,7 +44,7 @@ def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 IN_MORE_CHARTS = (Settings.lag, Settings.tv_log, Settings.coupling_statistic, Settings.estimate_k)
-"""Settings of the charts that the page does not open with."""
+"""Settings that are drawn in the fold; a new one there is listed here, see ``controls.more_charts``."""
 
 
 def choose_setup() -> tuple[str, Model, str, int]:

@@ -20,4 +20,4 @@ class Settings:
 
 
 IN_MORE_CHARTS = (Settings.grown, Settings.growth_quantity)
-"""Settings of the charts that the page does not open with."""
+"""Settings that are drawn in the fold; a new one there is listed here, see ``controls.more_charts``. No preset sets these."""
