@@ -20,4 +20,6 @@ class Settings:
 
 
 IN_MORE_CHARTS = (Settings.grown, Settings.growth_quantity)
-"""Settings that are drawn in the fold; a new one there is listed here, see ``controls.more_charts``. No preset sets these."""
+"""Settings that are drawn in the fold; a new one there is listed here, see ``controls.more_charts``.
+
+No preset sets these."""
