@@ -16,7 +16,6 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import BadInput
-from rbmviz.knobs import knobs_of
 from rbmviz.lessons import Step, measure, steps_of
 from rbmviz.lessons.claims import StepClaim
 from rbmviz.lessons.results import (
@@ -146,9 +145,8 @@ def draw(step: Step, place: LessonStep) -> None:
 
 def _allowed(step: Step) -> str:
     """Return in words what may be changed."""
-    knobs = {name: knob.label for one in step.state.algorithms() for name, knob in knobs_of(one).items()}
-    live = getattr(pages.found()[step.state.page], "PAGE", None)
-    knobs |= live.knob_labels(step.state.settings) if live is not None else {}
+    live = pages.found()[step.state.page].PAGE
+    knobs = live.labels_of_knobs(step.state.algorithms(), step.state.settings)
     turned = [knobs[name] for name in step.turns]
     settings = pages.settings(step.state.page)
     chosen = [knobs.get(name) or settings[name].label for name in step.choose]

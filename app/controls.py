@@ -69,8 +69,7 @@ def slide_number(
     setting: Setting[float], label: str, lo: float, hi: float, step: float, help: str, **more: Any
 ) -> float:
     """Draw a slider over numbers."""
-    start = setting.default
-    return st.slider(label, lo, hi, start, step, **_lockable(setting, help, more))
+    return st.slider(label, lo, hi, setting.default, step, **_lockable(setting, help, more))
 
 
 def toggle(setting: Setting[bool], label: str, help: str | None = None) -> bool:

@@ -289,8 +289,10 @@ class LivePage(Generic[S]):
             comparisons.drop_empty_comparison(self.name)
             messages.note(error)
             st.stop()
+        values = {name: one.value for name, one in self.settings.items()}
+        labels = self.labels_of_knobs(algorithms_of(comparison), values)
         if is_new:
-            embedding.warn_of_unknown_knobs(self.name, list(self._labels_of_knobs(comparison)))
+            embedding.warn_of_unknown_knobs(self.name, list(labels))
         messages.draw_link_warnings(self.name)
         messages.show_toasts()
         self._note_shown_preset(comparison)
@@ -300,14 +302,16 @@ class LivePage(Generic[S]):
         with self._of_run.transport_place:
             draw_transport(self, comparison)
             if links.presenting():
-                presenting.draw_settings(self.name, self._labels_of_knobs(comparison))
+                presenting.draw_settings(self.name, labels)
         return comparison
 
-    def _labels_of_knobs(self, comparison: Comparison[S]) -> dict[str, str]:
-        """Return the labels of the knobs that the panels have, by name."""
-        algorithms = algorithms_of(comparison)
+    def labels_of_knobs(self, algorithms: Sequence[Any], values: Mapping[str, Any]) -> dict[str, str]:
+        """Return the labels of the knobs that panels of these algorithms have, by name.
+
+        values : of the settings, by name
+        """
         labels = {name: knob.label for one in algorithms for name, knob in knobs_of(one).items()}
-        labels |= self.knob_labels({name: one.value for name, one in self.settings.items()})
+        labels |= self.knob_labels(values)
         shown = self.in_address.only_knobs
         return labels if shown is None else {name: labels[name] for name in shown}
 

@@ -104,6 +104,23 @@ def test_what_is_counted_behind_them_is_of_the_library_too(comparison):
     np.testing.assert_allclose(exact, sweep_distances(rbm, comparison.setup.start_law(), len(exact) - 1))
 
 
+def test_a_curve_that_is_not_begun_is_told_from_one_that_is_too_large():
+    for hidden, possible in ((6, True), (24, False)):
+        run = CouplingSetup(random_rbm(9, hidden, 2)).run(1, Coupling())
+        run.prepare()
+        found = run.request_results(1, 1)
+        assert (len(found.exact), found.exact_possible) == (0, possible)
+
+
+@pytest.mark.parametrize(
+    ("model", "label"), [("random", "Standard deviation of all"), ("bas_pcd", "Scale (1:")]
+)
+def test_presenting_names_the_knobs_as_the_panel_does(page, model, label):
+    test = page(coupling_model=model, present="1", paused="1")
+    [offered] = [one for one in test.multiselect if one.label == "Knobs that stay"]
+    assert [one[: len(label)] for one in offered.options] == [label, "Cut off after"[: len(label)]]
+
+
 def test_a_question_while_the_run_is_prepared_is_no_harm(monkeypatch):
     run = CouplingSetup(random_rbm(9, 6, 2)).run(1, Coupling())
     enumerated = run._enumerated

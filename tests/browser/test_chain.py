@@ -49,6 +49,14 @@ def test_steps_reset_and_another_landscape(live):
     page.until("panels.every(p => p.dataset.n === '1' && p.dataset.status === 'paused')")
     assert page.number(0, "bent") == "0.000"
     assert float(page.number(1, "bent")) > 0.1
+    # With another panel the server sends all states again: they are not drawn twice.
+    page.page.get_by_role("button", name="Sample penalization").click()
+    page.until("panels.length === 3 && panels[2].dataset.n === '1'")
+    assert page.ask("[...panels[0].getRootNode().rbmviz.panels.values()].map(p => p.trail.length)") == [
+        1,
+        1,
+        1,
+    ]
     page.ask("panels[0].mark = 'the same element'")
     page.choose("Landscape", "letters L T X")
     page.page.wait_for_url("**land=letters**")

@@ -107,7 +107,7 @@ def encode(shown: LandscapeSnapshot, request: FrameRequest, client: ClientState)
     }
     values: dict[str, Any] = {"state": int(shown.trail[-1]), "held_from": shown.held_from}
     values |= {} if shown.at is None else {"at": shown.at}
-    return PanelContent(values, blocks, client.after({"samples": n}))
+    return PanelContent(values, blocks, client.after({}))
 
 
 _canvas = Canvas(Path(__file__).parent)

@@ -25,7 +25,7 @@ class Tried(NamedTuple):
 
     They are those at the common point of all panels or, if a knob was turned in the run, those of all samples
     since then. Nothing compares the rows: the reader does, who can where model, data, kernel, start and
-    number of samples are the same. spurious : in percent
+    number of samples are the same. ``spurious`` is in percent.
     """
 
     setting: str
@@ -87,7 +87,7 @@ def sweep_around(
     setup, known = comparison.setup, knobs_of(algorithm)
     axes = front_numbers(algorithm)[:2]
     others = [name for name in known if name not in [axis.name for axis in axes]]
-    # Names of the settings of the Tune page, which a page cannot import from another one.
+    # Settings of the Tune page by their names in links: nothing else tells that one of them has another name.
     settings: dict[str, Any] = {
         session.SHOWN_SWEEP.key: "",
         "tune_what": "samplers",
