@@ -56,7 +56,6 @@ COMMANDS = (
     ("sweep --model bas_pcd --sampler gibbs --axis k=1,2 --replications 2 -n 200 --out steps", "sweep"),
     ("sweep show steps --figure steps.svg", "sweep"),
     ("sweep resume steps --scheduler tcp://127.0.0.1:9", "cluster"),
-    ("bench speed --quick --rows gibbs_256*", ""),
     ("export-model --model usps_fpcd --out usps.npz", ""),
     ("lesson list", ""),
     ("lesson check rbm", "data"),

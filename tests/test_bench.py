@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from benchmarks import peers, speed, timing
+from benchmarks.quality import MEASURES, quality
+from benchmarks.visitor import PHASES, visitor
 from rbmviz import RBM, BadInput, load_dataset, load_model, make_sampler, make_trainer, rng, sample
-from rbmviz.bench import peers, speed, timing
-from rbmviz.bench.quality import MEASURES, quality
-from rbmviz.bench.visitor import PHASES, visitor
 from rbmviz.cli import main
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, log_z
 

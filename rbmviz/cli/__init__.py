@@ -15,6 +15,7 @@ an internal error.
 
 import argparse
 import errno
+import importlib
 import json
 import math
 import os
@@ -23,6 +24,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from rbmviz.cli.signals import interruptible, signals_deferred
@@ -82,7 +84,6 @@ def parser() -> Parser:
     """Return the parser of all commands."""
     from rbmviz.cli import (
         app,
-        bench,
         challenge,
         couple,
         data,
@@ -120,12 +121,21 @@ def parser() -> Parser:
         lesson,
         challenge,
         reproduce,
-        bench,
         export,
         warmup,
+        *_checkout_commands(),
     ):
         module.add(commands)
     return top
+
+
+def _checkout_commands() -> list[Any]:
+    """Return the commands that a checkout has and an installation lacks: the benchmarks."""
+    root = Path(__file__).parents[2]
+    if not (root / "benchmarks" / "command.py").is_file():
+        return []
+    sys.path.append(str(root))
+    return [importlib.import_module("benchmarks.command")]
 
 
 def add_command(

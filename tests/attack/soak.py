@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import theilslopes
 
-from rbmviz.bench.machine import machine
+from benchmarks.machine import machine
 from tests.attack import mutate, watching
 from tests.attack.server import ROOT, Server, serving
 from tests.attack.visitor import PAGES, Refused, Visitor

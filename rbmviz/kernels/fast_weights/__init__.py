@@ -15,7 +15,7 @@ block), one sample of rates-FPCD (with R = 0, of sample penalization); theta, th
 
 This rule is written again for a batch of chains with one theta_F (``samplers/shared_fast_weights.py``), for
 units -1 and +1 (``samplers/symmetric_units.py``), slowly in ``tests/naive.py``, and twice in
-``bench/peers.py``; samplers state it in their ``equation``. Here line (4) is in ``sample``, ``rows``,
+``benchmarks/peers.py``; samplers state it in their ``equation``. Here line (4) is in ``sample``, ``rows``,
 ``history`` and ``norm``, and its limit in ``regime``. All have to change together.
 
 Instead of drawing a unit, rates-herding sets it to 1 if its pre-activation is above 0, and repeats (1) and

@@ -5,7 +5,7 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
-from rbmviz.bench.peers import installed
+from benchmarks.peers import installed
 from rbmviz.provenance import processor
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rbmviz.bench.quality import dataset_of
+from benchmarks.quality import dataset_of
 from rbmviz.errors import BadInput
 from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler

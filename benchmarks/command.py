@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         for flag in flags:
             if other != args.what and getattr(args, flag) is not None:
                 raise BadInput(f"bench {args.what}: {flag} belongs to 'bench {other}'.")
-    from rbmviz.bench.machine import machine
+    from benchmarks.machine import machine
 
     result: dict[str, Any] = {"what": args.what, "machine": machine(), "rows": []}
     rows, total = {"speed": _speed, "quality": _quality, "visitor": _visitor}[args.what](args)
@@ -79,14 +79,14 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _speed(args: argparse.Namespace) -> tuple[Any, int]:
-    from rbmviz.bench.speed import chosen, speed
+    from benchmarks.speed import chosen, speed
 
     names = None if args.rows is None else [name.strip() for name in args.rows.split(",")]
     return speed(names, bool(args.peers), bool(args.quick)), len(chosen(names))
 
 
 def _quality(args: argparse.Namespace) -> tuple[Any, int]:
-    from rbmviz.bench.quality import quality
+    from benchmarks.quality import quality
 
     models = [name.strip() for name in (args.models or QUALITY["models"]).split(",")]
     # A comma before 'k=2' separates knobs of one sampler; every other comma begins the next sampler.
@@ -96,7 +96,7 @@ def _quality(args: argparse.Namespace) -> tuple[Any, int]:
 
 
 def _visitor(args: argparse.Namespace) -> tuple[Any, int]:
-    from rbmviz.bench.visitor import PHASES, visitor
+    from benchmarks.visitor import PHASES, visitor
 
     return visitor(), len(PHASES)
 
@@ -196,7 +196,7 @@ def _quality_lines(result: dict[str, Any]) -> list[str]:
 
 
 def _visitor_lines(result: dict[str, Any]) -> list[str]:
-    from rbmviz.bench.visitor import PHASES
+    from benchmarks.visitor import PHASES
 
     lines = []
     for row in result["rows"]:

@@ -2,17 +2,20 @@
 
 To compare two commits::
 
-    pytest tests/bench --benchmark-save=before; ...; pytest tests/bench --benchmark-compare
+    pytest benchmarks --benchmark-save=before; ...; pytest benchmarks --benchmark-compare
 """
+
+from typing import Any
 
 import pytest
 from threadpoolctl import threadpool_limits
 
-from rbmviz.bench.speed import BENCH_ROWS
+from benchmarks.speed import BENCH_ROWS, Row
 
 
 @pytest.mark.parametrize("row", BENCH_ROWS, ids=lambda row: row.name)
-def test_row(row, benchmark):
+def test_row(row: Row, benchmark: Any) -> None:
+    """Time what rbmviz does in one row."""
     ours = row.make(False).ours
     with threadpool_limits(limits=1):
         benchmark.extra_info["work"] = ours.work

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from benchmarks import peers as others
+from benchmarks.timing import QUICK, USUAL, Contestant, Times, TimingBudget, interleave
 from rbmviz import rng
-from rbmviz.bench import peers as others
-from rbmviz.bench.timing import QUICK, USUAL, Contestant, Times, TimingBudget, interleave
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import unknown
 from rbmviz.metrics import ISL, log_z
