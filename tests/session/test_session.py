@@ -183,8 +183,8 @@ def test_held_samples_are_the_newest_whatever_the_parts_in_which_they_came():
         np.testing.assert_array_equal(recorder.packed_until(n, 144)[1], packed[n - 144 :])
 
 
-def test_the_readme_says_how_many_samples_are_kept():
-    text = (Path(__file__).parents[2] / "README.md").read_text()
+def test_the_tour_says_how_many_samples_are_kept():
+    text = " ".join((Path(__file__).parents[2] / "docs" / "tour.md").read_text().split())
     one, four = (Allowance().samples(28 * 28, panels) for panels in (1, 4))
     assert f"take at most {Allowance().n_bytes / 1e6:g} MB" in text
     assert f"the newest {one:,} samples of one panel, or {four:,} of each of four" in text
