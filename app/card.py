@@ -17,7 +17,7 @@ from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure, shipped_lessons, steps_of
 from rbmviz.lessons.results import MAX_RESULT_LINK, read_result
-from rbmviz.lessons.state import RUN_SETTINGS
+from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz_app import challenge, kept, keys, links, messages, pages, session
@@ -217,7 +217,7 @@ def why_setting_locked(name: str) -> str:
 
     What only says how a page shows its runs can always be changed.
     """
-    page = next((page for page, names in RUN_SETTINGS.items() if name in names), "")
+    page = next((page for page, spec in PAGES.items() if name in spec.run_settings()), "")
     return why_locked(page, name)
 
 

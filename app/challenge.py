@@ -28,7 +28,7 @@ from rbmviz.lessons.results import (
     what_is_not_allowed,
     write_result,
 )
-from rbmviz.lessons.state import RUN_SETTINGS, STEPS_CALLED
+from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz.session.slots import SLOTS, Group, Kind
 from rbmviz_app import messages, pages, session
@@ -170,7 +170,7 @@ def _draw_goals(step: Step, shown: list[Any]) -> None:
         number = "" if value is None else f": **{goal.with_unit(page, number_text(value))}**"
         lines.append(f"{mark} {messages.plain(said)}{number}")
     end = max(goal.n for goal in step.goal)
-    lines.append(f"{min(n, end):,} of {end:,} {STEPS_CALLED[page]}")
+    lines.append(f"{min(n, end):,} of {end:,} {PAGES[page].steps}")
     st.markdown("  \n".join(lines))
 
 
@@ -199,7 +199,7 @@ def _follow(step: Step, place: LessonStep, comparison: Comparison[Any], shown: l
     """
     workers = [panel.worker for panel in comparison.panels]
     algorithms = [worker.algorithm for worker in workers]
-    settings = {name: session.setting_value(name) for name in RUN_SETTINGS[step.state.page]}
+    settings = {name: session.setting_value(name) for name in PAGES[step.state.page].run_settings()}
     settings = {name: value for name, value in settings.items() if value is not None}
     if refused := what_is_not_allowed(step, settings, algorithms):
         return f"This is no attempt: {refused}. Again sets the page as at first."

@@ -20,7 +20,7 @@ from rbmviz_app.session import (
     show_in_address,
     start_with,
 )
-from rbmviz_app.shared import MODELS_OF_COMMAND, pretrained, pretrained_line
+from rbmviz_app.shared import MODELS_OF_COMMAND, model_called, pretrained_line
 from rbmviz_app.uploads import drop_upload, uploaded, uploader_key
 
 T = TypeVar("T")
@@ -108,11 +108,6 @@ def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), wid
 def model_line(name: str, model: Model) -> None:
     """Draw the line that says what the chosen model is."""
     st.caption(messages.plain(f"{name}: {describe_model(model)}."))
-
-
-def model_called(name: str) -> Model:
-    """Return the model with this name in the list: from the Train page, the command line, or pretrained."""
-    return TRAINED.value.get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.links import DEFAULTS, VERSION
+from rbmviz.pages import PAGES
 from rbmviz_app.session import EMBEDDED, EMBEDDED_KNOBS, KNOB_NAME, add_link_warning
 
 MAX_NAMED = 12
@@ -32,11 +32,16 @@ def shown_knobs() -> list[str]:
     return [name for name in names if KNOB_NAME.fullmatch(name)][:MAX_NAMED]
 
 
+def _has_show(page: str) -> bool:
+    """Return whether a page has a setting of its own that is called as the list of shown knobs is."""
+    return page in PAGES and "show" in PAGES[page].settings
+
+
 def warn_of_unknown_knobs(page: str, known: Sequence[str]) -> None:
     """Show which names of the link are none of the ``known`` knobs of the panels of a page."""
     asked = [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
     unknown = [name for name in asked if name and name not in known]
-    of_the_page = "show" in DEFAULTS[VERSION].settings.get(page, {}) and re.fullmatch(r"\w+", ",".join(asked))
+    of_the_page = _has_show(page) and re.fullmatch(r"\w+", ",".join(asked))
     if unknown and known and not of_the_page:
         named = ", ".join(f"'{name[:MAX_SHOWN]}'" for name in unknown[:3])
         add_link_warning(f"The link shows {named}, and these panels have the knobs {', '.join(known)}.", page)
@@ -46,5 +51,5 @@ def parts(page: str) -> dict[str, list[str]]:
     """Return what stands in the address of a page that is embedded."""
     if not EMBEDDED.value:
         return {}
-    own = "show" in DEFAULTS[VERSION].settings.get(page, {})
+    own = _has_show(page)
     return {"ui": ["min"]} | ({} if own or not shown_knobs() else {"show": [",".join(shown_knobs())]})

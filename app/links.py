@@ -14,7 +14,6 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN, shown
-from rbmviz.links import VERSION, VERSION_KEY, settings_left_out, version_of
 from rbmviz_app import embedding, kept, pages, session, shared
 from rbmviz_app.share import publish
 
@@ -47,16 +46,7 @@ def gives_any(keys: Iterable[str]) -> bool:
 
 def gives_settings() -> bool:
     """Return whether the address says more than which step of a lesson is open."""
-    return any(key not in (LESSON, STEP, RESULT, VERSION_KEY) for key in st.query_params)
-
-
-def version(page: str) -> int:
-    """Return the version of the link to a page; its defaults apply to what the link leaves out."""
-    return _version(page)[0]
-
-
-def _version(page: str) -> tuple[int, str]:
-    return version_of(st.query_params.get(VERSION_KEY), gives_any(pages.names_of_page(page)))
+    return any(key not in (LESSON, STEP, RESULT) for key in st.query_params)
 
 
 def presenting() -> bool:
@@ -98,7 +88,7 @@ def write(
     settings : values of widgets that are bound to the address; the browser writes them when a user turns one
     """
     with st.container(key="address"):  # the shell takes it out of the page's flow
-        texts = {VERSION_KEY: [str(VERSION)], **{name: list(values) for name, values in parts.items()}}
+        texts = {name: list(values) for name, values in parts.items()}
         texts[kept.PART] = kept.ids(page)
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
@@ -120,21 +110,16 @@ def write(
 
 
 def open_link(page: str) -> None:
-    """Read the address with which a session begins: set what it leaves out to the defaults of its version."""
+    """Read the address with which a session begins."""
     if session.LINK_OPENED.value:
         return
     session.LINK_OPENED.set(True)
-    known, sentence = _version(page)
-    for key, value in settings_left_out(page, list(st.query_params), known).items():
-        session.start_with(key, value)
     # A link to the page that shows the command's model means what it leaves out.
-    is_link = page == "sample" and gives_any([VERSION_KEY, *pages.names_of_page("sample")])
+    is_link = page == "sample" and gives_any(pages.names_of_page("sample"))
     if shared.FIRST_CHOICE and not is_link:
         session.start_with(kept.CHOICES["sample"], shared.FIRST_CHOICE[0])
     kept.open_link(page, values(kept.PART))
     session.SETTINGS_OF_LINK.set({key: values(key) for key in pages.settings(page) if gives_any([key])})
-    if sentence:
-        session.add_link_warning(sentence)
 
 
 def leave_out(page: str, setting: session.Setting[Any], sentence: str) -> None:

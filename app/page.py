@@ -32,16 +32,8 @@ from rbmviz import BadInput, Model
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
-from rbmviz.links import (
-    NO_PANEL,
-    VERSION,
-    Algorithms,
-    address_text,
-    default_panels,
-    read_panels,
-    write_panel,
-    write_panels,
-)
+from rbmviz.links import NO_PANEL, address_text, read_panels, write_changed_panel, write_panels
+from rbmviz.pages import PageSpec
 from rbmviz.session import Comparison, limits
 from rbmviz.session.comparison import Setup
 from rbmviz.session.multiples import with_knob
@@ -58,10 +50,11 @@ from rbmviz_app import (
     presenting,
     presets,
     session,
+    shared,
 )
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
-from rbmviz_app.session import COMPARISONS, LAST_CAPTION, SHOWN_PRESET, Setting
+from rbmviz_app.session import COMPARISONS, LAST_CAPTION, SHOWN_PRESET, PageSettings, Setting
 from rbmviz_app.share import publish
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
@@ -77,18 +70,12 @@ class Transport(NamedTuple):
 
     Parameters
     ----------
-    label : str
-        Label of the speeds.
-    speeds : tuple of float
-        Steps per second; infinity: full speed.
     speed_help, play_help, step_help, reset_help : str
         What each control does.
     width : int
         Width of the slider of speeds, in pixels.
     """
 
-    label: str
-    speeds: tuple[float, ...]
     speed_help: str
     play_help: str
     step_help: str
@@ -108,34 +95,6 @@ class PanelCallbacks(TypedDict):
     on_remove: Callable[[], None]
 
 
-class PanelsInAddress(NamedTuple):
-    """How the address of a page describes its panels.
-
-    Parameters
-    ----------
-    key : str
-        Their name in the address.
-    table : Algorithms
-        The algorithms that they can have, by name.
-    default : sequence of str
-        The panels of a link that names none, on a page that ``rbmviz.links.DEFAULTS`` does not have yet; else
-        that decides.
-    only_name : str
-        The one algorithm of the table that they can have; "" (the default): any.
-    only_knobs : sequence of str, optional
-        Names of the knobs that the panels show, and the address holds; None (the default): all.
-    linkable : callable
-        Returns the algorithms of the panels that a link can describe (default: of all panels).
-    """
-
-    key: str
-    table: Algorithms
-    default: Sequence[str]
-    only_name: str = ""
-    only_knobs: Sequence[str] | None = None
-    linkable: Callable[[Comparison[Any]], list[Any]] = algorithms_of
-
-
 @dataclass
 class LivePage(Generic[S]):
     """A page with live panels.
@@ -145,29 +104,23 @@ class LivePage(Generic[S]):
 
     Parameters
     ----------
-    name : str
-        Name of its folder, which is also its path in the address.
+    spec : PageSpec
+        Its settings and panels; its name is that of the page's folder, and its path in the address.
+    settings : PageSettings
+        The settings of ``spec`` as entries of the session state.
     question : str
         Heading of the page.
     about : str
         A few sentences: what the picture is; what a newcomer has to know of models and chains; what to do
         first.
-    settings : mapping of str to Setting
-        The settings that its presets set, and that ``write_address`` writes, by their names in the address.
-        Other settings of the page stand there as Streamlit writes them, when a user turns them.
-    setup_of : callable
-        Returns the setup of a comparison for values of these settings, by name: the same as the page makes of
-        its widgets, and as ``SETUPS`` of ``rbmviz.lessons.state``; a new setting enters all of them. Where a
-        page can do without data that are missing or do not fit, its setup has none; else it raises BadInput,
-        and the preset is refused.
     presets : sequence of Preset
         Offered in a menu; while the screen shows one of them, its caption stands above the panels.
-    speed : Setting
-        Steps per second: the setting of ``comparison.rate``, whose name in the address is the page's own.
     transport : Transport
-        Texts and speeds of the row of play, step, reset and speed.
-    in_address : PanelsInAddress
-        How the address describes its panels.
+        Texts of the row of play, step, reset and speed.
+    linkable : callable
+        Returns the algorithms of the panels that a link can describe (default: of all panels).
+    only_knobs : sequence of str, optional
+        Names of the knobs that the panels show, and the address holds; None (the default): all.
     title : callable
         Returns a different title for each of a list of algorithms.
     on_preset : callable
@@ -179,20 +132,33 @@ class LivePage(Generic[S]):
         Returns whether the screen shows what the settings say; if not, it shows no preset.
     """
 
-    name: str
+    spec: PageSpec
+    settings: PageSettings
     question: str
     about: str
-    settings: Mapping[str, Setting[Any]]
-    setup_of: Callable[[Mapping[str, Any]], S]
     presets: Sequence[Preset]
-    speed: Setting[float]
     transport: Transport
-    in_address: PanelsInAddress
+    linkable: Callable[[Comparison[Any]], list[Any]] = algorithms_of
+    only_knobs: Sequence[str] | None = None
     title: Callable[[Sequence[Any]], list[str]] = titles
     on_preset: Callable[[Preset], None] = lambda preset: None
     knob_labels: Callable[[Mapping[str, Any]], dict[str, str]] = lambda values: {}
     shows_settings: Callable[[], bool] = lambda: True
     _of_run: threading.local = field(init=False, repr=False, default_factory=threading.local)
+
+    @property
+    def name(self) -> str:
+        """Name of the page, and its path in the address."""
+        return self.spec.name
+
+    @property
+    def speed(self) -> Setting[float]:
+        """The setting with the steps a second."""
+        return self.settings[self.spec.speed]
+
+    def setup_of(self, values: Mapping[str, Any]) -> S:
+        """Return what all panels share, for values of the settings by name."""
+        return self.spec.setup(values, shared.page_sources())
 
     def take_settings(self) -> None:
         """Let the settings be what a lesson, a preset or Undo has set; before any widget of the page."""
@@ -229,7 +195,7 @@ class LivePage(Generic[S]):
         if preset is not None:  # a setting that the link itself gives precedes that of the preset
             for name, value in self.values_of(preset).items():
                 if not links.values(name):
-                    self.settings[name].set(value)  # over the defaults of the link's version
+                    self.settings[name].set(value)
         with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
             self._of_run.transport_place = st.container(
                 horizontal=True, vertical_alignment="bottom", width="content"
@@ -312,7 +278,7 @@ class LivePage(Generic[S]):
         """
         labels = {name: knob.label for one in algorithms for name, knob in knobs_of(one).items()}
         labels |= self.knob_labels(values)
-        shown = self.in_address.only_knobs
+        shown = self.only_knobs
         return labels if shown is None else {name: labels[name] for name in shown}
 
     def shown_model(self, comparison: Comparison[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
@@ -356,31 +322,28 @@ class LivePage(Generic[S]):
         """Return this session's comparison, once the page has been drawn."""
         return COMPARISONS.value[self.name][0]
 
-    def read(self, texts: Sequence[str], version: int | None = None) -> tuple[list[Any], list[str]]:
-        """Return the algorithms of a link or preset, and a sentence for each text that is refused.
-
-        version : of the link, for its defaults; None: the newest
-        """
-        read, refused = read_panels(self.in_address.table, texts, *([] if version is None else [version]))
-        only = self.in_address.only_name
-        others = [one for one in read if only and one.name != only]
+    def read(self, texts: Sequence[str]) -> tuple[list[Any], list[str]]:
+        """Return the algorithms of a link or preset, and a sentence for each text that is refused."""
+        read, refused = read_panels(self.spec.algorithms, texts)
+        only = self.spec.only
+        others = [algorithm for algorithm in read if only and algorithm.name != only]
         refused += [
-            f"The link's panel '{write_panel(one)}' is left out: this page has panels of {only} only."
-            for one in others
+            f"The link's panel '{write_changed_panel(algorithm)}' is left out: this page has {only} only."
+            for algorithm in others
         ]
-        return [one for one in read if one not in others], refused
+        return [algorithm for algorithm in read if algorithm not in others], refused
 
     def fill(self, comparison: Comparison[S], wanted: list[Any]) -> None:
         """Add the panels that the link names, as many as the limits allow.
 
-        If it names none, ``wanted`` are added; if that is empty, the default panels of the link's version.
+        If it names none, ``wanted`` are added; if that is empty, the default panels.
 
         Raises
         ------
         BadInput
             If the limits allow none.
         """
-        most, version, asked = limits().panels, links.version(self.name), links.values(self.in_address.key)
+        most, asked = limits().panels, links.values(self.spec.panels_key)
         if asked == [NO_PANEL]:
             return
         if len(asked) > most:
@@ -389,10 +352,10 @@ class LivePage(Generic[S]):
                 "open.",
                 self.name,
             )
-        read, refused = self.read(asked[:most], version)
+        read, refused = self.read(asked[:most])
         for sentence in refused:
             session.add_link_warning(sentence, self.name)
-        for algorithm in read or wanted or self.read(self.default_panels(version), version)[0]:
+        for algorithm in read or wanted or self.read(self.spec.default_panels)[0]:
             try:
                 comparison.add(algorithm)
             except BadInput as error:
@@ -401,15 +364,15 @@ class LivePage(Generic[S]):
                 session.add_link_warning(f"Not all panels are open. {error}", self.name)
                 break
 
-    def default_panels(self, version: int = VERSION) -> Sequence[str]:
-        """Return the panels of a link of this version that names none."""
-        return default_panels(self.name, version) or self.in_address.default
-
     # Presets
 
     def values_of(self, preset: Preset) -> dict[str, Any]:
         """Return the value of every setting that presets set, by name."""
-        return {name: preset.settings.get(name, one.default) for name, one in self.settings.items()}
+        return {
+            name: preset.settings.get(name, setting.default)
+            for name, setting in self.settings.items()
+            if not setting.spec.left_alone
+        }
 
     def apply(self, preset: Preset) -> None:
         """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
@@ -452,7 +415,7 @@ class LivePage(Generic[S]):
             )
 
     def _is_on_screen(self, preset: Preset, comparison: Comparison[S]) -> bool:
-        panels = self.in_address.linkable(comparison)
+        panels = self.linkable(comparison)
         named = [text.partition(":")[0] for text in preset.panels]
         # Names first: this is asked every second, and reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
@@ -465,9 +428,10 @@ class LivePage(Generic[S]):
             if replace(other, **turned) != algorithm:
                 return False
         values = self.values_of(preset)
-        for name, one in self.settings.items():
+        for name, value in values.items():
             # What a list begins with is known once it is drawn: when a page is opened, after the caption.
-            if one.value != values[name] and (one.chosen is not None or one.default != ""):
+            setting = self.settings[name]
+            if setting.value != value and (setting.chosen is not None or setting.default != ""):
                 return False
         try:  # an uploaded file is part of the setup, but not of the settings
             return comparison.setup == self.setup_of(values) and self.shows_settings()
@@ -528,15 +492,8 @@ class LivePage(Generic[S]):
         """
         shown = self.shown_preset()
         if panels is None:
-            address = self.in_address
-            algorithms = address.linkable(comparison)
-            panels = write_panels(address.table, self.default_panels(), algorithms, address.only_knobs)
-            if not panels and shown:
-                # An address without panels opens those of its preset, in which an invited knob may have had
-                # another value: unless it has just that, the default panels are written, too.
-                other = write_panels(address.table, shown.panels, algorithms, address.only_knobs)
-                panels = other and write_panels(address.table, (), algorithms, address.only_knobs)
-        parts = {self.in_address.key: panels, presets.KEY: [shown.slug] if shown else []}
+            panels = write_panels(self.linkable(comparison), self.only_knobs)
+        parts = {self.spec.panels_key: panels, presets.KEY: [shown.slug] if shown else []}
         hidden = session.NOT_IN_ADDRESS.value
         values = {
             name: [] if name in hidden else one.texts(one.chosen)
@@ -708,8 +665,8 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
         draw_undo(page, comparison)
         rate = controls.slide(
             speed,
-            transport.label,
-            transport.speeds,
+            speed.label,
+            speed.spec.allowed,  # type: ignore[arg-type]
             transport.speed_help,
             format_func=address_text,
             width=transport.width,

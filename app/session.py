@@ -10,7 +10,7 @@ session state is what one browser tab keeps meanwhile.
 import re
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,6 +23,7 @@ from rbmviz import Model
 from rbmviz.datasets import Dataset
 from rbmviz.lessons.results import VerifiedResult
 from rbmviz.links import address_text
+from rbmviz.pages import SettingSpec
 from rbmviz.session import Allowance, Comparison, VisitorUsage
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
@@ -67,29 +68,19 @@ def address_texts(value: Any) -> list[str]:
 
 
 class Setting(Entry[T]):
-    """The value of a widget that is also in the address; its key is the name of its class attribute.
-
-    No other page may have a setting of this name, which is that in the address, too. A new one also enters
-    ``rbmviz.links.DEFAULTS`` (of the next version of links), and in ``rbmviz.lessons.state`` either
-    ``OFFERED``, what steps of lessons may set it to, or ``LEFT_ALONE``. If the setup of the page is made of
-    it, it enters ``SETUPS`` and ``RUN_SETTINGS`` there, too, and has a label, and ``controls``
-    draws its widget: challenges lock it by them.
+    """The value of a widget that is also in the address, under the same name.
 
     Parameters
     ----------
-    default : int, float, bool or str
-        Not written into addresses: ``rbmviz.links`` has the defaults of every version of links.
-    label : str
-        What its widget is called, where other parts of the app name it, too; default "".
+    key : str
+        Its name.
+    spec : SettingSpec
+        Its default, its label and what it may be.
     """
 
-    def __init__(self, default: T, label: str = "") -> None:
-        super().__init__("", lambda: default)
-        self.default, self.label = default, label
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.key = name
-        ALL_SETTINGS[name] = self
+    def __init__(self, key: str, spec: SettingSpec) -> None:
+        super().__init__(key, lambda: spec.default)
+        self.spec, self.default, self.label = spec, spec.default, spec.label
 
     def set(self, value: T) -> None:
         """Store a value in the place of that of its widget."""
@@ -117,6 +108,31 @@ class Setting(Entry[T]):
 
 ALL_SETTINGS: dict[str, Setting[Any]] = {}
 """The settings of all pages, by key."""
+
+
+class PageSettings(Mapping[str, Setting[Any]]):
+    """The settings of a page, by name or as attributes: ``Settings.seed.value``.
+
+    No two pages may have settings of one name, which would be one entry and one name in the address.
+    """
+
+    def __init__(self, specs: Mapping[str, SettingSpec]) -> None:
+        self._by_name: dict[str, Setting[Any]] = {name: Setting(name, spec) for name, spec in specs.items()}
+        ALL_SETTINGS.update(self._by_name)
+
+    def __getattr__(self, name: str) -> Setting[Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._by_name[name]
+
+    def __getitem__(self, name: str) -> Setting[Any]:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
 
 
 class SetByServer(NamedTuple):
@@ -242,11 +258,6 @@ def note_drawn() -> None:
                 for key, one in pending.items()
             }
         )
-
-
-def settings_of(page_settings: type) -> dict[str, Setting[Any]]:
-    """Return the settings that a class declares, by name."""
-    return {name: found for name, found in vars(page_settings).items() if isinstance(found, Setting)}
 
 
 def keep_hidden(settings: Iterable[Setting[Any]]) -> None:

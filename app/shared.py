@@ -4,7 +4,7 @@ import functools
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Hashable, MutableMapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -12,13 +12,15 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_registered
+from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson
 from rbmviz.metrics import Kernel, reference
-from rbmviz.models import describe_model, load_pretrained, pattern_model, random_model
-from rbmviz.session import VisitorUsage, random_rbm
+from rbmviz.models import describe_model, load_pretrained, random_model
+from rbmviz.pages import Sources
+from rbmviz.session import VisitorUsage
 from rbmviz.session.sweeps import SweepQueue, sweeps_folder
 from rbmviz.sweeps import SweepPlan
-from rbmviz_app.session import visitors
+from rbmviz_app.session import ALLOWANCE, TRAINED, visitors
 
 T = TypeVar("T")
 
@@ -98,21 +100,15 @@ def pretrained_line(name: str) -> str:
     return describe_model(pretrained(name))
 
 
-def pattern_landscape(patterns: tuple[str, ...], depth: float) -> Model:
-    """Return the small model of these patterns; the same one is the same object, so that its runs go on."""
-    return _shared("patterns", 32).get((patterns, depth), lambda: pattern_model(patterns, depth))
-
-
 def random_landscape(scale: float, seed: int, units: tuple[int, int] = (6, 4)) -> Model:
     """Return a small model of random weights; the same one is the same object, so that its runs go on."""
     key = scale, seed, units
-    return _shared("landscapes", 32).get(key, lambda: random_model(*units, scale, seed))
+    return once(("random weights", key), lambda: random_model(*units, scale, seed))
 
 
-def random_coupled(n_visible: int, n_hidden: int, seed: int) -> Model:
-    """Return a random model to couple chains of; the same one is the same object, so that its run goes on."""
-    key = n_visible, n_hidden, seed
-    return _shared("drawn", 8).get(key, lambda: Model(random_rbm(n_visible, n_hidden, seed)))
+def once(key: Hashable, make: Callable[[], T]) -> T:
+    """Return what a function makes; the same object for equal keys, so that its runs go on."""
+    return _shared("made", 32).get(key, make)
 
 
 def data(name: str) -> Dataset:
@@ -128,3 +124,24 @@ def training_part_isl(name: str, kernel: Kernel) -> float:
     """Return the ISL that the training part of a data set has against its own test part."""
     dataset = data(name)
     return reference(dataset.train, dataset.test, dataset.validation, kernel=kernel).isl
+
+
+def model_called(name: str) -> Model:
+    """Return the model with this name in the list: from the Train page, the command line, or pretrained."""
+    return TRAINED.value.get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
+
+
+class _PageSources(Sources):
+    """The models and data of this visitor and of the server; data that are missing are None."""
+
+    def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
+        """Return the data to score a model against; None where there are none."""
+        try:
+            return super().data_of(model, name)
+        except BadInput:
+            return None
+
+
+def page_sources() -> Sources:
+    """Return where the setups of pages find models and data."""
+    return _PageSources(model_called, data, once, ALLOWANCE.ensure())

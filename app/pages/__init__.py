@@ -1,17 +1,17 @@
 """The pages: every folder here with a ``page.py`` is one, and the folder's name is its address.
 
-A ``page.py`` says ``TITLE``, ``ICON`` and ``PLACE`` in the navigation. If the address holds more of it than
-that, it also has ``Settings`` (what its widgets write there) and ``PARTS`` (the other names, those of its
-panels first).
+A ``page.py`` says ``TITLE``, ``ICON`` and ``PLACE`` in the navigation. A live page also has ``PAGE``, with
+its ``PageSpec``; another page whose address holds settings has ``Settings``.
 """
 
 import functools
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rbmviz_app.session import Setting, settings_of
+from rbmviz_app.session import Setting
 
 
 @functools.cache
@@ -22,16 +22,18 @@ def found() -> dict[str, ModuleType]:
     return dict(sorted(modules.items(), key=lambda item: item[1].PLACE))
 
 
-def settings(page: str) -> dict[str, Setting[Any]]:
+def settings(page: str) -> Mapping[str, Setting[Any]]:
     """Return the settings of a page, by name."""
     module = found()[page]
-    return settings_of(module.Settings) if hasattr(module, "Settings") else {}
+    return module.PAGE.settings if hasattr(module, "PAGE") else getattr(module, "Settings", {})
 
 
 @functools.cache
 def names_of_page(page: str) -> set[str]:
     """Return the names of the address by which a link says what is on this page."""
-    return {*getattr(found()[page], "PARTS", ()), *settings(page)}
+    live = getattr(found()[page], "PAGE", None)
+    parts = (live.spec.panels_key, *live.spec.own_parts) if live else ()
+    return {*parts, *settings(page)}
 
 
 @functools.cache

@@ -8,7 +8,8 @@ import numpy as np
 
 from rbmviz.coupling import ALGORITHM_LABELS, ALGORITHMS, STATISTICS
 from rbmviz.errors import BadInput, shown, unknown
-from rbmviz.lessons.state import STEPS_CALLED, PageState
+from rbmviz.lessons.state import PageState
+from rbmviz.pages import PAGES
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import first_measure
 from rbmviz.session.training import below_best
@@ -290,7 +291,7 @@ class StepClaim(NamedTuple):
 
     def when(self, page: str) -> str:
         """Return after how many steps it is measured, in words."""
-        called = STEPS_CALLED[page]
+        called = PAGES[page].steps
         if self.n == 1:
             called = "batch" if called == "batches" else called.removesuffix("s")
         return f"{'within' if self.within else 'after'} {self.n:,} {called}"
@@ -312,7 +313,7 @@ def read_claim(text: str, state: PageState, is_goal: bool = False) -> StepClaim:
         If it is no claim, or about a panel or a number that the page does not have.
     """
     found = GRAMMAR.fullmatch(text)
-    unit = STEPS_CALLED[state.page]
+    unit = PAGES[state.page].steps
     if found is None:
         example = next(iter(PANEL_NUMBERS[state.page]))
         raise BadInput(f"the claim {shown(text)} is not written as 'panel1.{example} > 3 at 600 {unit}'.")

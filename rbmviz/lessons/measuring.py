@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.lessons.claims import StepClaim, measure
 from rbmviz.lessons.state import PageState
+from rbmviz.pages import Sources
 from rbmviz.session.rebuild import Change
 from rbmviz.session.run import Run
 from rbmviz.session.sweep_scores import SweepScores
@@ -128,7 +129,7 @@ def measure_claims(
     if state.page == "tune":
         return _measure_map(state, claims, at_core)
     changes = changes or [[Change(0, algorithm)] for algorithm in state.algorithms()]
-    plan = state.setup(data).plan()
+    plan = state.setup(Sources(data=data)).plan()
     found: dict[tuple[int, str, int], float | None] = {}
     reached: dict[StepClaim, tuple[int, float]] = {}  # goals that say "within", and held
     for panel in sorted({panel for claim in claims for panel, _ in claim.about}):

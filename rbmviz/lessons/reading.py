@@ -12,9 +12,10 @@ from rbmviz.array_files import printable
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons.claims import StepClaim, read_claim
-from rbmviz.lessons.state import RUN_SETTINGS, Branch, PageState, read_state
+from rbmviz.lessons.state import Branch, PageState, read_state
 from rbmviz.links import read_panel
 from rbmviz.output import reason
+from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 
 SHIPPED = Path(str(resources.files("rbmviz.lessons"))) / "shipped"
@@ -367,7 +368,8 @@ def _check_allowed(
         raise BadInput("a goal needs something that may be changed: give turns or choose.")
     if goal and state.branches:
         raise BadInput("a challenge has no branch, which whoever does it would have to add: leave it out.")
-    if goal and state.page not in RUN_SETTINGS:
+    run_settings = PAGES[state.page].run_settings()
+    if goal and not run_settings:
         raise BadInput(f"a goal cannot be about the page {state.page}.")
     knobs = {name: knob for one in state.algorithms() for name, knob in knobs_of(one).items()}
     live = [name for name, knob in knobs.items() if knob.live]
@@ -375,8 +377,8 @@ def _check_allowed(
         if name not in live:
             raise unknown("knob that can be turned", name, live)
     for name in choose:
-        if name not in knobs and name not in RUN_SETTINGS[state.page]:
-            raise unknown("knob or setting", name, [*knobs, *RUN_SETTINGS[state.page]])
+        if name not in knobs and name not in run_settings:
+            raise unknown("knob or setting", name, [*knobs, *run_settings])
 
 
 def _parts(state: PageState, panel: int) -> list[str]:

@@ -18,8 +18,10 @@ from rbmviz.errors import MAX_SHOWN, BadInput, shown, unknown
 from rbmviz.knobs import read_knobs, values_of, write_knobs
 from rbmviz.lessons.measuring import CoreTurn, Measured, measure_claims
 from rbmviz.lessons.reading import Lesson, Step
-from rbmviz.lessons.state import OFFERED, RUN_SETTINGS, STEPS_CALLED, PageState, read_setting
+from rbmviz.lessons.state import PageState
 from rbmviz.links import address_text
+from rbmviz.pages import PAGES
+from rbmviz.pages.settings import read_value
 from rbmviz.session.rebuild import MAX_CHANGES, Change
 
 KERNELS_VERSION = 1
@@ -89,7 +91,7 @@ class VerifiedResult(NamedTuple):
             for one in self.measured:
                 value = "unknown" if one.value is None else one.claim.with_unit(self.page, f"{one.value:.4g}")
                 label = one.claim.number_words(self.page, names)
-                said.append(f"{label} {value} at {one.n:,} {STEPS_CALLED[self.page]}")
+                said.append(f"{label} {value} at {one.n:,} {PAGES[self.page].steps}")
             return f"Verified: {'; '.join(said)}."
         missed = next(one for one in self.measured if not one.holds)
         value = "does not know it" if missed.value is None else "gives "
@@ -121,7 +123,7 @@ def what_is_not_allowed(step: Step, settings: Mapping[str, Any], algorithms: Seq
     algorithms : sequence of Sampler or Trainer
         The panels as they are.
     """
-    for name in RUN_SETTINGS[step.state.page]:
+    for name in PAGES[step.state.page].run_settings():
         meant_value = step.state.settings[name]
         if settings.get(name, meant_value) != meant_value and name not in step.choose:
             return f"the setting {name} may not be changed"
@@ -188,7 +190,7 @@ def result_of(step: Step, settings: Mapping[str, Any], changes: Sequence[Sequenc
         kept.append(tuple(newest.values()))
     chosen = {
         name: settings[name]
-        for name in RUN_SETTINGS[page]
+        for name in PAGES[page].run_settings()
         if settings.get(name, step.state.settings[name]) != step.state.settings[name]
     }
     return check_result(step, Result(chosen, tuple(kept)))
@@ -236,9 +238,11 @@ def read_result(step: Step, text: str) -> Result:
             if n == 0 and len(of_panel) == 1:
                 of_panel.pop()
             of_panel.append(Change(n, algorithm))
-        elif setting is not None and setting[1] in RUN_SETTINGS[page]:
+        elif setting is not None and setting[1] in PAGES[page].run_settings():
             name = setting[1]
-            settings[name] = read_setting(f"The result's {name}", setting[2], OFFERED[page][name])
+            settings[name] = read_value(
+                f"The result's {name}", setting[2], PAGES[page].settings[name].allowed
+            )
         else:
             raise BadInput(wrong.format(f"{shown(part)} is no turn of a knob"))
     return check_result(step, Result(settings, tuple(tuple(one) for one in changes), int(kernels_version)))

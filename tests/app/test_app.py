@@ -17,7 +17,7 @@ from waiting import PATIENCE, wait
 
 from rbmviz import RBM, Model, make_sampler, make_trainer, sample
 from rbmviz.datasets import Dataset
-from rbmviz.links import write_panel
+from rbmviz.links import write_changed_panel
 from rbmviz.rbm import save_model
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
@@ -552,7 +552,7 @@ def test_sample_page_is_alive(page):
 def test_sample_page_follows_its_link(page):
     test = page("sample", p=["gibbs:k=7", "gibs"], seed="5", model="bas_pcd", start="random")
     comparison = test.session_state["comparisons"]["sample"][0]
-    assert [write_panel(panel.worker.algorithm) for panel in comparison.panels] == ["gibbs:k=7"]
+    assert [write_changed_panel(panel.worker.algorithm) for panel in comparison.panels] == ["gibbs:k=7"]
     assert (comparison.setup.seed, comparison.setup.start_from) == (5, "random")
     assert comparison.setup.model.rbm.n_visible == 16
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)

@@ -3,25 +3,24 @@
 import importlib
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 from preset_runs import PAGES, live_page
-from test_recorded_links import described
 from waiting import wait
 
+from rbmviz import RBM, Model
+from rbmviz.datasets import Dataset
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson, read_lesson, read_state, shipped_lessons
 from rbmviz.lessons.reading import NUMBERS_TO_LOOK_AT
-from rbmviz.lessons.state import LEFT_ALONE, OF_ONES_OWN, OFFERED
-from rbmviz.links import PANELS_KEY, address_text
+from rbmviz.links import address_text
+from rbmviz.pages import PAGES as SPECS
 from rbmviz.registry import trainers
-from rbmviz_app import pages, session, shared
+from rbmviz_app import shared
 from rbmviz_app.card import panel_names
 from rbmviz_app.formulas import mathml
 from rbmviz_app.pages.chain import matrix
-from rbmviz_app.pages.chain.settings import ORDERS, PAGE_PARTS
 from rbmviz_app.pages.chain.units import sentence
-from rbmviz_app.pages.coupling.settings import K_CHOICES, LAGS
-from rbmviz_app.pages.sample.page import CURVE_KINDS, GRIDS
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import LessonStep
 from tests.lessons.test_lessons import GOOD
@@ -47,47 +46,44 @@ def test_a_step_about_another_part_of_a_page_has_its_question(page):
     assert test.title[0].value == matrix.MATRIX_QUESTION
 
 
-def test_a_page_and_its_lessons_offer_the_same():
-    for page in OFFERED:
-        live = live_page(page)
-        assert OFFERED[page][live.speed.key] == live.transport.speeds
-        module = importlib.import_module(
-            f"rbmviz_app.pages.{page}.{'settings' if page == 'chain' else 'page'}"
-        )
-        assert live.in_address.key == PANELS_KEY[page]
-        declared = session.settings_of(module.Settings)
-        known = {*OFFERED[page], *LEFT_ALONE.get(page, ()), *OF_ONES_OWN, PANELS_KEY[page]}
-        assert pages.names_of_page(page) <= known
-        for preset in live.presets:  # the address of each is the link of a step
-            texts = [text.partition(":")[2] if page == "coupling" else text for text in preset.panels]
-            said = [(PANELS_KEY[page], text) for text in texts]
-            for name, value in preset.settings.items():
-                said += [(name, address_text(one)) for one in (value if isinstance(value, list) else [value])]
-            read_state(f"{page}?{urlencode(said)}")
-        state = read_state(page)
-        defaults = {name: one.default for name, one in declared.items() if name in state.settings}
-        if page == "train":
-            defaults["statistic"] = "ess"  # the first that its panels have
-        assert defaults == state.settings
-        # Both make the same runs of the same values: what differs are objects that visitors share.
-        there, here = live.setup_of(live.values_of(Preset("", "", ()))), state.setup()
-        assert type(there) is type(here)
-        for field in set(there._fields) - {"allowance"}:
-            assert described(getattr(there, field)) == described(getattr(here, field)), (page, field)
-    assert (OFFERED["sample"]["cells"], OFFERED["sample"]["curve"]) == (GRIDS, CURVE_KINDS)
-    assert (OFFERED["coupling"]["lag"], OFFERED["coupling"]["estimate_k"]) == (LAGS, K_CHOICES)
-    chain = OFFERED["chain"]
-    assert (chain["little"], chain["land_order"]) == (PAGE_PARTS, ORDERS)
-    assert chain["chain_matrix"] == (*matrix.MATRICES, matrix.FROM_LANDSCAPE)
-    assert chain["chain_steps"] == matrix.STEP_CHOICES
+@pytest.mark.parametrize("page", SPECS)
+def test_what_a_preset_sets_can_stand_in_a_link(page):
+    spec = SPECS[page]
+    for preset in live_page(page).presets:
+        said = [(spec.panels_key, text) for text in preset.panels]
+        for name, value in preset.settings.items():
+            said += [(name, address_text(one)) for one in (value if isinstance(value, list) else [value])]
+        read_state(f"{page}?{urlencode(said)}")
 
 
-@pytest.mark.parametrize("name", [name for name in OFFERED if name != "tune"])  # whose steps have small maps
+def described(value):
+    """Return what a field of a setup is; a model by its size and the sum of its weights."""
+    match value:
+        case Model():
+            return described(value.rbm)
+        case RBM():
+            return [*value.W.shape, round(float(np.abs(value.W).sum(dtype=np.float64)), 2)]
+        case Dataset():
+            return value.name
+    return value
+
+
+@pytest.mark.parametrize("page", SPECS)
+def test_a_page_and_a_link_make_the_same_runs(page):
+    """Of the same values: what differs are objects that visitors share."""
+    live, state = live_page(page), read_state(page)
+    there, here = live.setup_of(live.values_of(Preset("", "", ()))), state.setup()
+    for field in set(there._fields) - {"allowance"}:
+        assert described(getattr(there, field)) == described(getattr(here, field)), (page, field)
+
+
+@pytest.mark.parametrize("name", [name for name in SPECS if name != "tune"])  # whose steps have small maps
 def test_a_link_may_have_every_number_that_a_page_offers(page, name):
     test = page(name)
-    boxes = {box.key: (box.min, box.max) for box in test.number_input if box.key in OFFERED[name]}
+    settings = SPECS[name].settings
+    boxes = {box.key: (box.min, box.max) for box in test.number_input if box.key in settings}
     for key, (lo, hi) in boxes.items():
-        assert OFFERED[name][key][:2] == (lo, hi), key
+        assert settings[key].allowed[:2] == (lo, hi), key
     assert boxes or name == "chain"
 
 

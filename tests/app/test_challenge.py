@@ -8,11 +8,12 @@ from waiting import wait
 from rbmviz import BadInput
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson
-from rbmviz.lessons.state import RUN_SETTINGS
+from rbmviz.pages import PAGES
 from rbmviz_app import card, challenge, pages
 from rbmviz_app.session import LessonStep
 from tests.app.test_card import button, comparison_of
 
+RUN_SETTINGS = {name: spec.run_settings() for name, spec in PAGES.items() if spec.run_settings()}
 SIZE = LessonStep("one-step-size", 0)
 
 

@@ -6,7 +6,6 @@ import re
 import pytest
 from waiting import wait
 
-from rbmviz import links
 from rbmviz_app import links as app_links
 from rbmviz_app import pages
 from rbmviz_app.messages import MAX_MESSAGE, plain
@@ -27,12 +26,10 @@ VALUES = {
 def keys(page):
     """The names of an address that a page reads: of its widgets, and its own."""
     return [
-        *pages.settings(page),
-        *pages.found()[page].PARTS,
+        *pages.names_of_page(page),
         "paused",
         "paused_at",
         "present",
-        "v",
     ]
 
 
@@ -60,15 +57,6 @@ def test_a_hostile_link_opens_the_page_all_the_same(visit, name, kind):
         assert not re.search(r"(?<!\\)\]\(http|(?<!\\)<img|(?<!\\):red|http://evil", text)
 
 
-def test_a_link_of_a_newer_program_says_so_and_opens_what_it_can(visit):
-    test = visit("sample", v="99", p="gibbs:k=7", model="bas_pcd")
-    [warning] = test.warning
-    assert warning.value.startswith("The link's version is '99'")
-    assert test.session_state["comparisons"]["sample"][0].panels[0].worker.algorithm.k == 7
-    assert test.run().warning  # it stays, and the panels where they are, until it is closed
-    assert not test.button(key=" link warnings close alert").click().run().warning
-
-
 def test_a_value_that_a_setting_cannot_have_is_named_with_what_stands_instead(visit):
     test = visit(
         "train", hidden="abc", pace="30", part="train", train_data="bas@3", train_seed="7.0", log="1"
@@ -89,34 +77,13 @@ def test_each_part_of_a_page_names_the_values_that_its_settings_cannot_have(visi
     assert "(not 'banana')" in warning.value
 
 
-def test_an_old_link_has_the_defaults_of_its_version(visit, monkeypatch, address_of):
-    """As it is when defaults of a setting, a knob and the panels have changed: version 1 has the old ones."""
-    now = links.DEFAULTS[1]
-    old = now._replace(
-        knobs={**now.knobs, "gibbs": "temperature=1.0,k=5,n_chains=1"},
-        panels={**now.panels, "sample": ("gibbs",)},
-        settings={**now.settings, "sample": {**now.settings["sample"], "model": "bas_pcd", "cells": 6}},
-    )
-    monkeypatch.setattr(links, "DEFAULTS", {1: old, 2: now})
-    monkeypatch.setattr(links, "VERSION", 2)
-    test = visit("sample", seed="3")
-    [panel] = test.session_state["comparisons"]["sample"][0].panels
-    assert panel.worker.algorithm.k == 5
-    assert (test.session_state["model"], test.session_state["cells"]) == ("bas_pcd", 6)
-    assert test.segmented_control(key="cells").value == 6
-    assert not test.warning
-    assert visit("sample", v="2", p="gibbs").session_state["cells"] == 10
-    # Who opens a page by its name alone has it as it is now.
-    assert len(visit("sample", present="1").session_state["comparisons"]["sample"][0].panels) == 4
-
-
 def test_a_page_without_panels_stays_so(visit, address_of):
     test = visit("sample", p="none")
     assert not test.session_state["comparisons"]["sample"][0].panels
     assert not test.warning
-    assert address_of(test) == {"v": ["2"], "p": ["none"]}
+    assert address_of(test) == {"p": ["none"]}
     test.button(key="sample add gibbs").click().run()
-    assert address_of(test) == {"v": ["2"], "p": ["gibbs"]}
+    assert address_of(test) == {"p": ["gibbs:temperature=1.0,k=1,n_chains=1"]}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +107,7 @@ def test_an_address_opens_again_where_the_page_has_other_words_for_a_value(
 def test_what_a_list_begins_with_stands_in_no_address(visit, address_of):
     test = visit("train", t=["pop_cd", "cd"]).run()
     assert test.session_state["statistic"] == "ess"
-    assert address_of(test) == {"v": ["2"], "t": ["pop_cd", "cd"], "kept": address_of(test)["kept"]}
+    assert "statistic" not in address_of(test)
     test.selectbox(key="statistic").select("weight_norm").run().run()
     assert address_of(test)["statistic"] == ["weight_norm"]
 

@@ -9,7 +9,7 @@ import pytest
 from waiting import PATIENCE, wait
 
 from rbmviz import RBM, Model, make_sampler
-from rbmviz.links import write_panel
+from rbmviz.links import write_changed_panel
 from rbmviz.metrics import check_chain, eigenvalues, landscape, remove_self_transitions
 from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.metrics.landscape import codes
@@ -23,7 +23,6 @@ from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, ordered_cha
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
 from rbmviz_app.pages.chain.settings import PAGE_PARTS
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
-from rbmviz_app.shared import pattern_landscape
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
@@ -73,7 +72,7 @@ def test_the_page_follows_its_link(page):
         land_order="gray",
     )
     comparison = comparison_of(test)
-    assert [write_panel(p.worker.algorithm).split(",")[0] for p in comparison.panels] == [
+    assert [write_changed_panel(p.worker.algorithm).split(",")[0] for p in comparison.panels] == [
         "rates_fpcd:eps=0.5"
     ]
     assert any("did you mean 'gibbs'" in warning.value for warning in test.warning)
@@ -282,7 +281,7 @@ def test_the_matrix_of_a_landscape_is_that_of_its_link_and_its_address_says_so(p
     own = {"little": "matrix", "chain_matrix": "the landscape’s Gibbs chain"}
     query = own | {"land": "three patterns", "land_depth": "4", "chain_log": "true"}
     test = page(**query)
-    model = pattern_landscape(LANDSCAPE_PATTERNS["three patterns"], 4.0)
+    model = pattern_model(LANDSCAPE_PATTERNS["three patterns"], 4.0)
     second = second_modulus(eigenvalues(ordered_chain(model.rbm)[0]))
     assert f"{second:.4f}" in text_of(test)
     address = address_of(test)

@@ -282,7 +282,7 @@ def test_the_page_is_alive(page):
 
 
 def test_the_page_follows_its_link(page, address_of):
-    link = {"c": "scale=0.3,max_sweeps=50", "coupling_visible": "12", "coupling_hidden": "5"}
+    link = {"c": "coupling:scale=0.3,max_sweeps=50", "coupling_visible": "12", "coupling_hidden": "5"}
     link |= {"coupling_seed": "4", "lag": "20"}
     test = page(**link)
     comparison = comparison_of(test)
@@ -292,11 +292,11 @@ def test_the_page_follows_its_link(page, address_of):
     np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     test.run()
     assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
-    assert address_of(test) == {name: [text] for name, text in link.items()} | {"v": ["2"]}
+    assert address_of(test) == {name: [text] for name, text in link.items()} | {"coupling_more": ["true"]}
 
 
 def test_a_broken_link_is_named(page):
-    test = page(c="scal=3")
+    test = page(c="coupling:scal=3")
     assert any("did you mean 'scale'" in warning.value for warning in test.warning)
     assert comparison_of(test).panels[0].worker.algorithm.scale == 1.5
 
@@ -340,7 +340,7 @@ def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
 
 
 def test_undo_brings_back_model_and_scale_with_their_pairs(page):
-    test = page(coupling_model="bas_pcd", c="scale=0.7")
+    test = page(coupling_model="bas_pcd", c="coupling:scale=0.7")
     comparison = comparison_of(test)
     counted = lambda: [d.counted.n for d in comparison.poll()[0][1].displayed_pairs]  # noqa: E731
     wait(lambda: min(counted(), default=0) > 20, "pairs")
@@ -359,7 +359,7 @@ def test_undo_brings_back_model_and_scale_with_their_pairs(page):
 
 
 def test_lag_and_k_are_those_of_the_charts(page):
-    test = page(c="scale=1.0,max_sweeps=200", coupling_more="true")
+    test = page(c="coupling:scale=1.0,max_sweeps=200", coupling_more="true")
     test.select_slider(key="lag").set_value(5)
     test.select_slider(key="estimate_k").set_value(3).run()
     comparison = comparison_of(test)

@@ -5,6 +5,7 @@ from waiting import wait
 from rbmviz import make_trainer
 from rbmviz.datasets import load_dataset
 from rbmviz.models import pattern_model
+from rbmviz.pages.weights import STUDIED
 from rbmviz.session import (
     StudySetup,
     limits,
@@ -16,7 +17,6 @@ from rbmviz_app.pages.coupling import page as coupling
 from rbmviz_app.pages.sample import page as sample
 from rbmviz_app.pages.train import page as train
 from rbmviz_app.pages.weights import page as weights
-from rbmviz_app.pages.weights.settings import STUDIED
 from rbmviz_app.shared import SharedObjects
 
 

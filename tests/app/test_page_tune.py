@@ -13,7 +13,7 @@ from waiting import wait
 
 from rbmviz import BadInput
 from rbmviz.datasets import load_dataset
-from rbmviz.links import read_panel, write_panel
+from rbmviz.links import read_panel, write_changed_panel, write_panel
 from rbmviz.models import load_model
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
@@ -76,7 +76,7 @@ def map_of(test):
 def test_the_page_begins_with_an_empty_map_and_a_live_chain(page):
     test = page()
     comparison = comparison_of(test)
-    assert [write_panel(one.worker.algorithm) for one in comparison.panels] == [
+    assert [write_changed_panel(one.worker.algorithm) for one in comparison.panels] == [
         "rates_fpcd:eps=0.03162,alpha=0.9"
     ]
     assert comparison.setup.dataset.name == "mnist5k"
@@ -189,7 +189,7 @@ def clicked(page, monkeypatch):
 
 
 def texts_beside(comparison):
-    return [write_panel(panel.worker.algorithm) for panel in comparison.panels[1:]]
+    return [write_changed_panel(panel.worker.algorithm) for panel in comparison.panels[1:]]
 
 
 def test_a_click_opens_a_setting_and_a_second_one_closes_it(clicked):
@@ -290,7 +290,7 @@ def elsewhere():
 
 
 def texts_of(comparison):
-    return [write_panel(panel.worker.algorithm) for panel in comparison.panels]
+    return [write_changed_panel(panel.worker.algorithm) for panel in comparison.panels]
 
 
 def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, elsewhere):
@@ -298,7 +298,8 @@ def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, el
     state = {"comparisons": {"sample": (sample, "token")}, "shown settings": {"sample": {"seed": 7}}}
     test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], state=state, **SMALL)
     button(test, "Open in Sample").click().run()
-    assert opened["pages/sample/page.py"]["p"] == ["rates_fpcd:eps=0.2,k=3"]
+    [text] = opened["pages/sample/page.py"]["p"]
+    assert write_changed_panel(read_panel(samplers, text)) == "rates_fpcd:eps=0.2,k=3"
     assert (test.session_state["model"], test.session_state["seed"]) == ("bas_pcd", 0)
     assert (texts_of(sample), sample.setup.dataset.name) == (["rates_fpcd:eps=0.2,k=3"], "bas")
     assert test.session_state["undo settings"]["sample"] == {"seed": 7}
@@ -327,7 +328,7 @@ def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_o
     assert comparison.peek()[0][1].run == run
     assert not test.run().exception
     button(test, "Open in Train").click().run()
-    assert opened["pages/train/page.py"]["t"] == texts_of(comparison)
+    assert opened["pages/train/page.py"]["t"] == [write_panel(comparison.panels[0].worker.algorithm)]
     assert [test.session_state[name] for name in ("train_data", "hidden", "train_seed")] == ["bas", 4, 0]
     # Chains are not trainings: others are begun.
     test.segmented_control(key="tune_what").set_value("samplers").run()

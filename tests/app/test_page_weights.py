@@ -367,9 +367,7 @@ def test_a_panel_of_another_trainer_is_named(page):
     comparison = test.session_state["comparisons"]["weights"][0]
     assert [panel.worker.algorithm.n_chains for panel in comparison.panels] == [10]
     [warning] = test.warning
-    assert warning.value == plain(
-        "The link's panel 'cd:k=5' is left out: this page has panels of pop_cd only."
-    )
+    assert warning.value == plain("The link's panel 'cd:k=5' is left out: this page has pop_cd only.")
 
 
 def test_models_grow_on_other_data(page, monkeypatch, tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from waiting import PATIENCE, wait
 
-from rbmviz.links import DEFAULTS, VERSION
+from rbmviz.pages import PAGES
 from rbmviz.samplers import make_sampler
 from rbmviz.session import SamplingRun
 from rbmviz.session.equal_points import compare
@@ -25,7 +25,7 @@ def test_the_recorded_race_is_that_of_the_default_address(monkeypatch):
     """If this fails: python -m rbmviz_app.pages.sample.recorded."""
     monkeypatch.delenv("RBMVIZ_DATA_DIR", raising=False)
     shipped = recorded.recordings()
-    assert list(shipped) == list(DEFAULTS[VERSION].panels["sample"]) == sample_page.DEFAULT_PANELS
+    assert list(shipped) == list(PAGES["sample"].default_panels)
     assert recorded.FILE.stat().st_size < 500_000
     for name, recording in shipped.items():
         assert recording.n == recorded.RECORDED_SECONDS * sample_page.Settings.speed.default

@@ -113,7 +113,7 @@ def test_the_sample_page_begins_with_the_model_of_the_command_line(model, page, 
     assert any("5 visible and 3 hidden units" in caption.value for caption in opened.caption)
     linked = page("sample", shell=True, v="1", model="bas_pcd", paused="1")
     assert chosen(linked) == "bas_pcd"
-    elsewhere = page("train", shell=True, v="2", hidden="8", paused="1")  # a link says nothing of other pages
+    elsewhere = page("train", shell=True, hidden="8", paused="1")  # a link says nothing of other pages
     assert elsewhere.session_state["model"] == "mine.safetensors"
 
 

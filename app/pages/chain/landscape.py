@@ -1,15 +1,13 @@
 """The landscape part of the page: the energies of all states of a small model, and chains among them."""
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
-from rbmviz.links import write_panel
+from rbmviz.links import write_changed_panel
 from rbmviz.metrics import landscape
-from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.origin import origin
+from rbmviz.pages import PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, LandscapeSetup
@@ -19,7 +17,6 @@ from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
 from rbmviz_app.page import (
     LivePage,
-    PanelsInAddress,
     Transport,
     algorithms_of,
     catch_up_page,
@@ -31,11 +28,8 @@ from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
 from rbmviz_app.pages.chain.settings import Settings, choose_landscape
 from rbmviz_app.presets import Claim, Preset
-from rbmviz_app.session import settings_of
-from rbmviz_app.shared import pattern_landscape
 from rbmviz_app.timer import every_second
 
-DEFAULT_PANELS = ["gibbs", "rates_fpcd:eps=0.05", "sample_penalization:eps=0.05,alpha=0.9"]
 VISIT_QUANTITIES = {
     "visits": "Visits off by (total variation)",
     "moments": "Moments off by (distance)",
@@ -47,7 +41,7 @@ PRESETS = (
         "Two valleys",
         "Nine nats deep. Gibbs crosses when it is lucky. Both chains that unlearn cross more often, but "
         "while the visits of rates-FPCD come near the model’s law, those of penalization stay far from it.",
-        tuple(DEFAULT_PANELS),
+        PAGES["chain"].default_panels,
         claims=(
             Claim(1, "crossings", ">", 2, of=0),
             Claim(2, "crossings", ">", 2, of=0),
@@ -59,7 +53,7 @@ PRESETS = (
         "The valley fills up",
         "Two valleys, twelve nats deep. Each sample raises the ground under rates-FPCD until it rolls out, "
         "again and again. Under Gibbs nothing ever moves: it waits for luck, once in 3,500 samples.",
-        tuple(DEFAULT_PANELS),
+        PAGES["chain"].default_panels,
         {"land_depth": 12.0},
         (
             Claim(0, "crossings", "<", 1, not_of=1),
@@ -156,14 +150,9 @@ PRESETS = (
 )
 
 
-def setup_of(values: Mapping[str, Any]) -> LandscapeSetup:
-    """Return what all panels share, for values of the settings by name; only landscapes of patterns."""
-    model = pattern_landscape(LANDSCAPE_PATTERNS[values["land"]], values["land_depth"])
-    return LandscapeSetup(model, values["land_seed"])
-
-
 PAGE: LivePage[LandscapeSetup] = LivePage(
-    name="chain",
+    PAGES["chain"],
+    Settings,
     question="Unlearn the state you are in: why does a chain that pushes itself away mix sooner?",
     about="Each panel shows all pictures of a tiny model side by side as a landscape, low where the model "
     "finds them likely, and the ball is the chain that walks there. A **model** says how likely every "
@@ -171,14 +160,8 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
     "then all pixels, which moves the ball; a **mode** is a valley, with unlikely pictures all around. "
     "First let it run and see which ball leaves its valley, then press *Step*, or the key **S**, and watch "
     "the ground rise where the ball stood.",
-    in_address=PanelsInAddress("l", samplers, DEFAULT_PANELS),
-    settings={name: one for name, one in settings_of(Settings).items() if name.startswith("land")},
-    setup_of=setup_of,
     presets=PRESETS,
-    speed=Settings.land_pace,
     transport=Transport(
-        "Samples per second",
-        (1, 2, 5, 10, 20, 100, 1000, math.inf),
         speed_help="Slow to follow every jump, full speed to see where the visits end.",
         play_help="Stop all chains, or let them go on. Those that keep up with the speed stop at the same "
         "sample.",
@@ -321,7 +304,7 @@ def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
     rbm = setup.model.rbm
 
     def known() -> dict[str, Any]:
-        panels = [write_panel(algorithm) for algorithm in algorithms_of(comparison)]
+        panels = [write_changed_panel(algorithm) for algorithm in algorithms_of(comparison)]
         command = command_of(panels, land, depth, setup.seed)
         return origin(command, models={land: setup.model}, seeds=[setup.seed])
 

@@ -4,20 +4,19 @@ import streamlit as st
 
 from rbmviz_app import controls, links, session
 from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
-from rbmviz_app.pages.chain.matrix import MATRIX, MATRIX_ABOUT, MATRIX_QUESTION, REMOVED, draw_matrix
+from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_QUESTION, draw_matrix
 from rbmviz_app.pages.chain.settings import PAGE_PARTS, Settings
 from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
 
 TITLE, ICON, PLACE = "Little chain", "landscape", 5
 HEADINGS = {"matrix": (MATRIX_QUESTION, MATRIX_ABOUT), "units": (UNITS_QUESTION, UNITS_ABOUT)}
 """Question, and what a newcomer has to know, of the parts that have others than the landscape."""
-PARTS = (PAGE.in_address.key, MATRIX, REMOVED)
 
 
 def main() -> None:
     """Draw the page."""
     PAGE.take_settings()  # a step of a lesson may set the part
-    session.keep_hidden(session.settings_of(Settings).values())  # the settings of the part that is not drawn
+    session.keep_hidden(Settings.values())  # the settings of the part that is not drawn
     present = links.presenting()
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="parts"

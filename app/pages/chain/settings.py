@@ -6,11 +6,12 @@ from typing import Any
 from rbmviz import BadInput, Model
 from rbmviz.links import read_number
 from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE, Order
-from rbmviz.models import LANDSCAPE_PATTERNS
+from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
+from rbmviz.pages import PAGES
 from rbmviz.session import LandscapeSetup
 from rbmviz_app import controls, links, session
-from rbmviz_app.session import COMPARISONS, TRAINED, Setting
-from rbmviz_app.shared import pattern_landscape, random_landscape
+from rbmviz_app.session import COMPARISONS, TRAINED, PageSettings, Setting
+from rbmviz_app.shared import once, random_landscape
 
 ORDERS: tuple[Order, ...] = ("valley", "gray", "index")
 PAGE_PARTS = ("landscape", "matrix", "units")
@@ -19,19 +20,7 @@ DEPTHS = (2.0, 12.0)
 """Least and most depth of a landscape, in nats."""
 
 
-class Settings:
-    """What the address of this page says besides its panels, its matrix and lambda, with today's defaults."""
-
-    little = Setting("landscape")
-    land = Setting("two halves", "Landscape")
-    land_depth = Setting(9.0, "Depth")
-    land_seed = Setting(0, "Seed")
-    land_order: Setting[Order] = Setting("valley")
-    land_curve = Setting("visits")
-    land_pace: Setting[float] = Setting(20)
-    chain_matrix = Setting("two wells")
-    chain_steps = Setting(40)
-    chain_log = Setting(False)
+Settings = PageSettings(PAGES["chain"].settings)
 
 
 def choose_landscape() -> LandscapeSetup:
@@ -73,8 +62,13 @@ def choose_landscape() -> LandscapeSetup:
     elif name == RANDOM_WEIGHTS:
         model = random_landscape(depth / 4, seed)
     else:
-        model = pattern_landscape(LANDSCAPE_PATTERNS[name], depth)
+        model = _patterns(name, depth)
     return LandscapeSetup(model, seed)
+
+
+def _patterns(name: str, depth: float) -> Model:
+    made_of = LANDSCAPE_PATTERNS[name], depth
+    return once(("patterns", made_of), lambda: pattern_model(*made_of))
 
 
 def landscape_model() -> Model:
@@ -86,7 +80,7 @@ def landscape_model() -> Model:
     name, depth = Settings.land.value, Settings.land_depth.value
     if name == RANDOM_WEIGHTS:
         return random_landscape(depth / 4, Settings.land_seed.value)
-    return pattern_landscape(LANDSCAPE_PATTERNS.get(name, LANDSCAPE_PATTERNS[Settings.land.default]), depth)
+    return _patterns(name if name in LANDSCAPE_PATTERNS else Settings.land.default, depth)
 
 
 def _begin_landscape_with_link() -> None:

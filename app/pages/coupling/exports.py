@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from rbmviz.coupling import ALGORITHMS, STATISTICS
-from rbmviz.lessons.state import RANDOM_MODEL
+from rbmviz.pages import RANDOM_MODEL
 from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
 from rbmviz_app.charts.style import Rows, csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines

@@ -1,25 +1,18 @@
 """Two chains that are drawn jointly so that they meet, and estimates from their meetings (paper UCD)."""
 
-import math
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
-
 import streamlit as st
 
 from rbmviz import BadInput, Model
 from rbmviz.coupling import MAX_PAIRS
-from rbmviz.knobs import knobs_of, read_knobs, write_knobs
-from rbmviz.lessons.state import RANDOM_MODEL
-from rbmviz.links import VERSION, default_panels, knob_values
 from rbmviz.metadata import data_name
 from rbmviz.origin import origin
+from rbmviz.pages import PAGES, RANDOM_MODEL
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
-from rbmviz_app import controls, links, messages, session
+from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page
+from rbmviz_app.page import LivePage, Transport, catch_up_page
 from rbmviz_app.pages.coupling.charts import all_rows
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from rbmviz_app.pages.coupling.pair_charts import ChartSettings, draw_pair_charts, request_results
@@ -27,16 +20,9 @@ from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from rbmviz_app.pages.coupling.settings import Settings, choose_setup, knob_labels, make_setup
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
-from rbmviz_app.session import SHOWN_MODELS, settings_of
-from rbmviz_app.shared import random_coupled
+from rbmviz_app.session import SHOWN_MODELS
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
-DEFAULT_PANELS = ["scale=1.5"]
-"""The knobs of a random model; a trained one begins at scale 1, as it is. ``rbmviz.links.DEFAULTS`` has the
-same, and decides what a page without a link opens. Not "coupling:scale=1.5" as in presets: the address of
-this page holds knobs only, which ``begin`` reads, and not ``LivePage.fill``."""
-
-
 PRESETS = (
     Preset(
         "Small enough to know",
@@ -111,34 +97,18 @@ PRESETS = (
 )
 
 
-def setup_of(values: Mapping[str, Any]) -> CouplingSetup:
-    """Return the setup for values of the settings by name."""
-    name, seed = values["coupling_model"], values["coupling_seed"]
-    if name == RANDOM_MODEL:
-        model = random_coupled(values["coupling_visible"], values["coupling_hidden"], seed)
-    else:
-        model = controls.model_called(name)
-    return make_setup(model, values["coupling_start"], seed)[0]
-
-
 PAGE: LivePage[CouplingSetup] = LivePage(
-    name="coupling",
+    PAGES["coupling"],
+    Settings,
     question="Two chains of one model, drawn together so that they meet: how long does it take?",
     about="Each column shows one pair of chains of the same model, as two pictures: pixels in which they "
     "differ are orange, until the two are equal and the next pair begins. A **model** is a network of "
     "pixels and hidden units that says how likely every picture is, a **chain** makes one picture of it "
     "after another, and a **sweep**, which draws all hidden units anew and then all pixels, makes the next "
     "one. First watch a few pairs meet, then drag the first slider to the right and see how long they take.",
-    in_address=PanelsInAddress("c", {Coupling.name: Coupling}, DEFAULT_PANELS),
-    # No preset opens or closes the fold, and Streamlit itself writes it into the address.
-    settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.coupling_more},
-    setup_of=setup_of,
     knob_labels=knob_labels,
     presets=PRESETS,
-    speed=Settings.coupling_speed,
     transport=Transport(
-        "Sweeps per second",
-        (1, 2, 5, 10, 30, 100, math.inf),
         speed_help="Of the displayed pairs; the pairs of the charts are counted in the background, at full "
         "speed.",
         play_help="Stop all pairs, or let them go on; counting goes on after a stop until it has 200 pairs.",
@@ -146,7 +116,6 @@ PAGE: LivePage[CouplingSetup] = LivePage(
         reset_help="Back to the first pair, with the same seed: the same meetings come again.",
     ),
 )
-PARTS = (PAGE.in_address.key,)  # names in the address that are no settings, see ``rbmviz_app.pages``
 
 
 def main() -> None:
@@ -185,21 +154,14 @@ def main() -> None:
         exports(comparison, chart_settings, shown_name, shown_model, shape)
 
 
-def own_knobs(name: str, version: int = VERSION) -> Coupling:
-    """Return the knobs that a model begins with, by the defaults of a version of links."""
-    own = default_panels("coupling", version)[0] if name == RANDOM_MODEL else ""
-    return Coupling(**knob_values(Coupling, own, version))
+def own_knobs(name: str) -> Coupling:
+    """Return the knobs that a model begins with: a trained one is coupled as it is."""
+    return PAGE.read(PAGE.spec.default_panels)[0][0] if name == RANDOM_MODEL else Coupling()
 
 
 def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
-    """Add the only panel of a new comparison, with the knobs of a preset, of the link or of its model."""
-    coupling = wanted[0] if wanted else own_knobs(name, links.version(PAGE.name))
-    for text in links.values(PAGE.in_address.key)[:1]:
-        try:
-            coupling = replace(coupling, **read_knobs(Coupling, text))
-        except BadInput as error:
-            session.add_link_warning(f"The link's knobs are left out. {error}", PAGE.name)
-    comparison.add(coupling)
+    """Add the only panel of a new comparison, with the knobs of the link, of a preset, or of its model."""
+    PAGE.fill(comparison, wanted or [own_knobs(name)])
 
 
 def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
@@ -230,21 +192,8 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
         on_edit=PAGE.callbacks(comparison, "coupling_panel")["on_edit"],
         key="coupling_panel",
     )
-    knobs = knobs_in_address(comparison.panels[0].worker.algorithm, name)
     catch_up_page(comparison)
-    PAGE.write_address(comparison, [knobs] if knobs else [])
-
-
-def knobs_in_address(algorithm: Coupling, model_name: str) -> str:
-    """Return the knobs that differ from those of the model, or from those of the preset on the screen."""
-    preset = PAGE.shown_preset()
-    meant = [own_knobs(model_name), *(PAGE.read(preset.panels)[0] if preset else ())]
-    changed = [
-        name
-        for name in knobs_of(Coupling)
-        if any(getattr(algorithm, name) != getattr(one, name) for one in meant)
-    ]
-    return write_knobs(algorithm, changed)
+    PAGE.write_address(comparison)
 
 
 def exports(

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rbmviz.lessons.state import RANDOM_MODEL
 from rbmviz.metadata import data_name
 from rbmviz.models import data_of
+from rbmviz.pages import PAGES, RANDOM_MODEL
 from rbmviz.rbm import Model
-from rbmviz.session import CouplingSetup
+from rbmviz.session import CouplingSetup, random_rbm
 from rbmviz_app import controls
 from rbmviz_app.controls import data_or_reason
-from rbmviz_app.session import Setting
-from rbmviz_app.shared import data, random_coupled
+from rbmviz_app.session import PageSettings
+from rbmviz_app.shared import data, model_called, once
 
 LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 K_CHOICES = (1, 2, 3, 5, 10, 20, 50)
@@ -20,21 +20,7 @@ STARTS = ("random", "data")
 MAX_RANDOM_UNITS = 1000
 
 
-class Settings:
-    """What the address of this page says besides its knobs, by name, with today's defaults."""
-
-    coupling_model = Setting(RANDOM_MODEL, "Model")
-    coupling_visible = Setting(16, "Visible units")
-    coupling_hidden = Setting(10, "Hidden units")
-    coupling_start = Setting("random", "Pairs start at")
-    coupling_seed = Setting(0, "Seed")
-    tau_log = Setting(True)
-    lag = Setting(10)
-    tv_log = Setting(False)
-    coupling_statistic = Setting("both units on")
-    estimate_k = Setting(1)
-    coupling_more = Setting(False)
-    coupling_speed: Setting[float] = Setting(10)  # sweeps per second
+Settings = PageSettings(PAGES["coupling"].settings)
 
 
 def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
@@ -76,7 +62,9 @@ def choose_setup() -> tuple[str, Model, str, int]:
             Settings.coupling_seed,
             "Random models, starts and chains come from it: the same seed repeats every pair.",
         )
-    model = random_coupled(*sizes, seed) if sizes else controls.model_called(name)
+    if sizes is None:
+        return name, model_called(name), start, seed
+    model = once(("random", (*sizes, seed)), lambda: Model(random_rbm(*sizes, seed)))
     return name, model, start, seed
 
 

@@ -5,13 +5,14 @@ from typing import Any
 
 import streamlit as st
 
+from rbmviz.pages import SettingSpec
 from rbmviz.reproduce import PAPERS, VERDICTS
 from rbmviz.reproduce.ledger import counts_of, ledger, measured_texts
 from rbmviz.reproduce.recipe import minutes_text
 from rbmviz.reproduce.run import caption
 from rbmviz_app import links, pages
 from rbmviz_app.pages.papers import charts
-from rbmviz_app.session import Setting
+from rbmviz_app.session import PageSettings
 
 TITLE, ICON, PLACE = "Papers", "fact_check", 7
 
@@ -39,11 +40,12 @@ VERDICT_BADGES: dict[str, tuple[str, str]] = {
 ALL = "all"
 
 
-class Settings:
-    """The page's settings, which stand in its address."""
-
-    ledger_paper = Setting(ALL)
-    ledger_verdict = Setting(ALL)
+Settings = PageSettings(
+    {
+        "ledger_paper": SettingSpec(ALL, (ALL, *PAPERS)),
+        "ledger_verdict": SettingSpec(ALL, (ALL, *VERDICTS)),
+    }
+)
 
 
 def main() -> None:

@@ -1,7 +1,5 @@
 """Samplers side by side on one model, live."""
 
-import math
-from collections.abc import Mapping
 from typing import Any, get_args
 
 import streamlit as st
@@ -12,11 +10,12 @@ from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel
 from rbmviz.models import data_of, training_set_score
 from rbmviz.origin import origin
+from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup, Start
 from rbmviz.session.compiling import seconds_to_compile
-from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
+from rbmviz.session.equal_points import SAMPLER_UNITS
 from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.compared import choice_help
@@ -24,7 +23,6 @@ from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import (
     LivePage,
-    PanelsInAddress,
     Transport,
     algorithms_of,
     catch_up_page,
@@ -46,12 +44,11 @@ from rbmviz_app.pages.sample.recorded import recordings
 from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
-from rbmviz_app.session import ALLOWANCE, Setting, settings_of
+from rbmviz_app.session import ALLOWANCE, PageSettings
 from rbmviz_app.shared import data, training_part_isl
 from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
-AUTOMATIC = "automatic"
 GRIDS = (6, 8, 10, 12)
 KERNELS: tuple[Kernel, ...] = ("binary", "mean")
 CURVE_KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
@@ -73,25 +70,8 @@ SECONDS_CAPTION = (
 """What a comparison at equal seconds measures, below its chart."""
 STARTS: tuple[Start, ...] = ("data", "random")
 """Where chains start: "data" are validation examples."""
-DEFAULT_PANELS = ["gibbs", "rates_fpcd", "rates_herding", "sample_penalization"]
-"""As in ``rbmviz.links.DEFAULTS``, which decides what a page without a link opens; a test compares them."""
-
-
-class Settings:
-    """What the address of this page says besides its panels, by name, with today's defaults."""
-
-    model = Setting("mnist_fpcd", "Model")
-    data = Setting(AUTOMATIC, "Score against")
-    kernel: Setting[Kernel] = Setting("binary", "ISL kernel")
-    start: Setting[Start] = Setting("data", "Start from")
-    seed = Setting(0, "Seed")
-    view = Setting("sequence")
-    pixels = Setting("binary")
-    cells = Setting(10)  # rows and columns; ``FrameRequest.cells`` is its square
-    axis: Setting[CostUnit] = Setting("samples")  # what panels are compared at equal numbers of
-    curve: Setting[CurveKind] = Setting("ISL")
-    speed: Setting[float] = Setting(60)
-    improvement = Setting(False)
+SPEC = PAGES["sample"]
+Settings = PageSettings(SPEC.settings)
 
 
 PRESETS = (
@@ -100,7 +80,7 @@ PRESETS = (
         "One model, four samplers. Gibbs stays with a few digits, and one of them has most of its samples; "
         "rates-FPCD and rates-herding have soon walked through all ten; sample penalization comes in "
         "between.",
-        tuple(DEFAULT_PANELS),
+        SPEC.default_panels,
         claims=(
             Claim(0, "largest_class", ">", 0.7, not_of=1),
             Claim(1, "classes", ">", 9, not_of=0),
@@ -132,7 +112,7 @@ PRESETS = (
         "CD-1 has left this model a deep hole at the blank image: Gibbs and sample penalization fall into "
         "it, and most of their samples are blank. (With two of nine random seeds Gibbs sticks at spurious "
         "images instead.) The rates pull the other two out again, to all ten digits.",
-        tuple(DEFAULT_PANELS),
+        SPEC.default_panels,
         {"model": "mnist_cd1"},
         (
             Claim(0, "blank", ">", 50, not_of=1),
@@ -195,16 +175,9 @@ PRESETS = (
 )
 
 
-def setup_of(values: Mapping[str, Any]) -> SamplingSetup:
-    """Return what all panels share, for values of the settings by name."""
-    model = controls.model_called(values["model"])
-    dataset, _ = scored_against(model, values["data"])
-    seed, start, kernel = values["seed"], values["start"], values["kernel"]
-    return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure())
-
-
 PAGE: LivePage[SamplingSetup] = LivePage(
-    name="sample",
+    SPEC,
+    Settings,
     question="One model, several ways to sample it: which chain walks through all the classes, and which one "
     "sticks?",
     about="Each panel shows the pictures that one way of sampling draws from the same model, one after "
@@ -215,15 +188,8 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "that it shows; the **rates** are mean statistics of the training examples, with which rates-FPCD and "
     "rates-herding pull their chains back. First wait until the large numbers differ, then drag a step size "
     "and watch how the pictures and the numbers answer.",
-    in_address=PanelsInAddress("p", samplers, DEFAULT_PANELS),
-    # No preset opens or closes that fold, and Streamlit itself writes it into the address.
-    settings={name: one for name, one in settings_of(Settings).items() if one is not Settings.improvement},
-    setup_of=setup_of,
     presets=PRESETS,
-    speed=Settings.speed,
     transport=Transport(
-        "Samples per second",
-        (5, 20, 60, 200, 1000, 5000, math.inf),
         speed_help="Slow to follow single samples by eye, full speed to see where the ISL curves end.",
         play_help="Stop all chains, or let them go on: nothing is lost by looking closely. Chains that keep "
         "up with the speed stop at the same sample.",
@@ -232,7 +198,6 @@ PAGE: LivePage[SamplingSetup] = LivePage(
         width=230,
     ),
 )
-PARTS = (PAGE.in_address.key,)  # names in the address that are no settings, see ``rbmviz_app.pages``
 
 
 def main() -> None:
@@ -289,7 +254,7 @@ def fill(comparison: Comparison[SamplingSetup], wanted: list[Any]) -> None:
     """
     PAGE.fill(comparison, wanted)
     algorithms = algorithms_of(comparison)
-    as_recorded = [make_sampler(name) for name in DEFAULT_PANELS] == algorithms
+    as_recorded = [make_sampler(name) for name in SPEC.default_panels] == algorithms
     settings = PAGE.settings.values()
     if as_recorded and all(one.value == one.default for one in settings) and seconds_to_compile(algorithms):
         comparison.show_recordings(recordings())

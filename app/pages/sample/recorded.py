@@ -8,7 +8,7 @@ import functools
 from pathlib import Path
 
 from rbmviz.lessons.state import read_state
-from rbmviz.links import DEFAULTS, VERSION, VERSION_KEY
+from rbmviz.pages import PAGES
 from rbmviz.samplers import make_sampler
 from rbmviz.session import SamplingRun
 from rbmviz.session.recording import Recording, read_recordings, write_recordings
@@ -27,10 +27,10 @@ def recordings() -> dict[str, Recording]:
 
 def record(sampler: str, seconds: float = RECORDED_SECONDS) -> Recording:
     """Record how a panel begins where the address says nothing."""
-    state = read_state(f"sample?{VERSION_KEY}={VERSION}")
+    state = read_state("sample")
     run = SamplingRun(1, state.setup().plan(), make_sampler(sampler))
     return Recording.of(run, round(seconds * state.settings["speed"]))
 
 
 if __name__ == "__main__":
-    write_recordings(FILE, [record(name) for name in DEFAULTS[VERSION].panels["sample"]])
+    write_recordings(FILE, [record(name) for name in PAGES["sample"].default_panels])

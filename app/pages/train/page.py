@@ -1,12 +1,11 @@
 """Trainers side by side on one data set, judged by the exact likelihood where there is one."""
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from rbmviz.metrics.exact import attainable_log_likelihood
+from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.session.equal_points import TRAINER_UNITS
@@ -15,30 +14,22 @@ from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, kept, links, messages, session
 from rbmviz_app.compared import choice_help
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, offer_panels
+from rbmviz_app.page import LivePage, Transport, catch_up_page, offer_panels
 from rbmviz_app.pages.train.likelihood import draw_charts
 from rbmviz_app.pages.train.naming import fresh_starts, open_ended
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of
 from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Claim, Preset
-from rbmviz_app.session import settings_of
-from rbmviz_app.shared import data
 from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Train", "school", 2
-BAS_KNOBS = "learning_rate=0.1,schedule=constant"
-DEFAULT_PANELS = [f"cd:{BAS_KNOBS}", f"pcd:{BAS_KNOBS}", f"pop_cd:{BAS_KNOBS}", f"ucd:{BAS_KNOBS},t_max=50"]
-"""Those of the first preset. ``rbmviz.links.DEFAULTS`` has the same, and decides what a page without a link
-opens."""
-
-
 PRESETS = (
     Preset(
         "CD falls away",
         "On Bars and Stripes all climb together; then, from about 3,000 updates on, CD and PCD lose what "
         "they had, and pop-CD stays on top. UCD, which has no bias but much noise, staggers below it.",
-        tuple(DEFAULT_PANELS),
+        PAGES["train"].default_panels,
         {"statistic": "ess"},
         (
             Claim(0, "likelihood", "<", -0.02, of=0, n=6000, n_of=3000, not_of=2),
@@ -100,15 +91,9 @@ PRESETS = (
 )
 
 
-def setup_of(values: Mapping[str, Any]) -> TrainingSetup:
-    """Return what all panels share, for values of the settings by name."""
-    return TrainingSetup(
-        data(values["train_data"]), values["hidden"], values["train_seed"], values["replicates"]
-    )
-
-
 PAGE: LivePage[TrainingSetup] = LivePage(
-    name="train",
+    PAGES["train"],
+    Settings,
     question="One data set, several ways to train on it: which trainer climbs, and which one falls away?",
     about="Each panel shows a model while it learns: the pictures that it would draw now, and its filters, "
     "which are the patterns that its hidden units look for. A **model** is a network of pixels and hidden "
@@ -116,15 +101,9 @@ PAGE: LivePage[TrainingSetup] = LivePage(
     "and then all pixels, by which a trainer finds out what its model likes; a **class** is the kind of a "
     "picture, of which training knows nothing. First watch in the chart which curve climbs highest and which "
     "one falls again, then change a learning rate.",
-    # Learned weights to begin at have no place in the address.
-    in_address=PanelsInAddress("t", trainers, DEFAULT_PANELS, linkable=fresh_starts),
-    settings=settings_of(Settings),
-    setup_of=setup_of,
+    linkable=fresh_starts,  # learned weights to begin at have no place in the address
     presets=PRESETS,
-    speed=Settings.pace,
     transport=Transport(
-        "Updates per second",
-        (1, 10, 50, 200, 500, 2000, math.inf),
         speed_help="Slow to see single updates, full speed to see where the curves end.",
         play_help="Stop all trainers, or let them go on. Those that keep up with the speed stop at the same "
         "update.",
@@ -132,7 +111,6 @@ PAGE: LivePage[TrainingSetup] = LivePage(
         reset_help="All trainers back to where they began, with the same seed: the same updates come again.",
     ),
 )
-PARTS = (PAGE.in_address.key,)  # names in the address that are no settings, see ``rbmviz_app.pages``
 
 
 def main() -> None:

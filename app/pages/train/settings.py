@@ -8,9 +8,9 @@ from streamlit.delta_generator import DeltaGenerator
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
 from rbmviz.models import list_models
+from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
-from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, kept, links, messages
@@ -18,7 +18,7 @@ from rbmviz_app.session import (
     LAST_DATASET,
     OPENED_CHECKPOINT,
     TRAINED,
-    Setting,
+    PageSettings,
     keep_hidden,
 )
 from rbmviz_app.shared import data, pretrained
@@ -33,22 +33,7 @@ OWN_DATA, BEGIN_AT = "own_data", "begin"
 """Keys of the uploads."""
 
 
-class Settings:
-    """What the address of this page says besides its panels, by name, with today's defaults."""
-
-    train_data = Setting("bas", "Data")
-    hidden = Setting(16, "Hidden units")
-    rule = Setting("0.5")
-    train_seed = Setting(0, "Seed")
-    replicates = Setting(1, "Replicates")
-    show = Setting("both")  # the ``view`` of ``FrameRequest``
-    train_pixels = Setting("binary")
-    train_cells = Setting(8)  # rows and columns
-    part = Setting("train")
-    train_axis: Setting[CostUnit] = Setting("updates")  # what panels are compared at equal numbers of
-    statistic = Setting("")
-    log = Setting(False)
-    pace: Setting[float] = Setting(500)  # updates per second
+Settings = PageSettings(PAGES["train"].settings)
 
 
 class Chosen(NamedTuple):

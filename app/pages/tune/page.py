@@ -1,7 +1,6 @@
 """Tune: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
 
 import itertools
-import math
 import weakref
 from typing import Any
 
@@ -9,10 +8,10 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
-from rbmviz.lessons.state import ALGORITHMS_OF_PAGE
-from rbmviz.links import VERSION, write_panel
+from rbmviz.links import write_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import list_models
+from rbmviz.pages import PAGES
 from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
@@ -24,7 +23,7 @@ from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
 from rbmviz_app import card, comparisons, controls, kept, links, messages, session, uploads
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, hand_over
+from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart, hand_over
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.settings import MAX_HIDDEN
@@ -46,16 +45,14 @@ from rbmviz_app.pages.tune.settings import (
     choose_axes,
     choose_rest,
     choose_what,
-    setup_of,
 )
 from rbmviz_app.presets import Preset
-from rbmviz_app.session import CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP, settings_of
+from rbmviz_app.session import CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP
 from rbmviz_app.shared import data, pretrained, sweep_queue
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
 
 TITLE, ICON, PLACE = "Tune", "tune", 6
-DEFAULT_PANELS = ["rates_fpcd"]
 MAX_OPEN = 4
 """Settings that can be open beside the one under the pointer."""
 CHAIN_SIDE = 8
@@ -81,7 +78,8 @@ def shows_settings() -> bool:
 
 
 PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
-    name="tune",
+    PAGES["tune"],
+    Settings,
     question="Which step size, and which decay: where is the best setting, and what can be told from it?",
     about="The map shows how well each setting of a sampler or a trainer does: a cell is a setting, its "
     "colour a score, the mean of several runs with different **seeds**. *Start* computes it, coarse to fine, "
@@ -89,16 +87,10 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     "updates: large steps win early, small ones late. Hatched cells cannot be told from the best. Point at a "
     "cell: the run beside the map, if it is of that kind, takes its knobs and goes on; click to keep a "
     "setting open, up to four. First press *Start*, or drag over the empty map to feel what the knobs do.",
-    in_address=PanelsInAddress("m", ALGORITHMS_OF_PAGE["tune"], DEFAULT_PANELS),
-    settings=settings_of(Settings),
-    setup_of=setup_of,
     presets=PRESETS,
-    speed=Settings.tune_speed,
     on_preset=show_plan,
     shows_settings=shows_settings,
     transport=Transport(
-        "Steps per second",
-        (5, 20, 60, 200, 1000, 5000, math.inf),
         speed_help="Samples of the chains beside the map, or updates of the trainings there. The sweep takes "
         "what they leave of the cores.",
         play_help="Stop the runs beside the map, or let them go on. The sweep has buttons of its own.",
@@ -107,7 +99,6 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
         width=180,
     ),
 )
-PARTS = (PAGE.in_address.key, "sweep", "on")
 
 
 def main() -> None:
@@ -128,7 +119,7 @@ def main() -> None:
         if reason:
             messages.note(reason)
         if kind == "sampler":
-            beside(setup_of({name: one.value for name, one in PAGE.settings.items()}))
+            beside(PAGE.setup_of({name: one.value for name, one in PAGE.settings.items()}))
         return
     view, token = comparisons.open_view(sweep.name, sweep)
     view.model = model_on_screen(sweep.plan) if sweep.plan.models else ""
@@ -215,7 +206,7 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
 def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
     """Return the setup of the runs beside the map of a plan."""
     if not has_runs(plan):
-        return setup_of({name: one.default for name, one in PAGE.settings.items()})
+        return PAGE.setup_of({name: one.default for name, one in PAGE.settings.items()})
     if plan.kind == "trainer":
         return TrainingSetup(data(plan.data), plan.n_hidden, plan.seeds[0])
     return chains_setup(model_on_screen(plan), plan.data, plan.start, plan.kernel, plan.seeds[0])
@@ -471,7 +462,7 @@ def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
     """Add the runs of a link or a preset, or else one with the middle setting of the plan."""
     if plan is not None:  # where trainings take the place of chains, the address still has the chains' preset
         wanted = [one for one in wanted if one.name in TABLES[plan.kind]]
-    asked = [text.partition(":")[0] for text in links.values(PAGE.in_address.key)]
+    asked = [text.partition(":")[0] for text in links.values(PAGE.spec.panels_key)]
     if plan is None or not has_runs(plan):
         comparison.add(samplers["rates_fpcd"]())
     elif wanted or (asked and set(asked) <= set(TABLES[plan.kind])):
@@ -699,7 +690,7 @@ def send(plan: SweepPlan, comparison: Beside, algorithms: list[Any]) -> None:
     except BadInput as error:
         messages.note(error)
         return
-    address = {"p" if page == "sample" else "t": [write_panel(one) for one in algorithms], "v": str(VERSION)}
+    address = {"p" if page == "sample" else "t": [write_panel(one) for one in algorithms]}
     st.switch_page(f"pages/{page}/page.py", query_params=address)
 
 

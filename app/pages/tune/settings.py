@@ -1,6 +1,6 @@
 """The plan of a sweep: what the address of the Tune page says, and the controls that set it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -9,18 +9,19 @@ from rbmviz.datasets import list_datasets
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import Kernel
 from rbmviz.models import data_of, list_models
+from rbmviz.pages import PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
-from rbmviz.session import SamplingSetup, Start, TrainingSetup
+from rbmviz.session import SamplingSetup, Start
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
 from rbmviz.sweeps import list_measures, measures
-from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, KIND_OF, NO_AXIS, PARTS_OF_AXIS, What, algorithms_of
+from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, MAX_UNITS_EACH_POINT
 from rbmviz.sweeps.plan import TABLES, Kind, Unit
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, links
-from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, Setting, is_stale, keep_hidden
+from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings, Setting, is_stale, keep_hidden
 from rbmviz_app.shared import data, pretrained_line
 
 RUN_UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
@@ -32,37 +33,7 @@ MAX_SEEDS_OF_SWEEP = 20
 Scale = Literal["log", "linear"]
 
 
-class Settings:
-    """What the address of this page says besides the sweep on the screen and its chains."""
-
-    tune_what: Setting[What] = Setting("samplers")
-    tune_models: Setting[list[str]] = Setting(["mnist_fpcd"])
-    tune_samplers: Setting[list[str]] = Setting(["rates_fpcd"])
-    tune_data = Setting(AUTOMATIC_DATA)
-    tune_trainers: Setting[list[str]] = Setting(["cd"])
-    tune_train_data = Setting("bas")
-    tune_hidden = Setting(16)
-    tune_updates = Setting(3000)
-    tune_x = Setting("eps")
-    tune_x_from = Setting(0.001)
-    tune_x_to = Setting(1.0)
-    tune_x_n = Setting(7)
-    tune_x_scale: Setting[Scale] = Setting("log")
-    tune_y = Setting("alpha")
-    tune_y_from = Setting(0.8)
-    tune_y_to = Setting(1.0)
-    tune_y_n = Setting(5)
-    tune_y_scale: Setting[Scale] = Setting("linear")
-    tune_z = Setting(NO_AXIS)
-    tune_z_values = Setting("")
-    tune_n = Setting(10_000)
-    tune_unit: Setting[Unit] = Setting("samples")
-    tune_seeds = Setting(5)
-    tune_kernel: Setting[Kernel] = Setting("binary")
-    tune_start: Setting[Start] = Setting("data")
-    tune_measures: Setting[list[str]] = Setting([])
-    tune_knobs = Setting("")
-    tune_speed: Setting[float] = Setting(60)
+Settings = PageSettings(PAGES["tune"].settings)
 
 
 MORE_MEASURES = [
@@ -339,11 +310,3 @@ def chains_setup(model_name: str, data_choice: str, start: Start, kernel: Kernel
     chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
     dataset, _ = controls.data_or_reason(data_of, model, chosen, data)
     return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure())
-
-
-def setup_of(values: Mapping[str, Any]) -> SamplingSetup | TrainingSetup:
-    """Return what the runs beside the map share, for values of the settings by name."""
-    if values["tune_what"] == "trainers":
-        return TrainingSetup(data(values["tune_train_data"]), values["tune_hidden"])
-    models = values["tune_models"] or Settings.tune_models.default
-    return chains_setup(models[0], values["tune_data"], values["tune_start"], values["tune_kernel"], 0)

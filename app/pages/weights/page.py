@@ -1,45 +1,33 @@
 """Samples of CD weighed by the model's probabilities, and what weighing does to bias and variance."""
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
 from rbmviz import Model
-from rbmviz.links import write_panel
+from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import data_of
 from rbmviz.origin import origin
-from rbmviz.registry import trainers
+from rbmviz.pages import PAGES
 from rbmviz.session import Comparison, Start, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, PanelsInAddress, Transport, algorithms_of, catch_up_page, offer_panels
+from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_page, offer_panels
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.exports import command_of, curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
-from rbmviz_app.pages.weights.settings import IN_MORE_CHARTS, Settings
+from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.weight_charts import draw_weight_charts
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
-from rbmviz_app.session import settings_of
 from rbmviz_app.shared import data
 
 TITLE, ICON, PLACE = "Weights", "balance", 4
 STARTS: tuple[Start, ...] = ("data", "random")
-DEFAULT_PANELS = [
-    "pop_cd:n_chains=100",
-    "pop_cd:n_chains=100,k=10",
-    "pop_cd:n_chains=100,proposal=joint",
-    "pop_cd:n_chains=100,proposal=mixture",
-]
-"""As in ``rbmviz.links.DEFAULTS``, which decides what a page without a link opens; a test compares them."""
-
-
 PRESETS = (
     Preset(
         "An even batch can lie",
@@ -47,7 +35,7 @@ PRESETS = (
         "band is narrow. Yet in the first three log Z comes out log 30 = 3.4 nats too low: a hidden state "
         "vouches for its own pattern alone, one of 30, and most of Z sits in weights that turn up once in "
         "10¹⁶ samples or less. A mixture of ten hidden states is still 1.2 nats too low.",
-        tuple(DEFAULT_PANELS),
+        PAGES["weights"].default_panels,
         claims=(
             *(Claim(i, "ess_share", ">", 0.65) for i in range(4)),
             *(Claim(i, "gap", ">", 3.2, not_of=3) for i in range(3)),
@@ -109,15 +97,9 @@ PRESETS = (
 )
 
 
-def setup_of(values: Mapping[str, Any]) -> WeightSetup:
-    """Return what all panels share, for values of the settings by name."""
-    model = controls.model_called(values["weights_model"])
-    dataset, _ = data_or_reason(data_of, model, None, data)
-    return WeightSetup(model, dataset, values["weights_seed"], values["weights_start"])
-
-
 PAGE: LivePage[WeightSetup] = LivePage(
-    name="weights",
+    PAGES["weights"],
+    Settings,
     question="pop-CD weighs the samples of CD: does the weight spread, or does one sample take all?",
     about="Each panel shows the samples of one batch that weigh most and least, and below how all of its "
     "weight is shared out. A **model** is a network of pixels and hidden units that says how likely every "
@@ -125,21 +107,11 @@ PAGE: LivePage[WeightSetup] = LivePage(
     "does, from which it was drawn: the law of the pixels given some hidden units; a **sweep** draws all "
     "hidden units anew and then all pixels, which makes a sample from an example. "
     "First compare the large numbers, then drag the sweeps or the samples a batch of one panel.",
-    in_address=PanelsInAddress("w", trainers, DEFAULT_PANELS, "pop_cd", tuple(WEIGHT_KNOBS)),
+    only_knobs=tuple(WEIGHT_KNOBS),
     title=figures.population_titles,
-    # The study below the panels is another experiment, with settings of its own, and no preset opens a fold.
-    settings={
-        name: one
-        for name, one in settings_of(Settings).items()
-        if one not in (*IN_MORE_CHARTS, Settings.weights_more)
-    },
-    setup_of=setup_of,
     knob_labels=lambda values: {name: label for name, (label, _) in WEIGHT_KNOBS.items()},
     presets=PRESETS,
-    speed=Settings.weights_pace,
     transport=Transport(
-        "Batches per second",
-        (1, 3, 10, 30, 100, 300, math.inf),
         speed_help="Slow to look at single batches, full speed to find the rare heavy weights.",
         play_help="Stop all panels, or let them go on. Those that keep up with the speed stop at the same "
         "batch.",
@@ -147,7 +119,6 @@ PAGE: LivePage[WeightSetup] = LivePage(
         reset_help="All panels back to their first batch with the same seed: the same weights come again.",
     ),
 )
-PARTS = (PAGE.in_address.key,)  # names in the address that are no settings, see ``rbmviz_app.pages``
 
 
 def main() -> None:
@@ -232,7 +203,7 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
         return snippet(model_name, starts_at, algorithms_of(comparison), setup.seed)
 
     def known() -> dict[str, Any]:
-        panels = [write_panel(algorithm) for algorithm in algorithms_of(comparison)]
+        panels = [write_changed_panel(algorithm) for algorithm in algorithms_of(comparison)]
         command = command_of(panels, model_name, setup.start_from, setup.seed, code())
         return origin(command, models={model_name: model}, data=[dataset], seeds=[setup.seed])
 

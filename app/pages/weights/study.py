@@ -8,6 +8,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.origin import origin
+from rbmviz.pages.weights import STUDIED
 from rbmviz.session import Comparison, StudySetup, StudySnapshot
 from rbmviz.session.estimator_study import DONE
 from rbmviz.trainers import make_trainer
@@ -16,7 +17,7 @@ from rbmviz_app.controls import Download
 from rbmviz_app.loading_code import load_dataset_lines
 from rbmviz_app.page import draw_chart, play_or_pause
 from rbmviz_app.pages.weights.exports import study_csv
-from rbmviz_app.pages.weights.settings import STUDIED, Settings
+from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_chart, study_chart
 from rbmviz_app.shared import data
 from rbmviz_app.timer import every_second

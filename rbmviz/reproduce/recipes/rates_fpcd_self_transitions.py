@@ -93,7 +93,7 @@ RECIPE = Recipe(
             "Removing mass from all self-transitions leaves the stationary law as it is.",
             "The new chain converges to the same asymptotic distribution (proved)",
             (Part("apart", "largest total variation distance of the two laws", at_most=1e-8),),
-            live_link="chain?little=matrix&chain_matrix=sticky+ring&v=1",
+            live_link="chain?little=matrix&chain_matrix=sticky+ring",
         ),
         PaperClaim(
             "mixes_faster",
@@ -114,5 +114,5 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live_link="chain?little=matrix&v=1",
+    live_link="chain?little=matrix",
 )

@@ -143,6 +143,6 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live_link="tune?tune_models=usps_fpcd&tune_samplers=rates_fpcd&tune_samplers=rates_herding&tune_x=eps&v=1",
+    live_link="tune?tune_models=usps_fpcd&tune_samplers=rates_fpcd&tune_samplers=rates_herding&tune_x=eps",
     needs=("usps",),
 )

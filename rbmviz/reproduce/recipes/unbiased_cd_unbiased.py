@@ -104,5 +104,5 @@ RECIPE = Recipe(
     work=work,
     numbers=numbers,
     drawing=drawing,
-    live_link="coupling?coupling_model=bas_cd1&v=1",
+    live_link="coupling?coupling_model=bas_cd1",
 )

@@ -1,0 +1,66 @@
+"""Coupling: two chains of one model, drawn together until they meet."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rbmviz.coupling import STATISTICS
+from rbmviz.errors import unknown
+from rbmviz.models import list_models
+from rbmviz.pages.settings import SettingSpec, Whole
+from rbmviz.pages.spec import RANDOM_MODEL, PageSpec, Sources
+from rbmviz.rbm import Model
+from rbmviz.session import Coupling, CouplingSetup, random_rbm
+
+
+def models() -> list[str]:
+    """Return the names of the models whose chains can be coupled."""
+    return [RANDOM_MODEL, *list_models()]
+
+
+def setup(values: Mapping[str, Any], sources: Sources) -> CouplingSetup:
+    """Return the model and the starts of all pairs."""
+    name, seed = values["coupling_model"], values["coupling_seed"]
+    if name == RANDOM_MODEL:
+        size = values["coupling_visible"], values["coupling_hidden"], seed
+        model = sources.once(("random", size), lambda: Model(random_rbm(*size)))
+    else:
+        model = sources.model(name)
+    dataset = None if values["coupling_start"] == "random" else sources.data_of(model)
+    return CouplingSetup(model.rbm, dataset, seed)
+
+
+class _Couplings:
+    """The table with the only algorithm of the page."""
+
+    def __getitem__(self, name: str) -> type[Coupling]:
+        if name != Coupling.name:
+            raise unknown("panel", name, [Coupling.name])
+        return Coupling
+
+
+SPEC = PageSpec(
+    name="coupling",
+    panels_key="c",
+    algorithms=_Couplings(),
+    default_panels=("coupling:scale=1.5",),
+    settings={
+        "coupling_model": SettingSpec(RANDOM_MODEL, models, "Model", makes_samples=True),
+        "coupling_visible": SettingSpec(16, Whole(1, 1000), "Visible units", makes_samples=True),
+        "coupling_hidden": SettingSpec(10, Whole(1, 1000), "Hidden units", makes_samples=True),
+        "coupling_start": SettingSpec("random", ("random", "data"), "Pairs start at", makes_samples=True),
+        "coupling_seed": SettingSpec(0, Whole(0, 2**31 - 1), "Seed", makes_samples=True),
+        "tau_log": SettingSpec(True, (False, True)),
+        "lag": SettingSpec(10, (1, 2, 5, 10, 20, 50, 100, 200, 500)),
+        "tv_log": SettingSpec(False, (False, True)),
+        "coupling_statistic": SettingSpec("both units on", tuple(STATISTICS)),
+        "estimate_k": SettingSpec(1, (1, 2, 3, 5, 10, 20, 50)),
+        "coupling_more": SettingSpec(False, (False, True), left_alone=True),
+        "coupling_speed": SettingSpec(10, (1, 2, 5, 10, 30, 100, math.inf), "Sweeps per second"),
+    },
+    setup=setup,
+    steps="pairs",
+    speed="coupling_speed",
+    only="coupling",
+    max_panels=1,
+)

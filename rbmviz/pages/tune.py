@@ -1,0 +1,77 @@
+"""Tune: a grid of settings as a map, and runs beside it."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from rbmviz.datasets import list_datasets
+from rbmviz.metrics import Kernel
+from rbmviz.models import list_models
+from rbmviz.pages.sample import scored_data
+from rbmviz.pages.settings import FreeText, RealNumber, SettingSpec, Several, Whole
+from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
+from rbmviz.registry import samplers, trainers
+from rbmviz.samplers import list_samplers
+from rbmviz.session import SamplingSetup, Start, TrainingSetup
+from rbmviz.sweeps import list_measures
+from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS
+from rbmviz.trainers import list_trainers
+
+
+class _SamplersAndTrainers:
+    """Both tables as one; no two algorithms share a name."""
+
+    def __getitem__(self, name: str) -> Any:
+        return (trainers if name in trainers else samplers)[name]
+
+
+def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup | TrainingSetup:
+    """Return what the runs beside the map share."""
+    if values["tune_what"] == "trainers":
+        return TrainingSetup(sources.data(values["tune_train_data"]), values["tune_hidden"])
+    model = sources.model((values["tune_models"] or SPEC.settings["tune_models"].default)[0])
+    dataset = sources.data_of(model, None if values["tune_data"] == AUTOMATIC else values["tune_data"])
+    return SamplingSetup(model, dataset, 0, values["tune_start"], values["tune_kernel"], sources.allowance)
+
+
+SPEC = PageSpec(
+    name="tune",
+    panels_key="m",
+    algorithms=_SamplersAndTrainers(),
+    default_panels=("rates_fpcd",),
+    settings={
+        "tune_what": SettingSpec("samplers", tuple(KIND_OF)),
+        "tune_models": SettingSpec(["mnist_fpcd"], Several(list_models)),
+        "tune_samplers": SettingSpec(["rates_fpcd"], Several(list_samplers)),
+        "tune_data": SettingSpec(AUTOMATIC, scored_data),
+        "tune_trainers": SettingSpec(["cd"], Several(list_trainers)),
+        "tune_train_data": SettingSpec("bas", list_datasets),
+        "tune_hidden": SettingSpec(16, Whole(1, 30)),
+        "tune_updates": SettingSpec(3000, Whole(1, 20_000)),
+        "tune_x": SettingSpec("eps", FreeText()),
+        "tune_x_from": SettingSpec(0.001, RealNumber(0, 1e4)),
+        "tune_x_to": SettingSpec(1.0, RealNumber(0, 1e4)),
+        "tune_x_n": SettingSpec(7, Whole(1, 40)),
+        "tune_x_scale": SettingSpec("log", ("log", "linear")),
+        "tune_y": SettingSpec("alpha", FreeText()),
+        "tune_y_from": SettingSpec(0.8, RealNumber(0, 1e4)),
+        "tune_y_to": SettingSpec(1.0, RealNumber(0, 1e4)),
+        "tune_y_n": SettingSpec(5, Whole(1, 40)),
+        "tune_y_scale": SettingSpec("linear", ("log", "linear")),
+        "tune_z": SettingSpec(NO_AXIS, FreeText()),
+        "tune_z_values": SettingSpec("", FreeText()),
+        "tune_n": SettingSpec(10_000, Whole(1, 20_000)),
+        # Not seconds: another machine would get other scores.
+        "tune_unit": SettingSpec("samples", ("samples", "sweeps")),
+        "tune_seeds": SettingSpec(5, Whole(1, 20)),
+        "tune_kernel": SettingSpec("binary", get_args(Kernel)),
+        "tune_start": SettingSpec("data", get_args(Start)),
+        "tune_measures": SettingSpec([], Several(lambda: list(list_measures("sampler")))),
+        "tune_knobs": SettingSpec("", FreeText()),
+        "tune_speed": SettingSpec(60, (5, 20, 60, 200, 1000, 5000, math.inf), "Steps per second"),
+    },
+    setup=setup,
+    steps="runs",
+    speed="tune_speed",
+    own_parts={"sweep": "a sweep", "on": "a sweep"},
+)

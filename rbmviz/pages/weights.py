@@ -1,0 +1,49 @@
+"""Weights: the importance weights of pop-CD's samples."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from rbmviz.models import list_models
+from rbmviz.pages.settings import SettingSpec, Whole
+from rbmviz.pages.spec import PageSpec, Sources
+from rbmviz.registry import trainers
+from rbmviz.session import Start, WeightSetup
+
+STUDIED = {"bas": 32, "modes": 100, "digits": 100, "letters": 100, "mnist5k": 100}
+"""Data of the study of bias and variance, and the examples in a batch of each."""
+
+QUANTITIES = ("ratio", "bias", "variance", "ess", "sweeps")
+"""What the study draws against the size of its models."""
+
+
+def setup(values: Mapping[str, Any], sources: Sources) -> WeightSetup:
+    """Return the model that weighs the samples, and the data at which chains start."""
+    model = sources.model(values["weights_model"])
+    return WeightSetup(model, sources.data_of(model), values["weights_seed"], values["weights_start"])
+
+
+SPEC = PageSpec(
+    name="weights",
+    panels_key="w",
+    algorithms=trainers,
+    default_panels=(
+        "pop_cd:n_chains=100",
+        "pop_cd:n_chains=100,k=10",
+        "pop_cd:n_chains=100,proposal=joint",
+        "pop_cd:n_chains=100,proposal=mixture",
+    ),
+    settings={
+        "weights_model": SettingSpec("bas_pcd", list_models, "Model", makes_samples=True),
+        "weights_start": SettingSpec("data", get_args(Start), "Chains begin at", makes_samples=True),
+        "weights_seed": SettingSpec(0, Whole(0, 2**31 - 1), "Seed", makes_samples=True),
+        "weights_pace": SettingSpec(10, (1, 3, 10, 30, 100, 300, math.inf), "Batches per second"),
+        "grown": SettingSpec("bas", tuple(STUDIED), left_alone=True),
+        "growth_quantity": SettingSpec("ratio", QUANTITIES, left_alone=True),
+        "weights_more": SettingSpec(False, (False, True), left_alone=True),
+    },
+    setup=setup,
+    steps="batches",
+    speed="weights_pace",
+    only="pop_cd",
+)
