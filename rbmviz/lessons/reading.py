@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rbmviz.array_files import printable
+from rbmviz.array_files import is_file, printable
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons.claims import StepClaim, read_claim
@@ -188,6 +188,8 @@ def load_lesson(name: str | Path) -> Lesson:
             raise unknown("lesson", str(name), known)
         path = SHIPPED / f"{name}.toml"
     try:
+        if path.exists() and not is_file(path):  # to open a pipe would be to wait for its writer
+            raise BadInput(f"The lesson '{printable(str(path))}' is no regular file.")
         with path.open("rb") as file:
             content = file.read(MAX_LESSON_BYTES + 1)
     except OSError as error:
@@ -243,6 +245,8 @@ def read_lesson(content: bytes, file: str) -> Lesson:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         first = next(iter(str(error).splitlines()), "")
         raise BadInput(f"{where} is not TOML in UTF-8: {first[:200]}.") from None
+    except ValueError:  # of int(), which converts no text of more than 4,300 digits
+        raise BadInput(f"{where} holds a number of several thousand digits: give a shorter one.") from None
     try:
         _check_keys(said, LESSON_KEYS, ("title", "about", "minutes", "step"))
         steps = said["step"]
