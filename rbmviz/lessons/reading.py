@@ -318,7 +318,7 @@ def _read_step(said: Any) -> Step:
     answers = _list_of_texts(said, "answers", 2 if question else 0, 6 if question else 0, 200)
     right = said.get("right", 0)
     if not 0 <= right <= len(answers):
-        raise BadInput(f"right = {right} is the number of no answer: give from 1 to {len(answers)}.")
+        raise BadInput(f"right = {shown(right)} is the number of no answer: give from 1 to {len(answers)}.")
     hold = said.get("hold", False)
     if hold and not question:
         raise BadInput("hold = true lets Play wait for an answer, and there is no question.")

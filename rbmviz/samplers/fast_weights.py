@@ -117,8 +117,8 @@ def rates_of(model: Model, sampler: str) -> Statistics:
     """Return the model's rates, or raise BadInput if it has none."""
     if model.rates is None:
         raise BadInput(
-            f"{sampler} needs the rates of the model's training set and this model file has none; "
-            f"name the data (--dataset, or 'rbmviz export-model --dataset' for a file with rates; in Python "
-            f"RBM.rates(data)), or choose gibbs or sample_penalization."
+            f"{sampler} needs the rates of the model's training set and this model file has none: "
+            "'rbmviz export-model --model FILE --dataset DATA --out NEW' computes them, and RBM.rates(data) in "
+            "Python; or choose gibbs or sample_penalization."
         )
     return model.rates

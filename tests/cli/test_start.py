@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 import rbmviz
-from rbmviz import make_sampler, sample, save_model
+from rbmviz import BadInput, make_sampler, sample
 from rbmviz.cli import COMMANDS, WholeNumber, main
 from rbmviz.cli.knob_flags import knob_help, read_algorithms
+from rbmviz.lessons.reading import SHIPPED, read_lesson
 from rbmviz.registry import samplers, trainers
 
 IMPORTS_ALL = """
@@ -212,7 +214,7 @@ def plain(tmp_path):
 def test_rates_are_computed_from_the_data(plain, capsys, tmp_path):
     file, rates = plain
     words = ["sample", "--model", file, "--sampler", "rates_fpcd", "-n", 50, "--out", tmp_path / "s.npz"]
-    assert "export-model --dataset" in refused(capsys, *words)
+    assert "export-model --model FILE --dataset DATA" in refused(capsys, *words)
     assert "16 visible" in refused(capsys, *words, "--dataset", "bas@3")
     assert main([*map(str, words), "--dataset", "bas"]) == 0
     model = rbmviz.Model(rbmviz.load_model(file).rbm, rates)
@@ -259,19 +261,18 @@ def test_a_pipe_is_no_lesson(capsys, tmp_path):
     assert "no regular file" in refused(capsys, "challenge", "check", tmp_path / "a.toml")
 
 
+@pytest.mark.parametrize("digits", [400, 4000])
+def test_a_lesson_whose_answer_has_hundreds_of_digits(digits):
+    lesson = (SHIPPED / "push.toml").read_text()
+    assert re.search(r"^right = \d", lesson, re.MULTILINE)
+    with pytest.raises(BadInput, match="number of no answer") as refusal:
+        read_lesson(re.sub(r"^right = \d", "right = " + "9" * digits, lesson, flags=re.M).encode(), "a.toml")
+    assert len(str(refusal.value)) < 300
+
+
 @pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
 def test_a_lesson_with_a_number_of_thousands_of_digits(number, capsys, tmp_path):
     text = f'title = "A"\nabout = "B."\nminutes = {number}\n[[step]]\ntitle = "C"\n'
     (tmp_path / "a.toml").write_text(text)
     said = refused(capsys, "lesson", "check", tmp_path / "a.toml")
     assert "thousand digits" in said or "minutes is a whole number" in said
-
-
-def test_an_exported_model_keeps_what_it_is(model, capsys, tmp_path):
-    save_model(model, tmp_path / "m.safetensors")
-    assert (
-        main(["export-model", "--model", str(tmp_path / "m.safetensors"), "--out", str(tmp_path / "m.npz")])
-        == 0
-    )
-    assert rbmviz.load_model(tmp_path / "m.npz").rates is not None
-    capsys.readouterr()
