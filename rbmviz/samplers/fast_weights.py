@@ -118,7 +118,7 @@ def rates_of(model: Model, sampler: str) -> Statistics:
     if model.rates is None:
         raise BadInput(
             f"{sampler} needs the rates of the model's training set and this model file has none: "
-            "'rbmviz export-model --model FILE --dataset DATA --out NEW' computes them, and RBM.rates(data) in "
-            "Python; or choose gibbs or sample_penalization."
+            "'rbmviz export-model --model FILE --dataset DATA --out NEW' computes them, and RBM.rates(data) "
+            "in Python; or choose gibbs or sample_penalization."
         )
     return model.rates
