@@ -1,13 +1,13 @@
 """``rbmviz bench``: kernels compared with other libraries, samplers per second, the cost of a visitor."""
 
 import argparse
-import re
 import sys
 from typing import Any
 
 from tqdm import tqdm
 
 from rbmviz.cli import COUNT, add_command, print_message
+from rbmviz.cli.knob_flags import split_algorithms
 from rbmviz.errors import BadInput
 from rbmviz.samplers import list_samplers
 
@@ -23,12 +23,12 @@ BENCH_FLAGS = {
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = (
-        "Time every kernel against other libraries, interleaved, on one thread (speed), measure the ISL, ESS "
-        "and class switches of samplers per second (quality), or the processor time of one visitor's panels "
-        "(visitor). Compare ratios within a row, not times."
+    command = add_command(commands, "bench", "rbmviz bench speed --peers --rows 'gibbs*'", run, text)
+    command.description = (
+        "Time every kernel against other libraries, interleaved, on one thread (speed), measure the ISL,\n"
+        "ESS and class switches of samplers per second (quality), or the processor time of one visitor's\n"
+        "panels (visitor). Compare ratios within a row, not times."
     )
-    command = add_command(commands, "bench", about, "rbmviz bench speed --peers --rows 'gibbs*'", run, text)
     command.add_argument("what", nargs="?", choices=tuple(BENCH_FLAGS), default="speed", help="default speed")
     command.add_argument(
         "--peers",
@@ -89,8 +89,7 @@ def _quality(args: argparse.Namespace) -> tuple[Any, int]:
     from benchmarks.quality import quality
 
     models = [name.strip() for name in (args.models or QUALITY["models"]).split(",")]
-    # A comma before 'k=2' separates knobs of one sampler; every other comma begins the next sampler.
-    samplers = [text.strip() for text in re.split(r",(?![^,:]*=)", args.samplers or QUALITY["samplers"])]
+    samplers = split_algorithms(args.samplers or QUALITY["samplers"])
     seeds, n = (SEEDS if args.seeds is None else args.seeds), (DEFAULT_SAMPLES if args.n is None else args.n)
     return quality(models, samplers, seeds, n, args.dataset), len(models) * len(samplers)
 

@@ -369,6 +369,33 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
         return arrays
 
 
+def read_npy(content: Content, what: str, need: Callable[[Header], int]) -> np.ndarray:
+    """Return the array of an .npy file, in native byte order.
+
+    Parameters
+    ----------
+    content : bytes or Path
+        The file.
+    what : str
+        Name of the file in error messages.
+    need : callable
+        Function from the declared header to the peak of memory in bytes, see ``Need``.
+
+    Raises
+    ------
+    BadInput
+        If ``need`` is more than the memory budget; nothing but the header has been read then.
+    Damaged
+        If the file is not an .npy or is damaged, or holds neither numbers nor text: a pickle, for example.
+    """
+    with _damaged(), _opened(content) as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        header, fortran, first = _npy_header(file, size)
+        check_memory(what, min(need(header), MAX_SIZE), "give a smaller array")
+        return _fill(file, first, header, fortran, own_size=True)
+
+
 @contextmanager
 def _named(name: str) -> Iterator[None]:
     """Put the name of the array before the text of every ``Damaged`` that is raised inside."""

@@ -12,10 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import checks, kernels, rng
 from rbmviz.errors import BadInput, shown
-from rbmviz.kernels import coupling as kernels
-from rbmviz.kernels.random import UNIFORM_LANES
 from rbmviz.rbm import RBM
 
 Algorithm = Literal["rbm", "general", "half_step"]
@@ -58,16 +56,16 @@ UNLIMITED_SWEEPS = 2**62
 """More sweeps than any run can do: pairs are run to their end."""
 
 
-def pair_setup(algorithm: Algorithm | str, lag: int, k: int, max_sweeps: int) -> kernels.PairSetup:
+def pair_setup(algorithm: Algorithm | str, lag: int, k: int, max_sweeps: int) -> "kernels.coupling.PairSetup":
     """Return how the kernels run pairs by one of ALGORITHMS."""
     common, half_steps = algorithm != "general", algorithm == "half_step"
-    return kernels.PairSetup(lag, k, max_sweeps, common, half_steps, MAX_PROPOSALS)
+    return kernels.coupling.PairSetup(lag, k, max_sweeps, common, half_steps, MAX_PROPOSALS)
 
 
 def pair_streams(n: int, seed: rng.Seed) -> np.ndarray:
     """Return the random streams of n pairs, uint32 (n, 4, UNIFORM_LANES): each pair has one of its own."""
-    words = rng.child(seed, "couple").generate_state(n * 4 * UNIFORM_LANES, np.uint32)
-    return words.reshape(n, 4, UNIFORM_LANES)
+    words = rng.child(seed, "couple").generate_state(n * 4 * kernels.random.UNIFORM_LANES, np.uint32)
+    return words.reshape(n, 4, kernels.random.UNIFORM_LANES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +195,7 @@ def run_all_pairs(
     k: int,
     max_sweeps: int,
     totals: tuple[np.ndarray, ...] | None = None,
-) -> kernels.PairOutcomes:
+) -> "kernels.coupling.PairOutcomes":
     """Run one pair from each row of v0 until it meets or is cut off: the kernel, without limit of sweeps.
 
     Parameters
@@ -222,21 +220,21 @@ def run_all_pairs(
     """
     m, n = rbm.W.shape
     if totals is None:
-        sums = kernels.no_sums(m, n)
+        sums = kernels.coupling.no_sums(m, n)
     else:
         W, b, c = totals
-        sums = kernels.PairSums(W, b, c, kernels.make_gradient_buffer(m, n))
-    outcomes = kernels.make_outcomes(len(v0))
-    kernels.run_pairs(
-        kernels.make_chains(rbm.W, rbm.b, rbm.c),
+        sums = kernels.coupling.PairSums(W, b, c, kernels.coupling.make_gradient_buffer(m, n))
+    outcomes = kernels.coupling.make_outcomes(len(v0))
+    kernels.coupling.run_pairs(
+        kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c),
         np.ascontiguousarray(v0, dtype=np.uint8),
         streams,
         pair_setup(algorithm, lag, k, max_sweeps),
         UNLIMITED_SWEEPS,
-        kernels.make_progress(),
+        kernels.coupling.make_progress(),
         outcomes,
         sums,
-        kernels.watch_nothing(),
+        kernels.coupling.watch_nothing(),
     )
     return outcomes
 
@@ -411,8 +409,11 @@ class PairStream:
             raise BadInput(f"Distances are counted at sweeps that rise, from {lag} to {max_sweeps:,}.")
         self._starts, self._seed, self._unit = starts, rng.seed_sequence(seed), np.array(unit)
         self._setup = pair_setup(algorithm, lag, k, max_sweeps)
-        self._chains, self._sums = kernels.make_chains(rbm.W, rbm.b, rbm.c), kernels.no_sums(*rbm.W.shape)
-        self._outcomes = kernels.make_outcomes(MAX_PAIRS)
+        self._chains, self._sums = (
+            kernels.coupling.make_chains(rbm.W, rbm.b, rbm.c),
+            kernels.coupling.no_sums(*rbm.W.shape),
+        )
+        self._outcomes = kernels.coupling.make_outcomes(MAX_PAIRS)
         # Zeros take no memory before they are written.
         self.cd_estimate, self.unbiased = np.zeros((MAX_PAIRS, 5)), np.zeros((MAX_PAIRS, 5))
         self.distances = np.zeros((len(self.times), rbm.n_visible + 1), np.int64)
@@ -421,14 +422,14 @@ class PairStream:
 
     def _begin(self, block: int) -> None:
         """Make the starts and random streams of a block of pairs, and the records that its pairs fill."""
-        self._first, self._progress = block * PAIRS_PER_BLOCK, kernels.make_progress()
+        self._first, self._progress = block * PAIRS_PER_BLOCK, kernels.coupling.make_progress()
         here = slice(self._first, min(self._first + PAIRS_PER_BLOCK, MAX_PAIRS))
         pairs = here.stop - here.start
         self._v0 = np.ascontiguousarray(self._starts(block)[:pairs], dtype=np.uint8)
         self._random_streams = pair_streams(PAIRS_PER_BLOCK, rng.child(self._seed, "pairs", block))
-        self._here = kernels.PairOutcomes(*(x[here] for x in self._outcomes))
+        self._here = kernels.coupling.PairOutcomes(*(x[here] for x in self._outcomes))
         near = np.zeros((pairs, len(self.times)), np.int32)
-        self._watched = kernels.WatchedPairs(
+        self._watched = kernels.coupling.WatchedPairs(
             self._unit, self.cd_estimate[here], self.unbiased[here], self.times, near
         )
 
@@ -442,7 +443,9 @@ class PairStream:
         """
         v, h = self._chains.v.bits, self._chains.h.bits
         m, n = self.rbm.W.shape
-        first, second = ((kernels.unpack_bits(v[i], m), kernels.unpack_bits(h[i], n)) for i in range(2))
+        first, second = (
+            (kernels.coupling.unpack_bits(v[i], m), kernels.coupling.unpack_bits(h[i], n)) for i in range(2)
+        )
         return first, second
 
     @property
@@ -475,7 +478,7 @@ class PairStream:
         if self._progress[0].pair == len(self._v0):
             self._begin(self._first // PAIRS_PER_BLOCK + 1)
         before = int(self._progress[0].pair)
-        done = kernels.run_pairs(
+        done = kernels.coupling.run_pairs(
             self._chains, self._v0, self._random_streams, self._setup, sweeps,
             self._progress, self._here, self._sums, self._watched,
         )  # fmt: skip

@@ -24,13 +24,19 @@ MAX_SHOWN = 60
 """Characters of a value that a message shows."""
 
 
+def shortened(text: str, most: int = MAX_SHOWN) -> str:
+    """Return a text that a message quotes, cut after ``most`` characters."""
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 def shown(value: Any) -> str:
     """Return the ``repr`` of any value for an error message, cut after ``MAX_SHOWN`` characters."""
+    if isinstance(value, str):
+        return repr(shortened(value))
     try:
-        text = repr(value)
+        return shortened(repr(value))
     except Exception:  # for example an int with more digits than Python converts
         return f"a value of type {type(value).__name__}"
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
 def unknown(kind: str, name: str, known: Iterable[str], listed: str = "") -> BadInput:

@@ -8,6 +8,7 @@ import dataclasses
 import difflib
 import functools
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass
 from numbers import Real
@@ -170,6 +171,14 @@ def check_names(cls: Any, given: Mapping[str, Any]) -> None:
             raise BadInput(f"{cls.name} has no knob {shown(name)}: {hint}")
 
 
+def names_today(cls: Any) -> dict[str, str]:
+    """Return the present name of each knob, by each name that it has or had, see ``Knob.formerly``."""
+    knobs = knobs_of(cls).values()
+    return {each.formerly: each.name for each in knobs if each.formerly} | {
+        each.name: each.name for each in knobs
+    }
+
+
 def current_names(cls: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return values under the names that the knobs have today, see ``Knob.formerly``.
 
@@ -178,8 +187,7 @@ def current_names(cls: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     BadInput
         If the algorithm has no such knob, or one is given under both its names.
     """
-    today = {each.formerly: each.name for each in knobs_of(cls).values() if each.formerly}
-    found: dict[str, Any] = {}
+    today, found = names_today(cls), dict[str, Any]()
     for name, value in given.items():
         now = today.get(name, name)
         if now in found:
@@ -205,8 +213,17 @@ def read_knobs(cls: Any, text: str) -> dict[str, Any]:
     Raises
     ------
     BadInput
-        If a knob is unknown or out of range.
+        If a knob is unknown, out of range, or given twice.
     """
-    given = dict(pair.partition("=")[::2] for pair in text.split(",") if pair)
+    pairs = [pair.partition("=")[::2] for pair in text.split(",") if pair]
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise BadInput(f"{cls.name}: {shown(twice)} is given twice; give it once.")
+    return parse_knobs(cls, given)
+
+
+def parse_knobs(cls: Any, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of knobs that are given as texts, by present or earlier names; see ``read_knobs``."""
     known = knobs_of(cls)
     return {name: known[name].parse(value, cls.name) for name, value in current_names(cls, given).items()}

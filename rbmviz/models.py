@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.array_files import is_file
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.errors import BadInput, unknown
 from rbmviz.metadata import data_name
@@ -48,7 +49,8 @@ def load_model(name: str | Path) -> Model:
     Raises
     ------
     BadInput
-        If there is no such model, or the file is not a model (see ``rbm.load_model_file``).
+        If there is no such model, or the file is not a model (see ``rbm.load_model_file``). Pickles (.pkl,
+        .joblib, .pt) are never opened, because that would run code in them.
 
     Examples
     --------
@@ -60,7 +62,29 @@ def load_model(name: str | Path) -> Model:
     """
     if Path(name).suffix in (".safetensors", ".npz"):
         return load_model_file(name)
+    if str(name) not in list_models() and is_file(Path(name)):
+        raise BadInput(
+            f"'{name}' is no model file, and is not opened: in the program that has written it, save the "
+            "weights by numpy.savez('model.npz', W=W, b=b, c=c), with W of shape (n_visible, n_hidden), b of "
+            "the visible and c of the hidden units."
+        )
     return load_pretrained(str(name))
+
+
+def with_rates(model: Model, dataset: Dataset) -> Model:
+    """Return a model that has none with the rates of the training part of its data.
+
+    Raises
+    ------
+    BadInput
+        If the examples have another number of units than the model has visible ones.
+    """
+    if dataset.n_visible != model.rbm.n_visible:
+        raise BadInput(
+            f"{dataset.name} has {dataset.n_visible} units and this model {model.rbm.n_visible} visible "
+            "ones: name the data that it was trained on."
+        )
+    return Model(model.rbm, model.rbm.rates(dataset.train), model.meta)
 
 
 def describe_model(model: Model) -> str:
@@ -98,7 +122,7 @@ def load_pretrained(name: object) -> Model:
     if not known:
         raise BadInput(NONE_FOUND)
     if name not in known:
-        raise unknown("model", str(name), known)
+        raise unknown("model", str(name), known, "'rbmviz list models' shows them.")
     return load_model_file(FOLDER / f"{name}.safetensors")
 
 

@@ -5,6 +5,7 @@ import functools
 import http.server
 import json
 import os
+import signal
 import sys
 import threading
 from collections import defaultdict
@@ -21,6 +22,11 @@ from rbmviz.datasets import Dataset
 from rbmviz.session import Worker
 
 PAGES = Path(__file__).parents[1] / "app" / "pages"
+
+# A shell without job control has what it starts in the background ignore Ctrl-C, and so would the commands
+# that tests start and interrupt; a handler is not handed on to them, and they begin with the default.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 atexit.register(app_test.TMP_DIR.cleanup)  # Streamlit leaves it to Python, which warns of it at the end
 

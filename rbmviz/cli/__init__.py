@@ -24,24 +24,44 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
 from rbmviz.cli.signals import interruptible, signals_deferred
 from rbmviz.cli.streams import check_stdout, never_failing_stderr, print_result
-from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.errors import BadInput, OutputFailure, shortened, unknown
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one sentence."""
+    """An argument parser whose errors are one sentence, and which takes an option once unless it collects."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
+        for action in (None, "store"):
+            self.register("action", action, _StoreOnce)
 
     def error(self, message: str) -> NoReturn:
         """Raise BadInput with the message of argparse."""
-        raise BadInput(f"{self.prog}: {message} (see '{self.prog} --help').")
+        short = re.sub(r"\S+", lambda word: shortened(word[0]), message)
+        raise BadInput(f"{self.prog}: {short} (see '{self.prog} --help').")
 
     def print_help(self, file: Any = None) -> None:
         """Print the help in the same way as a result, so that a closed pipe is no error."""
         print_result(self.format_help().rstrip())
+
+
+class _StoreOnce(argparse.Action):
+    """Stores a value, and refuses a second one, which would silently take the place of the first."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
+    ) -> None:
+        given = vars(namespace).setdefault("_given", set())
+        if option is not None and self.dest in given:
+            parser.error(f"{option} is given twice; give it once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
 
 
 class _PrintVersion(argparse.Action):
@@ -55,23 +75,21 @@ class _PrintVersion(argparse.Action):
         parser.exit()
 
 
-def _shortened(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else f"{text[:most]}..."
-
-
 @dataclass(frozen=True)
 class WholeNumber:
-    """The type of a whole-number argument with its range, lo to hi, both included."""
+    """The type of a whole-number argument with its range, lo to hi, both included; 1e4 is 10000."""
 
     lo: int
     hi: int
 
     def __call__(self, text: str) -> int:
         """Parse an argument; argparse puts the argument's name before the error message."""
-        if re.fullmatch("[+-]?[0-9]{1,40}", text) and self.lo <= int(text) <= self.hi:
-            return int(text)
+        if re.fullmatch(r"[+-]?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,2})?", text):
+            number = Decimal(text)
+            if self.lo <= number <= self.hi and number == number.to_integral_value():
+                return int(number)
         raise argparse.ArgumentTypeError(
-            f"'{_shortened(text)}' is not a whole number from {self.lo:,} to {self.hi:,}"
+            f"'{shortened(text)}' is not a whole number from {self.lo:,} to {self.hi:,}"
         )
 
 
@@ -80,73 +98,128 @@ COUNT = WholeNumber(1, 10**9)
 """Type of arguments that count something; tighter limits (memory, algorithm) are checked later."""
 
 
-def parser() -> Parser:
-    """Return the parser of all commands."""
-    from rbmviz.cli import (
-        app,
-        challenge,
-        couple,
-        data,
-        exact,
-        export,
-        gradient,
-        lesson,
-        listing,
-        replay,
-        reproduce,
-        sample,
-        score,
-        sweep,
-        train,
-        warmup,
-        weights,
+COMMANDS = {
+    "app": ("app", "Serve the pages to the browsers of this machine, until Ctrl-C."),
+    "list": (
+        "listing",
+        "List samplers, trainers (with knobs, ranges and defaults), metrics, data sets and models.",
+    ),
+    "sample": (
+        "sample",
+        "Write samples to a file: arrays v (uint8), p (float32), meta (JSON); row t: chain t mod n_chains.",
+    ),
+    "replay": (
+        "replay",
+        "Samplers side by side as one file that plays them: a page without a server (.html), or a .gif.",
+    ),
+    "score": (
+        "score",
+        "Score a sample file by ISL on a data set's test part; beta is chosen on its validation part.",
+    ),
+    "sweep": (
+        "sweep",
+        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting.",
+    ),
+    "train": (
+        "train",
+        "Train one model; its file also holds the rates of the training set and the provenance.",
+    ),
+    "data": (
+        "data",
+        "Download a data set into the cache folder and check its checksum, or list all data sets.",
+    ),
+    "log-z": (
+        "exact",
+        "log Z of a model: exact, by enumerating its smaller layer (at most 25 units), or estimated by AIS.",
+    ),
+    "log-likelihood": (
+        "exact",
+        "Mean log-likelihood of a data set's parts under a model, in nats: exact, or estimated by AIS.",
+    ),
+    "couple": (
+        "couple",
+        "Meeting times of coupled Gibbs chains, started at random bits, and their bound on total variation.",
+    ),
+    "weights": ("weights", "Importance weights of pop-CD for a random batch of training examples."),
+    "gradient": (
+        "gradient",
+        "Bias and variance of gradient estimators at a fixed model, per parameter (population CD, table 1).",
+    ),
+    "lesson": (
+        "lesson",
+        "List the lessons, or measure all that their steps claim, without a browser and at full speed.",
+    ),
+    "challenge": (
+        "challenge",
+        "List the challenges, or make the runs of a result again and say whether they win.",
+    ),
+    "reproduce": (
+        "reproduce",
+        "Repeat a figure, a table or a claim of the papers, with a verdict on each claim.",
+    ),
+    "export-model": (
+        "export",
+        "Write a model as .safetensors or .npz: arrays W, b, c, the rates, and the metadata.",
+    ),
+    "warmup": ("warmup", "Compile and cache the kernels; later starts take about a second."),
+}
+"""The module of each command, and what the command does in a sentence."""
+
+CHECKOUT = Path(__file__).parents[2]
+if (CHECKOUT / "benchmarks" / "command.py").is_file():  # an installation has no benchmarks
+    sys.path.append(str(CHECKOUT))
+    COMMANDS["bench"] = (
+        "benchmarks.command",
+        "Time kernels against other libraries, samplers by score per second, or one visitor of the app.",
     )
 
+
+def parser(words: Sequence[str] | None = None) -> Parser:
+    """Return the parser of all commands.
+
+    Parameters
+    ----------
+    words : sequence of str, optional
+        Arguments that will be parsed: only the module of the command that they name is imported, and only its
+        arguments are declared (default: all).
+    """
     top = Parser(prog="rbmviz", description="See Markov chains mix.", allow_abbrev=False)
     top.add_argument("--version", action=_PrintVersion, help="print the version and leave")
     commands = top.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    for module in (
-        app,
-        listing,
-        sample,
-        replay,
-        score,
-        sweep,
-        train,
-        data,
-        exact,
-        couple,
-        weights,
-        gradient,
-        lesson,
-        challenge,
-        reproduce,
-        export,
-        warmup,
-        *_checkout_commands(),
-    ):
-        module.add(commands)
+    named = None if words is None else _named(words)
+    for module, names in _names_by_module().items():
+        if words is None or named in names:
+            importlib.import_module(module if "." in module else f"rbmviz.cli.{module}").add(commands)
+        else:
+            for name in names:
+                commands.add_parser(name, help=COMMANDS[name][1])
     return top
 
 
-def _checkout_commands() -> list[Any]:
-    """Return the commands that a checkout has and an installation lacks: the benchmarks."""
-    root = Path(__file__).parents[2]
-    if not (root / "benchmarks" / "command.py").is_file():
-        return []
-    sys.path.append(str(root))
-    return [importlib.import_module("benchmarks.command")]
+def _names_by_module() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, (module, _) in COMMANDS.items():
+        found.setdefault(module, []).append(name)
+    return found
+
+
+def _named(words: Sequence[str]) -> str | None:
+    """Return the command that these arguments name, None: none; no option before it takes a value."""
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name is not None and name not in COMMANDS:
+        raise unknown("command", name, COMMANDS, "'rbmviz --help' lists them.")
+    return name
 
 
 def add_command(
     commands: Any,
     name: str,
-    about: str,
     example: str,
     run: Callable[[argparse.Namespace], dict[str, Any]],
     text: Callable[[dict[str, Any]], str],
 ) -> argparse.ArgumentParser:
     """Add a command with the parts that all commands have: ``--json`` and an example."""
+    about = COMMANDS[name][1]
     command: argparse.ArgumentParser = commands.add_parser(
         name,
         help=about,
@@ -170,7 +243,7 @@ def print_message(message: str) -> None:
 
 def _sentence(error: Exception | str) -> str:
     """Return a message on one line, with control characters escaped: file names may hold line breaks."""
-    text = _shortened(str(error), 2000)
+    text = shortened(str(error), 2000)
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
@@ -196,7 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print_message(_sentence(error))
         except Exception as error:
             if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-                name = _shortened(str(error.filename))
+                name = shortened(str(error.filename))
                 print_message(_sentence(f"'{name}' is longer than a name may be: name another."))
                 return 2
             if os.environ.get("RBMVIZ_TRACEBACK"):
@@ -210,10 +283,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     for word in words:
         if re.fullmatch("-.+=--|-[a-z]--", word):  # argparse would make an empty list of the value "--"
-            raise BadInput(f"rbmviz: '{_shortened(word)}' has no value.")
-    args, rest = parser().parse_known_args(words)
+            raise BadInput(f"rbmviz: '{shortened(word)}' has no value.")
+    if not words:
+        parser(words).print_help()
+        return 0
+    args, rest = parser(words).parse_known_args(words)
     if rest and not args.takes_knobs:
-        raise BadInput(f"rbmviz {args.command}: unknown argument '{rest[0]}' (see --help).")
+        raise BadInput(f"rbmviz {args.command}: unknown argument '{shortened(rest[0])}' (see --help).")
     args.rest = rest
     args.words = list(words)
     with interruptible() as stops:

@@ -18,8 +18,7 @@ PORT = WholeNumber(1, 65_535)
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = "Serve the pages to the browsers of this machine, until Ctrl-C."
-    command = add_command(commands, "app", about, "rbmviz app mine.safetensors --port 8600", run, text)
+    command = add_command(commands, "app", "rbmviz app mine.safetensors --port 8600", run, text)
     command.add_argument(
         "model",
         nargs="?",

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from rbmviz.array_files import is_file
 from rbmviz.cli import add_command, print_message
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, load_folder, load_lesson, shipped_lessons
@@ -16,9 +17,8 @@ MAX_PATH = 1000
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = "List the challenges, or make the runs of a result again and say whether they win."
     example = "rbmviz challenge check 'sample?lesson=one-step-size&step=1&result=1~1@0:eps=0.01'"
-    command = add_command(commands, "challenge", about, example, run, text)
+    command = add_command(commands, "challenge", example, run, text)
     command.epilog = f"{command.epilog}\nThe exit status of 'check' is 3 if a result does not win."
     command.add_argument("action", choices=("list", "check"))
     command.add_argument(
@@ -70,11 +70,16 @@ def _link(given: str) -> str:
     """Return a link, given as such or in a file."""
     if "result=" in given:
         return given
+    path = Path(given[:MAX_PATH])
     try:
-        with Path(given[:MAX_PATH]).open("rb") as file:
+        if path.exists() and not is_file(path):  # to open a pipe would be to wait for its writer
+            raise BadInput("The result is no link, and as a file it cannot be read: it is no regular file.")
+        with path.open("rb") as file:
             content = file.read(MAX_RESULT_FILE + 1)
     except FileNotFoundError:
         raise BadInput("The result is no link, and there is no such file.") from None
+    except BadInput:
+        raise
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else "its name is none"
         raise BadInput(f"The result is no link, and as a file it cannot be read: {why}.") from None

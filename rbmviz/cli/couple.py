@@ -27,10 +27,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz couple --random 500x100:0.1 --algorithm rbm --replications 1000 --max-sweeps 1000"
-    about = (
-        "Meeting times of coupled Gibbs chains, started at random bits, and their bound on total variation."
-    )
-    command = add_command(commands, "couple", about, example, run, text)
+    command = add_command(commands, "couple", example, run, text)
     source = command.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", help="name of a pretrained model, or a file")
     source.add_argument(

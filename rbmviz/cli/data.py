@@ -12,8 +12,7 @@ from rbmviz.registry import datasets
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = "Download a data set into the cache folder and check its checksum, or list all data sets."
-    command = add_command(commands, "data", about, "rbmviz data get mnist", run, text)
+    command = add_command(commands, "data", "rbmviz data get mnist", run, text)
     command.add_argument("action", choices=("get", "list"))
     command.add_argument("name", nargs="?", help="the data set to get")
 

@@ -21,15 +21,11 @@ PART_CHOICES = ("train", "validation", "test")
 
 def add(commands: Any) -> None:
     """Add the two commands."""
-    about = (
-        "log Z of a model: exact, by enumerating its smaller layer (at most 25 units), or estimated by AIS."
-    )
     example = "rbmviz log-z --model mnist_fpcd --method ais --chains 512 --temperatures 10000"
-    command = add_command(commands, "log-z", about, example, run, text)
+    command = add_command(commands, "log-z", example, run, text)
     _add_method(command)
-    about = "Mean log-likelihood of a data set's parts under a model, in nats: exact, or estimated by AIS."
     example = "rbmviz log-likelihood --model bas_pcd --dataset bas"
-    command = add_command(commands, "log-likelihood", about, example, run, text)
+    command = add_command(commands, "log-likelihood", example, run, text)
     _add_method(command)
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
 

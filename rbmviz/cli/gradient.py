@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from rbmviz import rng
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import read_shared_knobs
+from rbmviz.cli.knob_flags import read_algorithms, split_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
@@ -39,12 +39,12 @@ def add(commands: Any) -> None:
     example = (
         "rbmviz gradient --model bas_pcd --dataset bas --estimators cd,pop_cd,ucd --k 1 --replications 2000"
     )
-    about = (
+    command = add_command(commands, "gradient", example, run, text)
+    command.description = (
         "Bias and variance of gradient estimators at a fixed model, per parameter (population CD, table 1).\n"
         "The reference is the exact gradient; for a model that is too large to enumerate it is that of long\n"
         "parallel tempering, whose own error is reported."
     )
-    command = add_command(commands, "gradient", about, example, run, text)
     command.set_defaults(takes_knobs=True)
     knobs = "Knobs (--k, --batch-size, --t-max ...) are passed to every trainer that has them."
     command.epilog = f"{command.epilog}\n{knobs}"
@@ -57,7 +57,8 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--estimators",
         default="cd,pop_cd,ucd",
-        help=f"names from {', '.join(list_trainers())}, separated by commas; default cd,pop_cd,ucd",
+        help=f"{', '.join(list_trainers())}, separated by commas, perhaps with knobs: cd:k=10; "
+        "default cd,pop_cd,ucd",
     )
     command.add_argument(
         "--replications",
@@ -90,9 +91,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return bias and variance of each estimator, squared, per parameter."""
     model, dataset = load_model(args.model), load_dataset(args.dataset)
     rbm = model.rbm
-    classes = [trainers[name.strip()] for name in args.estimators.split(",")]
-    knobs = read_shared_knobs(classes, args.rest)
-    estimators = {cls.name: cls(**given) for cls, given in zip(classes, knobs, strict=True)}
+    names = split_algorithms(args.estimators)
+    estimators = dict(zip(names, read_algorithms(trainers, names, args.rest), strict=True))
     if dataset.n_visible != rbm.n_visible:
         raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {rbm.n_visible}.")
     reference = reference_of(rbm, dataset.train, args)

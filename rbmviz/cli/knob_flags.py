@@ -1,11 +1,13 @@
 """Knobs as command-line flags: ``--eps 0.03``, ``--max-sweeps=20``."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from rbmviz.cli import WholeNumber
 from rbmviz.errors import BadInput
-from rbmviz.knobs import Value, check_names, current_names, knobs_of
+from rbmviz.knobs import Knob, check_names, knobs_of, names_today, parse_knobs, read_knobs
 from rbmviz.registry import Table
 
 
@@ -25,28 +27,53 @@ def texts_by_knob(rest: Sequence[str], name: str) -> dict[str, str]:
             if not words:
                 raise BadInput(f"{name}: --{flag} needs a value.")
             value = words.pop(0)
-        given[flag.replace("-", "_")] = value
+        knob = flag.replace("-", "_")
+        if knob in given:
+            raise BadInput(f"{name}: --{flag} is given twice; give it once.")
+        given[knob] = value
     return given
 
 
-def read_knobs(cls: Any, rest: Sequence[str]) -> dict[str, Value]:
-    """Read the arguments that the command itself does not know as knobs of an algorithm."""
-    given = current_names(cls, texts_by_knob(rest, cls.name))
-    known = knobs_of(cls)
-    return {name: known[name].parse(value, cls.name) for name, value in given.items()}
+def read_algorithms(table: Table, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
+    """Return the algorithms of texts like ``rates_fpcd:eps=0.1,k=2``, or of names alone.
+
+    Parameters
+    ----------
+    table : Table
+        Samplers or trainers.
+    texts : sequence of str
+        One text for each algorithm; the knobs in a text are set for that algorithm only.
+    rest : sequence of str
+        Arguments that the command itself does not declare: knobs as flags. A flag sets the knob of every
+        algorithm that has it and whose text does not name it.
+
+    Raises
+    ------
+    BadInput
+        If an algorithm or a knob is unknown, a value is out of range, or a flag sets no knob.
+    """
+    classes = [table[text.partition(":")[0]] for text in texts]
+    flags = texts_by_knob(rest, " and ".join(cls.name for cls in classes))
+    known, used, found = set(), set(), []
+    for cls, text in zip(classes, texts, strict=True):
+        own, today = read_knobs(cls, text.partition(":")[2]), names_today(cls)
+        mine = [flag for flag in flags if flag in today]
+        free = [flag for flag in mine if today[flag] not in own]
+        known.update(mine)
+        used.update(free)
+        found.append(cls(**own, **parse_knobs(cls, {flag: flags[flag] for flag in free})))
+    check_names(classes[0], {flag: "" for flag in flags if flag not in known})
+    if idle := known - used:
+        raise BadInput(
+            f"{texts[0]}: {min(idle)} is given twice, as a flag and behind the colon; give it once."
+        )
+    return found
 
 
-def read_shared_knobs(classes: Sequence[Any], rest: Sequence[str]) -> list[dict[str, Value]]:
-    """Return the knobs of several algorithms; each knob must belong to at least one of them."""
-    given = texts_by_knob(rest, " and ".join(cls.name for cls in classes))
-    nowhere = {
-        name: text for name, text in given.items() if not any(name in knobs_of(cls) for cls in classes)
-    }
-    check_names(classes[0], nowhere)
-    return [
-        {name: known[name].parse(value, cls.name) for name, value in given.items() if name in known}
-        for cls, known in ((cls, knobs_of(cls)) for cls in classes)
-    ]
+def split_algorithms(text: str) -> list[str]:
+    """Return the texts of algorithms that are separated by commas, as ``gibbs,rates_fpcd:eps=0.1,k=2``."""
+    # A comma before "k=2" separates knobs of one algorithm; every other comma begins the next algorithm.
+    return [one.strip() for one in re.split(r",(?![^,:]*=)", text)]
 
 
 def range_of(cls: Any, name: str) -> WholeNumber:
@@ -55,12 +82,38 @@ def range_of(cls: Any, name: str) -> WholeNumber:
     return WholeNumber(int(found.lo), int(found.hi))
 
 
-def knob_help(table: Table, names: Iterable[str]) -> str:
-    """Return the lines of ``--help`` that list the knobs of each algorithm."""
+def knob_help(table: Table, names: Sequence[str]) -> str:
+    """Return the lines of ``--help`` that list the knobs: first those that all algorithms share.
+
+    A shared knob has one range and one help; defaults other than the most common one are named.
+    """
+    knobs = [knobs_of(table[name]) for name in names]
+    shared = [
+        name
+        for name, first in knobs[0].items()
+        if len(names) > 1
+        and all(
+            name in of and (of[name].help, of[name].range_text) == (first.help, first.range_text)
+            for of in knobs
+        )
+    ]
     lines = []
-    for name in names:
-        lines.append(f"\nknobs of {name}:")
-        for knob in knobs_of(table[name]).values():
-            flag = f"--{knob.name.replace('_', '-')}"
-            lines.append(f"  {flag:<16} {knob.help} {knob.range_text}; default {knob.text(knob.default)}")
+    if shared:
+        lines.append(f"\nknobs of all {table.kind}s:")
+    for knob in (knobs[0][name] for name in shared):
+        defaults = {
+            name: of[knob.name].text(of[knob.name].default) for name, of in zip(names, knobs, strict=True)
+        }
+        common = Counter(defaults.values()).most_common(1)[0][0]
+        others = [f"{name} {default}" for name, default in defaults.items() if default != common]
+        lines.append(_knob_line(knob, "; ".join([common, *others])))
+    for name, of in zip(names, knobs, strict=True):
+        if own := [knob for knob in of.values() if knob.name not in shared]:
+            lines.append(f"\nknobs of {name}:")
+        lines += [_knob_line(knob, knob.text(knob.default)) for knob in own]
     return "\n".join(lines)
+
+
+def _knob_line(knob: Knob, default: str) -> str:
+    flag = f"--{knob.name.replace('_', '-')}"
+    return f"  {flag:<16} {knob.help} {knob.range_text}; default {default}"

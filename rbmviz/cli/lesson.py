@@ -16,8 +16,7 @@ MAX_SAID = 3
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = "List the lessons, or measure all that their steps claim, without a browser and at full speed."
-    command = add_command(commands, "lesson", about, "rbmviz lesson check my-lesson.toml", run, text)
+    command = add_command(commands, "lesson", "rbmviz lesson check my-lesson.toml", run, text)
     command.epilog = f"{command.epilog}\nThe exit status of 'check' is 3 if a claim does not hold."
     command.add_argument("action", choices=("list", "check"))
     command.add_argument(

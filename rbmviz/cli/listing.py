@@ -16,8 +16,7 @@ KINDS = ("samplers", "trainers", "metrics", "datasets", "models")
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = "List samplers, trainers (with knobs, ranges and defaults), metrics, data sets and models."
-    command = add_command(commands, "list", about, "rbmviz list samplers", run, text)
+    command = add_command(commands, "list", "rbmviz list samplers", run, text)
     command.add_argument("kind", nargs="*", metavar="KIND", help=f"any of {', '.join(KINDS)}; default all")
 
 

@@ -10,15 +10,14 @@ from tqdm import tqdm
 
 from rbmviz.budget import check_memory
 from rbmviz.cli import SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import knob_help, read_shared_knobs
+from rbmviz.cli.knob_flags import knob_help, read_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, brought_by
 from rbmviz.knobs import values_of
-from rbmviz.links import read_panel
 from rbmviz.metadata import data_name
-from rbmviz.models import data_of, describe_model, load_model
+from rbmviz.models import data_of, describe_model, load_model, with_rates
 from rbmviz.origin import with_origin
 from rbmviz.output import write_whole
 from rbmviz.rbm import Model
@@ -40,8 +39,7 @@ MAX_HEADING = 1000
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz replay --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 -n 2000 --out run.html"
-    about = "Samplers side by side as one file that plays them: a page without a server (.html), or a .gif."
-    command = add_command(commands, "replay", about, example, run, text)
+    command = add_command(commands, "replay", example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
     command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
@@ -50,7 +48,7 @@ def add(commands: Any) -> None:
         nargs="+",
         required=True,
         metavar="S",
-        help=f"{', '.join(list_samplers())}, or with knobs as in a link: rates_fpcd:eps=0.05,k=2. A knob "
+        help=f"{', '.join(list_samplers())}, or with knobs: rates_fpcd:eps=0.05,k=2. A knob "
         "given as a flag (--eps 0.05) is for every sampler that has it and does not name it itself",
     )
     command.add_argument(
@@ -116,15 +114,7 @@ def _algorithms(args: argparse.Namespace) -> list[Sampler]:
     """Return the samplers with their knobs; those that a sampler's own text names precede the flags."""
     if len(args.samplers) > MAX_SIDE_BY_SIDE:
         raise BadInput(f"replay: {len(args.samplers)} samplers: a page has room for {MAX_SIDE_BY_SIDE}.")
-    classes = [samplers[one.partition(":")[0]] for one in args.samplers]
-    found: list[Sampler] = []
-    for one, shared in zip(args.samplers, read_shared_knobs(classes, args.rest), strict=True):
-        name, _, own = one.partition(":")
-        named = {pair.partition("=")[0].strip() for pair in own.split(",")}
-        given = read_panel(samplers, one)
-        knobs = values_of(given) | {knob: value for knob, value in shared.items() if knob not in named}
-        found.append(samplers[name](**knobs))
-    return found
+    return read_algorithms(samplers, args.samplers, args.rest)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
@@ -148,6 +138,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     dataset = _data(model, args)
     if args.init == "data" and dataset is None:
         raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
+    needed = model.rates is None and any(one.needs_rates for one in algorithms)
+    if needed and args.dataset is not None and dataset is not None:
+        model = with_rates(model, dataset)
     init: Start = args.init or ("random" if dataset is None else "data")
     allowance = Allowance(len(algorithms) * kept * -(-model.rbm.n_visible // 8))
     plan = SamplingSetup(model, dataset, args.seed, init, allowance=allowance).plan()

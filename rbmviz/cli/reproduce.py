@@ -15,13 +15,13 @@ from rbmviz.reproduce.run import result_of
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = (
+    example = "rbmviz reproduce unbiased_cd_meeting_times --out results --quick"
+    command = add_command(commands, "reproduce", example, run, text)
+    command.description = (
         "Repeat a figure, a table or a claim of the papers: numbers with errors, the picture, and a verdict\n"
         "on each claim. Without a name it lists the recipes with their costs. What is computed is kept in\n"
         "the folder, so that an interrupted run goes on."
     )
-    example = "rbmviz reproduce unbiased_cd_meeting_times --out results --quick"
-    command = add_command(commands, "reproduce", about, example, run, text)
     command.add_argument("name", nargs="?", default="", help="a recipe, or 'all' (default: list them)")
     command.add_argument("--out", metavar="DIR", help="folder of the results; it is made if need be")
     command.add_argument(

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy as np
 from tqdm import tqdm
 
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import knob_help, read_knobs
+from rbmviz.cli.knob_flags import knob_help, read_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import signals_deferred
@@ -26,11 +26,11 @@ from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.knobs import values_of
 from rbmviz.metadata import data_name
-from rbmviz.models import data_of, load_model
+from rbmviz.models import data_of, load_model, with_rates
 from rbmviz.output import neighbour, output_path, put_in_place, rescue, writing
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
-from rbmviz.samplers import Sampler, list_samplers, make_sampler
+from rbmviz.samplers import Sampler, list_samplers
 from rbmviz.session import SamplingSetup, write_array
 from rbmviz.target_likelihood import TargetAverage, target_likelihood
 
@@ -44,22 +44,23 @@ CHUNK_BYTES = 2**24
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz sample --model mnist_fpcd --sampler rates_fpcd --eps 0.03 -n 10000 --out samples.npz"
-    about = (
-        "Write samples to a file: arrays v (uint8), p (float32), meta (JSON); row t: chain t mod n_chains."
-    )
-    command = add_command(commands, "sample", about, example, run, text)
+    command = add_command(commands, "sample", example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
     command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
-    command.add_argument("--sampler", required=True, help=f"one of {', '.join(list_samplers())}")
+    command.add_argument(
+        "--sampler",
+        required=True,
+        help=f"{', '.join(list_samplers())}, perhaps with knobs: rates_fpcd:eps=0.1,k=2",
+    )
     command.add_argument("-n", type=WholeNumber(1, 10**18), required=True, help="samples to write")
     command.add_argument(
         "--init", choices=("data", "random"), default="random", help="initial states (default random)"
     )
     command.add_argument(
         "--dataset",
-        help="a name, a file, or a folder of images for --init data and --likelihood; default: the data that "
-        "the model names",
+        help="a name, a file, or a folder of images for --init data, --likelihood, and the rates of a model "
+        "without rates; default: the data that the model names",
     )
     command.add_argument(
         "--thin", type=COUNT, default=1, help="write every THIN-th sample of each chain (default 1)"
@@ -83,9 +84,10 @@ def add(commands: Any) -> None:
     )
 
 
-def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
-    """Return the data that the chains start at, or that are scored; None: there is no need of them."""
-    if args.init == "random" and not args.likelihood:
+def _data(model: Model, args: argparse.Namespace, sampler: Sampler) -> Dataset | None:
+    """Return the data that chains start at, that are scored, or that give rates; None: nothing needs them."""
+    rates = sampler.needs_rates and model.rates is None and args.dataset is not None
+    if args.init == "random" and not args.likelihood and not rates:
         return None
     if args.dataset is not None:
         return load_dataset(args.dataset)
@@ -144,10 +146,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         raise BadInput(f"sample: '{target}' must end in .npz.")
     check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
     model = load_model(args.model)
-    sampler = make_sampler(args.sampler, **read_knobs(samplers[args.sampler], args.rest))
+    (sampler,) = read_algorithms(samplers, [args.sampler], args.rest)
     width = model.rbm.n_visible
     _check_disk(args, width, target)
-    dataset = _data(model, args)
+    dataset = _data(model, args, sampler)
+    if dataset is not None and sampler.needs_rates and model.rates is None:
+        model = with_rates(model, dataset)
     start = None if args.init == "random" else SamplingSetup(model, dataset, args.seed)
     v0 = None if start is None else start.starts(sampler.n_chains)
     state = sampler.init(model, args.seed, v0)
@@ -166,7 +170,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         meta = {
             "model": args.model,
             "model_meta": dict(model.meta),
-            "sampler": args.sampler,
+            "sampler": sampler.name,
             "knobs": values_of(sampler),
             "seed": args.seed,
             "init": args.init,
@@ -263,16 +267,19 @@ def _put_in_place(
 ) -> Path | None:
     """Pack the samples into the file ``whole``, and rename it to the target.
 
-    If that fails, it is the outcome's failure, and the samples are packed into the temporary folder of the
-    system. Returns the file that contains them, or None.
+    An interrupt ends the compression, which takes most of the time; no sample is lost. If packing fails, that
+    is the outcome's failure, and the samples are packed into the temporary folder of the system. Returns the
+    file that contains them, or None.
     """
     try:
-        with writing(target):
-            _pack(whole, parts, shape, meta)
+        with writing(target), signals_deferred() as stops:
+            try:
+                _pack(whole, parts, shape, meta, stops=stops)
+            except KeyboardInterrupt:
+                outcome.interrupted = True
+                print_message(f"Interrupted: all {shape[0]:,} samples are written, without compression.")
+                _pack(whole, parts, shape, meta, zipfile.ZIP_STORED)
             put_in_place(whole, output_path(target))
-    except KeyboardInterrupt:
-        print_message(f"Interrupted while '{target}' was packed: it is not written.")
-        raise
     except (BadInput, OutputFailure) as error:
         outcome.failure = outcome.failure or OutputFailure(str(error))
         return rescue(target.name, lambda path: _pack(path, parts, shape, meta))
@@ -296,19 +303,28 @@ def _scratch_folder(beside: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _pack(path: Path, parts: Parts, shape: tuple[int, int], meta: dict[str, Any]) -> None:
-    """Write the sample file from its temporary files."""
+def _pack(
+    path: Path,
+    parts: Parts,
+    shape: tuple[int, int],
+    meta: dict[str, Any],
+    compression: int = zipfile.ZIP_DEFLATED,
+    stops: Sequence[int] = (),
+) -> None:
+    """Write the sample file from its temporary files; KeyboardInterrupt once ``stops`` has a signal."""
     with path.open("wb") as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with zipfile.ZipFile(file, "w", compression, compresslevel=1) as archive:
             for name, (raw, dtype) in parts.items():
-                _add_array(archive, name, raw, dtype, shape)
+                _add_array(archive, name, raw, dtype, shape, stops)
             with archive.open("meta.npy", "w") as out:
                 np.save(out, np.array(json.dumps(meta)))  # type: ignore[arg-type]
         file.flush()
         os.fsync(file.fileno())
 
 
-def _add_array(archive: zipfile.ZipFile, name: str, raw: Path, dtype: type, shape: tuple[int, int]) -> None:
+def _add_array(
+    archive: zipfile.ZipFile, name: str, raw: Path, dtype: type, shape: tuple[int, int], stops: Sequence[int]
+) -> None:
     """Add an array whose bytes are in a file, without loading all of it into memory."""
     size = shape[0] * shape[1] * np.dtype(dtype).itemsize
     os.truncate(raw, size)  # an interrupt may have left a chunk half written
@@ -321,6 +337,8 @@ def _add_array(archive: zipfile.ZipFile, name: str, raw: Path, dtype: type, shap
 
         def blocks() -> Iterator[bytes]:
             while block := content.read(2**20):
+                if stops:
+                    raise KeyboardInterrupt
                 bar.update(len(block))
                 yield block
 

@@ -25,8 +25,7 @@ KERNEL_OF_ARRAY = {"v": "binary", "p": "mean"}
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz score samples.npz --dataset mnist5k --curve"
-    about = "Score a sample file by ISL on a data set's test part; beta is chosen on its validation part."
-    command = add_command(commands, "score", about, example, run, text)
+    command = add_command(commands, "score", example, run, text)
     command.add_argument(
         "file", metavar="F.npz", help="a file of 'rbmviz sample', or any .npz with an array v"
     )

@@ -17,7 +17,7 @@ import numpy as np
 from tqdm import tqdm
 
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import read_shared_knobs
+from rbmviz.cli.knob_flags import read_algorithms
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
@@ -79,17 +79,17 @@ BUDGET_UNITS = {
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = (
+    example = (
+        "rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log "
+        "--axis alpha=0.9,0.95,0.99,1 -n 20000 --out steps"
+    )
+    command = add_command(commands, "sweep", example, run, text)
+    command.description = (
         "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting: on the\n"
         "validation part, by differences that are paired over seeds. 'run' (the default) begins a sweep,\n"
         "'resume DIR' goes on with it, 'extend DIR' adds values of axes, replications, models, samplers,\n"
         "'show DIR' compares what is there, 'robustness DIR' gives mean and spread over trained models."
     )
-    example = (
-        "rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log "
-        "--axis alpha=0.9,0.95,0.99,1 -n 20000 --out steps"
-    )
-    command = add_command(commands, "sweep", about, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = (
         f"{command.epilog}\n\nKnobs (--k 2 ...) are given to every sampler, or trainer, that has them. What "
@@ -277,10 +277,7 @@ def _table(kind: Kind) -> Table:
 
 
 def _algorithms(kind: Kind, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
-    """Return the algorithms of the texts, with the knobs of the flags that they have."""
-    read = [_table(kind).read(one) for one in texts]
-    knobs = read_shared_knobs([type(one) for one in read], rest) if rest else [{} for _ in read]
-    return [dataclasses.replace(one, **given) for one, given in zip(read, knobs, strict=True)]
+    return read_algorithms(_table(kind), texts, rest)
 
 
 def _axis(written: str, algorithms: Sequence[Any]) -> Axis:

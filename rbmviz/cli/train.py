@@ -4,6 +4,7 @@ import argparse
 import csv
 import io
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,20 +18,21 @@ from rbmviz.array_files import Damaged, read_file, why
 from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import knob_help, range_of, read_knobs
+from rbmviz.cli.knob_flags import knob_help, range_of, read_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.knobs import read_knobs
 from rbmviz.models import load_model
 from rbmviz.origin import origin, with_origin
 from rbmviz.output import write_or_rescue, write_whole
-from rbmviz.rbm import Model, model_bytes
+from rbmviz.rbm import RBM, Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session.training import BAND_OF_REPLICATES
-from rbmviz.trainers import STATS, Progress, Training, list_trainers, make_trainer, train, trained_model
+from rbmviz.trainers import STATS, Progress, Training, list_trainers, train, trained_model
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 MAX_UNITS_EXACT_ROWS = 16
@@ -56,12 +58,15 @@ SCORED_SAMPLERS = {
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz train --dataset bas --trainer pcd --n-hidden 16 --iterations 5000 --out bas.safetensors"
-    about = "Train one model; its file also holds the rates of the training set and the provenance."
-    command = add_command(commands, "train", about, example, run, text)
+    command = add_command(commands, "train", example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(trainers, list_trainers())}".replace("%", "%%")
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
-    command.add_argument("--trainer", required=True, help=f"one of {', '.join(list_trainers())}")
+    command.add_argument(
+        "--trainer",
+        required=True,
+        help=f"{', '.join(list_trainers())}, perhaps with knobs: cd:k=10,momentum=0.5",
+    )
     command.add_argument(
         "--n-hidden",
         type=WholeNumber(1, 10**6),
@@ -125,7 +130,7 @@ def scores(model: Model, dataset: Dataset) -> dict[str, Any]:
     return {"scores": {"isl_10000": isl}, "reference": references}
 
 
-def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, Any]]:
+def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[str, Any]]:
     """Return the rows of an interrupted training's history, up to the update at which it resumes."""
     if not path.exists():
         return []
@@ -135,9 +140,11 @@ def read_history(path: Path, columns: set[str], updates: int) -> list[dict[str, 
         # Earlier versions wrote fewer columns.
         for row in rows:
             row.pop("origin", None)  # it is written anew
-        if any(not {"update"} <= set(row) <= columns or None in row.values() for row in rows):
+        if any(not {"update"} <= set(row) <= set(columns) or None in row.values() for row in rows):
             raise Damaged("it has other columns")
-        return [dict.fromkeys(columns, "") | row for row in rows if int(row["update"]) <= updates]
+        return [
+            {name: row.get(name, "") for name in columns} for row in rows if int(row["update"]) <= updates
+        ]
     except (Damaged, csv.Error, UnicodeDecodeError, ValueError, TypeError) as error:
         if isinstance(error, BadInput):
             raise
@@ -202,7 +209,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     files = _check_files(args)
     dataset, steps = _prepare(args, files.checkpoint)
     exact = min(steps.state.theta.W.shape) <= MAX_UNITS_EXACT_ROWS
-    outcome = _Outcome(_earlier_rows(args, files, steps))
+    outcome = _Outcome(_earlier_rows(args, files, dataset, steps))
     _run_steps(args, files, dataset, steps, outcome)
     last = outcome.last
     if last is None:
@@ -267,7 +274,9 @@ def _check_files(args: argparse.Namespace) -> _Files:
 
 def _prepare(args: argparse.Namespace, checkpoint: Path) -> tuple[Dataset, Training]:
     """Return the data and the training, at its start or at the checkpoint."""
-    trainer = make_trainer(args.trainer, **read_knobs(trainers[args.trainer], args.rest))
+    (trainer,) = read_algorithms(trainers, [args.trainer], args.rest)
+    if "iterations" in read_knobs(type(trainer), args.trainer.partition(":")[2]):
+        raise BadInput("train: the number of updates is given as --iterations only, not behind the colon.")
     dataset = load_dataset(args.dataset)
     start = load_model(args.warm_start).rbm if args.warm_start else None
     n_hidden = args.n_hidden or (start.n_hidden if start else 16)
@@ -286,15 +295,18 @@ def _prepare(args: argparse.Namespace, checkpoint: Path) -> tuple[Dataset, Train
     return dataset, steps
 
 
-def _earlier_rows(args: argparse.Namespace, files: _Files, steps: Training) -> list[dict[str, Any]]:
+def _earlier_rows(
+    args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training
+) -> list[dict[str, Any]]:
     """Return the history of the training that is resumed; [] if there is none."""
     if not (files.history and args.resume):
         return []
-    return read_history(
-        files.history,
-        {*HISTORY_SPENT, *STATS, *steps.trainer.own_stats, *HISTORY_LIKELIHOOD},
-        steps.state.update,
-    )
+    columns = (*HISTORY_SPENT, *STATS, *steps.trainer.own_stats, *HISTORY_LIKELIHOOD)
+    rows = read_history(files.history, columns, steps.state.update)
+    if rows and int(rows[-1]["update"]) == steps.state.update and not rows[-1]["log_likelihood"]:
+        # The interrupt came while this likelihood was computed.
+        rows[-1] |= _likelihood(dataset, steps.trainer.step(steps.state, 0).rbm, args.seed)
+    return rows
 
 
 HISTORY_SPENT = ("update", "seconds", "sweeps")
@@ -302,22 +314,25 @@ HISTORY_LIKELIHOOD = ("log_likelihood", "log_likelihood_error", "ais_ess")
 """Columns of a history beside the statistics of the trainer."""
 
 
-def _row(args: argparse.Namespace, dataset: Dataset, step: Progress, seed: int) -> dict[str, Any]:
-    """Return a row of the history. The likelihood costs most of it: it is computed for a history only."""
+def _row(step: Progress) -> dict[str, Any]:
+    """Return a row of the history, without the likelihood."""
     row = {"update": step.update, "seconds": step.seconds, "sweeps": step.sweeps, **step.stats}
-    if not args.history:
-        return row
-    if min(step.rbm.W.shape) <= MAX_UNITS_EXACT_ROWS:
-        return row | dict(
-            zip(HISTORY_LIKELIHOOD, (metrics.log_likelihood(step.rbm, dataset.train), 0.0, ""), strict=True)
+    return row | dict.fromkeys(HISTORY_LIKELIHOOD, "")
+
+
+def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
+    """Return the last columns of a row, which cost most of it."""
+    if min(rbm.W.shape) <= MAX_UNITS_EXACT_ROWS:
+        return dict(
+            zip(HISTORY_LIKELIHOOD, (metrics.log_likelihood(rbm, dataset.train), 0.0, ""), strict=True)
         )
     found = metrics.ais_log_z(
-        step.rbm, dataset.train, n_chains=HISTORY_AIS_CHAINS, betas=HISTORY_AIS_TEMPERATURES, seed=seed
+        rbm, dataset.train, n_chains=HISTORY_AIS_CHAINS, betas=HISTORY_AIS_TEMPERATURES, seed=seed
     )
     n = len(dataset.train)
     some = dataset.train[np.arange(min(n, HISTORY_AIS_EXAMPLES)) * n // min(n, HISTORY_AIS_EXAMPLES)]
-    value = float(-step.rbm.free_energy(some).mean() - found.log_z)
-    return row | dict(zip(HISTORY_LIKELIHOOD, (value, found.std_error, found.ess), strict=True))
+    value = float(-rbm.free_energy(some).mean() - found.log_z)
+    return dict(zip(HISTORY_LIKELIHOOD, (value, found.std_error, found.ess), strict=True))
 
 
 def _replicates(
@@ -336,7 +351,7 @@ def _replicates(
             for seed in range(args.seed + 1, args.seed + args.replicates):
                 try:
                     steps = train(dataset, first.trainer, n_hidden, args.iterations, seed, start, args.every)
-                    complete.append([_row(args, dataset, step, seed) for step in steps])
+                    complete.append([_row(step) | _likelihood(dataset, step.rbm, seed) for step in steps])
                 except BadInput as error:
                     print_message(f"The training with seed {seed} is left out: {error}")
                 bar.update()
@@ -372,10 +387,13 @@ def _run_steps(
     with one_blas_thread(), bar:
         try:
             for step in steps:
-                # Both are set between two steps, together: an interrupt may leave a step incomplete.
-                content = steps.checkpoint()
+                # All are set between two steps: an interrupt may leave a step incomplete, or a row without
+                # its likelihood, which a resumed training then computes.
+                content, row = steps.checkpoint(), _row(step)
+                outcome.rows.append(row)
                 outcome.last, outcome.kept = step, content
-                outcome.rows.append(_row(args, dataset, step, args.seed))
+                if args.history:
+                    row |= _likelihood(dataset, step.rbm, args.seed)
                 if step.warning:
                     outcome.warning = f"After {step.update:,} updates {step.warning}"
                 if args.checkpoint_every and step.update - saved >= args.checkpoint_every:

@@ -9,8 +9,7 @@ from rbmviz.session import warm_up
 
 def add(commands: Any) -> None:
     """Add the command."""
-    about = "Compile and cache the kernels; later starts take about a second."
-    add_command(commands, "warmup", about, "rbmviz warmup", run, text)
+    add_command(commands, "warmup", "rbmviz warmup", run, text)
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

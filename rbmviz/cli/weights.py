@@ -19,8 +19,7 @@ MAX_UNITS_EXACT = 16
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz weights --model bas_pcd --dataset bas --k 1 --batch 32"
-    about = "Importance weights of pop-CD for a random batch of training examples."
-    command = add_command(commands, "weights", about, example, run, text)
+    command = add_command(commands, "weights", example, run, text)
     command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
     command.add_argument("--k", type=range_of(PopCD, "k"), default=1, help="Gibbs sweeps (default 1)")

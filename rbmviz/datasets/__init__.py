@@ -32,9 +32,9 @@ def load_dataset(name: str | Path, **options: Any) -> Dataset:
     Parameters
     ----------
     name : str or Path
-        A name of ``list_datasets()``, a file (``.npz``, ``.csv``, ``.txt``, ``.zip``; ``own.py`` describes
-        their formats), or a folder. A registered name takes precedence: the folder ``bas`` is ``./bas``.
-        The text after an ``@`` is the variant, the value of the first option: ``usps@0.5``,
+        A name of ``list_datasets()``, a file (``.npz``, ``.npy``, ``.csv``, ``.txt``, ``.zip``; ``own.py``
+        describes their formats), or a folder. A registered name takes precedence: the folder ``bas`` is
+        ``./bas``. The text after an ``@`` is the variant, the value of the first option: ``usps@0.5``,
         ``mnist@bernoulli``, ``bas@3``, ``photos/@0.3``, ``letters.txt@200``.
     **options
         Options by name instead: ``load_dataset("bas", size=3)``.

@@ -17,6 +17,7 @@ from rbmviz.array_files import (
     names_in_npz,
     printable,
     read_file,
+    read_npy,
     read_npz,
 )
 from rbmviz.datasets.bag_of_words import documents_of, presence
@@ -228,6 +229,31 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
     return _from_arrays(name, arrays, rule, lambda array: own_names.get(array, array), vocabulary)
 
 
+def npy(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
+    """Read an .npy: one array whose first axis counts the examples; values as in an .npz.
+
+    Parameters
+    ----------
+    content : bytes or Path
+        The file; one that holds pickled objects is refused.
+    name : str
+        Name of the data set.
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+
+    Raises
+    ------
+    BadInput
+        If the file is not such an .npy, or needs more than the memory budget.
+    """
+    rule = rule_of(binarise, f"'{name}'")
+    try:
+        rows = read_npy(content, f"'{name}'", lambda header: _need({"x": header}))
+    except Damaged as error:
+        raise _unreadable(name, error, "an array of numbers, written by numpy.save") from None
+    return _from_arrays(name, {"x_train": rows}, rule, lambda array: "the array")
+
+
 def csv(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
     """Read rows of numbers, one example per row, with optional labels; ``csv_table`` describes the format.
 
@@ -351,6 +377,7 @@ def image_folder(folder: str | Path, binarise: str | float = "0.5") -> Dataset:
 
 READERS: dict[str, Callable[..., Dataset]] = {
     ".npz": npz,
+    ".npy": npy,
     ".csv": csv,
     ".txt": text,
     ".zip": zipped_images,
@@ -362,9 +389,10 @@ def reader(content: Content, name: str) -> Callable[..., Dataset]:
     suffix = Path(name).suffix.lower()
     if suffix not in READERS:
         raise BadInput(
-            f"'{name}' is no data file; give .npz, .csv, .txt (one document per line), or a .zip of images."
+            f"'{name}' is no data file; give .npz, .npy, .csv, .txt (one document per line), or a .zip of "
+            "images."
         )
-    if isinstance(content, Path) and suffix != ".npz":
+    if isinstance(content, Path) and suffix not in (".npz", ".npy"):
         try:
             content = read_file(content, f"'{name}'")
         except Damaged as error:

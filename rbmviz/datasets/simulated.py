@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import full_name
 from rbmviz.errors import BadInput
-from rbmviz.kernels import layers
-from rbmviz.kernels.gibbs import gibbs
 from rbmviz.rbm import RBM
 from rbmviz.registry import dataset
 
@@ -34,16 +32,21 @@ def truth(seed: int = 0) -> RBM:
 def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     """Return n visible states of one Gibbs chain that starts at uniform bits, uint8 (n, n_visible)."""
     v = rng.generator(seed, "start").integers(0, 2, rbm.n_visible, dtype=np.uint8)
-    up, down = layers.make_preactivation(rbm.W, rbm.c), layers.make_preactivation(rbm.W.T, rbm.b)
-    v_flips, h_flips = layers.make_flips(rbm.n_visible), layers.make_flips(rbm.n_hidden)
-    layers.start_at_input(v_flips, v, up)
+    up, down = (
+        kernels.layers.make_preactivation(rbm.W, rbm.c),
+        kernels.layers.make_preactivation(rbm.W.T, rbm.b),
+    )
+    v_flips, h_flips = kernels.layers.make_flips(rbm.n_visible), kernels.layers.make_flips(rbm.n_hidden)
+    kernels.layers.start_at_input(v_flips, v, up)
     first = SIMULATION_BURN_IN // SWEEPS_BETWEEN - 1
     out_v = np.empty((first + n, rbm.n_visible), np.uint8)
     out_p = np.empty(out_v.shape, np.float32)
     h, sweeps = np.zeros(rbm.n_hidden, np.uint8), np.zeros(1, np.int64)
     stream = rng.kernel_state(seed, "chain")
     state = up, down, v, h, v_flips, h_flips, stream, sweeps
-    gibbs(*state, np.float32(1.0), SWEEPS_BETWEEN, np.empty(rbm.n_hidden, np.float32), out_v, out_p)
+    kernels.gibbs.gibbs(
+        *state, np.float32(1.0), SWEEPS_BETWEEN, np.empty(rbm.n_hidden, np.float32), out_v, out_p
+    )
     return out_v[first:]
 
 

@@ -7,4 +7,12 @@ calls do not check, even where Python calls them (``layers.rebuild``, from ``fas
 arrays that do not fit, compiled code writes elsewhere, silently. Kernels are decorated with ``inner`` or
 ``kernel``; a table in ``_jit`` says what each decorator means, and how kernels are compiled. ``_llvm`` says
 what their smallest parts are written in: the vectors and words of bits that numba has no name for.
+
+Outside of this package kernels are called by their module, ``kernels.batch.times(v, W)`` after ``from rbmviz
+import kernels``: each module is imported when it is first named, because importing numba takes most of a
+second, which ``rbmviz --help``, and all else that computes nothing, does not spend.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

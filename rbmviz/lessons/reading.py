@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rbmviz.array_files import printable
+from rbmviz.array_files import is_file, printable
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons.claims import StepClaim, read_claim
@@ -189,6 +189,8 @@ def load_lesson(name: str | Path) -> Lesson:
             raise unknown("lesson", str(name), known)
         path = SHIPPED / f"{name}.toml"
     try:
+        if path.exists() and not is_file(path):  # to open a pipe would be to wait for its writer
+            raise BadInput(f"The lesson '{printable(str(path))}' is no regular file.")
         with path.open("rb") as file:
             content = file.read(MAX_LESSON_BYTES + 1)
     except OSError as error:
@@ -244,6 +246,8 @@ def read_lesson(content: bytes, file: str) -> Lesson:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         first = next(iter(str(error).splitlines()), "")
         raise BadInput(f"{where} is not TOML in UTF-8: {first[:200]}.") from None
+    except ValueError:  # of int(), which converts no text of more than 4,300 digits
+        raise BadInput(f"{where} holds a number of several thousand digits: give a shorter one.") from None
     try:
         _check_keys(said, LESSON_KEYS, ("title", "about", "minutes", "step"))
         steps = said["step"]
@@ -315,7 +319,7 @@ def _read_step(said: Any) -> Step:
     answers = _list_of_texts(said, "answers", 2 if question else 0, 6 if question else 0, 200)
     right = said.get("right", 0)
     if not 0 <= right <= len(answers):
-        raise BadInput(f"right = {right} is the number of no answer: give from 1 to {len(answers)}.")
+        raise BadInput(f"right = {shown(right)} is the number of no answer: give from 1 to {len(answers)}.")
     hold = said.get("hold", False)
     if hold and not question:
         raise BadInput("hold = true lets Play wait for an answer, and there is no question.")

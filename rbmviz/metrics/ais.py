@@ -9,12 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import checks, kernels, rng
 from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
-from rbmviz.kernels.annealing import add_log_ratio
-from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.rbm import RBM, Model, softplus
 from rbmviz.registry import metric
 
@@ -140,18 +138,18 @@ def _anneal(
     v, h = np.empty((chains, rbm.n_visible), np.float32), np.empty((chains, rbm.n_hidden), np.float32)
     y, x = np.zeros_like(v), np.empty_like(h)
     log_weights = np.zeros(chains)
-    bernoulli_rows(state, y, bias, y, v)
+    kernels.random.bernoulli_rows(state, y, bias, y, v)
     for warm, cold in pairwise(betas):
         yield
         np.matmul(v, rbm.W, out=x)
         log_weights += (cold - warm) * (v @ tilt)
-        add_log_ratio(x, cold, cold * c, warm, warm * c, log_weights)
+        kernels.annealing.add_log_ratio(x, cold, cold * c, warm, warm * c, log_weights)
         if cold < 1:
             x *= np.float32(cold)
-            bernoulli_rows(state, x, (cold * c).astype(np.float32), x, h)
+            kernels.random.bernoulli_rows(state, x, (cold * c).astype(np.float32), x, h)
             np.matmul(h, down, out=y)
             y *= np.float32(cold)
-            bernoulli_rows(state, y, bias + np.float32(cold) * tilt, y, v)
+            kernels.random.bernoulli_rows(state, y, bias + np.float32(cold) * tilt, y, v)
     return log_weights
 
 

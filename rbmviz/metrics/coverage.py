@@ -6,9 +6,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rbmviz import checks
+from rbmviz import checks, kernels
 from rbmviz.errors import BadInput
-from rbmviz.kernels import hamming
 from rbmviz.registry import metric
 
 PERCENTILE = 99
@@ -36,9 +35,11 @@ class Labelled(Protocol):
 
 def _nearest(packed: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     index, distance = np.zeros(len(v), np.int64), np.zeros(len(v), np.int64)
-    for at, block in zip(range(0, len(v), hamming.BLOCK_SAMPLES), hamming.pack_blocks(v), strict=True):
+    for at, block in zip(
+        range(0, len(v), kernels.hamming.BLOCK_SAMPLES), kernels.hamming.pack_blocks(v), strict=True
+    ):
         part = slice(at, at + block.shape[1])
-        hamming.nearest(packed, block, index[part], distance[part])
+        kernels.hamming.nearest(packed, block, index[part], distance[part])
     return index, distance
 
 
@@ -67,7 +68,7 @@ def _examples(dataset: Labelled, most: int | None) -> _Examples:
             chosen = np.arange(total)
             if most is not None and total > most:
                 chosen = np.arange(most) * total // most
-            packed = hamming.pack(dataset.train[chosen])
+            packed = kernels.hamming.pack(dataset.train[chosen])
             labels = None if dataset.train_labels is None else dataset.train_labels[chosen]
             held_out = np.concatenate([dataset.validation, dataset.test])
             threshold = np.nan

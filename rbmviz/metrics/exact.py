@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from rbmviz import checks
+from rbmviz import checks, kernels
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
-from rbmviz.kernels.enumerate import log_weights
 from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
 from rbmviz.registry import metric
 
@@ -87,7 +86,7 @@ def _log_weight_blocks(W: np.ndarray, own: np.ndarray, other: np.ndarray):  # ty
     for i, state in enumerate(high):
         activation, bias = other + state @ W[:n_high], low_bias + state @ own[:n_high]
         if group:
-            log_weights(bias, np.exp(activation), low_factor, group, out)
+            kernels.enumerate.log_weights(bias, np.exp(activation), low_factor, group, out)
             yield i * len(low), out
         else:
             yield i * len(low), bias + softplus(activation + low_sum).sum(axis=1)

@@ -10,10 +10,9 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from rbmviz import checks, rng
+from rbmviz import checks, kernels, rng
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, shown
-from rbmviz.kernels import hamming
 from rbmviz.registry import metric
 
 BETAS = 1.0 - np.geomspace(0.4, 0.001, 33)
@@ -23,7 +22,7 @@ fourth value."""
 Kernel = Literal["binary", "mean"]
 """The centres of the kernel density: binary samples, or means between 0 and 1."""
 
-CURVE_COUNTS = np.unique(np.rint(np.geomspace(1, 10_000_000, 125)).astype(np.int64))
+CURVE_COUNTS = np.array(sorted({round(n) for n in np.geomspace(1, 10_000_000, 125).tolist()}))
 """Default numbers of samples at which a curve has a point."""
 
 COUNTERS: tuple[tuple[int, DTypeLike], ...] = (
@@ -197,7 +196,7 @@ class ISL:
         self._group_starts = np.arange(groups) * len(test) // groups
         points = np.concatenate([test, validation])
         if kernel == "binary":
-            self._packed = hamming.pack(points)
+            self._packed = kernels.hamming.pack(points)
         else:
             self._rows = points.astype(np.float32)
         self._clear()
@@ -284,13 +283,13 @@ class ISL:
         if not self._n_pending:
             return
         n = self._n_pending
-        blocks = hamming.blocks_of(hamming.words_of(self._pending[:n]))
+        blocks = kernels.hamming.blocks_of(kernels.hamming.words_of(self._pending[:n]))
         self._n_pending = 0
         found = np.zeros((min(self._points_at_a_time, len(self._packed)), self._width + 1), np.uint32)
         for i, at in enumerate(self._begins()):
             points = self._packed[at : at + self._points_at_a_time]
             here = found[: len(points)]
-            hamming.count_distances(points, blocks, n, here)
+            kernels.hamming.count_distances(points, blocks, n, here)
             self._add_counts(i, n, here)
 
     def _begins(self) -> range:
@@ -300,10 +299,10 @@ class ISL:
     def _add_counts(self, i: int, n: int, found: np.ndarray) -> None:
         """Add the counts of n samples to the histograms of a part, and set them to 0."""
         kept = self._with_room(i, n)
-        needed = hamming.add_counts(found, n, kept)
+        needed = kernels.hamming.add_counts(found, n, kept)
         if needed > kept.shape[1]:
             kept = self._wider(kept, needed)
-            hamming.add_counts(found, n, kept)
+            kernels.hamming.add_counts(found, n, kept)
         self._histograms[i] = kept
 
     def _wider(self, kept: np.ndarray, needed: int) -> np.ndarray:
@@ -343,7 +342,7 @@ class ISL:
             if first < last:
                 some = kept[first - at : last - at]
                 some = some.astype(np.uint32) if some.itemsize < 4 else some
-                hamming.log_mixtures(some, log_odds, out[first - begin : last - begin])
+                kernels.hamming.log_mixtures(some, log_odds, out[first - begin : last - begin])
         return out + self._width * np.log(betas) - math.log(self.n)
 
     def _point(self, betas: np.ndarray) -> IslPoint:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import checks, kernels, rng
 from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
-from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.rbm import RBM, sigmoid
 from rbmviz.registry import metric
 
@@ -246,7 +245,7 @@ def _ladder(
     transposed, c = np.ascontiguousarray(rbm.W.T), rbm.c.astype(np.float64)
     no_b, no_c = np.zeros(n_visible, np.float32), np.zeros(n_hidden, np.float32)  # added to x already
     v, h = np.zeros((n, n_visible), np.float32), np.empty((n, n_hidden), np.float32)
-    bernoulli_rows(stream, v, no_b, v, v)  # fair bits
+    kernels.random.bernoulli_rows(stream, v, no_b, v, v)  # fair bits
     # The pre-activations of h and v at beta = 1, and work space in which they become means at each beta.
     x_h, x_v = np.empty_like(h), np.empty_like(v)
     mean_h, mean_v = np.empty_like(h), np.empty_like(v)
@@ -272,11 +271,11 @@ def _ladder(
         if last:
             break
         np.multiply(x_h, beta, out=mean_h)
-        bernoulli_rows(stream, mean_h, no_c, mean_h, h)
+        kernels.random.bernoulli_rows(stream, mean_h, no_c, mean_h, h)
         np.matmul(h, transposed, out=x_v)
         x_v += rbm.b
         np.multiply(x_v, beta, out=mean_v)
-        bernoulli_rows(stream, mean_v, no_b, mean_v, v)
+        kernels.random.bernoulli_rows(stream, mean_v, no_b, mean_v, v)
         energies = -np.einsum("ri,ri->r", v, x_v, dtype=np.float64) - h @ c
         pairs = np.arange(t % 2, n - 1, 2)
         colder, hotter = replica_at[pairs], replica_at[pairs + 1]

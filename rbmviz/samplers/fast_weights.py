@@ -3,15 +3,12 @@
 How theta_F is stored is described in ``kernels.fast_weights``.
 """
 
-from typing import Any
+from typing import Any, TypeAlias, Union
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.kernels.fast_weights.sample import climb_chain, sample_chain
-from rbmviz.kernels.fast_weights.state import DrivenChain, chain_bytes, current_parameters, make_chain
-from rbmviz.kernels.layers import zero_preactivation
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples, machine_memory
@@ -26,7 +23,8 @@ from rbmviz.samplers.interleave import (
 )
 from rbmviz.samplers.shared_fast_weights import SharedFastWeights, shared_bytes, start_shared, target
 
-State = DrivenChain | Chains[DrivenChain] | SharedFastWeights
+DrivenChain: TypeAlias = "kernels.fast_weights.DrivenChain"
+State = Union[DrivenChain, Chains[DrivenChain], SharedFastWeights]  # noqa: UP007, a text has no "|"
 
 GIBBS_UNDER_FAST_WEIGHTS = (
     r"h \sim p(h \mid v;\ \theta + \theta_F)",
@@ -70,11 +68,16 @@ def start_driven(
     of_R = (
         preactivations(rates)
         if rates
-        else (zero_preactivation(*rbm.W.shape), zero_preactivation(*rbm.W.T.shape))
+        else (
+            kernels.layers.zero_preactivation(*rbm.W.shape),
+            kernels.layers.zero_preactivation(*rbm.W.T.shape),
+        )
     )
     R_R = sum(float(np.sum(np.square(part, dtype=np.float64))) for part in R)
     chain_starts = starts(sampler.n_chains, model, seed, v0)
-    return one_or_many([make_chain(v, stream, of_theta, of_R, R_R) for v, stream in chain_starts])
+    return one_or_many(
+        [kernels.fast_weights.make_chain(v, stream, of_theta, of_R, R_R) for v, stream in chain_starts]
+    )
 
 
 def driven_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
@@ -82,7 +85,7 @@ def driven_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
     m, n = n_visible, n_hidden
     if sampler.share and sampler.n_chains > 1:
         return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # the zeros of R = 0
-    chain = chain_bytes(m, n) + rng.STATE_BYTES + 64 * ARRAY_OBJECT_BYTES
+    chain = kernels.fast_weights.chain_bytes(m, n) + rng.STATE_BYTES + 64 * ARRAY_OBJECT_BYTES
     return 2 * preactivations_bytes(m, n) + sampler.n_chains * chain  # of theta and of R
 
 
@@ -90,13 +93,13 @@ def sample_driven(
     chain: DrivenChain, n: int, eps: float, alpha: float, mean_statistics: bool, k: int
 ) -> Samples:
     """Draw n samples of k sweeps each, with one update of theta_F after every sample."""
-    v, p, fast_norm = sample_chain(chain, n, eps, alpha, mean_statistics, k)
+    v, p, fast_norm = kernels.fast_weights.sample_chain(chain, n, eps, alpha, mean_statistics, k)
     return Samples(v, p, {"sweeps": np.full(n, k), "fast_norm": fast_norm})
 
 
 def climb_driven(chain: DrivenChain, n: int, eps: float, alpha: float, max_sweeps: int) -> Samples:
     """Climb to n modes, with one update of theta_F after every mode."""
-    v, sweeps, fast_norm = climb_chain(chain, n, eps, alpha, max_sweeps)
+    v, sweeps, fast_norm = kernels.fast_weights.climb_chain(chain, n, eps, alpha, max_sweeps)
     return Samples(v, v.astype(np.float32), {"sweeps": sweeps, "fast_norm": fast_norm})
 
 
@@ -107,14 +110,15 @@ def target_of(state: State) -> RBM:
     """
     if isinstance(state, SharedFastWeights):
         return target(state)
-    return RBM(*current_parameters(next_chain(state)))
+    return RBM(*kernels.fast_weights.current_parameters(next_chain(state)))
 
 
 def rates_of(model: Model, sampler: str) -> Statistics:
     """Return the model's rates, or raise BadInput if it has none."""
     if model.rates is None:
         raise BadInput(
-            f"{sampler} needs the rates of the model's training set and this model file has none; "
-            f"add rates.W, rates.b, rates.c (RBM.rates(data)), or choose gibbs or sample_penalization."
+            f"{sampler} needs the rates of the model's training set and this model file has none: "
+            "'rbmviz export-model --model FILE --dataset DATA --out NEW' computes them, and RBM.rates(data) "
+            "in Python; or choose gibbs or sample_penalization."
         )
     return model.rates

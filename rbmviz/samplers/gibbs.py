@@ -5,10 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rbmviz import rng
-from rbmviz.kernels import gibbs as kernels
-from rbmviz.kernels import layers
-from rbmviz.kernels.vectors import aligned_bytes
+from rbmviz import kernels, rng
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model
 from rbmviz.registry import sampler
@@ -32,10 +29,10 @@ class GibbsChain:
 
     v: np.ndarray
     h: np.ndarray
-    up: layers.PreActivation
-    down: layers.PreActivation
-    v_flips: layers.Flips
-    h_flips: layers.Flips
+    up: "kernels.layers.PreActivation"
+    down: "kernels.layers.PreActivation"
+    v_flips: "kernels.layers.Flips"
+    h_flips: "kernels.layers.Flips"
     stream: np.ndarray
     sweeps: np.ndarray
 
@@ -91,22 +88,22 @@ class Gibbs:
             chain = GibbsChain(
                 v=v,
                 h=np.zeros(rbm.n_hidden, np.uint8),
-                up=layers.share_preactivation(up),
-                down=layers.share_preactivation(down),
-                v_flips=layers.make_flips(rbm.n_visible),
-                h_flips=layers.make_flips(rbm.n_hidden),
+                up=kernels.layers.share_preactivation(up),
+                down=kernels.layers.share_preactivation(down),
+                v_flips=kernels.layers.make_flips(rbm.n_visible),
+                h_flips=kernels.layers.make_flips(rbm.n_hidden),
                 stream=stream,
                 sweeps=np.zeros(1, np.int64),
             )
-            layers.start_at_input(chain.v_flips, v, chain.up)
+            kernels.layers.start_at_input(chain.v_flips, v, chain.up)
             return chain
 
         return one_or_many([start(*of) for of in starts(self.n_chains, model, seed, v0)])
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Sampler."""
-        flips = layers.flips_bytes(n_visible) + layers.flips_bytes(n_hidden)
-        values = aligned_bytes(n_visible) + aligned_bytes(n_hidden)
+        flips = kernels.layers.flips_bytes(n_visible) + kernels.layers.flips_bytes(n_hidden)
+        values = kernels.vectors.aligned_bytes(n_visible) + kernels.vectors.aligned_bytes(n_hidden)
         chain = n_visible + n_hidden + flips + values + rng.STATE_BYTES + 20 * ARRAY_OBJECT_BYTES
         return preactivations_bytes(n_visible, n_hidden) + self.n_chains * chain
 
@@ -117,7 +114,7 @@ class Gibbs:
     def _step(self, chain: GibbsChain, n: int) -> Samples:
         v = np.empty((n, len(chain.v)), np.uint8)
         p = np.empty((n, len(chain.v)), np.float32)
-        kernels.gibbs(
+        kernels.gibbs.gibbs(
             chain.up,
             chain.down,
             chain.v,

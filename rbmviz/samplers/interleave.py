@@ -13,14 +13,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import checks, kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.kernels.layers import PreActivation, make_preactivation, preactivation_bytes
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
@@ -62,28 +61,31 @@ class Chains(Generic[S]):
     n: int = 0
 
 
-_PREACTIVATIONS: WeakKeyDictionary[RBM | Statistics, tuple[PreActivation, PreActivation]] = (
-    WeakKeyDictionary()
-)
+_UpAndDown: TypeAlias = "tuple[kernels.layers.PreActivation, kernels.layers.PreActivation]"
+
+_PREACTIVATIONS: WeakKeyDictionary[RBM | Statistics, _UpAndDown] = WeakKeyDictionary()
 """What ``preactivations`` has made, by their parameters, for as long as somebody else holds those."""
 
 
-def preactivations(parameters: RBM | Statistics) -> tuple[PreActivation, PreActivation]:
+def preactivations(parameters: RBM | Statistics) -> _UpAndDown:
     """Return the pre-activations of h as a function of v, and those of v as a function of h.
 
     All chains share their rows, which are never written to, so that many chains fit into the cache.
     """
     if parameters not in _PREACTIVATIONS:
         W, b, c = parameters.W, parameters.b, parameters.c
-        _PREACTIVATIONS[parameters] = make_preactivation(W, c), make_preactivation(W.T, b)
+        _PREACTIVATIONS[parameters] = (
+            kernels.layers.make_preactivation(W, c),
+            kernels.layers.make_preactivation(W.T, b),
+        )
     return _PREACTIVATIONS[parameters]
 
 
 def preactivations_bytes(n_visible: int, n_hidden: int) -> int:
     """Return the bytes of both that ``preactivations`` makes."""
     return (
-        preactivation_bytes(n_visible, n_hidden)
-        + preactivation_bytes(n_hidden, n_visible)
+        kernels.layers.preactivation_bytes(n_visible, n_hidden)
+        + kernels.layers.preactivation_bytes(n_hidden, n_visible)
         + 16 * ARRAY_OBJECT_BYTES
     )
 

@@ -20,9 +20,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from rbmviz import rng
-from rbmviz.kernels.batch import correlate, times, times_transposed
-from rbmviz.kernels.random import bernoulli_chains, mean_rows
+from rbmviz import kernels, rng
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
 from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, copy_into, empty_samples, starts
@@ -152,15 +150,15 @@ def gibbs_round(
     p = np.empty_like(shared.v)
     for _ in range(k):
         # (1) sample every h ~ p(h | v; theta + theta_F)
-        x = times(shared.v, W)
-        bernoulli_chains(shared.streams, x, c, x, shared.h)
+        x = kernels.batch.times(shared.v, W)
+        kernels.random.bernoulli_chains(shared.streams, x, c, x, shared.h)
         # (2) sample every v ~ p(v | h; theta + theta_F)
-        y = times_transposed(shared.h, W)
-        bernoulli_chains(shared.streams, y, b, p, shared.v)
+        y = kernels.batch.times_transposed(shared.h, W)
+        kernels.random.bernoulli_chains(shared.streams, y, b, p, shared.v)
     h = shared.h
     if mean_statistics:
-        h = times(shared.v, W)
-        mean_rows(h, c, h)
+        h = kernels.batch.times(shared.v, W)
+        kernels.random.mean_rows(h, c, h)
     update = update or _update_fast_weights
     return _emit(shared, p, np.full(len(p), k), update(shared, h, eps, alpha))
 
@@ -172,8 +170,8 @@ def herding_round(shared: SharedFastWeights, eps: float, alpha: float, max_sweep
     moving = np.arange(len(shared.v))
     while len(moving) and sweeps[moving[0]] < max_sweeps:
         before = shared.v[moving]
-        h = times(before, W) + c > 0
-        v = times_transposed(h.astype(np.float32), W) + b > 0
+        h = kernels.batch.times(before, W) + c > 0
+        v = kernels.batch.times_transposed(h.astype(np.float32), W) + b > 0
         shared.h[moving], shared.v[moving] = h, v
         sweeps[moving] += 1
         moving = moving[(v != before).any(axis=1)]
@@ -188,7 +186,7 @@ def _current_parameters(shared: SharedFastWeights) -> Parameters:
 
 def _update_fast_weights(shared: SharedFastWeights, h: np.ndarray, eps: float, alpha: float) -> float:
     """(4) theta_F <- alpha theta_F + eps (R - <s>); return the norm of theta_F."""
-    mean = (correlate(shared.v, h, len(h)), shared.v.mean(axis=0), h.mean(axis=0))
+    mean = (kernels.batch.correlate(shared.v, h, len(h)), shared.v.mean(axis=0), h.mean(axis=0))
     for fast, rate, s in zip(shared.fast, shared.rates, mean, strict=True):
         fast *= np.float32(alpha)
         fast += np.float32(eps) * (rate - s)

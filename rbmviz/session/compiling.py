@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 
-from rbmviz.kernels.compiled import cache_base, is_noted
+from rbmviz import kernels
 from rbmviz.samplers import Sampler, machine_memory
 from rbmviz.session.warm import FIRST_JOBS, JOBS, compile_jobs, jobs_of
 
@@ -51,10 +51,10 @@ class Compiling:
         There are as many processes as cores, or fewer if the memory is small.
         """
         n = max(int(min(os.cpu_count() or 1, machine_memory() / MEMORY)), 1)
-        missing = [name for name in JOBS if not is_noted(name)]
+        missing = [name for name in JOBS if not kernels.compiled.is_noted(name)]
         divided = [(missing, n)] if FORKS else [(share, 1) for share in divide(missing, n)]
         with self._lock:
-            if self._processes or self._stopped or not missing or cache_base() is None:
+            if self._processes or self._stopped or not missing or kernels.compiled.cache_base() is None:
                 return
             self._began = time.monotonic()
             for names, processes in divided:
@@ -70,7 +70,8 @@ class Compiling:
                 stderr=subprocess.DEVNULL,
                 text=True,
                 # A process with a second thread, of BLAS, should not fork.
-                env=os.environ | {"RBMVIZ_CACHE_DIR": str(cache_base()), "OPENBLAS_NUM_THREADS": "1"},
+                env=os.environ
+                | {"RBMVIZ_CACHE_DIR": str(kernels.compiled.cache_base()), "OPENBLAS_NUM_THREADS": "1"},
                 start_new_session=FORKS,
             )
         except OSError:  # no memory for a process, or no interpreter to be found: the runs compile themselves
@@ -122,7 +123,7 @@ class Compiling:
         left = [
             self._due[name] * slowness - passed if name in self._due else JOBS[name].seconds
             for name in names
-            if not is_noted(name)
+            if not kernels.compiled.is_noted(name)
         ]
         return max(*left, 0.1) if left else 0.0
 

@@ -420,7 +420,10 @@ class SweepQueue:
     def _write_note(self, sweep: Sweep) -> None:
         assert sweep.folder is not None
         try:
-            sweep.folder.mkdir(mode=0o700, parents=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not os.environ.get(SWEEPS_DIR):
+                self.folder.chmod(0o700)  # earlier versions made it with the permissions of the umask
+            sweep.folder.mkdir(mode=0o700)
         except OSError as error:
             raise OutputFailure(f"'{self.folder}' cannot be written: {reason(error)}.") from error
         note = {"title": sweep.title, "owner": sweep._owner}

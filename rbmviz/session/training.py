@@ -9,11 +9,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from rbmviz import metrics, rng
+from rbmviz import kernels, metrics, rng
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
-from rbmviz.kernels.batch import times, times_transposed
-from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.rbm import RBM, Model
@@ -415,11 +413,11 @@ class Fantasy:
 
     def sweep(self, rbm: RBM) -> None:
         """Advance every chain by one sweep of the model."""
-        h = times(self._v, rbm.W)
-        bernoulli_rows(self._rng, h, rbm.c, h, h)
-        v = times_transposed(h, rbm.W)
+        h = kernels.batch.times(self._v, rbm.W)
+        kernels.random.bernoulli_rows(self._rng, h, rbm.c, h, h)
+        v = kernels.batch.times_transposed(h, rbm.W)
         self._mean, self._v = np.empty_like(v), v
-        bernoulli_rows(self._rng, v, rbm.b, self._mean, v)
+        kernels.random.bernoulli_rows(self._rng, v, rbm.b, self._mean, v)
 
     def newest(self, n: int) -> NewestSamples:
         """Return the states of the chains."""

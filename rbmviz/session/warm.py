@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbmviz import kernels
 from rbmviz.coupling import PairStream
 from rbmviz.datasets import Dataset
-from rbmviz.kernels.batch import correlate
-from rbmviz.kernels.compiled import note
-from rbmviz.kernels.fast_weights.history import history_length_of
 from rbmviz.metrics import ISL, Coverage, ais_log_z
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
@@ -51,7 +49,9 @@ def _estimate() -> None:
     for counters in (np.uint16, np.uint32):  # those of longer runs
         ISL(rows, rows, counters=counters).update(rows).value()
     ais_log_z(_model().rbm, n_chains=2, betas=3)
-    correlate(np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32))  # toys are too small for it
+    kernels.batch.correlate(
+        np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32)
+    )  # toys are too small for it
     PairStream(_model().rbm, lambda block: _rows(), "rbm", 3).advance(1)
 
 
@@ -97,7 +97,7 @@ def compile_jobs(names: Iterable[str]) -> Iterator[str]:
     """Compile these jobs one after another; note and yield the name of each that is done."""
     for name in names:
         JOBS[name].run()
-        note(name)
+        kernels.compiled.note(name)
         yield name
 
 
@@ -107,9 +107,9 @@ def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:
     scored : whether its samples are compared with data
     """
     names = ["scores"] if scored else []
-    in_rows = getattr(sampler, "statistics", "sampled") == "mean" or not history_length_of(
-        getattr(sampler, "alpha", 1.0)
-    )
+    in_rows = getattr(
+        sampler, "statistics", "sampled"
+    ) == "mean" or not kernels.fast_weights.history_length_of(getattr(sampler, "alpha", 1.0))
     regime = "in rows" if in_rows else "in a history"
     kind = {"rates_fpcd": "rates", "sample_penalization": "rates", "rates_herding": "herding"}
     if getattr(sampler, "share", False) and sampler.n_chains > 1:

@@ -249,7 +249,10 @@ def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
         for text in plan.algorithms:
             algorithm = read_algorithm(plan.kind, text)
             if algorithm.needs_rates and model.rates is None:
-                raise BadInput(f"{algorithm.name} needs the rates of a training set and {name} has none.")
+                raise BadInput(
+                    f"{algorithm.name} needs the rates of a training set and {name} has none: 'rbmviz "
+                    "export-model --dataset' computes them."
+                )
         digest = provide(model)
         same = next((other for other, (known_digest, *_) in known.items() if known_digest == digest), None)
         if same is not None:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtri, stdtrit
+import scipy  # loads scipy.special when that is first used: it takes a third of a second
 
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
@@ -408,7 +408,11 @@ def compare(
         has, paired = reached[i], scores[i, common] - scores[best, common]
         difference = _mean(paired) if len(paired) else math.nan
         error = _deviation(paired) / math.sqrt(max(len(paired), 1))
-        half = float(stdtrit(len(paired) - 1, (1 + CONFIDENCE) / 2)) * error if len(paired) > 1 else math.nan
+        half = (
+            float(scipy.special.stdtrit(len(paired) - 1, (1 + CONFIDENCE) / 2)) * error
+            if len(paired) > 1
+            else math.nan
+        )
         beyond = sign * difference + half < 0  # the whole interval lies on the worse side
         mean_of = {name: _mean(values[i, has]) for name, values in also.items()}
         found.append(
@@ -534,7 +538,7 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
             rest = x - means[:, None] - x.mean(axis=0) + x.mean()
             free = x.shape[0] - 1, (x.shape[0] - 1) * (x.shape[1] - 1)
             chance = (rest**2).sum() / free[1] / x.shape[1]
-            spread[p] = means.var(ddof=1) - chance * float(fdtri(*free, TELLING))
+            spread[p] = means.var(ddof=1) - chance * float(scipy.special.fdtri(*free, TELLING))
     best = int(spread.argmax()) if len(spread) else 0
     return float(where[best]) if len(spread) and spread[best] > 0 else None
 

@@ -6,10 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.kernels.batch import correlate
-from rbmviz.kernels.random import bernoulli_rows, mean_rows
 from rbmviz.trainers.parameters import FixedParameters, Parameters
 from rbmviz.trainers.stored import NOT_SAVED, stored
 
@@ -73,7 +71,7 @@ def mean_hidden(theta: FixedParameters, v: np.ndarray) -> np.ndarray:
     """Return E[h|v], float32 (rows, n_hidden), for v float32 (rows, n_visible)."""
     x = theta.up(v)
     h = np.empty_like(x)
-    mean_rows(x, theta.c, h)
+    kernels.random.mean_rows(x, theta.c, h)
     return h
 
 
@@ -97,16 +95,16 @@ def sweep(theta: FixedParameters, v: np.ndarray, stream: np.ndarray) -> np.ndarr
     """
     x = theta.up(v)
     h = np.empty_like(x)
-    bernoulli_rows(stream, x, theta.c, h, h)
+    kernels.random.bernoulli_rows(stream, x, theta.c, h, h)
     y = theta.down(h)
-    bernoulli_rows(stream, y, theta.b, y, y)
+    kernels.random.bernoulli_rows(stream, y, theta.b, y, y)
     return y
 
 
 def statistics(v: np.ndarray, h: np.ndarray) -> Parameters:
     """Return <v h'>, <v>, <h> over the rows of v float32 (rows, n_visible) and h float32 (rows, n_hidden)."""
     n = len(v)
-    return Parameters(correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
+    return Parameters(kernels.batch.correlate(v, h, n), np.ones(n, np.float32) @ v / n, h.mean(axis=0))
 
 
 def variances(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -> dict[str, float]:

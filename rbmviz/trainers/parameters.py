@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels.batch import times, times_transposed
+from rbmviz import kernels
 
 
 class Parameters(NamedTuple):
@@ -33,12 +33,12 @@ class FixedParameters(Parameters):
         between two calls has to be copied first.
         """
         if self._seen is None or self._seen[0] is not v:
-            self._seen = v, times(v, self.W)
+            self._seen = v, kernels.batch.times(v, self.W)
         return self._seen[1]
 
     def down(self, h: np.ndarray) -> np.ndarray:
         """Return h W', float32 (rows, n_visible)."""
-        return times_transposed(h, self.W)
+        return kernels.batch.times_transposed(h, self.W)
 
 
 def plus(a: Parameters, b: Parameters) -> Parameters:

@@ -5,10 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from rbmviz import checks, rng
+from rbmviz import checks, kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.kernels.batch import correlate
-from rbmviz.kernels.random import bernoulli_rows
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, softplus
 from rbmviz.registry import trainer
@@ -95,10 +93,10 @@ def populate(
         v0 = batches.sweep(theta, v0, stream)
     up = theta.up(v0)
     h = np.empty_like(up)
-    bernoulli_rows(stream, up, c, h, h)
+    kernels.random.bernoulli_rows(stream, up, c, h, h)
     down = theta.down(h)
     v = np.empty_like(down)
-    bernoulli_rows(stream, down, b, v, v)
+    kernels.random.bernoulli_rows(stream, down, b, v, v)
     down += b
     if proposal == "joint":
         log_p = h.astype(np.float64) @ c + softplus(down.astype(np.float64)).sum(axis=1)
@@ -219,7 +217,9 @@ class PopCD(CommonKnobs):
         state.sweeps += self.k * len(found.v)
         weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
         h = batches.mean_hidden(theta, found.v)
-        return Parameters(correlate(found.v, weights[:, None] * h), weights @ found.v, weights @ h)
+        return Parameters(
+            kernels.batch.correlate(found.v, weights[:, None] * h), weights @ found.v, weights @ h
+        )
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates; the weights are those of the last mini-batch."""

@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rbmviz import rng
-from rbmviz.kernels.random import bernoulli_rows
+from rbmviz import kernels, rng
 from rbmviz.knobs import knob
 from rbmviz.metrics.tempering import inverse_temperatures, swaps_taken
 from rbmviz.rbm import RBM
@@ -46,9 +45,9 @@ def tempered_sweep(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (v, h) after one Gibbs sweep of every row under p^beta."""
     h = beta * theta.up(v)
-    bernoulli_rows(stream, h, beta * theta.c, h, h)
+    kernels.random.bernoulli_rows(stream, h, beta * theta.c, h, h)
     x = beta * theta.down(h)
-    bernoulli_rows(stream, x, beta * theta.b, x, x)
+    kernels.random.bernoulli_rows(stream, x, beta * theta.b, x, x)
     return x, h
 
 

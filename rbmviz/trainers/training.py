@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.kernels.random import mean_rows
 from rbmviz.rbm import MAX_PARAMETER, RBM
 from rbmviz.trainers import Progress, check_data
 from rbmviz.trainers.batches import Batches, mean_hidden, statistics, too_large, variances
@@ -295,7 +294,7 @@ def progress(
     with _one_blas_thread_no_warnings():
         if (v := state.batch) is not None:
             y = theta.down(mean_hidden(theta, v))
-            mean_rows(y, theta.b, y)
+            kernels.random.mean_rows(y, theta.b, y)
             reconstruction = float(np.abs(v - y).mean())
             if (u := state.samples) is not None:
                 gap = free_energy(theta, v) - free_energy(theta, u)

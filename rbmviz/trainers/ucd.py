@@ -5,9 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import kernels, rng
 from rbmviz.coupling import ALGORITHMS, pair_streams, run_all_pairs
-from rbmviz.kernels.random import UNIFORM_LANES
 from rbmviz.knobs import knob
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainer
@@ -108,7 +107,9 @@ class UCD(CommonKnobs):
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Trainer."""
-        pair = 4 * 4 * UNIFORM_LANES + 4 * 8  # its random stream, and what the last update saw of it
+        pair = (
+            4 * 4 * kernels.random.UNIFORM_LANES + 4 * 8
+        )  # its random stream, and what the last update saw of it
         return training.state_bytes(n_visible, n_hidden, self.n_chains * pair)
 
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
@@ -143,7 +144,7 @@ class UCD(CommonKnobs):
             return dict.fromkeys(names, float("nan"))
         data, generator = state.batches.data, rng.generator(state.update, "variance")
         v0 = data[generator.integers(len(data), size=pairs)]
-        streams = generator.integers(0, 2**32, (pairs, 4, UNIFORM_LANES), dtype=np.uint32)
+        streams = generator.integers(0, 2**32, (pairs, 4, kernels.random.UNIFORM_LANES), dtype=np.uint32)
         each = np.zeros((pairs, m, n)), np.zeros((pairs, m)), np.zeros((pairs, n))
         run_all_pairs(RBM(*state.theta), v0, streams, self.algorithm, 1, self.k, self.t_max, each)
         return {name: float(x.var(axis=0, ddof=1).sum()) for name, x in zip(names, each, strict=True)}

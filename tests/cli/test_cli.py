@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import rbmviz
+import rbmviz.cli.train
 from rbmviz import BadInput, make_sampler, registry, sample, save_model
 from rbmviz.cli import main
 from rbmviz.gradient import gradient_quality
@@ -34,6 +35,12 @@ def refused(capsys, *arguments) -> str:
     assert captured.out == ""
     assert captured.err.count("\n") == 1, captured.err
     return captured.err
+
+
+def instead(words, option, value) -> list:
+    """Return a command with another value of one of its options."""
+    at = words.index(option) + 1
+    return [*words[:at], value, *words[at + 1 :]]
 
 
 @pytest.fixture
@@ -130,7 +137,7 @@ def test_sample_refuses(capsys, model_file, tmp_path, monkeypatch):
     assert "There is no model file" in refused(capsys, *other(model=tmp_path / "x.npz"))
     assert "unknown argument '--depth'" in refused(capsys, "list", "--depth")
     assert "GB free" in refused(capsys, *other(**{"-n": str(10**15)}))
-    assert "invalid choice" in refused(capsys, "smaple")
+    assert "Unknown command 'smaple': did you mean 'sample'" in refused(capsys, "smaple")
     model_file.write_bytes(model_file.read_bytes()[:-3])
     assert "not a readable model file" in refused(capsys, *usual)
     assert not (tmp_path / "s.npz").exists()
@@ -473,6 +480,54 @@ def test_an_interrupted_training_resumes_to_the_same_bits(capsys, tmp_path, monk
     assert not (cut / "m.checkpoint").exists()
 
 
+@pytest.mark.parametrize("hidden", [5, 20])
+def test_a_likelihood_that_was_interrupted_is_computed_by_resume(hidden, capsys, tmp_path, monkeypatch):
+    """The first row, and later another one: after both, the history is that of a training in one piece."""
+    monkeypatch.setattr("rbmviz.cli.train.HISTORY_AIS_TEMPERATURES", 20)
+    words = ["train", "--dataset", "digits", "--trainer", "cd", "--n-hidden", hidden, "--iterations", 5]
+    words += ["--every", 1, "--out"]
+    run(capsys, *words, tmp_path / "whole.safetensors", "--history", tmp_path / "whole.csv")
+    words += [tmp_path / "cut.safetensors", "--history", tmp_path / "cut.csv"]
+    name = "log_likelihood" if hidden == 5 else "ais_log_z"
+
+    def stop(*given, **named):
+        raise KeyboardInterrupt
+
+    for more in ([], ["--resume"]):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"rbmviz.metrics.{name}", stop if not more else at_the_second_call(name, stop))
+            patch.setattr("rbmviz.cli.train._make_model", unscored)
+            assert main([*map(str, [*words, *more])]) == 130
+    capsys.readouterr()
+    run(capsys, *words, "--resume")
+    whole, cut = (csv_of(tmp_path / f"{x}.csv") for x in ("whole", "cut"))
+    assert list(cut[0]) == list(whole[0])
+    assert [{**row, "seconds": "", "origin": ""} for row in cut] == [
+        {**row, "seconds": "", "origin": ""} for row in whole
+    ]
+    assert [row["update"] for row in cut] == list("12345")
+
+
+def at_the_second_call(name, stop):
+    """Return a metric that is interrupted when it is called again."""
+    real, calls = getattr(rbmviz.metrics, name), []
+
+    def metric(*given, **named):
+        calls.append(1)
+        return real(*given, **named) if len(calls) == 1 else stop()
+
+    return metric
+
+
+def unscored(*given, real=rbmviz.cli.train._make_model):
+    """Make the model of a file without its likelihood, which a test has replaced."""
+    return real(*given[:-1], False)
+
+
+def csv_of(path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
 def test_what_cannot_be_resumed(capsys, tmp_path):
     words = ["train", "--dataset", "bas", "--trainer", "cd", "--n-hidden", 5, "--iterations", 20]
     words += ["--out", tmp_path / "m.safetensors"]
@@ -530,7 +585,7 @@ def test_log_z_and_log_likelihood_by_ais(capsys, tmp_path):
     rows = rbmviz.load_dataset("bas").train
     assert mean["train"] == pytest.approx(-model.rbm.free_energy(rows).mean() - want.log_z)
     assert mean["std_error"] == want.std_error
-    assert main([*map(str, ["log-z", *words]), "--temperatures", "3"]) == 0
+    assert main([*map(str, ["log-z", *instead(words, "--temperatures", 3)])]) == 0
     captured = capsys.readouterr()
     assert "chains are effective" in captured.err
     assert "+-" in captured.out
@@ -656,7 +711,7 @@ def test_gradient(capsys):
     assert "did you mean 'pop_cd'" in refused(capsys, *words, "--estimators", "cd,popcd")
     assert "did you mean 't_max'" in refused(capsys, *words, "--estimators", "ucd,cd", "--t-maxx", 4)
     assert "choose pcd" in refused(capsys, *words, "--estimators", "fpcd")
-    assert "64 units and the model 16" in refused(capsys, *words, "--dataset", "digits")
+    assert "64 units and the model 16" in refused(capsys, *instead(words, "--dataset", "digits"))
 
 
 def test_gradient_against_parallel_tempering(capsys, tmp_path):
@@ -670,7 +725,7 @@ def test_gradient_against_parallel_tempering(capsys, tmp_path):
     assert run(capsys, *words)["cd"] == first  # read again
     assert main([*map(str, words)]) == 0
     assert "parallel tempering, squared error" in capsys.readouterr().out
-    assert "another model" in refused(capsys, *words, "--model", "bas_cd1")
+    assert "another model" in refused(capsys, *instead(words, "--model", "bas_cd1"))
     kept.write_bytes(b"PK")
     assert "is no reference" in refused(capsys, *words)
 

@@ -15,6 +15,7 @@ import stat
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from rbmviz.errors import OutputFailure
 from rbmviz.knobs import knobs_of
 from rbmviz.models import load_model
 from rbmviz.output import write_or_rescue, write_whole
+from rbmviz.session import write_array
 
 TRAIN = "train --dataset bas --trainer cd --n-hidden 5 --iterations 20".split()
 SAMPLE = "sample --model bas_pcd --sampler gibbs -n 50".split()
@@ -112,7 +114,7 @@ def test_every_knob_has_a_range(table):
             legal = knob.lo <= -1 <= knob.hi
             for wrong in ["nan", "inf", "-inf", "1e400", "many", "", *([] if legal else ["-1"])]:
                 with pytest.raises(BadInput, match=knob.name):
-                    knob_flags.read_knobs(table[name], [f"--{knob.name}={wrong}"])
+                    knob_flags.read_algorithms(table, [name], [f"--{knob.name}={wrong}"])
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ def test_random_models_have_a_range(text, capsys):
         ["couple", "--random", "100000x100000:0.1"],
         ["couple", "--model", "bas_pcd", "--replications", 10**9],
         ["weights", "--model", "bas_pcd", "--dataset", "bas", "--batch", 10**9],
-        [*TRAIN, "--n-hidden", 10**6, "--dataset", "digits", "--out"],
+        "train --dataset digits --trainer cd --n-hidden 1000000 --iterations 20 --out".split(),
     ],
 )
 def test_what_needs_too_much_memory_is_refused(words, capsys, tmp_path):
@@ -690,11 +692,30 @@ def test_two_signals_at_once_are_one(capsys, tmp_path, monkeypatch):
     assert names(tmp_path) == ["m.checkpoint", "m.safetensors"]
 
 
-def test_an_interrupt_while_samples_are_packed_leaves_nothing(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("rbmviz.cli.sample._add_array", lambda *_: me(signal.SIGTERM))
-    assert main([*SAMPLE, "--out", str(tmp_path / "s.npz")]) == 130
-    assert "packed: it is not written" in capsys.readouterr().err
-    assert names(tmp_path) == []
+def test_an_interrupt_while_samples_are_packed_loses_none(capsys, tmp_path, monkeypatch):
+    """The signal ends the compression, which takes the time; a second one changes nothing."""
+
+    def write_signalled(archive, name, dtype, shape, blocks):
+        def signalled():
+            for block in blocks:
+                me(signal.SIGTERM)
+                yield block
+
+        write_array(archive, name, dtype, shape, signalled())
+
+    assert main([*SAMPLE, "--out", str(tmp_path / "all.npz")]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr("rbmviz.cli.sample.write_array", write_signalled)
+    assert main([*SAMPLE, "--out", str(tmp_path / "s.npz"), "--json"]) == 130
+    said = capsys.readouterr()
+    assert "samples are written, without compression" in said.err
+    assert json.loads(said.out)["interrupted"]
+    with np.load(tmp_path / "all.npz") as whole, np.load(tmp_path / "s.npz") as got:
+        for name in ("v", "p"):
+            np.testing.assert_array_equal(got[name], whole[name])
+    with zipfile.ZipFile(tmp_path / "s.npz") as archive:
+        assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
+    assert names(tmp_path) == ["all.npz", "s.npz"]
 
 
 class Swallows:

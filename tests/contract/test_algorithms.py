@@ -21,7 +21,7 @@ from rbmviz import (
     stream,
     train,
 )
-from rbmviz.cli.knob_flags import read_knobs
+from rbmviz.cli.knob_flags import read_algorithms
 from rbmviz.coupling import ALGORITHMS, EQUATIONS
 from rbmviz.equations import equation_of, knobs_in, symbols_of
 from rbmviz.knobs import knob, knobs_of
@@ -1232,7 +1232,7 @@ def test_a_knob_of_an_earlier_name_is_read():
     want = trainers.make("fpcd", eps=0.1, k=2)
     assert trainers.read("fpcd:eps_fast=0.1,k=2") == trainers.read("fpcd:eps=0.1,k=2") == want
     assert trainers.make("fpcd", eps_fast=0.1, k=2) == want
-    assert read_knobs(trainers["fpcd"], ["--eps-fast", "0.1"]) == {"eps": 0.1}
+    assert read_algorithms(trainers, ["fpcd"], ["--eps-fast", "0.1"]) == [trainers["fpcd"](eps=0.1)]
     with pytest.raises(BadInput, match="eps is given twice, once by its earlier name"):
         trainers.read("fpcd:eps=0.1,eps_fast=0.1")
 

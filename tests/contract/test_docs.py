@@ -14,7 +14,7 @@ from page_examples import BLOCK
 import rbmviz
 import rbmviz.sweeps
 from rbmviz.cli import parser
-from rbmviz.cli.knob_flags import read_knobs
+from rbmviz.cli.knob_flags import read_algorithms
 from rbmviz.cli.sweep import check_words as of_sweep
 from rbmviz.registry import samplers, trainers
 
@@ -87,7 +87,7 @@ def test_commands_are_understood():
             of_sweep(args)
         elif rest:
             table = samplers if args.command == "sample" else trainers
-            read_knobs(table[args.sampler if args.command == "sample" else args.trainer], rest)
+            read_algorithms(table, [args.sampler if args.command == "sample" else args.trainer], rest)
             assert args.takes_knobs, f"{page.name}: {line}"
 
 

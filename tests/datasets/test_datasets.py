@@ -294,6 +294,42 @@ def test_own_npz_with_parts(tmp_path):
     assert [rows[bytes(row)] for row in data.train] == data.train_labels.tolist()
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_own_npy(order, tmp_path):
+    """One array, which becomes bits by the same rule as in an .npz; from a file or from an upload."""
+    x = np.random.default_rng(0).integers(0, 256, (30, 5, 4)).astype(">u2")
+    np.save(tmp_path / "own.npy", np.asarray(x, order=order))
+    np.savez(tmp_path / "own.npz", x=x)
+    wanted = load_dataset(tmp_path / "own.npz@0.3")
+    for data in (
+        load_dataset(tmp_path / "own.npy@0.3"),
+        load_bytes((tmp_path / "own.npy").read_bytes(), "own.npy", binarise=0.3),
+    ):
+        assert data.image_shape == (5, 4)
+        for part in ("train", "validation", "test"):
+            np.testing.assert_array_equal(getattr(data, part), getattr(wanted, part))
+
+
+def test_an_npy_that_is_no_data(tmp_path, monkeypatch):
+    """Pickled objects are never read; the memory is checked before the array is."""
+    for content, sentence in (
+        (np.array([{}, []], dtype=object), "neither numbers nor text"),
+        (np.array(["a", "b"]), "must be a table of numbers"),
+        (np.zeros(7), "must be a table of numbers"),
+        (np.array([[0.5, np.nan]] * 9), "without NaN"),
+    ):
+        np.save(tmp_path / "own.npy", content, allow_pickle=True)
+        with pytest.raises(BadInput, match=sentence):
+            load_dataset(tmp_path / "own.npy")
+    np.save(tmp_path / "own.npy", np.zeros((1000, 1000)))
+    (tmp_path / "short.npy").write_bytes((tmp_path / "own.npy").read_bytes()[:-1])
+    with pytest.raises(BadInput, match=r"declares 8,000,000 bytes and has 7,999,999"):
+        load_dataset(tmp_path / "short.npy")
+    monkeypatch.setenv("RBMVIZ_MEMORY_MB", "5")
+    with pytest.raises(BadInput, match="memory"):
+        load_dataset(tmp_path / "own.npy")
+
+
 def test_own_labels_of_every_part(tmp_path):
     g = np.random.default_rng(0)
     x = {f"x_{part}": g.integers(0, 2, (n, 6)) for part, n in (("train", 30), ("valid", 5), ("test", 7))}

@@ -577,14 +577,14 @@ def test_sample_files_that_are_refused(arrays, why, tmp_path, capsys):
 
 def test_pickles_are_never_read(tmp_path):
     content = pickle.dumps({"x": 1})
-    for name in ("a.npz", "a.csv", "a.txt", "a.zip"):
+    for name in ("a.npz", "a.npy", "a.csv", "a.txt", "a.zip"):
         refused(load_bytes, content, name)
     for name in ("a.npz", "a.safetensors"):
         refused(load_model_bytes, content, name)
 
 
 def test_histories_that_are_refused(tmp_path):
-    columns = {"update", "seconds"}
+    columns = ("update", "seconds")
     for content in (
         b"update,seconds\nmany,1\n",
         b"update,seconds\n1\n",

@@ -8,7 +8,7 @@ from naive import sum_of_rows
 from rbmviz import rng
 from rbmviz.kernels import batch
 from rbmviz.rbm import RBM
-from rbmviz.trainers import list_trainers, make_trainer, parameters, training
+from rbmviz.trainers import list_trainers, make_trainer, training
 
 SIZES = [(1, 7, 5), (9, 33, 31), (5, 40, 32), (13, 64, 65), (301, 21, 100)]
 
@@ -125,8 +125,8 @@ def test_the_mini_batch_meets_W_once(monkeypatch):
     """CD's chains start at the mini-batch whose statistics are taken, too."""
     data = random_bits(40, 30, 0.3).astype(np.uint8)
     start, asked = RBM(random_matrix(30, 20), np.zeros(30), np.zeros(20)), []
-    times = parameters.times
-    monkeypatch.setattr(parameters, "times", lambda x, matrix: asked.append(x) or times(x, matrix))
+    times = batch.times
+    monkeypatch.setattr(batch, "times", lambda x, matrix: asked.append(x) or times(x, matrix))
     for name, want in (("cd", 2), ("pop_cd", 2), ("pcd", 3)):
         trainer = make_trainer(name)
         state = trainer.init(start, data, 0)

@@ -169,8 +169,8 @@ def test_the_score_is_that_of_the_point_to_the_bit(n):
 
 
 def test_examples_are_prepared_once_for_a_data_set(toy, monkeypatch):
-    first, module = Coverage(toy, 20), sys.modules[Coverage.__module__]
-    monkeypatch.setattr(module.hamming, "nearest", None)
+    first = Coverage(toy, 20)
+    monkeypatch.setattr(hamming, "nearest", None)
     again = Coverage(toy, 20)
     assert (again.threshold, again.examples) == (first.threshold, 20)
     with pytest.raises(TypeError):

@@ -1,6 +1,7 @@
 """The server's queue of sweeps, and the scores of a sweep while it fills."""
 
 import math
+import stat
 import threading
 import weakref
 
@@ -15,7 +16,7 @@ from rbmviz.session.limits import VisitorUsage
 from rbmviz.session.slots import Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
-from rbmviz.session.sweeps import SWEEP_NOTE, Sweep, SweepQueue
+from rbmviz.session.sweeps import SWEEP_NOTE, Sweep, SweepQueue, sweeps_folder
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
 from rbmviz.sweeps.store import Store
 
@@ -61,6 +62,19 @@ def test_a_sweep_runs_to_its_end_with_the_scores_of_its_cells(queue):
         for name in ("n", "isl_validation", "isl_test", "isl_test_error", "blank"):
             kept = curves[name][i // 6]
             assert np.array_equal(kept[~np.isnan(kept)], table[name]), name
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_folder_of_sweeps_is_private(named, queue, tmp_path, monkeypatch):
+    """A new one always; one that was made before only in the cache, not one that the variable names."""
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path / "sweeps") if named else "")
+    for there in (False, True):
+        if there:
+            sweeps_folder().chmod(0o755)
+        queue(folder=sweeps_folder()).add(plan_of(), "a try", "owner")
+        mode = stat.S_IMODE(sweeps_folder().stat().st_mode)
+        assert mode == (0o755 if there and named else 0o700)
 
 
 def test_the_scores_of_sweeps_are_part_of_the_memory_of_the_server(queue, monkeypatch):

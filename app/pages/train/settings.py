@@ -168,9 +168,9 @@ def uploads() -> tuple[Any, str, DeltaGenerator, Any]:
     """
     own = st.file_uploader(
         "Train on data of your own",
-        type=["npz", "csv", "txt", "zip"],
+        type=["npz", "npy", "csv", "txt", "zip"],
         key=uploader_key(OWN_DATA),
-        help="Rows of 0 and 1 or of grey values (.npz, .csv), images (.zip), one text a line (.txt).",
+        help="Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text a line (.txt).",
     )
     rule = controls.choose(
         Settings.rule,

@@ -1,0 +1,31 @@
+from . import (
+    annealing,
+    batch,
+    bits,
+    compiled,
+    coupling,
+    enumerate,
+    fast_weights,
+    gibbs,
+    hamming,
+    layers,
+    random,
+    records,
+    vectors,
+)
+
+__all__ = [
+    "annealing",
+    "batch",
+    "bits",
+    "compiled",
+    "coupling",
+    "enumerate",
+    "fast_weights",
+    "gibbs",
+    "hamming",
+    "layers",
+    "random",
+    "records",
+    "vectors",
+]

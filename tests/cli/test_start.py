@@ -1,0 +1,278 @@
+"""What a command line costs before it computes, how its words are read, and what they are told when wrong."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rbmviz
+from rbmviz import BadInput, make_sampler, sample
+from rbmviz.cli import COMMANDS, WholeNumber, main
+from rbmviz.cli.knob_flags import knob_help, read_algorithms
+from rbmviz.lessons.reading import SHIPPED, read_lesson
+from rbmviz.registry import samplers, trainers
+
+IMPORTS_ALL = """
+import importlib, pathlib, sys
+import rbmviz
+folder = pathlib.Path(rbmviz.__file__).parent
+for file in sorted(folder.rglob("*.py")):
+    path = file.relative_to(folder)
+    if path.parts[0] not in ("kernels", "__main__.py") or path.name == "__init__.py" and len(path.parts) == 2:
+        importlib.import_module(".".join(["rbmviz", *path.with_suffix("").parts]).removesuffix(".__init__"))
+        assert "numba" not in sys.modules, file
+"""
+
+RUNS = """
+import sys
+from rbmviz.cli import main
+try:
+    sys.exit(main(sys.argv[1:]))
+finally:
+    print("imported:", *sorted({"numba", "scipy.special"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def refused(capsys, *words) -> str:
+    assert main([str(word) for word in words]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1, said.err
+    return said.err
+
+
+def help_of(capsys, *words) -> str:
+    with pytest.raises(SystemExit, match="0"):
+        main([*words, "--help"])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words", ["", "--help", "--version", "list", "train --help", "app --help", "sample --sampler nope"]
+)
+def test_what_computes_nothing_imports_no_numba(words):
+    run = subprocess.run([sys.executable, "-c", RUNS, *words.split()], capture_output=True, text=True)
+    assert run.stderr.splitlines()[-1] == "imported:"
+    assert run.returncode == (2 if "nope" in words else 0), run.stderr
+
+
+def test_kernels_are_imported_when_they_are_named():
+    """Whatever else is imported of the package, in any order, brings no kernel."""
+    run = subprocess.run([sys.executable, "-c", IMPORTS_ALL], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_every_command_is_in_the_help(capsys):
+    assert main([]) == 0
+    alone = capsys.readouterr().out
+    helped = help_of(capsys)
+    assert alone == helped
+    for name, (_, about) in COMMANDS.items():
+        assert f"    {name}" in helped
+        assert about.split()[0] in helped
+        assert "Example: rbmviz" in help_of(capsys, name)
+
+
+def test_the_nearest_command_is_named(capsys):
+    assert refused(capsys, "smaple") == "Unknown command 'smaple': did you mean 'sample'?\n"
+    assert "did you mean 'log-z'?" in refused(capsys, "logz", "--model", "bas_pcd")
+    assert "'rbmviz --help' lists them" in refused(capsys, "9" * 400)
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("train --dataset bas --trainer pcd --trainer cd --iterations 3 --out m.safetensors", "--trainer"),
+        ("sample --model bas_pcd --sampler gibbs -n 3 --out s.npz -n 4", "-n"),
+        ("replay --model bas_pcd --samplers gibbs --samplers gibbs -n 3 --out r.html", "--samplers"),
+        ("sweep --model bas_pcd --sampler gibbs --out a --out b", "--out"),
+        ("couple --model bas_pcd --seed 1 --seed=1", "--seed"),
+        ("sample --model bas_pcd --sampler gibbs -n 3 --out s.npz --k 1 --k 2", "--k"),
+        ("sample --model bas_pcd --sampler gibbs:k=1 -n 3 --out s.npz --k 2", "k"),
+        ("sample --model bas_pcd --sampler gibbs:k=1,k=2 -n 3 --out s.npz", "'k'"),
+        (
+            "train --dataset bas --trainer fpcd --eps 0.1 --eps-fast 0.1 --iterations 3 --out m.safetensors",
+            "eps",
+        ),
+    ],
+)
+def test_what_is_given_twice_is_refused(words, option, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert f"{option} is given twice" in refused(capsys, *words.split())
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_collects_may_be_repeated(capsys, tmp_path):
+    words = [
+        "sweep",
+        "--model",
+        "bas_pcd",
+        "--sampler",
+        "gibbs",
+        "--sampler",
+        "gibbs:k=2",
+        "--metric",
+        "energy",
+    ]
+    assert main([*words, "-n", "20", "--replications", "1", "--out", str(tmp_path / "s"), "--json"]) in (0, 2)
+    assert "given twice" not in capsys.readouterr().err
+
+
+def test_the_iterations_of_a_training_are_no_knob(capsys, tmp_path):
+    words = ["train", "--dataset", "bas", "--trainer", "cd:iterations=5", "--iterations", "9"]
+    assert "as --iterations only" in refused(capsys, *words, "--out", tmp_path / "m.safetensors")
+
+
+def test_whole_numbers_may_have_an_exponent(capsys):
+    read = WholeNumber(1, 10**18)
+    assert [read(text) for text in ("1e4", "1.5E3", "+20", "2000e-3", "1e18")] == [10**4, 1500, 20, 2, 10**18]
+    for wrong in (
+        "1e19",
+        "1.5",
+        "1e-3",
+        "1e99",
+        "e4",
+        "1e",
+        "1_0",
+        "0x10",
+        "nan",
+        "inf",
+        "1e1e1",
+        "1" + "e9" * 999,
+    ):
+        assert "is not a whole number" in refused(capsys, "couple", "--model", "bas_pcd", f"--lag={wrong}")
+
+
+def test_knobs_behind_the_colon_and_as_flags():
+    """Every command reads them by this function."""
+    one, other = read_algorithms(samplers, ["gibbs", "rates_fpcd:eps=0.1,k=2"], ["--k", "3"])
+    assert (one, other) == (make_sampler("gibbs", k=3), make_sampler("rates_fpcd", eps=0.1, k=2))
+    [third] = read_algorithms(trainers, ["fpcd:eps_fast=0.2"], ["--momentum=0.5", "--batch-size", "1e1"])
+    assert (third.eps, third.momentum, third.batch_size) == (0.2, 0.5, 10)
+
+
+def test_sample_and_train_take_knobs_behind_the_colon(capsys, tmp_path):
+    out = tmp_path / "s.npz"
+    words = ["sample", "--model", "bas_pcd", "--sampler", "rates_fpcd:eps=0.1,k=2", "-n", "2e1"]
+    assert main([*words, "--out", str(out)]) == 0
+    want = sample(rbmviz.load_model("bas_pcd"), make_sampler("rates_fpcd", eps=0.1, k=2), 20).v
+    with np.load(out) as got:
+        np.testing.assert_array_equal(got["v"], want)
+        assert json.loads(str(got["meta"]))["sampler"] == "rates_fpcd"
+    out = tmp_path / "m.safetensors"
+    words = ["train", "--dataset", "bas", "--trainer", "cd:k=3", "--n-hidden", "4", "--iterations", "1e1"]
+    assert main([*words, "--momentum", "0.5", "--out", str(out)]) == 0
+    meta = rbmviz.load_model(out).meta
+    assert (meta["trainer"], meta["knobs"]["k"], meta["knobs"]["momentum"]) == ("cd", 3, 0.5)
+    assert "--trainer cd:k=3" in meta["command"]
+    capsys.readouterr()
+
+
+def test_gradient_compares_one_estimator_with_itself(capsys):
+    words = ["gradient", "--model", "bas_pcd", "--dataset", "bas", "--replications", "40", "--json"]
+    assert main([*words, "--estimators", "cd:k=1,n_chains=20,cd:k=5"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"cd:k=1,n_chains=20", "cd:k=5"} <= set(found)
+
+
+def test_help_says_a_shared_knob_once():
+    said = knob_help(trainers, rbmviz.list_trainers())
+    assert said.count("--momentum ") == said.count("--learning-rate ") == 1
+    assert said.count("--t-max ") == 1
+    assert said.index("--momentum ") < said.index("knobs of cd:") < said.index("--t-max ")
+    for name in rbmviz.list_samplers():  # one alone shares nothing
+        assert "knobs of all" not in knob_help(samplers, [name])
+
+
+@pytest.mark.parametrize("name", ["m.h5", "m.pkl", "m.joblib", "m.pt", "m.npy", "model"])
+def test_a_file_that_is_no_model_is_not_opened(name, capsys, tmp_path):
+    (tmp_path / name).write_bytes(b"cos\nsystem\n(S'touch opened'\ntR.")
+    said = refused(capsys, "log-z", "--model", tmp_path / name)
+    assert f"{name}' is no model file, and is not opened" in said
+    assert "numpy.savez('model.npz', W=W, b=b, c=c)" in said
+
+
+def test_an_unknown_model_is_not_answered_by_all_names(capsys):
+    assert "did you mean 'bas_pcd'" in refused(capsys, "log-z", "--model", "bas_pdc")
+    assert (
+        refused(capsys, "log-z", "--model", "?!") == "Unknown model '?!': 'rbmviz list models' shows them.\n"
+    )
+
+
+@pytest.fixture
+def plain(tmp_path):
+    """A model file as other programs write it, and its data."""
+    rbm, data = rbmviz.load_model("bas_pcd").rbm, rbmviz.load_dataset("bas").train
+    np.savez(tmp_path / "plain.npz", W=rbm.W, b=rbm.b, c=rbm.c)
+    return tmp_path / "plain.npz", rbm.rates(data)
+
+
+def test_rates_are_computed_from_the_data(plain, capsys, tmp_path):
+    file, rates = plain
+    words = ["sample", "--model", file, "--sampler", "rates_fpcd", "-n", 50, "--out", tmp_path / "s.npz"]
+    assert "export-model --model FILE --dataset DATA" in refused(capsys, *words)
+    assert "16 visible" in refused(capsys, *words, "--dataset", "bas@3")
+    assert main([*map(str, words), "--dataset", "bas"]) == 0
+    model = rbmviz.Model(rbmviz.load_model(file).rbm, rates)
+    with np.load(tmp_path / "s.npz") as got:
+        np.testing.assert_array_equal(got["v"], sample(model, make_sampler("rates_fpcd"), 50).v)
+    out = tmp_path / "with.safetensors"
+    assert main(["export-model", "--model", str(file), "--dataset", "bas", "--out", str(out)]) == 0
+    found = rbmviz.load_model(out).rates
+    assert found is not None
+    np.testing.assert_array_equal(found.W, rates.W)
+    np.testing.assert_array_equal(found.c, rates.c)
+    again = ["export-model", "--model", out, "--dataset", "bas", "--out", tmp_path / "x.npz"]
+    capsys.readouterr()
+    assert "has rates already" in refused(capsys, *again)
+
+
+def test_replay_computes_rates_too(plain, capsys, tmp_path):
+    words = ["replay", "--model", str(plain[0]), "--samplers", "rates_fpcd", "-n", "20", "--cells", "2"]
+    out = ["--out", str(tmp_path / "r.html")]
+    assert "needs the rates" in refused(capsys, *words, *out)
+    assert main([*words, "--dataset", "bas", *out]) == 0
+    capsys.readouterr()
+
+
+def test_messages_quote_no_long_word(capsys, tmp_path):
+    long = "9" * 400
+    for words in (
+        ("lesson", long),
+        ("list", f"--{long}"),
+        ("log-z", "--model", "bas_pcd", "--method", long),
+        ("couple", "--model", "bas_pcd", "--lag", long),
+        ("bench", "quality", "--samplers", f"gibbs:{long}=1"),
+        ("reproduce", long),
+        ("data", "get", long),
+    ):
+        assert "9" * 80 not in refused(capsys, *words)
+
+
+def test_a_pipe_is_no_lesson(capsys, tmp_path):
+    """Opening it would wait for its writer."""
+    os.mkfifo(tmp_path / "a.toml")
+    assert "no regular file" in refused(capsys, "lesson", "check", tmp_path / "a.toml")
+    assert "no regular file" in refused(capsys, "app", "--lessons", tmp_path)
+    assert "no regular file" in refused(capsys, "challenge", "check", tmp_path / "a.toml")
+
+
+@pytest.mark.parametrize("digits", [400, 4000])
+def test_a_lesson_whose_answer_has_hundreds_of_digits(digits):
+    lesson = (SHIPPED / "push.toml").read_text()
+    assert re.search(r"^right = \d", lesson, re.MULTILINE)
+    with pytest.raises(BadInput, match="number of no answer") as refusal:
+        read_lesson(re.sub(r"^right = \d", "right = " + "9" * digits, lesson, flags=re.M).encode(), "a.toml")
+    assert len(str(refusal.value)) < 300
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
+def test_a_lesson_with_a_number_of_thousands_of_digits(number, capsys, tmp_path):
+    text = f'title = "A"\nabout = "B."\nminutes = {number}\n[[step]]\ntitle = "C"\n'
+    (tmp_path / "a.toml").write_text(text)
+    said = refused(capsys, "lesson", "check", tmp_path / "a.toml")
+    assert "thousand digits" in said or "minutes is a whole number" in said
