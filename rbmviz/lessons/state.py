@@ -73,7 +73,14 @@ LEFT_ALONE = {
 """Settings of a page that a step leaves as the visitor has them: what opens a study below the panels, or is
 about files of a visitor's own."""
 
-OF_ONES_OWN = {"kept": "files", "A": "a matrix", "lam": "a matrix", "sweep": "a sweep", "on": "a sweep"}
+OF_ONES_OWN = {
+    "kept": "files",
+    "own": "a file",
+    "A": "a matrix",
+    "lam": "a matrix",
+    "sweep": "a sweep",
+    "on": "a sweep",
+}
 """Parts of an address that name something of a visitor's own, which a step cannot open."""
 
 

@@ -18,16 +18,16 @@ from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
 from rbmviz.session.sweeps import Sweep, SweepEstimate, check_size
+from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
 from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
-from rbmviz_app import card, comparisons, controls, kept, links, messages, session, uploads
+from rbmviz_app import card, comparisons, controls, links, messages, session, uploads
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, hand_over
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.train.panel import train_grid
-from rbmviz_app.pages.train.settings import MAX_HIDDEN
 from rbmviz_app.pages.tune.charts import (
     TABLE_COLUMNS,
     X_WORDS,
@@ -266,7 +266,7 @@ def title_of(plan: SweepPlan) -> str:
 def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
     """Draw the row of the sweep: which one, what it will take, and its commands."""
     queue = sweep_queue()
-    owner = kept.owner()
+    owner = links.owner()
 
     def start() -> None:
         if plan is None:
