@@ -93,8 +93,8 @@ def put_aside(page: str) -> bool:
 
     It would take the place of the model or the data that a preset, a lesson or another page opens there.
     """
-    place = UPLOADERS.get(page, "")
-    if place not in UPLOADS.value and setting_value(uploader_key(place)) is None:
+    place = UPLOADERS.get(page)
+    if place is None or (place not in UPLOADS.value and setting_value(uploader_key(place)) is None):
         return False
     drop_upload(place)
     EMPTIED_UPLOADERS.set(EMPTIED_UPLOADERS.value | {place: EMPTIED_UPLOADERS.value.get(place, 0) + 1})
