@@ -25,7 +25,6 @@ from rbmviz.lessons.results import VerifiedResult
 from rbmviz.links import address_text
 from rbmviz.session import Allowance, Comparison, VisitorUsage
 from rbmviz.session.sweep_view import SweepView
-from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
 
@@ -464,12 +463,6 @@ POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 
 SHOWN_VERSION: Entry[dict[str, int]] = Entry("shown version", dict)
 """Tune: the version of each sweep when the page was drawn after it had come to rest."""
-
-UPLOADED_RESULTS: Entry[str] = Entry("uploaded results", str)
-"""Tune: Streamlit's id of the newest archive that was read; "": none."""
-
-UPLOADED_SWEEPS: Entry[dict[str, Sweep]] = Entry("uploaded sweeps", dict)
-"""Tune: the sweep of the uploaded archive, by its name in links; no other session knows it."""
 
 DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
 """Train: names of the panels, by key, in the row that was drawn last."""

@@ -15,13 +15,10 @@ from rbmviz import Model
 from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.errors import shown
 from rbmviz.rbm import load_model_bytes
-from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.session.sweeps import Sweep
 from rbmviz_app import messages
 from rbmviz_app.session import (
     EMPTIED_UPLOADERS,
     TRAINED,
-    UPLOADED_SWEEPS,
     UPLOADS,
     VISITOR,
     add_link_warning,
@@ -139,17 +136,6 @@ def own_data(place: str, given: Any, rule: str) -> Upload | None:
         return UPLOADS.value.get(place)
     how = {} if given.name.lower().endswith(".txt") else {"binarise": rule}
     return _read_once(place, given, rule, lambda: load_bytes(given.getvalue(), given.name, **how))
-
-
-def uploaded_sweep(name: str, content: bytes) -> Sweep:
-    """Read an uploaded archive of a sweep's folder, once; BadInput if it is none, or there is no room."""
-    digest = hashlib.sha256(content).hexdigest()[:12]
-    known = UPLOADED_SWEEPS.value.get(f"upload-{digest}")
-    if known is None:
-        known = Sweep.uploaded(name, content)
-        VISITOR.ensure().keep("sweep", SweepScores.bytes(known.plan))
-        UPLOADED_SWEEPS.set({known.name: known})
-    return known
 
 
 def put_in_place(place: str, name: str, content: Model | Dataset, key: object = None) -> Upload:

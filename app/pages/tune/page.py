@@ -22,7 +22,7 @@ from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
 from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
-from rbmviz_app import card, comparisons, controls, links, messages, session, uploads
+from rbmviz_app import card, comparisons, controls, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, PanelsInAddress, Transport, catch_up_page, draw_chart, hand_over
@@ -162,28 +162,6 @@ def main() -> None:
     PAGE.write_address(comparison, more=more)
 
 
-def open_results() -> None:
-    """Draw the uploader of results that were made elsewhere."""
-    with st.popover("Open results", icon=":material/folder_open:"):
-        given = st.file_uploader(
-            "Results of a sweep",
-            type=["zip"],
-            key="tune results",
-            help="The folder of rbmviz sweep --out, zipped. It is only read, and only you see it.",
-        )
-    if given is None:
-        session.UPLOADED_RESULTS.set("")
-        return
-    if given.file_id == session.UPLOADED_RESULTS.value:
-        return
-    session.UPLOADED_RESULTS.set(given.file_id)
-    try:
-        SHOWN_SWEEP.set(uploads.uploaded_sweep(given.name, given.getvalue()).name)
-    except BadInput as error:
-        messages.refused(error)
-    st.rerun()
-
-
 def planned() -> tuple[SweepPlan | None, str]:
     """Return the plan that the controls say, or None and the reason why there is none."""
     try:
@@ -201,8 +179,7 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
         SHOWN_SWEEP.set(asked[0] if asked else NEW_SWEEP)
     if SHOWN_SWEEP.value != NEW_SWEEP:
         try:
-            name = SHOWN_SWEEP.value or ""
-            return session.UPLOADED_SWEEPS.value.get(name) or sweep_queue().get(name)
+            return sweep_queue().get(SHOWN_SWEEP.value or "")
         except BadInput as error:
             session.add_link_warning(error, "tune")
             SHOWN_SWEEP.set(NEW_SWEEP)
@@ -285,7 +262,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         except (BadInput, OutputFailure) as error:
             messages.refused(error)
 
-    known = session.UPLOADED_SWEEPS.value | {one.name: one for one in queue.list()}
+    known = {one.name: one for one in queue.list()}
     labels = {name: describe(one) for name, one in known.items()} | {NEW_SWEEP: "New: as set above"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="sweep_row"):
         # Labels say the status: when one changes, this is another list.
@@ -320,7 +297,6 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
             draw_commands(sweep, command)
         else:
             st.caption("Begun by another visitor, or made elsewhere: to look at.", width="content")
-        open_results()
     messages.show_toasts()
 
 
