@@ -14,7 +14,6 @@ from streamlit import config
 
 from rbmviz import BadInput
 from rbmviz.budget import memory_budget
-from rbmviz.kept_files import kept_files
 from rbmviz.session import limits
 
 PUBLIC = "RBMVIZ_PUBLIC"
@@ -178,7 +177,6 @@ def guarded() -> list[Middleware]:
         check_address(config.get_option("server.address"))
         hosts = allowed_hosts()
         limits()
-        kept_files()
         memory_budget()
     except BadInput as error:
         print(error, file=sys.stderr)  # noqa: T201

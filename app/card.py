@@ -20,7 +20,7 @@ from rbmviz.lessons.results import MAX_RESULT_LINK, read_result
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz_app import challenge, kept, keys, links, messages, pages, session
+from rbmviz_app import challenge, keys, links, messages, pages, session, uploads
 from rbmviz_app.charts.style import number_text, titles
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
 from rbmviz_app.share import publish
@@ -171,7 +171,7 @@ def set_settings(page: str) -> None:
     """Give the settings of a page the values of the step that has been opened; before any widget is drawn."""
     state = to_set(page)
     if state is not None:
-        kept.put_aside(page)
+        uploads.put_aside(page)
     for name, value in ({} if state is None else state.settings).items():
         session.set_for_widget(name, value)
 

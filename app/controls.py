@@ -10,9 +10,8 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz.origin import with_origin
-from rbmviz_app import card, kept, links, messages
+from rbmviz_app import card, links, messages, uploads
 from rbmviz_app.session import (
-    FILE_GONE,
     TRAINED,
     Setting,
     drawn_in,
@@ -21,7 +20,6 @@ from rbmviz_app.session import (
     start_with,
 )
 from rbmviz_app.shared import MODELS_OF_COMMAND, model_called, pretrained_line
-from rbmviz_app.uploads import drop_upload, uploaded, uploader_key
 
 T = TypeVar("T")
 
@@ -112,44 +110,34 @@ def model_line(name: str, model: Model) -> None:
 
 @contextmanager
 def settings(page: str, label: str = "Settings", icon: str = "tune") -> Iterator[None]:
-    """Draw the popover of a page's settings; it begins open, for its upload, if the link's file is gone.
+    """Draw the popover of a page's settings.
 
     It has the page drawn again when it is opened or closed: while it is closed, its widgets learn nothing
     of what a preset or Undo has set (``session.keep_set``).
     """
     key = f"{page} settings"
-    if page == FILE_GONE.value:
-        start_with(key, True)
     with st.popover(label, icon=f":material/{icon}:", key=key, on_change="rerun"), drawn_in(key):
-        if page == FILE_GONE.value:
-            # Of the sentence on the page a phone shows nothing while this is open.
-            st.caption("What the link has kept is gone. If you have the file, give it here.")
         yield
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
     """Draw an uploader; return name and model of the uploaded file, or of the chosen model without one."""
     chosen = model_called(name)
-    upload = st.file_uploader(
+    given = uploads.uploader(
+        key,
         label,
-        type=["safetensors", "npz"],
-        key=uploader_key(key),
-        help="Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. "
-        "It takes the place of the chosen model until you remove it here, or a preset, a lesson or another "
-        "page opens one.",
+        ["safetensors", "npz"],
+        "Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. It takes the "
+        "place of the chosen model until you remove it here, or a preset, a lesson or another page opens "
+        "one. A reload forgets it: then give it again.",
     )
-    own = kept.upload(key, upload)
-    if own is None:
-        drop_upload(key)
-        return name, chosen
     try:
-        found = own.name, uploaded(own.name, own.content, key)
+        own = uploads.own_model(key, given)
     except BadInput as error:
         messages.error(error)
-        kept.offer(key, own, usable=False)
-        return name, chosen
-    kept.offer(key, own, usable=True)
-    return found
+        own = None
+    uploads.offer_to_leave(key, given)
+    return (name, chosen) if own is None else (own.name, own.content)
 
 
 def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> tuple[Dataset | None, str]:

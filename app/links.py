@@ -7,6 +7,7 @@ to the browser's history.
 
 import math
 import re
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN, shown
-from rbmviz_app import embedding, kept, pages, session, shared
+from rbmviz_app import checkpoints, embedding, pages, session, shared, uploads
 from rbmviz_app.share import publish
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
@@ -26,6 +27,12 @@ order. The browser writes it."""
 
 LESSON, STEP, RESULT = "lesson", "step", "result"
 """Names in the address of the open lesson, of its step (from 1), and of the result of a challenge."""
+
+COOKIE = "rbmviz_owner"
+"""By it the server knows the browser that has begun a sweep; only that one may stop or delete it."""
+
+OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
+"""96 random bits."""
 
 SWITCHED = {"true": 1.0, "false": 0.0}
 """Numbers that a link may have in place of the words of a switch."""
@@ -47,6 +54,14 @@ def gives_any(keys: Iterable[str]) -> bool:
 def gives_settings() -> bool:
     """Return whether the address says more than which step of a lesson is open."""
     return any(key not in (LESSON, STEP, RESULT) for key in st.query_params)
+
+
+def owner() -> str:
+    """Return the secret of this browser: that of its cookie, or a new one, which becomes the cookie."""
+    if not session.OWNER.value:
+        given = str(st.context.cookies.get(COOKIE, ""))
+        session.OWNER.set(given if OWNER_PATTERN.fullmatch(given) else secrets.token_hex(12))
+    return session.OWNER.value
 
 
 def presenting() -> bool:
@@ -89,7 +104,8 @@ def write(
     """
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {name: list(values) for name, values in parts.items()}
-        texts[kept.PART] = kept.ids(page)
+        texts[checkpoints.PART] = checkpoints.tokens(page)
+        texts[uploads.PART] = uploads.in_address(page)
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         texts |= embedding.parts(page)
@@ -101,8 +117,8 @@ def write(
             "takenBack": session.TAKEN_BACK.value,
             "others": [name for name in pages.names_of_other_pages(page) if name not in texts] + gone,
         }
-        if texts[kept.PART] or texts.get("sweep"):  # what only this browser may delete
-            data["cookie"] = f"{kept.COOKIE}={kept.owner()}"
+        if texts.get("sweep"):  # what only this browser may delete
+            data["cookie"] = f"{COOKIE}={owner()}"
         _address(key=f"{page} address", data=data)
         own = ("present", "paused", "ui", "show") if session.EMBEDDED.value else ("present", "paused")
         shown = {**(settings or {}), **texts}
@@ -117,8 +133,9 @@ def open_link(page: str) -> None:
     # A link to the page that shows the command's model means what it leaves out.
     is_link = page == "sample" and gives_any(pages.names_of_page("sample"))
     if shared.FIRST_CHOICE and not is_link:
-        session.start_with(kept.CHOICES["sample"], shared.FIRST_CHOICE[0])
-    kept.open_link(page, values(kept.PART))
+        session.start_with(checkpoints.CHOICES["sample"], shared.FIRST_CHOICE[0])
+    checkpoints.open_link(page, values(checkpoints.PART))
+    uploads.open_link(page, values(uploads.PART))
     session.SETTINGS_OF_LINK.set({key: values(key) for key in pages.settings(page) if gives_any([key])})
 
 

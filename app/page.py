@@ -42,7 +42,6 @@ from rbmviz_app import (
     comparisons,
     controls,
     embedding,
-    kept,
     keys,
     links,
     messages,
@@ -51,6 +50,7 @@ from rbmviz_app import (
     presets,
     session,
     shared,
+    uploads,
 )
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
@@ -303,7 +303,7 @@ class LivePage(Generic[S]):
     def _start(self, comparison: Comparison[S]) -> None:
         """Start the runs of a page that is opened; if the link has them paused at a step, go to that step.
 
-        Runs that were opened from kept files stay at their own steps.
+        Trainings that a link has opened stay at their own steps.
         """
         steps = links.paused_at(len(comparison.panels))
         if not steps and not links.starts_paused():
@@ -389,7 +389,7 @@ class LivePage(Generic[S]):
             self.settings[name].set(value)
         comparison.set_rate(self.speed.value)
         self.on_preset(preset)
-        if kept.put_aside(self.name):
+        if uploads.put_aside(self.name):
             comparison.drop_undo()  # no setting would bring the file back
         else:
             session.set_undo_settings(self.name, before)
@@ -611,7 +611,7 @@ def hand_over(page: str, setup: Any, algorithms: Sequence[Any], settings: Mappin
         comparison.replace(setup, algorithms)
     for name, value in settings.items():
         session.set_on_other_page(name, value)
-    put_aside = kept.put_aside(page)
+    put_aside = uploads.put_aside(page)
     if comparison is not None:
         if put_aside:
             comparison.drop_undo()  # no setting would bring the file back

@@ -26,7 +26,6 @@ from rbmviz.links import address_text
 from rbmviz.pages import SettingSpec
 from rbmviz.session import Allowance, Comparison, VisitorUsage
 from rbmviz.session.sweep_view import SweepView
-from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
 
@@ -319,35 +318,23 @@ TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 """Models sent from the Train page, by title."""
 
 OWNER: Entry[str] = Entry("owner", str)
-"""The secret by which the server knows this browser, see ``rbmviz_app.kept``; "" before it is asked for."""
+"""The secret by which sweeps know this browser, see ``rbmviz_app.links``; "" before it is asked for."""
 
-KEPT: Entry[dict[str, str]] = Entry("kept", dict)
-"""Ids of what the server keeps for this session, by uploader, or "training"; see ``rbmviz_app.kept``."""
-
-KEPT_MODELS: Entry[dict[str, str]] = Entry("kept models", dict)
-"""Ids of the models that the server keeps, by title."""
-
-KEPT_UPLOADS: Entry[dict[str, tuple[str, bytes]]] = Entry("kept uploads", dict)
-"""Name and content of the kept file that the link has opened, by uploader."""
+TOKEN: Entry[str] = Entry("token", str)
+"""Of the trainings of this session, or of its link; see ``rbmviz_app.checkpoints``."""
 
 EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
 """How often each uploader has been emptied, which gives it another key: Streamlit has no other way."""
 
-UPLOADED_FILE_IDS: Entry[dict[str, str]] = Entry("uploaded file ids", dict)
-"""Streamlit's id of the newest file by uploader."""
+LIVE_TRAININGS: Entry[Any] = Entry("live trainings", lambda: None)
+"""Train: the ``rbmviz_app.checkpoints.LiveTrainings`` of this session."""
 
-LIVE_TRAINING: Entry[Any] = Entry("live training", lambda: None)
-"""Train: the ``rbmviz_app.kept.LiveTraining`` of this session."""
-
-READ_UPLOADS: Entry[dict[str, tuple[tuple[Any, ...], Any]]] = Entry("read uploads", dict)
-"""The newest upload by uploader: the identity of the file, and the model or data read from it."""
+UPLOADS: Entry[dict[str, Any]] = Entry("uploads", dict)
+"""The newest ``rbmviz_app.uploads.Upload`` by uploader."""
 
 NOT_IN_ADDRESS: Entry[frozenset[str]] = Entry("hidden settings", frozenset)
 """Settings that stand in no address now: of a closed fold, which they would open in a copied link, and a
 list's choice that an address without it shows as well."""
-
-FILE_GONE: Entry[str] = Entry("file gone", str)
-"""The page whose link names a kept file that is gone, which its visitor may have; "": none."""
 
 LINK_OPENED: Entry[bool] = Entry("link opened", bool)
 """Whether the address with which the session began has been read."""
@@ -487,12 +474,6 @@ POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 
 SHOWN_VERSION: Entry[dict[str, int]] = Entry("shown version", dict)
 """Tune: the version of each sweep when the page was drawn after it had come to rest."""
-
-UPLOADED_RESULTS: Entry[str] = Entry("uploaded results", str)
-"""Tune: Streamlit's id of the newest archive that was read; "": none."""
-
-UPLOADED_SWEEPS: Entry[dict[str, Sweep]] = Entry("uploaded sweeps", dict)
-"""Tune: the sweep of the uploaded archive, by its name in links; no other session knows it."""
 
 DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
 """Train: names of the panels, by key, in the row that was drawn last."""

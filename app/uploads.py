@@ -1,4 +1,4 @@
-"""Models and data that a visitor has brought or trained: read once, counted, forgotten with their file.
+"""Models and data that a visitor has brought or trained: read once, counted, there while the session lives.
 
 ``place`` is the key of an uploader, by which its file is found.
 """
@@ -6,26 +6,52 @@
 import hashlib
 import itertools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
+import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset, load_bytes
+from rbmviz.errors import shown
 from rbmviz.rbm import load_model_bytes
-from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.session.sweeps import Sweep
+from rbmviz_app import messages
 from rbmviz_app.session import (
     EMPTIED_UPLOADERS,
-    KEPT_UPLOADS,
-    READ_UPLOADS,
     TRAINED,
-    UPLOADED_SWEEPS,
+    UPLOADS,
     VISITOR,
+    add_link_warning,
     setting_value,
 )
 
-U = TypeVar("U", Model, Dataset)
+UPLOADERS = {"sample": "sample_own", "weights": "weights_own", "train": "own_data"}
+"""The uploader of each page whose file takes the place of the chosen model or data."""
+
+
+PART = "own"
+"""Name in the address: the model file of the visitor's own that the page shows, which a reload forgets."""
+
+
+class Upload(NamedTuple):
+    """What was read from a file: its name, by what it is known again, and the model or data."""
+
+    name: str
+    key: object
+    content: Any
+
+
+def uploader(place: str, label: str, suffixes: list[str], help: str) -> Any:
+    """Draw an uploader; return its file, None without one.
+
+    A page that is opened again has an empty one: what was read stays until the visitor takes it off.
+    """
+
+    def changed() -> None:
+        if setting_value(uploader_key(place)) is None:
+            drop_upload(place)
+
+    return st.file_uploader(label, suffixes, key=uploader_key(place), on_change=changed, help=help)
 
 
 def uploader_key(place: str) -> str:
@@ -34,12 +60,42 @@ def uploader_key(place: str) -> str:
     return f"{place} {times}" if times else place
 
 
-def empty_uploader(place: str) -> bool:
-    """Take the file out of an uploader, or the kept one in its place; return whether there was one."""
-    if setting_value(uploader_key(place)) is None and place not in KEPT_UPLOADS.value:
+def offer_to_leave(place: str, given: Any) -> None:
+    """Offer to go on without an upload that is in its uploader no more.
+
+    given : uploaded file or None
+    """
+    if given is None and place in UPLOADS.value:
+        name = messages.plain(UPLOADS.value[place].name)
+        st.button(f"Go on without {name}", key=f"{place} leave", on_click=drop_upload, args=(place,))
+
+
+def in_address(page: str) -> list[str]:
+    """Return the name of the file that a page shows and a reload forgets; data are there with a training."""
+    place = UPLOADERS.get(page, "")
+    return [UPLOADS.value[place].name] if page != "train" and place in UPLOADS.value else []
+
+
+def open_link(page: str, given: list[str]) -> None:
+    """Say that the file of one's own in the address of a new session has been forgotten."""
+    for name in given[:1]:
+        add_link_warning(
+            f"The server has forgotten the model file of your own, {shown(name)}: give it again in Settings.",
+            page,
+        )
+
+
+def put_aside(page: str) -> bool:
+    """Take the file of one's own off a page where something else is asked for; return whether there was one.
+
+    It would take the place of the model or the data that a preset, a lesson or another page opens there.
+    """
+    place = UPLOADERS.get(page)
+    if place is None or (place not in UPLOADS.value and setting_value(uploader_key(place)) is None):
         return False
-    drop_kept_file(place)
+    drop_upload(place)
     EMPTIED_UPLOADERS.set(EMPTIED_UPLOADERS.value | {place: EMPTIED_UPLOADERS.value.get(place, 0) + 1})
+    messages.done("The file of your own is taken off the page: give it again in Settings to have it back.")
     return True
 
 
@@ -59,56 +115,53 @@ def send_model(title: str, model: Model) -> str:
     return title
 
 
-def uploaded(name: str, content: bytes, place: str) -> Model:
-    """Read an uploaded model file; the same file is the same object, so that its runs go on."""
-    key = name, hashlib.sha256(content).digest()
-    return _read_once(place, key, lambda: load_model_bytes(content, name))
+def own_model(place: str, given: Any) -> Upload | None:
+    """Return the model of an uploader's file, or the one read last; None: there is none.
+
+    given : uploaded file or None
+    """
+
+    def read() -> Model:
+        return load_model_bytes(given.getvalue(), given.name)
+
+    return UPLOADS.value.get(place) if given is None else _read_once(place, given, "", read)
 
 
-def uploaded_data(name: str, content: bytes, rule: str, place: str) -> Dataset:
-    """Read an uploaded data file; the same file is the same object, so that its runs go on."""
-    how = {} if name.lower().endswith(".txt") else {"binarise": rule}
-    key = name, hashlib.sha256(content).digest(), rule
-    return _read_once(place, key, lambda: load_bytes(content, name, **how))
+def own_data(place: str, given: Any, rule: str) -> Upload | None:
+    """Return the data of an uploader's file, or those read last; None: there are none.
+
+    given : uploaded file or None; rule : by which grey values become bits
+    """
+    if given is None:
+        return UPLOADS.value.get(place)
+    how = {} if given.name.lower().endswith(".txt") else {"binarise": rule}
+    return _read_once(place, given, rule, lambda: load_bytes(given.getvalue(), given.name, **how))
 
 
-def uploaded_sweep(name: str, content: bytes) -> Sweep:
-    """Read an uploaded archive of a sweep's folder, once; BadInput if it is none, or there is no room."""
-    digest = hashlib.sha256(content).hexdigest()[:12]
-    known = UPLOADED_SWEEPS.value.get(f"upload-{digest}")
-    if known is None:
-        known = Sweep.uploaded(name, content)
-        VISITOR.ensure().keep("sweep", SweepScores.bytes(known.plan))
-        UPLOADED_SWEEPS.set({known.name: known})
-    return known
+def put_in_place(place: str, name: str, content: Model | Dataset, key: object = None) -> Upload:
+    """Let a model or data take the place of an uploader's; BadInput if there is no room for it.
 
-
-def use_kept_file(place: str, name: str, content: bytes) -> None:
-    """Let a kept file take the place of an uploader's; BadInput if there is no room for it."""
-    VISITOR.ensure().keep(f"kept {place}", len(content))
-    KEPT_UPLOADS.ensure()[place] = name, content
-
-
-def drop_kept_file(place: str) -> None:
-    """Forget the kept file that has taken the place of an uploader's."""
-    if KEPT_UPLOADS.value.pop(place, None) is not None:
-        VISITOR.value.keep(f"kept {place}", 0)
+    key : by which the file that it was read from is known again; None: it comes from elsewhere
+    """
+    VISITOR.ensure().keep(place, _size(content))
+    UPLOADS.ensure()[place] = Upload(name, key, content)
+    return UPLOADS.value[place]
 
 
 def drop_upload(place: str) -> None:
-    """Forget the upload of an uploader whose file was removed."""
-    if READ_UPLOADS.value.pop(place, None) is not None:
+    """Forget what an uploader's file has brought."""
+    if UPLOADS.value.pop(place, None) is not None:
         VISITOR.value.keep(place, 0)
 
 
-def _read_once(place: str, key: tuple[Any, ...], read: Callable[[], U]) -> U:
-    """Return the model or data of an uploader's file; only the newest file of each uploader is kept."""
-    kept = READ_UPLOADS.ensure()
-    if place not in kept or kept[place][0] != key:
-        found = read()
-        VISITOR.ensure().keep(place, _size(found))
-        kept[place] = key, found
-    return kept[place][1]
+def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload:
+    """Read an uploader's file; the same file is the same object, so that its runs go on."""
+    key = given.name, hashlib.sha256(given.getvalue()).digest(), rule
+    known = UPLOADS.ensure().get(place)
+    if known is not None and known.key == key:
+        return known
+    drop_upload(place)
+    return put_in_place(place, given.name, read(), key)
 
 
 def _size(x: Model | Dataset) -> int:

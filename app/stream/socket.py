@@ -28,8 +28,8 @@ from rbmviz.knobs import Value
 from rbmviz.session import Comparison
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.slowdown import SLOWDOWN
+from rbmviz_app.checkpoints import write_all, write_each_minute
 from rbmviz_app.comparisons import comparisons_by_token, views_by_token
-from rbmviz_app.kept import write_all
 from rbmviz_app.process import collect_garbage
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder, known_views
@@ -272,7 +272,8 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     On a new machine other processes compile meanwhile what the first page needs, and then the rest.
     """
     COMPILING.start()
-    tasks = [asyncio.create_task(anyio.to_thread.run_sync(_warm_up)), asyncio.create_task(collect_garbage())]
+    work = anyio.to_thread.run_sync(_warm_up), collect_garbage(), write_each_minute()
+    tasks = [asyncio.create_task(each) for each in work]
     yield
     COMPILING.stop()
     sweep_queue().close()

@@ -18,7 +18,7 @@ MAX_RUNS_OF_MAP = 400
 LEFT_OUT = {"preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
 """Parts of a copied address that say nothing about what runs."""
 
-OF_ONES_OWN = {"kept": "files"} | {
+OF_ONES_OWN = {"kept": "files", "own": "a file"} | {
     name: what for spec in PAGES.values() for name, what in spec.own_parts.items()
 }
 """Parts of an address that name something of a visitor's own, which a step cannot open."""

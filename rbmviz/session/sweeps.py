@@ -37,7 +37,7 @@ from rbmviz.session.worker import RUN_NICENESS
 from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
 from rbmviz.sweeps.cell import SLICE_SECONDS
 from rbmviz.sweeps.plan import GridSetting
-from rbmviz.sweeps.store import Store, encode, read_zip
+from rbmviz.sweeps.store import Store, encode
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable: the folder of the sweeps' folders; default ``sweeps`` in the cache folder."""
@@ -147,33 +147,6 @@ class Sweep:
     def planned(cls, plan: SweepPlan) -> "Sweep":
         """Return a sweep that is in no queue yet: its map is empty."""
         return cls("", "", plan, "", None)
-
-    @classmethod
-    def uploaded(cls, name: str, content: bytes) -> "Sweep":
-        """Return the sweep in a zip archive of its folder, which is not trusted; it is in no queue.
-
-        Parameters
-        ----------
-        name : str
-            The name of the file.
-        content : bytes
-
-        Raises
-        ------
-        BadInput
-            If it is no such archive, has no plan, or would take more than the memory budget.
-        """
-        plan, stored = read_zip(content, f"'{printable(name)[:MAX_SWEEP_TITLE]}'")
-        if plan is None:
-            raise BadInput(f"'{printable(name)[:60]}' has no plan that can be read: zip the whole folder.")
-        check_scores(plan, "The upload")
-        key = f"upload-{hashlib.sha256(content).hexdigest()[:12]}"
-        sweep = cls(key, printable(name)[:MAX_SWEEP_TITLE], plan, "", None)
-        for cell, table in indexed_cells(sweep.scores, stored.columns):
-            sweep.scores.put(cell, table)
-        sweep.status = "finished" if sweep.scores.n_done == sweep.size else "stopped"
-        sweep.error = " ".join(stored.refused)
-        return sweep
 
     def belongs_to(self, owner: str) -> bool:
         """Return whether this owner's secret is that of the visitor who began it."""

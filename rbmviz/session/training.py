@@ -27,6 +27,9 @@ FANTASY_CHAINS = 144
 MAX_POINTS = 160
 """Most points of a curve; when there are more, every second one is dropped, also of those to come."""
 
+MAX_HIDDEN, MAX_REPLICATES = 2000, 100
+"""Of the trainings of a page."""
+
 MAX_UNITS_EXACT_LIKELIHOOD = 16
 """Models whose smaller layer has at most so many units are scored exactly, larger ones by AIS."""
 

@@ -21,7 +21,7 @@ from rbmviz.sweeps.choose import (
 from rbmviz.sweeps.execute import FailedCell, SweepProgress, run
 from rbmviz.sweeps.measures import list_measures, measures
 from rbmviz.sweeps.plan import Axis, Budget, SweepPlan
-from rbmviz.sweeps.store import Store, StoredTable, read_zip
+from rbmviz.sweeps.store import Store, StoredTable
 
 __all__ = [
     "Axis",
@@ -42,7 +42,6 @@ __all__ = [
     "list_measures",
     "measures",
     "models_of_data",
-    "read_zip",
     "robustness",
     "run",
     "select",

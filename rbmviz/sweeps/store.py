@@ -24,14 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmviz.array_files import (
-    Content,
     Damaged,
     is_folder,
     printable,
     read_file,
-    read_member,
     why,
-    zip_archive,
 )
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, brought_by
@@ -39,7 +36,7 @@ from rbmviz.output import check_writable, write_whole, writing
 from rbmviz.sweeps.cell import Cell, columns_of
 from rbmviz.sweeps.choose import joined
 from rbmviz.sweeps.parquet_footer import check_uncompressed
-from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Kind, SweepPlan
+from rbmviz.sweeps.plan import Kind, SweepPlan
 
 MAX_CELL_BYTES = 2**20
 """Most bytes of the file of one cell; 125 rows take some 15 kB."""
@@ -417,64 +414,6 @@ class Store:
         return StoredTable(found.columns, found.cells, refused + found.refused)
 
 
-def read_zip(content: Content, what: str) -> tuple[SweepPlan | None, StoredTable]:
-    """Return the plan and the results in a zip archive of a sweep's folder; it is not trusted.
-
-    Parameters
-    ----------
-    content : bytes or Path
-        The archive.
-    what : str
-        Its name in messages.
-
-    Returns
-    -------
-    (SweepPlan or None, StoredTable)
-        The plan is None if there is none that can be read.
-
-    Raises
-    ------
-    BadInput
-        If it is no archive, holds no results, or needs more than the memory budget.
-    """
-    plan = None
-    try:
-        with zip_archive(content, what) as archive:
-            members = {}
-            strange = []
-            for info in archive.infolist():
-                name = info.filename.rpartition("/")[2]
-                if name == PLAN_FILE and info.file_size <= MAX_CELL_BYTES:
-                    try:
-                        plan = SweepPlan.from_json(read_member(archive, info))
-                    except (BadInput, Damaged) as error:
-                        strange.append(f"{name} ({error})")
-                elif identity := _identity_of(name):
-                    if identity in members:
-                        raise Damaged(f"it holds {name} twice")
-                    members[identity] = info
-                elif name and name[0] not in "._":
-                    strange.append(name)
-            if not members:
-                raise Damaged("it holds no results of a sweep")
-            if len(members) > MAX_SWEEP_CELLS:
-                raise Damaged(f"it holds {len(members):,} cells, more than {MAX_SWEEP_CELLS:,}")
-
-            def read_one(identity: str) -> bytes:
-                if members[identity].file_size > MAX_CELL_BYTES:
-                    raise Damaged("it is larger than the result of a cell")
-                return read_member(archive, members[identity])
-
-            # One thread: an archive has one place at which it is read.
-            found = _read_all([(f"{i}.parquet", i) for i in members], read_one, None, what, threads=1)
-    except Damaged as error:
-        raise BadInput(f"{what} is not the results of a sweep ({error}): zip the folder of one.") from None
-    if not found.cells:
-        raise BadInput(f"{what} holds no result that can be read: {found.refused[0]}")
-    refused = _sentences(strange, f"{what} also holds {{}}, no result of a sweep: it is left alone.")
-    return plan, StoredTable(found.columns, found.cells, refused + found.refused)
-
-
 def write_table(path: str | Path, columns: Mapping[str, np.ndarray]) -> None:
     """Write a table as one Parquet file, whole or not at all.
 
@@ -508,7 +447,6 @@ def _read_all(
     read_one: Any,
     names: Collection[str] | None,
     what: str,
-    threads: int | None = None,
 ) -> StoredTable:
     """Read and join the tables of many cells; one that is damaged is left out and named."""
     width = len(columns_of("sampler")) if names is None else len(names)
@@ -523,7 +461,7 @@ def _read_all(
         except OSError as error:
             return f"'{name}' is left out: {error.strerror}."
 
-    with ThreadPoolExecutor(threads or os.cpu_count()) as executor:
+    with ThreadPoolExecutor(os.cpu_count()) as executor:
         found = list(executor.map(table_of, files))
     tables = [table for table in found if isinstance(table, dict)]
     refused = [table for table in found if isinstance(table, str)]

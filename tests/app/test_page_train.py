@@ -95,10 +95,10 @@ def test_a_model_to_begin_at_is_held_only_while_its_file_is_there(page, tiny):
     uploader = test.file_uploader(key="begin")
     uploader.upload("mine.safetensors", model_bytes(tiny)).run()
     assert "mine.safetensors" in select(test, "Begins at").options
-    assert "begin" in test.session_state["read uploads"]
+    assert "begin" in test.session_state["uploads"]
     test.file_uploader(key="begin").set_value(None).run()
     assert "mine.safetensors" not in select(test, "Begins at").options
-    assert "begin" not in test.session_state["read uploads"]
+    assert "begin" not in test.session_state["uploads"]
 
 
 def test_code_repeats_what_began_at_random_weights_and_names_the_others(page):

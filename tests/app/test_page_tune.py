@@ -3,8 +3,6 @@
 import functools
 import io
 import json
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -505,7 +503,7 @@ def finished_folder(tmp_path):
     return store.folder, plan
 
 
-def test_the_caption_of_a_preset_goes_with_its_map(page):
+def test_the_caption_of_a_preset_goes_with_its_map(page, monkeypatch):
     """Another sweep of the list changes no setting, and may leave the run beside the map as it is."""
 
     def captions(test):
@@ -514,7 +512,7 @@ def test_the_caption_of_a_preset_goes_with_its_map(page):
     test = page(preset="no-decay-is-best")
     assert len(captions(test.run())) == 2  # in the menu of presets, and over the map
     plan = plan_of({name: one.default for name, one in PAGE.settings.items()} | {"tune_y": "none"})
-    test.session_state["uploaded sweeps"] = {"other": Sweep("other", "Other", plan, "", None)}
+    monkeypatch.setitem(sweep_queue()._sweeps, "other", Sweep("other", "Other", plan, "", None))
     test.session_state["shown sweep"] = "other"
     assert len(captions(test.run())) == 1
     assert not test.exception
@@ -532,22 +530,6 @@ def test_a_folder_of_the_command_line_is_listed_by_a_name_that_is_no_path(page, 
         sweep_queue().delete(name, "somebody")
     del sweep_queue()._sweeps[name]
     assert (folder / "_plan.json").exists()
-
-
-def test_an_uploaded_archive_is_seen_by_its_visitor_only(page, tmp_path):
-    folder, _ = finished_folder(tmp_path)
-    content = Path(shutil.make_archive(str(tmp_path / "made"), "zip", folder)).read_bytes()
-    sweep = Sweep.uploaded("made.zip", content)
-    assert (sweep.status, sweep.scores.n_done, sweep.error) == ("finished", 4, "")
-    assert sweep not in sweep_queue().list()
-    test = page(state={"uploaded sweeps": {sweep.name: sweep}, "shown sweep": sweep.name})
-    assert view_of(test).now().n == 4
-    with pytest.raises(BadInput, match="not the results of a sweep"):
-        Sweep.uploaded("made.zip", content[: len(content) // 2])
-    (folder / "_plan.json").unlink()
-    content = Path(shutil.make_archive(str(tmp_path / "made"), "zip", folder)).read_bytes()
-    with pytest.raises(BadInput, match="no plan that can be read"):
-        Sweep.uploaded("made.zip", content)
 
 
 def test_one_sampler_with_two_values_of_a_knob_that_is_no_axis(tmp_path):

@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from rbmviz.models import load_model
 from rbmviz.rbm import Statistics, model_bytes
 from rbmviz.samplers import list_samplers
 from rbmviz.session import RunLog, replay
-from rbmviz.sweeps import Budget, CellRun, SweepPlan, cells, compare, read_zip
+from rbmviz.sweeps import Budget, CellRun, Store, SweepPlan, cells, compare
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS
 from rbmviz.sweeps.store import PLAN_FILE, encode
 from rbmviz.trainers import list_trainers
@@ -451,8 +452,8 @@ def swept() -> tuple[bytes, dict[str, bytes]]:
     return plan.to_json().encode(), files
 
 
-def make_results(rng: Rng, folder: Path) -> bytes:
-    """Damage the plan or a cell of a sweep's folder, or the archive that holds them."""
+def make_results(rng: Rng, folder: Path) -> dict[str, bytes]:
+    """Damage the plan or a cell of a sweep's folder."""
     plan, files = swept()
     members = {PLAN_FILE: plan, **files, "_README.md": b"a note"}
     name = pick(rng, [PLAN_FILE, *files, *files])
@@ -464,21 +465,25 @@ def make_results(rng: Rng, folder: Path) -> bytes:
         members[name] = whole[:at] + mutate.raw(rng, whole[at:-4]) + whole[-4:]
     else:
         members[name] = mutate.raw(rng, whole)
-    content = mutate.zipped(rng if rng.random() < 0.2 else None, members)
-    (folder / "sweep.zip").write_bytes(content)
-    return content
+    return members
 
 
-def use_results(content: bytes) -> Refusals:
-    """Read the archive, and choose among its settings."""
-    plan, table = read_zip(content, "'sweep.zip'")
-    if plan is not None:
-        assert plan.size <= MAX_SWEEP_CELLS, "a plan that is too large"
+def use_results(members: dict[str, bytes]) -> Refusals:
+    """Read the folder, and choose among its settings."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in members.items():
+            Path(folder, name).write_bytes(content)
+        refused = []
+        try:
+            assert Store(folder).plan().size <= MAX_SWEEP_CELLS, "a plan that is too large"
+        except BadInput as error:
+            refused = [str(error)]
+        table = Store(folder).read()
     try:
         compare(table.columns)
     except BadInput as error:
-        return [*table.refused, str(error)]
-    return table.refused
+        refused.append(str(error))
+    return [*table.refused, *refused]
 
 
 # The Python interface
@@ -557,7 +562,7 @@ def prepare() -> None:
             text = np.frombuffer(json.dumps(written).encode(), np.uint8)
             use_checkpoint((signed(mutate.safetensors(None, {**arrays, "json": text})), data))
     metrics.isl(bits(7, 30, 20), bits(8, 12, 20), bits(9, 12, 20))
-    use_results(mutate.zipped(None, swept()[1]))
+    use_results(swept()[1])
     couple(small_model().rbm, bits(1, 4, 20), "rbm", 5, 1, 0)
     for name in BOMBS:
         bomb(name, "|u1")

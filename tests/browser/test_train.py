@@ -7,6 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from tests.attack.server import serving
+
 pytestmark = pytest.mark.browser
 
 
@@ -109,31 +111,76 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     assert "PCD" in page.page.get_by_role("combobox", name="Model").input_value()
 
 
-def test_own_data_are_learned_and_survive_a_reload_and_bad_files_are_refused(live, tmp_path):
+@pytest.fixture
+def rows(tmp_path):
+    """A file of 60 rows of 9 random bits."""
+    np.savetxt(
+        tmp_path / "rows.csv", np.random.default_rng(0).integers(0, 2, (60, 9)), fmt="%d", delimiter=","
+    )
+    return tmp_path / "rows.csv"
+
+
+def learn(page, file):
+    """Give a page a file of data, and wait until it learns them; return the updates made."""
+    page.page.get_by_role("button", name="Settings").click()
+    page.page.locator("input[type=file]").first.set_input_files(file)
+    page.page.get_by_text("All panels learn your file").wait_for()
+    page.until("Number(panels[0].dataset.n) > 50 && panels[0].dataset.status === 'running'")
+    page.page.keyboard.press("Escape")
+    return page.counts()[0]
+
+
+def goes_on(page, n):
+    """Assert that the training on the file goes on: with its data, and after these updates."""
+    page.page.get_by_text("All panels learn your file").wait_for()
+    page.until(f"panels.length === 1 && Number(panels[0].dataset.n) > {n}")
+    assert page.page.get_by_role("combobox", name="Data").input_value() == "rows.csv"
+    return page.counts()[0]
+
+
+def test_bad_data_are_refused_and_what_was_learned_is_learned_on(live, tmp_path):
     page = live().open("train?t=cd&pace=200")
-    rows = np.random.default_rng(0).integers(0, 2, (60, 9))
-    np.savetxt(tmp_path / "rows.csv", rows, fmt="%d", delimiter=",")
     (tmp_path / "broken.csv").write_text("1,0,1\n1,0,oops\n")
     page.page.get_by_role("button", name="Settings").click()
-    upload = page.page.locator("input[type=file]").first
-    upload.set_input_files(tmp_path / "broken.csv")
+    page.page.locator("input[type=file]").first.set_input_files(tmp_path / "broken.csv")
     page.page.get_by_text("oops").first.wait_for()
     assert page.page.get_by_text("All panels learn your file").count() == 0
-    assert page.page.get_by_role("button", name="Keep on this server").count() == 0
     assert page.page.get_by_role("combobox", name="Data").input_value() == "bas"
     n = page.counts()[0]
     page.until(f"Number(panels[0].dataset.n) > {n}")
-    upload.set_input_files(tmp_path / "rows.csv")
-    page.page.get_by_text("All panels learn your file").wait_for()
-    assert page.page.get_by_role("combobox", name="Data").input_value() == "rows.csv"
-    page.until("Number(panels[0].dataset.n) > 50 && panels[0].dataset.status === 'running'")
-    # Kept, the file is there after a reload, and so is what has been learned.
-    page.page.get_by_role("button", name="Keep on this server").click()
-    page.page.get_by_text("this page's address opens it again").wait_for()
-    n = page.counts()[0]
+
+
+def test_own_data_and_their_training_survive_another_page_and_a_reload(live, rows):
+    page = live().open("train?t=cd&pace=200")
+    n = learn(page, rows)
+    page.page.get_by_role("link", name="Sample").first.click()
+    page.page.get_by_text("several ways to sample it").wait_for()
+    page.page.get_by_role("link", name="Train").first.click()
+    page.page.get_by_text("One data set, several").wait_for()
+    n = goes_on(page, n)
     page.page.reload()
-    page.until(f"panels.length === 1 && Number(panels[0].dataset.n) > {n}")
-    page.page.get_by_text("All panels learn your file").wait_for()
+    n = goes_on(page, n)
+    # The training that was just opened is found again, though it may not be back yet.
+    page.page.reload()
+    goes_on(page, n)
+    page.page.get_by_role("button", name="Settings").click()
+    page.page.get_by_role("button", name="Go on without rows.csv").click()
+    page.page.wait_for_function("document.querySelector('input[aria-label=Data]').value === 'bas'")
+
+
+def test_own_data_and_their_training_survive_a_restart_of_the_server(live, rows, tmp_path):
+    """The server that stops writes what is open; so does any, each minute."""
+    log = tmp_path / "log.txt"
+    with serving(log, folder=tmp_path) as server:
+        page = live()
+        page.address = server.address
+        n = learn(page.open("train?t=cd&pace=200"), rows)
+        url = page.url
+        page.page.goto("about:blank")
+    with serving(log, folder=tmp_path) as server:
+        page.address = server.address
+        page.page.goto(server.address + url[url.index("/train") :])
+        goes_on(page, n)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

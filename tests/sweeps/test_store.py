@@ -2,8 +2,6 @@
 
 import dataclasses
 import io
-import shutil
-import zipfile
 
 import duckdb
 import numpy as np
@@ -22,7 +20,7 @@ from rbmviz.registry import sampler, samplers
 from rbmviz.samplers.gibbs import Gibbs
 from rbmviz.sweeps import Axis, Budget, SweepPlan, cells
 from rbmviz.sweeps.cell import CellRun
-from rbmviz.sweeps.store import MAX_CELL_ROWS, PLAN_FILE, Store, decode, encode, read_zip
+from rbmviz.sweeps.store import MAX_CELL_ROWS, PLAN_FILE, Store, decode, encode
 
 
 @pytest.fixture(scope="module")
@@ -238,39 +236,6 @@ def test_a_full_disk_is_named_and_leaves_no_torn_file(store, computed):
         store.write(cell.identity, encode(columns))
     assert not path.exists()
     assert len(store.read().refused) == 0
-
-
-def test_an_archive_of_the_folder(store, computed, plan, tmp_path):
-    whole = store.read()
-    (store.folder / "notes.txt").touch()
-    path = tmp_path / "sweep.zip"
-    shutil.make_archive(str(path.with_suffix("")), "zip", store.folder.parent, store.folder.name)
-    for content in (path, path.read_bytes()):
-        found, table = read_zip(content, "'sweep.zip'")
-        assert found == plan
-        assert table.cells == 4
-        assert len(table.columns["n"]) == len(whole.columns["n"])
-        assert [sentence.split("'")[3] for sentence in table.refused] == ["notes.txt"]
-
-    def archive(**members):
-        content = io.BytesIO()
-        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as made:
-            for name, member in members.items():
-                made.writestr(name, member)
-        return content.getvalue()
-
-    name = f"{computed[0][0].identity}.parquet"
-    for content, words in (
-        (b"no archive", "no zip archive"),
-        (archive(text="x"), "holds no results"),
-        (archive(**{name: b"PAR1"}), "no result that can be read"),
-        (archive(**{name: b"\0" * 2**21}), "no result that can be read"),
-        (archive(**{f"a/{name}": b"", f"b/{name}": b""}), "twice"),
-    ):
-        with pytest.raises(BadInput, match=words):
-            read_zip(content, "'x.zip'")
-    found, table = read_zip(archive(**{name: encode(computed[0][1]), PLAN_FILE: "{"}), "'x.zip'")
-    assert (found, table.cells, len(table.refused)) == (None, 1, 1)
 
 
 def test_a_table_too_large_for_the_budget_is_refused(store, monkeypatch):

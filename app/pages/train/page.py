@@ -11,7 +11,7 @@ from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.session.equal_points import TRAINER_UNITS
 from rbmviz.session.training import scored_examples
 from rbmviz.trainers import list_trainers
-from rbmviz_app import controls, kept, links, messages, session
+from rbmviz_app import checkpoints, controls, links, messages, session
 from rbmviz_app.compared import choice_help
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_page, offer_panels
@@ -146,8 +146,8 @@ def main() -> None:
 
 
 def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
-    """Open the trainings that the link has kept, or else begin those that it or its preset names."""
-    if not kept.open_trainings(comparison):
+    """Open the trainings under the link's token, or else begin those that it or its preset names."""
+    if not checkpoints.open_trainings(comparison):
         PAGE.fill(comparison, wanted)
 
 

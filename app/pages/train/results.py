@@ -10,7 +10,7 @@ from rbmviz.origin import origin
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, NewestSamples, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers
-from rbmviz_app import controls, kept, messages, session, uploads
+from rbmviz_app import checkpoints, controls, messages, session, uploads
 from rbmviz_app.charts.samples import mosaics_png
 from rbmviz_app.controls import Download
 from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
@@ -77,7 +77,7 @@ def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         files(comparison, comparison[key])
         controls.code("train", lambda: code_of(comparison))
-    kept.draw_trainings(comparison)
+    checkpoints.draw(comparison)
 
 
 def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) -> None:
@@ -186,11 +186,11 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     title = f"{name} on {model.meta['dataset']}, {updates:,} update{'s' if updates != 1 else ''}"
     try:
         title = uploads.send_model(title, model)
-        kept.keep_model(title, model)
     except BadInput as error:
         messages.error(error)
         return
-    if kept.put_aside(page):
+    session.LIVE_TRAININGS.value.write()  # so that a reload of the other page finds the model
+    if uploads.put_aside(page):
         session.SHOWN_SETTINGS.ensure().pop(page, None)  # no setting would bring the file back by Undo
     session.set_on_other_page(setting, title)
     st.switch_page(f"pages/{page}/page.py", query_params={setting: title})

@@ -11,9 +11,9 @@ from rbmviz.models import list_models
 from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
-from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
+from rbmviz.session.training import MAX_HIDDEN, MAX_REPLICATES, MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
-from rbmviz_app import controls, kept, links, messages
+from rbmviz_app import controls, links, messages, uploads
 from rbmviz_app.session import (
     LAST_DATASET,
     OPENED_CHECKPOINT,
@@ -22,14 +22,11 @@ from rbmviz_app.session import (
     keep_hidden,
 )
 from rbmviz_app.shared import data, pretrained
-from rbmviz_app.uploads import drop_upload, uploaded, uploaded_data, uploader_key
 
 GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
-MAX_HIDDEN = 2000
-MAX_REPLICATES = 100
 DATA_WIDTH = 160
-OWN_DATA, BEGIN_AT = "own_data", "begin"
+OWN_DATA, BEGIN_AT = uploads.UPLOADERS["train"], "begin"
 """Keys of the uploads."""
 
 
@@ -74,8 +71,7 @@ def choose_setup(asked: str | None) -> Chosen:
         width=130,
     )
     with controls.settings("train"):
-        given, rule, offer, begin_file = uploads()
-        own = kept.upload(OWN_DATA, given)
+        given, rule, offer, begin_file = draw_uploads()
         seed = controls.seed(
             Settings.train_seed,
             "Weights, mini-batches and chains begin with it: the same seed repeats every update.",
@@ -90,26 +86,26 @@ def choose_setup(asked: str | None) -> Chosen:
             "differ are those of the first.",
         )
         choose_view()
-    dataset = None
+    dataset, is_own = None, given is not None
     try:
+        own = uploads.own_data(OWN_DATA, given, rule)
         if own is None:
-            drop_upload(OWN_DATA)
             with data_box:
                 dataset = data(choose_data(names))
         else:
-            dataset = uploaded_data(own.name, own.content, rule, OWN_DATA)
+            dataset, is_own = own.content, True
             caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
     except BadInput as error:
         refused = str(error)
     # The page stays alive with the data it had.
     dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
     LAST_DATASET.set(dataset)
-    if own is not None:
+    if is_own:
         keep_hidden([Settings.train_data])
         with data_box:
             say_data(dataset, caption)
         with offer:
-            kept.offer(OWN_DATA, own, usable=bool(caption))
+            uploads.offer_to_leave(OWN_DATA, given)
     return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
 
 
@@ -160,17 +156,17 @@ def data_names(asked: str | None) -> list[str]:
     return [*names, asked]
 
 
-def uploads() -> tuple[Any, str, DeltaGenerator, Any]:
+def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
     """Draw the uploads.
 
     Returns data of one's own, how they become bits, a place for what is offered about them, and what to
     begin at.
     """
-    own = st.file_uploader(
+    own = uploads.uploader(
+        OWN_DATA,
         "Train on data of your own",
-        type=["npz", "npy", "csv", "txt", "zip"],
-        key=uploader_key(OWN_DATA),
-        help="Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text a line (.txt).",
+        ["npz", "npy", "csv", "txt", "zip"],
+        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text a line (.txt).",
     )
     rule = controls.choose(
         Settings.rule,
@@ -238,10 +234,11 @@ def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
     """
     found: dict[str, RBM | None] = {"small random weights": None}
     if begin_file is None:
-        drop_upload(BEGIN_AT)
-    if begin_file is not None and not begin_file.name.endswith(".checkpoint"):
+        uploads.drop_upload(BEGIN_AT)
+    elif not begin_file.name.endswith(".checkpoint"):
         try:
-            found[begin_file.name] = uploaded(begin_file.name, begin_file.getvalue(), BEGIN_AT).rbm
+            own = uploads.own_model(BEGIN_AT, begin_file)
+            found |= {} if own is None else {own.name: own.content.rbm}
         except BadInput as error:
             messages.error(error)
     found |= {name: pretrained(name).rbm for name in list_models()}

@@ -17,16 +17,16 @@ from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
 from rbmviz.session.sweeps import Sweep, SweepEstimate, check_size
+from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
 from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
-from rbmviz_app import card, comparisons, controls, kept, links, messages, session, uploads
+from rbmviz_app import card, comparisons, controls, links, messages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart, hand_over
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.train.panel import train_grid
-from rbmviz_app.pages.train.settings import MAX_HIDDEN
 from rbmviz_app.pages.tune.charts import (
     TABLE_COLUMNS,
     X_WORDS,
@@ -153,28 +153,6 @@ def main() -> None:
     PAGE.write_address(comparison, more=more)
 
 
-def open_results() -> None:
-    """Draw the uploader of results that were made elsewhere."""
-    with st.popover("Open results", icon=":material/folder_open:"):
-        given = st.file_uploader(
-            "Results of a sweep",
-            type=["zip"],
-            key="tune results",
-            help="The folder of rbmviz sweep --out, zipped. It is only read, and only you see it.",
-        )
-    if given is None:
-        session.UPLOADED_RESULTS.set("")
-        return
-    if given.file_id == session.UPLOADED_RESULTS.value:
-        return
-    session.UPLOADED_RESULTS.set(given.file_id)
-    try:
-        SHOWN_SWEEP.set(uploads.uploaded_sweep(given.name, given.getvalue()).name)
-    except BadInput as error:
-        messages.refused(error)
-    st.rerun()
-
-
 def planned() -> tuple[SweepPlan | None, str]:
     """Return the plan that the controls say, or None and the reason why there is none."""
     try:
@@ -192,8 +170,7 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
         SHOWN_SWEEP.set(asked[0] if asked else NEW_SWEEP)
     if SHOWN_SWEEP.value != NEW_SWEEP:
         try:
-            name = SHOWN_SWEEP.value or ""
-            return session.UPLOADED_SWEEPS.value.get(name) or sweep_queue().get(name)
+            return sweep_queue().get(SHOWN_SWEEP.value or "")
         except BadInput as error:
             session.add_link_warning(error, "tune")
             SHOWN_SWEEP.set(NEW_SWEEP)
@@ -257,7 +234,7 @@ def title_of(plan: SweepPlan) -> str:
 def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
     """Draw the row of the sweep: which one, what it will take, and its commands."""
     queue = sweep_queue()
-    owner = kept.owner()
+    owner = links.owner()
 
     def start() -> None:
         if plan is None:
@@ -276,7 +253,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         except (BadInput, OutputFailure) as error:
             messages.refused(error)
 
-    known = session.UPLOADED_SWEEPS.value | {one.name: one for one in queue.list()}
+    known = {one.name: one for one in queue.list()}
     labels = {name: describe(one) for name, one in known.items()} | {NEW_SWEEP: "New: as set above"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="sweep_row"):
         # Labels say the status: when one changes, this is another list.
@@ -311,7 +288,6 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
             draw_commands(sweep, command)
         else:
             st.caption("Begun by another visitor, or made elsewhere: to look at.", width="content")
-        open_results()
     messages.show_toasts()
 
 

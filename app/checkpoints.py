@@ -1,0 +1,292 @@
+"""Trainings on the server's disk: each page's in one file, under the unguessable token in its address.
+
+They are written each minute, and when their page has gone. A link finds them in the memory of the server or
+else in the file, and goes on with a copy under a token of its own, so that nobody writes over what another
+one has trained. Nothing lists the files; beyond their megabytes the oldest go.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import secrets
+import stat
+import threading
+import weakref
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+
+import anyio
+import streamlit as st
+
+from rbmviz import BadInput, Model
+from rbmviz.array_files import Damaged, read_file
+from rbmviz.errors import OutputFailure
+from rbmviz.output import reason, write_whole
+from rbmviz.paths import cache_dir
+from rbmviz.session import Comparison, TrainingSetup
+from rbmviz.session.training_file import TrainingFile, is_upload, read_training_file, write_trainings
+from rbmviz_app import messages, session, uploads
+from rbmviz_app.session import LIVE_TRAININGS, TOKEN, TRAINED
+from rbmviz_app.shared import data
+
+PART = "kept"
+"""Name of the token in the address."""
+
+FOLDER = "RBMVIZ_KEPT_DIR"
+"""Environment variable: the folder of the files."""
+
+TOTAL_BYTES = 10**9
+"""Of all files together."""
+
+MAX_BYTES = TOTAL_BYTES // 10
+"""Of one file."""
+
+SECONDS_BETWEEN_WRITES = 60.0
+
+TOKEN_PATTERN = re.compile(r"[0-9a-f]{24}")
+"""96 random bits."""
+
+OURS = re.compile(rf"{TOKEN_PATTERN.pattern}|\.{TOKEN_PATTERN.pattern}\.[0-9a-f]{{8}}")
+"""Names of the files, and of what an interrupted write has left."""
+
+CHOICES = {"sample": "model", "weights": "weights_model", "coupling": "coupling_model"}
+"""The setting of each page that chooses a model, perhaps one of the Train page."""
+
+GONE = (
+    "What was trained under this link is not on this server, or no longer: beyond "
+    f"{TOTAL_BYTES / 1e6:,.0f} MB the oldest trainings go. The page opens with what else the link names; "
+    "data and models of your own have to be given again."
+)
+
+log = logging.getLogger(__name__)
+
+
+# Files
+
+
+def path_of(token: str) -> Path:
+    """Return where the trainings of this token lie; BadInput if it is none."""
+    if TOKEN_PATTERN.fullmatch(token) is None:  # only then may it become part of a path
+        raise BadInput(GONE)
+    folder = os.environ.get(FOLDER)
+    return (Path(folder) if folder else cache_dir() / "kept") / token
+
+
+def put(token: str, content: bytes) -> None:
+    """Write a file, whole or not at all; the oldest ones make room for it.
+
+    Raises
+    ------
+    BadInput
+        If it is too large.
+    OutputFailure
+        If the system refuses: the disk is full, the folder is another user's.
+    """
+    if len(content) > MAX_BYTES:
+        raise BadInput(
+            f"They take {len(content) / 1e6:,.0f} MB, and the server writes at most "
+            f"{MAX_BYTES / 1e6:,.0f} MB for a page: download a checkpoint of each."
+        )
+    path = path_of(token)
+    with _WRITING:
+        _make_folder(path.parent)
+        _make_room(path, len(content))
+        write_whole(path, content)
+
+
+def get(token: str) -> bytes:
+    """Return the content of a file, which is not to be trusted; BadInput if it is not there."""
+    try:
+        return read_file(path_of(token), "The file of trainings")
+    except Damaged:
+        raise BadInput(GONE) from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = os.lstat(folder)
+        ours = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+        if not stat.S_ISDIR(found.st_mode) or not ours:
+            raise OutputFailure(f"'{folder}' is not a folder of the server's own: set {FOLDER}.")
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise OutputFailure(f"'{folder}' cannot be written: {reason(error)}.") from error
+
+
+def _make_room(path: Path, needed: int) -> None:
+    """Remove the oldest files of the folder until there is room for so many bytes at ``path``."""
+    files = []
+    for entry in os.scandir(path.parent):
+        with contextlib.suppress(OSError):
+            found = entry.stat(follow_symlinks=False)
+            # Nothing else in the folder is touched, should it have been somebody's before.
+            if OURS.fullmatch(entry.name) and stat.S_ISREG(found.st_mode) and entry.name != path.name:
+                files.append((found.st_mtime_ns, found.st_size, entry.path))
+    total = needed + sum(size for _, size, _ in files)
+    for _, size, oldest in sorted(files):
+        if total <= TOTAL_BYTES:
+            break
+        Path(oldest).unlink(missing_ok=True)
+        total -= size
+
+
+_WRITING = threading.Lock()
+"""Held while a file is written: two at a time could find the same room."""
+
+
+# Trainings
+
+
+class LiveTrainings:
+    """The trainings of one session under the token of its address, with the models that it has sent."""
+
+    def __init__(self, comparison: Comparison[TrainingSetup], models: Mapping[str, Model]) -> None:
+        self.token = secrets.token_hex(12)
+        self.failure = ""
+        self._comparison = weakref.ref(comparison)  # which holds this one
+        self._models = models
+        self._written: object = None
+        self._lock = threading.Lock()
+
+    def write(self, opened: bytes | None = None) -> None:
+        """Write the trainings to the server's disk, unless they are there as they stand.
+
+        opened : the file with which they begin, to be written in their place: their states take a while
+        """
+        with self._lock:
+            try:
+                state = self._state()
+                if state == self._written and path_of(self.token).exists():
+                    return
+                content = opened or self.content()
+                if content is not None:
+                    put(self.token, content)
+                    self._written = state
+                self.failure = ""
+            except (BadInput, OutputFailure) as error:
+                self.failure = str(error)
+                log.warning("trainings were not written: %s", error)
+            except Exception:  # whoever frees memory must not be stopped
+                self.failure = "The server has made a mistake."
+                log.exception("trainings were not written")
+
+    def content(self) -> bytes | None:
+        """Return the trainings as they stand; None if they are at rest, before which they were written."""
+        comparison = self._comparison()
+        if comparison is None or _at_rest(comparison):
+            return None
+        content = write_trainings(comparison, dict(self._models))
+        return None if _at_rest(comparison) else content  # put to rest meanwhile: some lack their states
+
+    def _state(self) -> object:
+        """Return what changes with every update, knob and model."""
+        comparison = self._comparison()
+        panels = comparison.peek() if comparison else []
+        return [(key, shown.run, shown.n, shown.algorithm) for key, shown in panels], list(self._models)
+
+
+def _at_rest(comparison: Comparison[TrainingSetup]) -> bool:
+    return any(panel.worker.at_rest for panel in comparison.panels)
+
+
+@st.cache_resource(show_spinner=False)
+def live_trainings() -> MutableMapping[str, LiveTrainings]:
+    """Return the trainings of all open sessions by token."""
+    return weakref.WeakValueDictionary()
+
+
+def write_all() -> None:
+    """Write the trainings of all sessions."""
+    for live in list(live_trainings().values()):
+        live.write()
+
+
+async def write_each_minute() -> None:
+    """Write the trainings of all sessions, again and again."""
+    while True:
+        await asyncio.sleep(SECONDS_BETWEEN_WRITES)
+        await anyio.to_thread.run_sync(write_all)
+
+
+# Pages
+
+
+def tokens(page: str) -> list[str]:
+    """Return the token for the address of the Train page, or of a page that shows a trained model."""
+    token = TOKEN.value
+    shown = page == "train" or (page in CHOICES and session.setting_value(CHOICES[page]) in TRAINED.value)
+    return [token] if token and shown else []
+
+
+def open_link(page: str, given: list[str]) -> None:
+    """Open models and data of the trainings that the link of a new session names; what cannot be is said.
+
+    page : that the link opens; given : the tokens in the address, several in links of earlier versions
+    """
+    try:
+        for token in given[:1]:
+            file = read_training_file(_content(token))
+            for title, model in file.models.items():
+                uploads.send_model(title, model)
+            if file.dataset is not None:
+                uploads.put_in_place(uploads.UPLOADERS["train"], file.dataset.name, file.dataset)
+            if page != "train":
+                _set_train_page(file)
+            TOKEN.set(token)
+    except BadInput as error:
+        session.add_link_warning(error)
+
+
+def _set_train_page(file: TrainingFile) -> None:
+    """Give the Train page, which is not open yet, the settings of these trainings."""
+    if file.dataset is None:
+        name = file.setup["dataset"]
+        data(name)  # BadInput if it is not on this machine
+        session.set_on_other_page("train_data", name)
+    for key, name in (("hidden", "n_hidden"), ("train_seed", "seed"), ("replicates", "replicates")):
+        session.set_on_other_page(key, file.setup[name])
+
+
+def _content(token: str) -> bytes:
+    live = live_trainings().get(token)
+    return (live.content() if live is not None else None) or get(token)
+
+
+def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
+    """Add the trainings of the link to a new comparison; return whether there were any.
+
+    From now on this session's trainings are written under a token of their own.
+    """
+    live = LiveTrainings(comparison, TRAINED.ensure())
+    try:
+        if TOKEN.value:
+            content = _content(TOKEN.value)
+            for plan, changes, n, kept in read_training_file(content).panels(comparison.setup):
+                panel = comparison.add(changes[-1].algorithm, plan, catch_up=False)  # as they were
+                if kept is not None:
+                    panel.worker.continue_from(n, changes, kept)
+            live.write(content)
+    except BadInput as error:
+        session.add_link_warning(error, "train")
+    live_trainings()[live.token] = live
+    comparison.before_rest = live.write
+    LIVE_TRAININGS.set(live)
+    TOKEN.set(live.token)
+    return bool(comparison.panels)
+
+
+def draw(comparison: Comparison[TrainingSetup]) -> None:
+    """Say what the server keeps of the trainings, and where."""
+    live = LIVE_TRAININGS.value
+    if live is not None and live.failure:
+        messages.error(f"The trainings could not be written: a reload would lose them. {live.failure}")
+        return
+    with_data = " with the data of your file" if is_upload(comparison.setup.dataset) else ""
+    st.caption(
+        f"Each minute the server writes these trainings{with_data} to its disk; this page's address opens "
+        f"them again, for everybody who has it. Beyond {TOTAL_BYTES / 1e6:,.0f} MB the oldest go."
+    )

@@ -1,0 +1,397 @@
+"""The trainings of a page as one file, and back: states, curves, turned knobs, uploaded data, sent models.
+
+An .npz. Every state in it is a checkpoint as the command line writes it, and every model a .safetensors file;
+their readers check them. All else is checked here. Of registered data there is only the name, and in the
+checkpoints their fingerprint; those of an upload are in the file, as bits.
+"""
+
+import dataclasses
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmviz.array_files import Damaged, Headers, printable, read_json, read_npz, text_of
+from rbmviz.datasets import Dataset
+from rbmviz.datasets.own import DATASET_PARTS, READERS
+from rbmviz.errors import BadInput
+from rbmviz.knobs import current_names, knobs_of, values_of
+from rbmviz.rbm import RBM, Model, load_model_bytes, model_bytes
+from rbmviz.registry import trainers
+from rbmviz.session.comparison import Comparison
+from rbmviz.session.rebuild import MAX_CHANGES, Change
+from rbmviz.session.training import (
+    MAX_HIDDEN,
+    MAX_POINTS,
+    MAX_REPLICATES,
+    Kept,
+    Likelihood,
+    Origin,
+    TrainingPlan,
+    TrainingRun,
+    TrainingSetup,
+)
+from rbmviz.trainers import Trainer, make_trainer
+from rbmviz.trainers.checkpoint import load_checkpoint
+
+MAX_SAVED_PANELS, MAX_SAVED_MODELS, MAX_SAVED_SEED = 100, 100, 2**31 - 1
+"""Larger numbers in a file are damage: no page has so many."""
+
+LARGEST_SAVED_COUNT = 2**53
+
+MAX_SAVED_UNITS = 2**20
+"""Most visible units of data in a file."""
+
+MAX_SAVED_TEXT = 1000
+"""Most characters of a name or a sentence in a file."""
+
+WRITTEN_ELSEWHERE = "The file of trainings is not one that this program writes"
+
+
+class SavedPanel(NamedTuple):
+    """One training: plan, steps, changes; ``Worker.continue_from`` goes on at step n if ``kept`` is there."""
+
+    plan: TrainingPlan
+    changes: tuple[Change, ...]
+    n: int
+    kept: Kept | None
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingFile:
+    """A file of trainings that was read; its panels are read when their data are there.
+
+    Parameters
+    ----------
+    setup : dict
+        What the trainings share: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``.
+    dataset : Dataset or None
+        The data of an upload; None: they are registered under their name.
+    models : dict of str to Model
+        Models that were sent to other pages, by title.
+    """
+
+    setup: dict[str, Any]
+    dataset: Dataset | None
+    models: dict[str, Model]
+    _arrays: dict[str, np.ndarray]
+    _n_panels: int
+
+    def panels(self, setup: TrainingSetup) -> list[SavedPanel]:
+        """Return the trainings.
+
+        setup : of the page; its data must be those that were learned from
+
+        Raises
+        ------
+        BadInput
+            If they belong to another setup, do not fit into the memory budget, or were not written here.
+        """
+        if _setup(setup) != self.setup:
+            raise BadInput("The trainings under this link have other settings than the link.")
+        with _Checked():
+            return [_read_panel(f"{i}.", self._arrays, setup) for i in range(self._n_panels)]
+
+
+def _setup(setup: TrainingSetup) -> dict[str, Any]:
+    return {**setup._asdict(), "dataset": setup.dataset.name}
+
+
+def is_upload(dataset: Dataset) -> bool:
+    """Return whether data come from a file, of which a server knows nothing but what was uploaded."""
+    names = dataset.name, dataset.name.rpartition("@")[0]
+    return any(Path(name).suffix.lower() in READERS for name in names)
+
+
+class _Checked:
+    """Turns what a reader stumbles over in a damaged file into one sentence."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        damage = (Damaged, KeyError, TypeError, ValueError, AttributeError, OverflowError)
+        if isinstance(error, damage) and not isinstance(error, BadInput):
+            raise BadInput(f"{WRITTEN_ELSEWHERE}.") from None
+
+
+# Writing
+
+
+def write_trainings(comparison: Comparison[TrainingSetup], models: Mapping[str, Model]) -> bytes:
+    """Return the trainings of all panels as a file, with the data of an upload.
+
+    A training that has failed or has made no update is written without its state: it begins anew.
+
+    models : sent to other pages, by title
+    """
+    setup = comparison.setup
+    arrays: dict[str, np.ndarray] = {}
+    for i, (_, worker) in enumerate(comparison.panels):
+        recorded = worker.rebuild_data(TrainingRun.whole_state)
+        plan, n, changes, kept = recorded or (worker.plan, 0, (Change(0, worker.algorithm),), None)
+        # Each has a text of its own: thousands of turned knobs make a long one.
+        arrays[f"{i}.json"] = np.array(json.dumps(_panel(i, plan, n, changes, kept, arrays)))
+    for i, model in enumerate(models.values()):
+        arrays[f"model.{i}"] = np.frombuffer(model_bytes(model), np.uint8)
+    text = json.dumps(
+        {
+            "setup": _setup(setup),
+            "n_panels": len(comparison.panels),
+            "models": list(models),
+            "data": _data(setup.dataset, arrays) if is_upload(setup.dataset) else None,
+        }
+    )
+    content = io.BytesIO()
+    np.savez(content, json=np.array(text), **arrays)  # type: ignore[arg-type]
+    return content.getvalue()
+
+
+def _data(dataset: Dataset, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Return what the JSON says of the data of an upload; their rows and labels are added to ``arrays``."""
+    for part in DATASET_PARTS:
+        arrays[f"data.{part}"] = np.packbits(getattr(dataset, part), axis=1)
+        labels = getattr(dataset, f"{part}_labels")
+        if labels is not None:
+            arrays[f"data.{part}_labels"] = labels.astype(np.int64)
+    if dataset.vocabulary is not None:
+        arrays["data.vocabulary"] = np.frombuffer("\n".join(dataset.vocabulary).encode(), np.uint8)
+    said = ("name", "n_visible", "binarisation", "source", "classes", "image_shape")
+    return {name: getattr(dataset, name) for name in said}
+
+
+def _panel(
+    i: int,
+    plan: TrainingPlan,
+    n: int,
+    changes: Sequence[Change],
+    kept: Kept | None,
+    arrays: dict[str, np.ndarray],
+) -> dict[str, Any]:
+    """Return what the JSON says of a panel; its arrays are added to ``arrays``."""
+    origin = None
+    if plan.origin is not None:
+        origin = {name: getattr(plan.origin, name) for name in ("update", "seconds", "path", "sweeps")}
+        for r, rbm in enumerate(plan.origin.models):
+            arrays |= {f"{i}.origin.{r}.{name}": getattr(rbm, name) for name in "Wbc"}
+    if plan.checkpoint:
+        arrays[f"{i}.begun"] = np.frombuffer(plan.checkpoint, np.uint8)
+    said: dict[str, Any] = {
+        "n_hidden": plan.n_hidden,
+        "seed": plan.seed,
+        "replicates": plan.replicates,
+        "origin": origin,
+    }
+    said["trainer"] = changes[-1].algorithm.name
+    said["changes"] = [[change.n, values_of(change.algorithm)] for change in changes]
+    said["state"] = None
+    if kept is not None:
+        assert kept.stats is not None
+        for r, checkpoint in enumerate(kept.checkpoints):
+            arrays[f"{i}.checkpoint.{r}"] = np.frombuffer(checkpoint, np.uint8)
+        points = [
+            [p.update, p.seconds, *p.train, *p.test, *p.std_error, *p.ess, p.sweeps] for p in kept.likelihoods
+        ]
+        arrays[f"{i}.likelihoods"] = np.array(points, np.float64).reshape(-1, 3 + 4 * plan.replicates)
+        arrays[f"{i}.clocks"] = np.array(kept.clocks, np.float64).reshape(-1, 3)
+        shape = len(kept.clocks), len(kept.names), plan.replicates
+        arrays[f"{i}.stats"] = kept.stats.astype(np.float64).reshape(shape)
+        said["state"] = {"n": n, "names": kept.names, "stride": kept.stride}
+    return said
+
+
+# Reading
+
+
+def read_training_file(content: bytes) -> TrainingFile:
+    """Return what ``write_trainings`` wrote.
+
+    content : not trusted: what gets through has the shapes, types and ranges that the program makes
+
+    Raises
+    ------
+    BadInput
+        If it does not fit into the memory budget, or was not written here.
+    """
+    with _Checked():
+        arrays = read_npz(content, "The file of trainings", lambda name: True, _need)
+        said = _json(arrays, "json")
+        setup, titles = said["setup"], said["models"]
+        _text(setup["dataset"])
+        for name, least, most in (
+            ("n_hidden", 1, MAX_HIDDEN),
+            ("replicates", 1, MAX_REPLICATES),
+            ("seed", 0, MAX_SAVED_SEED),
+        ):
+            _count(setup[name], least, most)
+        if not isinstance(titles, list) or len(titles) > MAX_SAVED_MODELS:
+            raise Damaged("models")
+        models = {
+            _text(title): load_model_bytes(_bytes(arrays, f"model.{i}"), "a saved model.safetensors")
+            for i, title in enumerate(titles)
+        }
+        dataset = None if said["data"] is None else _read_data(said["data"], arrays)
+        return TrainingFile(setup, dataset, models, arrays, _count(said["n_panels"], 0, MAX_SAVED_PANELS))
+
+
+def _need(headers: Headers) -> int:
+    """Return the peak of memory: a packed byte of data becomes eight, which are checked."""
+    return sum(
+        (24 if name.startswith("data.") else 4) * header.nbytes + header.size
+        for name, header in headers.items()
+    )
+
+
+def _json(arrays: Mapping[str, np.ndarray], name: str) -> Any:
+    return read_json(text_of(arrays[name], name))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > MAX_SAVED_TEXT:
+        raise Damaged("a text")
+    return printable(value)
+
+
+def _count(value: Any, least: int = 0, most: int = LARGEST_SAVED_COUNT) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise Damaged("a number")
+    return value
+
+
+def _bytes(arrays: Mapping[str, np.ndarray], name: str) -> bytes:
+    x = arrays[name]
+    if x.dtype != np.uint8 or x.ndim != 1:
+        raise Damaged(name)
+    return x.tobytes()
+
+
+def _floats(arrays: Mapping[str, np.ndarray], name: str, *shape: int) -> np.ndarray:
+    """Return an array, float64; the first axis has as many rows as it has, at most those of a curve."""
+    x = arrays[name]
+    if x.dtype != np.float64 or x.shape[1:] != shape or x.ndim != 1 + len(shape) or len(x) > MAX_POINTS + 1:
+        raise Damaged(name)
+    return x
+
+
+def _read_data(said: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Dataset:
+    """Return the data of an upload; ``Dataset`` checks the rows, the labels and the words."""
+    n = _count(said["n_visible"], 1, MAX_SAVED_UNITS)
+    found: dict[str, Any] = {name: _text(said[name]) for name in ("name", "binarisation", "source")}
+    for part in DATASET_PARTS:
+        packed = arrays[f"data.{part}"]
+        if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-n // 8):
+            raise Damaged(part)
+        found[part] = np.unpackbits(packed, axis=1, count=n)
+        labels = arrays.get(f"data.{part}_labels")
+        if labels is not None and labels.dtype != np.int64:
+            raise Damaged("labels")
+        found[f"{part}_labels"] = labels
+    shape = said["image_shape"]
+    if shape is not None:
+        rows, columns = (_count(size, 1, MAX_SAVED_UNITS) for size in shape)
+        if rows * columns != n:
+            raise Damaged("the shape of images")
+        found["image_shape"] = rows, columns
+    if "data.vocabulary" in arrays:
+        words = _bytes(arrays, "data.vocabulary").decode()
+        found["vocabulary"] = tuple(map(printable, words.split("\n")))
+    dataset = Dataset(**found, classes=tuple(map(_text, said["classes"])))
+    if not is_upload(dataset):  # it would be taken for registered data
+        raise Damaged("the name of the data")
+    return dataset
+
+
+def _read_panel(i: str, arrays: Mapping[str, np.ndarray], setup: TrainingSetup) -> SavedPanel:
+    said = _json(arrays, f"{i}json")
+    replicates = _count(said["replicates"], 1, MAX_REPLICATES)
+    origin = _origin(i, said["origin"], arrays, replicates)
+    begun = _bytes(arrays, f"{i}begun") if f"{i}begun" in arrays else b""
+    plan = TrainingPlan(
+        setup.dataset, _count(said["n_hidden"], 1), _count(said["seed"]), replicates, origin, begun
+    )
+    if origin is not None and any(
+        rbm.W.shape != (setup.dataset.n_visible, plan.n_hidden) for rbm in origin.models
+    ):
+        raise Damaged("origin")
+    changes = _changes(said["trainer"], said["changes"])
+    if said["state"] is None:
+        return SavedPanel(plan, changes, 0, None)
+    return SavedPanel(plan, changes, *_state(i, said["state"], arrays, plan, changes))
+
+
+def _origin(i: str, said: Any, arrays: Mapping[str, np.ndarray], replicates: int) -> Origin | None:
+    if said is None:
+        return None
+    models = tuple(RBM(*(arrays[f"{i}origin.{r}.{name}"] for name in "Wbc")) for r in range(replicates))
+    path = tuple((str(label)[:100], _count(update)) for label, update in said["path"])
+    seconds, sweeps = float(said["seconds"]), float(said["sweeps"])
+    if not (0 <= seconds < np.inf and 0 <= sweeps <= LARGEST_SAVED_COUNT) or len(path) > MAX_CHANGES:
+        raise Damaged("origin")
+    return Origin(models, _count(said["update"]), seconds, path, sweeps)
+
+
+def _changes(name: str, said: list[Any]) -> tuple[Change, ...]:
+    if not isinstance(name, str) or not 0 < len(said) <= MAX_CHANGES:
+        raise Damaged("changes")
+    cls = trainers[name]
+    changes = tuple(Change(_count(n), make_trainer(name, **current_names(cls, knobs))) for n, knobs in said)
+    if [change.n for change in changes] != sorted({change.n for change in changes}):
+        raise Damaged("changes")
+    for change in changes:
+        _check_fixed(change.algorithm, changes[0].algorithm)
+    return changes
+
+
+def _check_fixed(one: Trainer, other: Trainer) -> None:
+    """Refuse trainers that differ in a knob that no run changes: the arrays of a state depend on it."""
+    fixed = [name for name, knob in knobs_of(other).items() if not knob.live]
+    if one.name != other.name or any(getattr(one, name) != getattr(other, name) for name in fixed):
+        raise Damaged("a knob that is not live")
+
+
+def _state(
+    i: str,
+    said: dict[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    plan: TrainingPlan,
+    changes: Sequence[Change],
+) -> tuple[int, Kept]:
+    """Return the steps made and what was kept of them."""
+    R = plan.replicates
+    checkpoints = tuple(_bytes(arrays, f"{i}checkpoint.{r}") for r in range(R))
+    found = [load_checkpoint(content, plan.dataset.train) for content in checkpoints]
+    for one in found:
+        _check_fixed(one.trainer, changes[0].algorithm)
+        if one.state.theta.W.shape[1] != plan.n_hidden or one.state.update != found[0].state.update:
+            raise Damaged("a checkpoint")
+    progress = tuple(one.trainer.step(one.state, 0) for one in found)
+    n = _count(said["n"])
+    if n != found[0].state.update + (plan.origin.update if plan.origin else 0) or changes[-1].n > n:
+        raise Damaged("n")
+    names = tuple(said["names"])
+    if not set(names) <= set(progress[0].stats) or len(set(names)) != len(names):
+        raise Damaged("names")
+    clocks = _floats(arrays, f"{i}clocks", 3)
+    stats = _floats(arrays, f"{i}stats", len(names), R) if names else np.zeros((0, 0, R))
+    if lacking := tuple(name for name in progress[0].stats if names and name not in names):
+        # The server was restarted with a version that computes more statistics.
+        unknown = np.full((len(stats), len(lacking), R), np.nan)
+        names, stats = (*names, *lacking), np.concatenate([stats, unknown], axis=1)
+    points = _floats(arrays, f"{i}likelihoods", 3 + 4 * R)
+    for x in (clocks, points[:, [0, 1, -1]]):
+        if not (np.isfinite(x) & (x >= 0) & (x <= LARGEST_SAVED_COUNT)).all():
+            raise Damaged("a clock")
+    if len(stats) != len(clocks):
+        raise Damaged("stats")
+    return n, Kept(
+        tuple(Likelihood(int(p[0]), float(p[-1]), float(p[1]), *p[2:-1].reshape(4, R)) for p in points),
+        checkpoints,
+        progress,
+        names,
+        tuple((int(update), float(sweeps), float(seconds)) for update, sweeps, seconds in clocks),
+        stats,
+        _count(said["stride"], 1),
+    )
