@@ -434,7 +434,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     visible, places = page.ask(f"""(() => {{
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);
         panel.head.standing = 'Scores at 750 samples: this panel is behind, the first has 2,438 samples.';
-        panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
+        panel.head.since = 'Since sample 3,601: Step size 0.3, Decay 0.95, Sweeps per sample 12';
         panel.draw();
         return [panels[0].querySelector('.since').checkVisibility(), {PLACES}];
     }})()""")
@@ -444,13 +444,13 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     standing, since, isl = page.ask("""(() => {
         const panel = panels[0].getRootNode().rbmviz.panels.get(0), { key, run, status, n } = panel.head;
         panel.head.standing = 'Scores at 750 samples: this panel is behind, the first has 2,438 samples.';
-        panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
+        panel.head.since = 'Since sample 3,601: Step size 0.3, Decay 0.95, Sweeps per sample 12';
         panel.readPart({ head: { key, run, status, n: n + 3 }, blocks: {} });
         panel.draw();
         return ['.standing', '.since', '[data-readout=isl]'].map(x => panels[0].querySelector(x).textContent);
     })()""")
     assert standing.startswith("Scores at 750 samples")
-    assert since.startswith("Since the last change")
+    assert since.startswith("Since sample 3,601")
     assert isl != "–"
     length, places = page.ask(f"""(() => {{
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);

@@ -325,7 +325,10 @@ def test_a_challenge_locks_all_settings_that_the_setup_is_made_of(page):
 
 
 def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():
-    """A snapshot may have samples that are not counted yet: they are no other class."""
+    """A snapshot may have samples that are not counted yet: they are no other class, nor are earlier ones."""
     state = read_state("sample?p=gibbs")
-    counted = SimpleNamespace(n=120, occupancy=np.array([[0, 60, 0], [0, 30, 0]]), blanks=np.array([0, 10]))
+    bins = {"occupancy": np.array([[0, 60, 0], [0, 30, 0]]), "blanks": np.array([0, 10])}
+    counted = SimpleNamespace(n=120, bins_before=0, **bins)
     assert measure(state, (0, "largest_class"), counted, 100) == 90
+    turned = SimpleNamespace(n=120, bins_before=1, **bins)
+    assert measure(state, (0, "largest_class"), turned, 100) == 75

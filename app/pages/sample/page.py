@@ -58,7 +58,8 @@ CURVE_KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
 BANDS = (
     "ISL minus that of the panel that is best at the last point that all have reached; higher is better. "
     "Bands are two standard errors of the difference, paired over the test images (in at most 100 groups): "
-    "they say what other test images could change, not what another run of the chains could."
+    "they say what other test images could change, not what another run of the chains could. A panel whose "
+    "knob was turned counts from there; the others are taken after equally many of their first samples."
 )
 """What the difference says, below its chart."""
 YARDSTICK = (
@@ -485,7 +486,8 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                     "Curves",
                     lambda: curves_csv(PAGE.named(comparison), setup.kernel),
                     "isl.csv",
-                    "The ISL curves with standard errors, the kernel and its beta (.csv).",
+                    "The ISL curves with standard errors, the kernel and its beta (.csv); change "
+                    "counts the turns of knobs so far, n_scored the samples since, which are scored.",
                 ),
                 Download(
                     "Mosaic",
