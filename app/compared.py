@@ -73,7 +73,7 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned
     if cost_unit != made_unit:
         at += f" ({amount_text(made_unit, made)})"
     at += " since the turn" if turned else ""
-    if compared.behind:
+    if compared.behind and not turned:  # it has but few samples since the turn
         furthest = amount_text(cost_unit, compared.most_passed)
         return f"{at}: this panel is behind, the first has {furthest}."
     return f"{at}: those of another panel reach no further." if compared.held_back else at

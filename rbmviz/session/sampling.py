@@ -424,7 +424,7 @@ class SamplingRun(Run):
             ink=covered.ink if covered and self.n else None,
             visited_in_all=scores.visited_in_all if scores else None,
             spurious_in_all=scores.spurious_in_all if scores else None,
-            live_numbers=scores.live_numbers if scores else {},
+            live_numbers=scores.live_numbers if scores and not too_few else {},
             start_picture=self._packed_start(),
             held_from=self.recorder.held_from,
         )

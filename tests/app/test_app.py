@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
@@ -42,6 +43,7 @@ from rbmviz_app.pages.train.charts import (
     training_chart,
 )
 from rbmviz_app.pages.train.exports import training_csv
+from rbmviz_app.share.curves import curves_of as watched_curves
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
@@ -274,6 +276,21 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     [common] = rows[rows["kind"] == "common"].to_dict("records")
     assert (common["x"], common["note"]) == (56, "panels without a turn compared at 56 samples")
     assert GREY in json.dumps(spec)
+    # Who watches a shared page sees the past in grey, too.
+    lines = watched_curves(rows, spec, "ISL")["lines"]
+    [past] = [line for line in lines if not line["name"]]
+    assert (past["colour"], [x for x, _ in past["points"]]) == (GREY, [5, 6, 7, 8, 9, 10, 12])
+    assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [62]
+    # The file has all rows.
+    table = pd.read_csv(io.BytesIO(curves_csv([("turned", second.worker.peek())], "binary")))
+    assert list(table["change"]) == sorted(table["change"])
+    assert list(table[table["change"] == 0]["n"]) == [*range(1, 11), 12]
+    after = table[table["change"] == 1]
+    assert list(zip(after["n"], after["n_scored"], after["sweeps"], strict=True))[:2] == [
+        (62, 50, 62),
+        (68, 56, 68),
+    ]
+    assert after["seconds"].min() > table["seconds"][10]
     rows, spec = charted(comparison, view="difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD", "pinned 1"]

@@ -87,6 +87,28 @@ def test_a_dragged_knob_acts_without_a_restart(live):
     page.until("panels[0].querySelector('.equation').textContent.includes('𝔼')")
 
 
+def test_a_turned_knob_begins_the_numbers_again(live):
+    page = live().open("?model=bas_pcd&p=rates_fpcd&p=gibbs&speed=20")
+    page.until("panels.every(p => Number(p.dataset.n) > 60)")
+    for share in (0.5, 0.6, 0.7):
+        page.set_knob(0, "eps", share, commit=False)
+    page.set_knob(0, "eps", 0.9)
+    said = "panels.map(p => [...p.querySelectorAll('.standing')].map(line => line.textContent))"
+    few = re.compile(r"Too few yet: \d+ of 50 samples since the turn\.")
+    page.until("panels[0].querySelector('.standing').textContent.startsWith('Too few yet')")
+    (standing, since), (other, nothing) = page.ask(said)
+    assert few.fullmatch(standing)
+    assert re.fullmatch(r"Since sample \d+: Step size 0\.\d+", since)
+    assert re.fullmatch(r"Scores at \d+ samples", other)
+    assert nothing == ""
+    assert [page.number(panel, "isl") == "–" for panel in (0, 1)] == [True, False]
+    page.until("panels[0].querySelector('.standing').textContent.startsWith('Scores at')")
+    (standing, _), (other, _) = page.ask(said)
+    [n] = re.fullmatch(r"Scores at (50|56|64) samples since the turn", standing).groups()
+    assert other == f"Scores at {n} samples: those of another panel reach no further."
+    assert "–" not in [page.number(panel, "isl") for panel in (0, 1)]
+
+
 def test_chains_begin_anew_where_the_hand_lets_go(live):
     page = live().open("?p=rates_fpcd&speed=1000")
     page.until("Number(panels[0].dataset.n) > 1000")

@@ -114,7 +114,7 @@ def test_until_fifty_samples_there_are_too_few(model, toy):
     for n in range(1, 50):
         shown = turn(run, 1, eps=0.5).view("paused")
         assert (shown.since_turn.samples, shown.too_few, shown.newest) == (n, True, None)
-        assert counted(shown) == (None,) * 6
+        assert (counted(shown), shown.live_numbers) == ((None,) * 6, {})
     shown = advance(run, 1).view("paused")
     assert not shown.too_few
     assert shown.newest.isl == isl(run.held_samples()[1][20:], toy.test, toy.validation).isl
