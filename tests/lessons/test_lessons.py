@@ -129,6 +129,8 @@ def test_after_a_turn_a_claim_is_of_the_samples_since():
             run.record_steps(run.advance(min(run.max_steps(), n - run.n)))
     v = run.held_samples()[1]
     assert since["isl"] == isl(v[400 : 400 + 268], data.test, data.validation).isl  # a point of the curve
+    at_500 = measure(state, (0, "isl"), run.view("paused"), 500)  # of a run that has gone on since
+    assert at_500 == isl(v[400 : 400 + 95], data.test, data.validation).isl
     assert since["sweeps"] == few["sweeps"] == 3
     for name, samples in (("", v[400:]), ("_in_all", v)):
         coverage = Coverage(data)

@@ -115,7 +115,8 @@ def test_until_fifty_samples_there_are_too_few(model, toy):
         shown = turn(run, 1, eps=0.5).view("paused")
         assert (shown.since_turn.samples, shown.too_few, shown.newest) == (n, True, None)
         assert (counted(shown), shown.live_numbers) == ((None,) * 6, {})
-    shown = advance(run, 1).view("paused")
+    run.record_steps(run.advance(1))
+    shown = run.view("running")
     assert not shown.too_few
     assert shown.newest.isl == isl(run.held_samples()[1][20:], toy.test, toy.validation).isl
     assert shown.passed("samples") == 50  # what was counted is known at once
@@ -252,7 +253,7 @@ def test_a_turned_panel_that_was_added_late_counts_again_after_fifty_samples(mod
 def test_no_score_is_computed_while_a_slider_is_dragged(model, toy, monkeypatch):
     run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1), 400)
     values = []
-    monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 0.0)
+    monkeypatch.setattr("rbmviz.session.scores.MAX_SCORE_SECONDS", 0.0)
     monkeypatch.setattr("rbmviz.session.scores.Scores._add_value", lambda self, spent: values.append(spent))
     for i in range(30):
         run.set_knobs(make_sampler("rates_fpcd", eps=0.2 + i / 100))
