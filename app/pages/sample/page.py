@@ -386,7 +386,8 @@ def reading_help() -> None:
         "have none), and at the right the share of each class so far, with a tick where the data have it. "
         "A chain that mixes changes class often, and ends with the shares of the data. **Try** a step size "
         "of 0 and press Reset: rates-FPCD is then Gibbs sampling (without Reset it keeps the push that it "
-        "has). Then try a large one, and watch the spurious samples come. rates-FPCD paper, section 5."
+        "has). Then try a large one, and watch the spurious samples come. After a turn of a knob all numbers "
+        "are of the samples since; what came before is grey. rates-FPCD paper, section 5."
     )
 
 
