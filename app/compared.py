@@ -40,7 +40,7 @@ def choice_help(made_unit: CostUnit) -> str:
     )
 
 
-def point_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str:
+def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned: bool = False) -> str:
     """Say at which point the numbers of a panel were taken, and which panel holds that point back.
 
     Parameters
@@ -49,6 +49,8 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str
         What the run makes: samples or updates.
     made : int or None
         How many it had made at the common point; None: it has no scores there.
+    turned : bool
+        Whether it counts from a turn of a knob on (default: from its beginning).
     """
     cost_unit, point = compared.cost_unit, compared.point
     if compared.passed is None:
@@ -70,7 +72,8 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None) -> str
     at = f"Scores at {amount_text(cost_unit, point)}"
     if cost_unit != made_unit:
         at += f" ({amount_text(made_unit, made)})"
-    if compared.behind:
+    at += " since the turn" if turned else ""
+    if compared.behind and not turned:  # it has but few samples since the turn
         furthest = amount_text(cost_unit, compared.most_passed)
         return f"{at}: this panel is behind, the first has {furthest}."
     return f"{at}: those of another panel reach no further." if compared.held_back else at

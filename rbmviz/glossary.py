@@ -106,6 +106,9 @@ setting      of a sweep of settings: an algorithm with all its knobs, on one mod
              page Tune. Of a page: what one of its widgets chooses, which the address says
 cell         of a sweep of settings: the run of one setting with one seed, whose results are one file
 live         said of a knob that may be turned while a run goes on
+turn         another value of a live knob: a sampler's run is scored from there on; a slider that is dragged
+             is turned once
+segment      the samples of a run from one turn to the next
 chunk        steps that a run makes between two looks at its commands, about 30 ms of work
 setup        what the panels of a page have in common: model, data, seed, start; in kernels: how pairs are run
 plan         what one run is made of: model, data, seed, start and what else its kind needs

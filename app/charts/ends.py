@@ -17,6 +17,8 @@ LEADER_PIXELS = 18
 NARROW = "windowSize()[0] < 1600"
 """Whether a presented chart is narrow: then it has no labels (the panels beside it have the same strokes)."""
 MAX_LABEL_PIXELS = 170
+DRAWN = ("point", "past")
+"""Kinds of rows that are on a curve; "past" what came before a turn of a knob."""
 MIN_ROOM = 0.35
 """Share of a chart's width that the words of the common point may need."""
 
@@ -36,7 +38,8 @@ def end_rows(
     labels : sequence of (str, str)
         Name of each curve in full and in brief.
     rows : Rows
-        Those of kind "point" are on the curves: x, y, perhaps low and high.
+        Those of kind "point" are on the curves: x, y, perhaps low and high; those of kind "past", too, and
+        their end is named if there is no point.
     column : str
         The column with the name of the curve.
     height : int
@@ -47,9 +50,10 @@ def end_rows(
         Whether the chart has a logarithmic height.
     """
     ends: Rows = []
-    points = [row for row in rows if row["kind"] == "point"]
+    points = [row for row in rows if row["kind"] in DRAWN]
     for name, label in labels:
-        own = [row for row in points if row[column] == name]
+        named = [row for row in points if row[column] == name]
+        own = [row for row in named if row["kind"] == "point"] or named
         if own:
             last = max(own, key=lambda row: row["x"])
             ends.append(
@@ -109,9 +113,13 @@ def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str, present: bool = Fa
     return [leader, label]
 
 
-def common_rows(compared: Sequence[Compared], rows: Rows, log: bool) -> Rows:
-    """Return the mark of the common point, if there is one; log: whether x has a logarithmic scale."""
-    points = [row["x"] for row in rows if row["kind"] == "point"]
+def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = "all") -> Rows:
+    """Return the mark of the common point, if there is one.
+
+    compared : the panels for which it stands there; log : whether x has a logarithmic scale; who : the panels
+    in words
+    """
+    points = [row["x"] for row in rows if row["kind"] in DRAWN]
     point = compared[0].point if compared else None
     if point is None or not points:
         return []
@@ -120,7 +128,7 @@ def common_rows(compared: Sequence[Compared], rows: Rows, log: bool) -> Rows:
     side = "left" if at - first > MIN_ROOM * (last - first) else "right"
     at_point = f"at {amount_text(compared[0].cost_unit, point)}"
     return [
-        {"kind": "common", "x": point, "note": f"all compared {at_point}", "label": at_point, "side": side}
+        {"kind": "common", "x": point, "note": f"{who} compared {at_point}", "label": at_point, "side": side}
     ]
 
 

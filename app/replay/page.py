@@ -19,6 +19,7 @@ from rbmviz.knobs import Value, knobs_of, values_of
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
+from rbmviz.session.snapshot import FEWEST_SCORED
 from rbmviz_app.charts.style import about, colours, dashes, titles
 from rbmviz_app.formulas import equation, prose
 from rbmviz_app.pages.sample.panel import SCORES, class_shares
@@ -116,6 +117,7 @@ def _frame(replay: Replay) -> bytes:
         "side": replay.side,
         "speed": replay.speed,
         "n_visible": n_visible,
+        "fewest_scored": FEWEST_SCORED,
         "classes": list(replay.labels),
         "data_shares": class_shares(replay.dataset),
         "vocabulary": rarest_first(replay.dataset, n_visible),
@@ -127,7 +129,7 @@ def _panel(
     replay: Replay, key: int, label: str, colour: str, dash: list[int], history: RunHistory, kinds: Kinds
 ) -> tuple[dict[str, Any], Mapping[str, Block]]:
     algorithm = history.algorithm
-    known = {"isl"} if history.curve else set()
+    known = {"isl"} if any(segment.curve for segment in history.segments) else set()
     known |= {"visited", "class_coverage", "switches"} if replay.labels else set()
     known |= {"blank"} if len(kinds.blank) else set()
     known |= {"spurious"} if len(kinds.spurious) else set()
@@ -135,7 +137,13 @@ def _panel(
         "key": key,
         "first": history.first,
         "n_chains": algorithm.n_chains,
-        "curve": [[point.n, finite(point.isl), finite(point.std_error)] for point in history.curve],
+        "segments": [
+            {
+                "begin": segment.begin.samples,
+                "curve": [[point.n, finite(point.isl), finite(point.std_error)] for point in segment.curve],
+            }
+            for segment in history.segments
+        ],
         "knobs_at": [[n, knobs_text(algorithm, knobs)] for n, knobs in _changes(history)],
         "spec": {
             "key": key,

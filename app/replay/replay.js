@@ -8,12 +8,17 @@
  * @property {number} key
  * @property {number} first number of the first sample here, from 0
  * @property {number} n_chains
- * @property {[number, number | null, number | null][]} curve samples, ISL, its standard error
+ * @property {Segment[]} segments from one turn of a knob to the next
  * @property {[number, string][]} knobs_at from which sample on, and the knobs in words
  * @property {PanelSpec} spec
  */
 
-/** @typedef {PageData & { title: string, caption: string, speed: number, classes: string[], data_shares: number[] }} ReplayData */
+/**
+ * What is known of the samples after the first ``begin`` ones, up to the next turn of a knob.
+ * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment samples since, ISL, its standard error
+ */
+
+/** @typedef {PageData & { title: string, caption: string, speed: number, fewest_scored: number, classes: string[], data_shares: number[] }} ReplayData */
 
 const STRIP_BINS = 120; // of the class strip, at most
 const SPEEDS = [5, 20, 60, 200, 1000, 5000]; // samples per second
@@ -42,9 +47,9 @@ class PlayedRun {
    * @param {number} at
    * @param {number} slots pictures that the panel shows
    * @param {boolean} playing
-   * @param {number[]} data_shares
+   * @param {ReplayData} page
    */
-  partAt(at, slots, playing, data_shares) {
+  partAt(at, slots, playing, { data_shares, fewest_scored }) {
     const { first } = this.head, n = Math.min(Math.max(at, first), this.last);
     if (n < this.shown) { this.run++; this.shown = first; } // back in time: begin with empty pictures
     const m = Math.min(n - this.shown, slots), from = n - m - first, bytes = Math.ceil(this.rows.shape[1] / 8);
@@ -52,23 +57,32 @@ class PlayedRun {
     /** @type {PanelPart['blocks']} */
     const blocks = {};
     if (m) blocks.v = { dtype: 'bits', shape: [m, this.rows.shape[1]], data: /** @type {Uint8Array} */ (this.rows.data).subarray(bytes * from, bytes * (from + m)) };
-    if (this.n_classes) blocks.class_shares = this.sharesAt(n - first);
-    const score = this.head.curve.filter(([count]) => count <= n).at(-1);
+    // All numbers are of the samples since the last turn of a knob; after few of them nothing is said.
+    const { begin, curve } = this.head.segments.filter(segment => segment.begin < Math.max(n, 1)).at(-1) ?? { begin: 0, curve: [] };
+    const enough = !begin || n - begin >= fewest_scored, counted = Math.max(begin, first);
+    const score = enough ? curve.filter(([count]) => count <= n - begin).at(-1) : undefined;
+    const standing = enough ? this.standingAt(begin, score) : `Too few yet: ${whole.format(n - begin)} of ${fewest_scored} samples since the turn.`;
+    let bins_before = 0;
+    if (this.n_classes) {
+      const width = this.binWidthAt(n - first);
+      blocks.class_shares = this.sharesAt(n - first, width);
+      bins_before = Math.ceil((counted - first) / width);
+    }
     const knobs = this.head.knobs_at.filter(([count]) => count <= Math.max(n - 1, first)).at(-1);
     return { head: {
-      key: this.head.key, run: this.run, n, status: playing && n < this.last ? 'running' : 'paused', readouts: this.readoutsAt(n - first, score, data_shares),
-      standing: this.standingAt(n, score), since: knobs ? knobs[1] : '',
+      key: this.head.key, run: this.run, n, status: playing && n < this.last ? 'running' : 'paused', readouts: enough ? this.readoutsAt(counted - first, n - first, score, data_shares) : {},
+      standing, since: knobs ? knobs[1] : '', bins_before,
     }, blocks };
   }
 
-  /** @param {number} m samples of the file @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
-  readoutsAt(m, score, data_shares) {
+  /** @param {number} from @param {number} to samples of the file that are counted @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
+  readoutsAt(from, to, score, data_shares) {
     let blank = 0, spurious = 0, switches = 0;
-    const recognised = new Float64Array(this.n_classes), chains = this.head.n_chains;
-    for (let i = 0; i < m; i++) {
+    const recognised = new Float64Array(this.n_classes), chains = this.head.n_chains, m = to - from;
+    for (let i = from; i < to; i++) {
       blank += this.blank[i] ?? 0;
       spurious += this.spurious[i] ?? 0;
-      if (i >= chains && this.classes[i] !== this.classes[i - chains]) switches++;
+      if (i >= from + chains && this.classes[i] !== this.classes[i - chains]) switches++;
       if (this.n_classes && !this.blank[i] && !this.spurious[i]) recognised[this.classes[i]]++;
     }
     const covered = recognised.reduce((sum, count, c) => sum + Math.min(count / m, data_shares[c]), 0);
@@ -79,17 +93,22 @@ class PlayedRun {
     };
   }
 
-  /** @param {number} n @param {[number, number | null, number | null] | undefined} score */
-  standingAt(n, score) {
-    const { first, curve } = this.head;
-    const begin = first ? `Counted from sample ${whole.format(first + 1)} on. ` : '';
-    return begin + (score && curve.length ? `ISL of the first ${whole.format(score[0])} samples` : '');
+  /** @param {number} begin of the samples that are scored @param {[number, number | null, number | null] | undefined} score */
+  standingAt(begin, score) {
+    const { first } = this.head;
+    const counted = first > begin ? `Counted from sample ${whole.format(first + 1)} on. ` : '';
+    return counted + (score ? `ISL of the first ${whole.format(score[0])} samples${begin ? ' since the turn' : ''}` : '');
   }
 
-  /** @param {number} m samples of the file @returns {Block} */
-  sharesAt(m) {
+  /** @param {number} m samples of the file @returns {number} samples in a part of the strip */
+  binWidthAt(m) {
     let width = 1;
     while (m > STRIP_BINS * width) width *= 2;
+    return width;
+  }
+
+  /** @param {number} m samples of the file @param {number} width @returns {Block} */
+  sharesAt(m, width) {
     const bins = Math.ceil(m / width), counts = new Float64Array(bins * this.n_classes), data = new Uint8Array(counts.length);
     for (let i = 0; i < m; i++) if (!this.blank[i]) counts[Math.floor(i / width) * this.n_classes + this.classes[i]]++;
     for (let bin = 0; bin < bins; bin++) for (let c = 0; c < this.n_classes; c++) {
@@ -207,7 +226,7 @@ class ReplayPage {
     this.time = Math.min(Math.max(time, this.first), this.last);
     const at = Math.floor(this.time), text = `${whole.format(at)} of ${whole.format(this.last)}`;
     for (const run of this.runs) {
-      const part = run.partAt(at, this.data.side ** 2, this.playing, this.data.data_shares);
+      const part = run.partAt(at, this.data.side ** 2, this.playing, this.data);
       this.grid.panels.get(run.head.key)?.readPart(part);
     }
     this.grid.draw();

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from rbmviz_app.charts.style import Spec
+from rbmviz_app.charts.style import GREY, Spec
 
 MAX_CURVES, MAX_CURVE_POINTS, MAX_BARS = 24, 400, 600
 """Lines of a chart, points of a line, and bars; more cannot be told apart."""
@@ -68,8 +68,9 @@ def _lines(
     encoding, across, up = layer["encoding"], chart["x"], chart["y"]
     names, tones = _scale(rows, encoding["color"])
     dashes = dict(zip(*_scale(rows, encoding.get("strokeDash", {})), strict=True))
+    past = rows.iloc[:0]
     if "kind" in rows:
-        rows = rows[rows["kind"] == "point"]
+        past, rows = rows[rows["kind"] == "past"], rows[rows["kind"] == "point"]
     shapes = _shapes(rows, layer, layers, names)
     areas = [one["encoding"] for one in layers if _mark(one) == "area" and "y2" in one["encoding"]]
     fields = [encoding["x"]["field"], encoding["y"]["field"]]
@@ -96,8 +97,26 @@ def _lines(
                     "step": _option(layer, "interpolate") == "step-after",
                 }
             )
+    fields = [encoding[way]["field"] for way in ("color", "x", "y")]
+    for name, *points in _past_curves(past, fields, across, up):
+        same = {"name": "", "colour": GREY, "dash": dashes.get(name, [1, 0]), "band": [], "shape": ""}
+        chart["lines"].append(same | {"points": _thinned(sorted(points)), "step": False})
     chart["lines"] = chart["lines"][:MAX_CURVES]
     return chart if chart["lines"] else None
+
+
+def _past_curves(
+    rows: Any, fields: Sequence[str], across: dict[str, Any], up: dict[str, Any]
+) -> Iterable[tuple[Any, ...]]:
+    """Yield the name and the points of each piece of a curve that lies before a turn of a knob."""
+    if rows.empty:
+        return
+    of, *place = fields
+    for (name, _), piece in rows.groupby([of, "change"], sort=False):
+        shown = [(x, y) for x, y in zip(*(piece[f] for f in place), strict=True) if _shown(x, across)]
+        points = [(_short(x), _short(y)) for x, y in shown if _shown(y, up)]
+        if points:
+            yield (_text(name), *points)
 
 
 def _shapes(

@@ -130,7 +130,7 @@ def known_views() -> set[str]:
     return {view for encoder in _encoders.values() for view in encoder.views}
 
 
-VALUES_OF_PICTURES = ("at", "state")
+VALUES_OF_PICTURES = ("at", "state", "bins_before")
 """Values that the pictures of a panel are drawn with: a frame that hides names has only these."""
 
 WORDS_OF_NUMBERS = ("standing", "since")

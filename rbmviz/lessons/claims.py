@@ -52,7 +52,8 @@ class PanelNumber(NamedTuple):
         What the card calls it.
     value : callable
         Returns the number of a snapshot for the first n steps, or None while it is not known. What is counted
-        over all steps so far is that of the snapshot, which a measurement takes at exactly n steps.
+        over all steps so far, or over the samples since a knob was turned, is that of the snapshot, which a
+        measurement takes at exactly n steps.
     unit : str
         Written behind the number, "" or "%".
     """
@@ -68,15 +69,17 @@ def _at(points: Any, n: int, count: Callable[[Any], int]) -> Any:
 
 
 def _isl(snapshot: Any, n: int) -> float | None:
-    point = _at(snapshot.curve, n, lambda point: point.n)
+    point = _at(snapshot.curve, n - snapshot.scored_from, lambda point: point.n)
     return None if point is None else float(point.isl)
 
 
 def _largest(snapshot: Any, n: int) -> float | None:
     if snapshot.occupancy is None:
         return None
-    counted = snapshot.occupancy.sum() + snapshot.blanks.sum()  # the newest samples may not be counted yet
-    return 100 * float(snapshot.occupancy.sum(axis=0).max() / counted) if counted else None
+    # As the bars beside the strip; the newest samples may not be counted yet.
+    classes, blanks = (bins[snapshot.bins_before :] for bins in (snapshot.occupancy, snapshot.blanks))
+    counted = classes.sum() + blanks.sum()
+    return 100 * float(classes.sum(axis=0).max() / counted) if counted else None
 
 
 def _percent(value: Callable[[Any], float | None]) -> Callable[[Any, int], float | None]:
@@ -165,14 +168,24 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
             "classes visited", lambda snapshot, n: snapshot.visited and snapshot.visited[0]
         ),
         "largest_class": PanelNumber("largest class holds", _largest, "%"),
+        "classes_in_all": PanelNumber(
+            "classes visited in all",
+            lambda snapshot, n: snapshot.visited_in_all and snapshot.visited_in_all[0],
+        ),
         "coverage": PanelNumber("class coverage", _percent(lambda snapshot: snapshot.class_coverage), "%"),
         "switches": PanelNumber("class switches", lambda snapshot, n: snapshot.switches),
         "isl": PanelNumber("ISL", _isl),
         "spurious": PanelNumber("spurious", _percent(lambda snapshot: snapshot.spurious), "%"),
+        "spurious_in_all": PanelNumber(
+            "spurious in all", _percent(lambda snapshot: snapshot.spurious_in_all), "%"
+        ),
         "blank": PanelNumber("blank", _percent(lambda snapshot: snapshot.blank), "%"),
         "fast_norm": PanelNumber("fast norm", lambda snapshot, n: snapshot.fast_norm),
         "sweeps": PanelNumber(
-            "sweeps a sample", lambda snapshot, n: snapshot.sweeps / snapshot.n if snapshot.n else None
+            "sweeps a sample",
+            lambda snapshot, n: (
+                snapshot.since_turn.sweeps / snapshot.since_turn.samples if snapshot.n else None
+            ),
         ),
     },
     "chain": {

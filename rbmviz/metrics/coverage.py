@@ -1,7 +1,8 @@
 """Mode coverage: the classes that a chain visits, its class changes, and which samples are like no data."""
 
+import copy
 import threading
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -137,11 +138,21 @@ class Coverage:
         self.data_shares = np.zeros(0)
         if dataset.train_labels is not None:
             self.data_shares = np.bincount(dataset.train_labels, minlength=len(dataset.classes)) / total
+        self._n_chains = n_chains
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget all samples."""
         self.occupancy = np.zeros(len(self.data_shares), np.int64)
         self.recognised = np.zeros(len(self.data_shares), np.int64)
         self.n = self.switches = self._spurious = self._blank = self._on = 0
-        self._n_chains = n_chains
         self._last = np.zeros(0, np.int64)  # class of the last sample of each chain, in the order of samples
+
+    def without_samples(self) -> Self:
+        """Return a coverage by the same examples that has seen no sample yet."""
+        other = copy.copy(self)
+        other._clear()
+        return other
 
     def nearest(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the index of the nearest example and its distance in bits, both int64 (n,).

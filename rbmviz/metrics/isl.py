@@ -468,15 +468,13 @@ class ISL:
         return [point.score(beta) for point in self._points]
 
 
-_EMPTY: weakref.WeakKeyDictionary[Dataset, dict[tuple[Kernel, int | None, DTypeLike | None], ISL]] = (
+_EMPTY: weakref.WeakKeyDictionary[Dataset, dict[tuple[Kernel, DTypeLike | None], ISL]] = (
     weakref.WeakKeyDictionary()
 )
 _EMPTY_LOCK = threading.Lock()
 
 
-def empty_isl(
-    dataset: Dataset, kernel: Kernel, most: int | None = None, counters: DTypeLike | None = None
-) -> ISL:
+def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = None) -> ISL:
     """Return an ISL without samples and without ``counts``; all on one data set share the packed data points.
 
     Parameters
@@ -484,24 +482,14 @@ def empty_isl(
     dataset : Dataset
         With a test part.
     kernel : "binary" or "mean"
-    most : int, optional
-        Score on at most so many test points, and as many validation points, evenly spaced (default: all).
     counters : dtype, optional
         See ``ISL``.
     """
-    parts = dataset.test, dataset.validation
-    if most is not None and max(map(len, parts)) <= most:
-        most = None
     with _EMPTY_LOCK:
         known = _EMPTY.setdefault(dataset, {})
-        key = kernel, most, counters
+        key = kernel, counters
         if key not in known:
-            if most is not None:
-                parts = (
-                    dataset.test[:: -(-len(parts[0]) // most)],
-                    parts[1][:: -(-len(parts[1]) // most) or 1],
-                )
-            known[key] = ISL(*parts, kernel=kernel, counts=(), counters=counters)
+            known[key] = ISL(dataset.test, dataset.validation, kernel=kernel, counts=(), counters=counters)
         return known[key].without_samples()
 
 

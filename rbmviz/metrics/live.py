@@ -71,7 +71,7 @@ class LiveNumber:
 
 
 class LiveMetric(Protocol):
-    """A metric of one run; made where ``applies``, and owned by the run's thread.
+    """A metric of one run, made where ``applies`` and anew at each turn of a knob, on the run's thread.
 
     Parameters
     ----------

@@ -261,7 +261,7 @@ class Comparison(Generic[S]):
         self._offer_undo(setup_before, before, {}, frozenset(panel.key for panel in self.panels))
 
     def add_beside(self, key: int, algorithms: Sequence[Any], instead: bool = False) -> None:
-        """Add panels to the right of the panel ``key``, which goes on; they catch up with it.
+        """Add panels to the right of the panel ``key``, and begin all anew, so that none has a past.
 
         instead : close all other panels, and order the remaining ones by their knobs
 
@@ -273,22 +273,27 @@ class Comparison(Generic[S]):
         kept = [panel for panel in self.panels if panel.key == key]
         if not kept:
             return
-        before, setup = self.panels, self.setup
+        before, setup, runs = self.panels, self.setup, self._set_aside()
         plan = kept[0].worker.plan
         stay = kept if instead else list(before)
         self._check([*((p.worker.plan, p.worker.algorithm) for p in stay), *((plan, a) for a in algorithms)])
         with self._together:
+            running, self.running = self.running, False  # they begin together, once all are there
             for panel in before:
                 if panel not in stay:
                     panel.worker.close()
             self.panels = tuple(stay)
-            new = [self.add(algorithm, plan) for algorithm in algorithms]
+            self._begin([panel.worker.plan for panel in stay])
+            new = [self.add(algorithm, plan, catch_up=False) for algorithm in algorithms]
             at = stay.index(kept[0]) + 1
             self.panels = (*stay[:at], *new, *stay[at:])
             if instead:
                 order = {id(p): list(values_of(p.worker.algorithm).values()) for p in self.panels}
                 self.panels = tuple(sorted(self.panels, key=lambda panel: order[id(panel)]))
-        self._offer_undo(setup, before, {}, frozenset(panel.key for panel in new))
+            if running:
+                self.resume()
+        runs = {panel.key: runs[panel.key] for panel in stay}
+        self._offer_undo(setup, before, runs, frozenset(panel.key for panel in new))
 
     # Undo
 
@@ -492,7 +497,8 @@ class Comparison(Generic[S]):
             return left
         # Likelihoods come later than the updates that they are of.
         passed = shown.passed(getattr(self.setup, "step_unit", "samples"))
-        return SCORED_SECONDS if passed is not None and passed < BEHIND * worker.caught_up_to else 0.0
+        late = passed is not None and shown.scored_from + passed < BEHIND * worker.caught_up_to
+        return SCORED_SECONDS if late else 0.0
 
     def peek(self) -> list[tuple[int, Any]]:
         """Return what ``poll`` does, without renewing any lease."""

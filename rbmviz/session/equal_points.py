@@ -2,6 +2,8 @@
 
 Whatever a run makes, its snapshots say up to which point its scores are known and what they were at a point
 that it has passed (``Scored``). The common point of several runs is the last of POINTS that all have passed.
+A sampler's run counts from the last turn of a knob on: runs that were not turned are taken at their own
+beginning, after equally many samples.
 A point that a sampler has passed has the same scores for good; of a trainer they may move a little, when its
 curve is thinned out.
 """
@@ -13,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from rbmviz.metrics.isl import CURVE_COUNTS
-from rbmviz.session.snapshot import Status
+from rbmviz.session.snapshot import FEWEST_SCORED, Status
 
 CostUnit = Literal["samples", "updates", "sweeps", "seconds"]
 """What runs are compared at equal numbers of."""
@@ -25,7 +27,7 @@ TRAINER_UNITS: tuple[CostUnit, ...] = ("updates", "sweeps", "seconds")
 _SWEEPS = np.unique(np.rint(np.geomspace(1, 1e12, 193)).astype(np.int64)).tolist()
 
 POINTS: Mapping[CostUnit, Sequence[float]] = {
-    "samples": CURVE_COUNTS.tolist(),
+    "samples": sorted({*CURVE_COUNTS.tolist(), FEWEST_SCORED}),
     "updates": CURVE_COUNTS.tolist(),
     "sweeps": _SWEEPS,
     # Two digits each, from 0.1 ms to three hours.
@@ -42,6 +44,10 @@ class Scored(Protocol):
 
     @property
     def status(self) -> Status: ...  # noqa: D102
+
+    @property
+    def too_few(self) -> bool:
+        """Whether a knob was turned so lately that the run has no scores: nobody waits for it."""
 
     def passed(self, cost_unit: CostUnit) -> float | None:
         """Return up to which number its scores are known; None if the run spends nothing of this kind."""
@@ -129,7 +135,11 @@ def compare(
     point : float, optional
         Compare there, if these runs have passed it; None (the default): at the last such point.
     """
-    counted = [shown for shown, seconds_left in runs if not seconds_left and shown.status != "failed"]
+    counted = [
+        shown
+        for shown, seconds_left in runs
+        if not (seconds_left or shown.too_few or shown.status == "failed")
+    ]
     reached = [passed for shown in counted if (passed := shown.passed(cost_unit)) is not None] or [0.0]
     if point is None or min(reached) < point:
         point = common_point(counted, cost_unit)

@@ -13,7 +13,7 @@ from rbmviz.metrics import Coverage
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.samplers import Sampler
 from rbmviz.session.sampling import SamplingRun, SamplingSnapshot
-from rbmviz.session.snapshot import Point
+from rbmviz.session.snapshot import Segment
 
 ROWS_AT_ONCE = 4096
 """Samples that are unpacked at once."""
@@ -44,8 +44,8 @@ class RunHistory:
     v : uint8 (m, ceil(n_visible / 8))
         The samples, bits packed along the rows.
     n_visible : int
-    curve : tuple of Point
-        ISL of the whole run at the points of its curve, and its newest value.
+    segments : tuple of Segment
+        ISL of the whole run, from one turn of a knob to the next.
     changes : tuple of (n, knobs)
         All knobs from sample number n on; empty where they have changed too often for a log.
     """
@@ -54,7 +54,7 @@ class RunHistory:
     first: int
     v: np.ndarray
     n_visible: int
-    curve: tuple[Point, ...]
+    segments: tuple[Segment, ...]
     changes: tuple[tuple[int, dict[str, Value]], ...]
 
     @classmethod
@@ -63,13 +63,10 @@ class RunHistory:
         first, v = run.held_packed()
         shown = run.view("paused")
         assert isinstance(shown, SamplingSnapshot)
-        curve = shown.curve
-        if shown.newest is not None and (not curve or shown.newest.n > curve[-1].n):
-            curve += (shown.newest,)
         changes: tuple[tuple[int, dict[str, Value]], ...] = ()
         with contextlib.suppress(BadInput):
             changes = run.run_log().changes
-        return cls(run.algorithm, first, v, run.plan.model.rbm.n_visible, curve, changes)
+        return cls(run.algorithm, first, v, run.plan.model.rbm.n_visible, shown.segments, changes)
 
     @property
     def n(self) -> int:

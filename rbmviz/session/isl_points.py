@@ -1,4 +1,4 @@
-"""The scores of a sampler's run at a point that it has passed: ISL and counts.
+"""The scores of a sampler's run at a point that it has passed since the last turn of a knob: ISL and counts.
 
 A run keeps its scores at about 125 numbers of samples, 14 % apart, each with its sweeps and its seconds. A
 point of sweeps or seconds lies between two of these: its sample number is that of the last sample that was
@@ -50,7 +50,7 @@ def scores_at(shown: "SamplingSnapshot", cost_unit: CostUnit, point: float) -> S
     if point == getattr(a.spent, cost_unit):
         return ScoresAtPoint(a, counts)
     b, counts_after = shown.curve[i + 1], shown.counts[i + 1]
-    spent = _spent_at(shown, a.spent, b.spent, cost_unit, point)
+    spent = _spent_at(a.spent, b.spent, cost_unit, point)
     weight = math.log(spent.samples / a.n) / math.log(b.n / a.n)
 
     def between(name: str, first: Any = a, second: Any = b) -> Any:
@@ -68,21 +68,11 @@ def scores_at(shown: "SamplingSnapshot", cost_unit: CostUnit, point: float) -> S
     )
 
 
-def _spent_at(
-    shown: "SamplingSnapshot", begin: Spent, end: Spent, cost_unit: CostUnit, point: float
-) -> Spent:
+def _spent_at(begin: Spent, end: Spent, cost_unit: CostUnit, point: float) -> Spent:
     """Return what was spent on the samples that were complete at a point between two points of the curve.
 
-    A sample takes equally many sweeps and seconds from one of the two to the other; between them lies at
-    most one change of knobs, of which both are known.
+    A sample takes equally many sweeps and seconds from one of the two to the other: no knob was turned.
     """
-    i = bisect.bisect_right(shown.changes, begin.samples, key=lambda change: change.spent.samples)
-    if i < len(shown.changes) and shown.changes[i].spent.samples < end.samples:
-        turned = shown.changes[i].spent
-        if getattr(turned, cost_unit) <= point:
-            begin = turned
-        else:
-            end = turned
     first, last = getattr(begin, cost_unit), getattr(end, cost_unit)
     made = (point - first) / (last - first) * (end.samples - begin.samples)
     samples = begin.samples + int(made + SAMPLE_ROUNDING)
@@ -151,8 +141,7 @@ def _isl_at(
     curve = shown.curve[: len(shown.counts)]
     reached = np.array([getattr(point.spent, cost_unit) for point in curve])
     at = np.searchsorted(reached, points, side="right") - 1
-    spent = sorted([point.spent for point in curve] + [change.spent for change in shown.changes])
-    known = np.array([(one.samples, getattr(one, cost_unit)) for one in spent])
+    known = np.array([(point.n, getattr(point.spent, cost_unit)) for point in curve])
     n = np.where(at < 0, 0, np.floor(np.interp(points, known[:, 1], known[:, 0]) + SAMPLE_ROUNDING))
     ns = np.array([point.n for point in curve])
     a, b = np.maximum(at, 0), np.minimum(at + 1, len(curve) - 1)

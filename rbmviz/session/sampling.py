@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.knobs import values_of
+from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
@@ -22,11 +22,12 @@ from rbmviz.session.recorder import Allowance, Recorder, RunLog
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import (
-    ChangedKnobs,
+    FEWEST_SCORED,
+    NOTHING_SPENT,
     Counts,
     NewestSamples,
     Point,
-    SinceChange,
+    Segment,
     Snapshot,
     Spent,
     Status,
@@ -36,6 +37,11 @@ from rbmviz.target_likelihood import TargetLikelihood
 
 MAX_SHOWN_SAMPLES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
+
+CONTINUED = 1 / 20
+"""A knob that is turned within FEWEST_SCORED samples after the last turn, or within this share of the run,
+continues that turn: a slider that is dragged is turned once, and counts from its last value. Samples decide,
+not seconds, so that a run that is made again has the same turns; and no run has more than some 200."""
 
 Start = Literal["data", "random"]
 
@@ -50,11 +56,20 @@ MAX_STARTS = 16
 class SamplingSnapshot(Snapshot):
     """A sampler's run at one moment.
 
+    Its scores are of the samples since the last turn of a knob, or of all if none was turned. The chains go
+    on over a turn.
+
     Parameters
     ----------
     sweeps : int
         Gibbs (or maximisation) sweeps so far in this run.
     newest_samples : NewestSamples
+    begin : Spent
+        What the run had spent at the last turn.
+    turned : mapping of str to Value
+        The knobs that were turned then, with their values.
+    past : tuple of Segment
+        What is kept of the scores before that.
     curve : tuple of Point
         ISL after fixed numbers of samples, log-spaced; empty without a data set.
     counts : tuple of Counts
@@ -62,10 +77,6 @@ class SamplingSnapshot(Snapshot):
         newest points may come a moment later.
     newest : Point or None
         A recent value of the ISL; computed at most twice per second.
-    changes : tuple of ChangedKnobs
-        When knobs were changed in this run: of changes between two points of the curve the last.
-    since_change : SinceChange or None
-        Scores of the samples since the last change; None if there was none.
     fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     occupancy : int64 (bins, classes)
@@ -88,6 +99,8 @@ class SamplingSnapshot(Snapshot):
         percentile of held-out data.
     ink : float or None
         Mean share of the pixels that are on.
+    visited_in_all, spurious_in_all : as ``visited`` and ``spurious``
+        Of the whole run.
     live_numbers : mapping of str to live.Value
         The newest numbers of the live metrics, by name; those that are not known yet may be missing.
     compared : Compared or None
@@ -105,11 +118,12 @@ class SamplingSnapshot(Snapshot):
     algorithm: Sampler
     sweeps: int
     newest_samples: NewestSamples
+    begin: Spent = NOTHING_SPENT
+    turned: Mapping[str, Value] = field(default_factory=dict)
+    past: tuple[Segment, ...] = ()
     curve: tuple[Point, ...] = ()
     counts: tuple[Counts, ...] = ()
     newest: Point | None = None
-    changes: tuple[ChangedKnobs, ...] = ()
-    since_change: SinceChange | None = None
     fast_norm: float | None = None
     occupancy: np.ndarray | None = None
     blanks: np.ndarray | None = None
@@ -120,11 +134,42 @@ class SamplingSnapshot(Snapshot):
     blank: float | None = None
     spurious: float | None = None
     ink: float | None = None
+    visited_in_all: tuple[int, int] | None = None
+    spurious_in_all: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
     compared: Compared | None = None
     start_picture: np.ndarray | None = None
     held_from: int | None = None
     at: int | None = None
+
+    @property
+    def since_turn(self) -> Spent:
+        """What was spent on the samples since the last turn of a knob."""
+        return Spent(self.n, self.sweeps, self.seconds).since(self.begin)
+
+    @property
+    def scored_from(self) -> int:
+        """Number of samples before the last turn."""
+        return self.begin.samples
+
+    @property
+    def too_few(self) -> bool:
+        """Whether there are too few samples since the last turn to be scored."""
+        return bool(self.past) and self.since_turn.samples < FEWEST_SCORED
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """All that is known of the ISL, from one turn to the next; the newest value ends the last curve."""
+        points = self.curve
+        # At a common point of all panels the newest value is a point of the curve already.
+        if self.newest is not None and (not points or self.newest.n > points[-1].n):
+            points += (self.newest,)
+        return (*self.past, Segment(self.begin, self.turned, points))
+
+    @property
+    def bins_before(self) -> int:
+        """Number of bins of the class history with samples from before the last turn."""
+        return -(-self.begin.samples // self.bin_width)
 
     def passed(self, cost_unit: CostUnit) -> float | None:
         """Return up to which number of samples, sweeps or seconds its scores are known; None: of updates."""
@@ -212,6 +257,10 @@ class SamplingRun(Run):
         self._held_means = 0
         self.fast_norm: float | None = None
         self._improvement: Improvement | None = None
+        self._made_with = sampler  # with its knobs the newest sample was made,
+        self._past_with = sampler  # and with these the last one before the last turn
+        self._begin, self._turned = NOTHING_SPENT, dict[str, Value]()
+        self._past: tuple[Segment, ...] = ()
 
     def jobs(self) -> list[str]:
         """Return the names of the jobs that compile the kernels of its sampler, and of its scores."""
@@ -230,10 +279,14 @@ class SamplingRun(Run):
         """Return the most samples of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
         if not self.prepared or self._scores is None:
             return self.chunk
-        return min(self.chunk, self._scores.until_next_point)
+        until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point
+        return min(self.chunk, until_next_point)
 
     def advance(self, n: int) -> Samples:
         """Make n samples and score them."""
+        if self._is_turned:
+            self._begin_segment()
+        self._made_with = self.algorithm
         begin = time.perf_counter()
         improvement = self._improvement
         if improvement is None:
@@ -248,8 +301,31 @@ class SamplingRun(Run):
         self.size_chunk(n, time.perf_counter() - begin)
         if self._scores is not None:  # after size_chunk: it happens rarely, and must not make chunks smaller
             sweeps = self.sweeps + int(samples.info["sweeps"].sum())  # record_steps counts them later
-            self._scores.evaluate(Spent(self.n + n, sweeps, self.seconds), self.watched)
+            spent = Spent(self.n + n, sweeps, self.seconds).since(self._begin)
+            self._scores.evaluate(spent, self.watched)
         return samples
+
+    @property
+    def _is_turned(self) -> bool:
+        """Whether the next sample has other knobs than the newest one.
+
+        That follows from the log of the run alone, so that a run that is made again has the same turns.
+        """
+        before, now = self._made_with, self.algorithm
+        return bool(self.n) and before is not now and values_of(before) != values_of(now)
+
+    def _begin_segment(self) -> None:
+        """Score the samples from here on alone: a knob has been turned."""
+        before, held = self._made_with, self.n - self._begin.samples
+        if not self._past or held >= max(FEWEST_SCORED, CONTINUED * self.n):
+            points = self._scores.end(self.spent.since(self._begin)) if self._scores is not None else ()
+            self._past += (Segment(self._begin, self._turned, points),)
+            self._past_with = before
+        if self._scores is not None:
+            self._scores.begin_again()
+        were = values_of(self._past_with)
+        self._turned = {name: x for name, x in values_of(self.algorithm).items() if were[name] != x}
+        self._begin = self.spent
 
     def _add_means(self, means: np.ndarray) -> None:
         """Keep the means of the next samples, and as few of the older ones as are still shown."""
@@ -268,14 +344,10 @@ class SamplingRun(Run):
 
     def set_knobs(self, algorithm: Sampler) -> None:
         """Take other values of live knobs from the next sample on."""
-        before, now = values_of(self.algorithm), values_of(algorithm)
+        if values_of(algorithm) != values_of(self.algorithm):
+            self._improvement = None  # an average over two settings would be that of neither
         self.algorithm = algorithm
         self.recorder.log_knobs(algorithm)
-        changed = {name: value for name, value in now.items() if before[name] != value}
-        if changed:
-            self._improvement = None  # an average over two settings would be that of neither
-        if self.prepared and self._scores is not None and self.n and changed:
-            self._scores.note_change(self.spent, changed)
 
     @property
     def spent(self) -> Spent:
@@ -305,7 +377,7 @@ class SamplingRun(Run):
     def complete(self) -> None:
         """Score the samples that have not been scored yet."""
         if self.prepared and self._scores is not None:
-            self._scores.complete(self.spent)
+            self._scores.complete(self.spent.since(self._begin))
 
     def run_log(self) -> RunLog:
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
@@ -328,16 +400,18 @@ class SamplingRun(Run):
         """Return the snapshot of this run."""
         v = self.recorder.newest_packed(MAX_SHOWN_SAMPLES)
         scores = self._scores if self.prepared else None
-        covered = scores.covered if scores else None
+        too_few = bool(self._past) and self.n - self._begin.samples < FEWEST_SCORED
+        covered = scores.covered if scores and not too_few else None
         return SamplingSnapshot(
             **self.common(status),
             sweeps=self.sweeps,
+            begin=self._begin,
+            turned=self._turned,
+            past=self._past,
             newest_samples=NewestSamples(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
             curve=scores.curve if scores else (),
             counts=scores.counts if scores else (),
             newest=scores.newest if scores else None,
-            changes=scores.changes if scores else (),
-            since_change=scores.since_change if scores else None,
             fast_norm=self.fast_norm,
             occupancy=scores.occupancy if scores else None,
             blanks=scores.blanks if scores else None,
@@ -348,7 +422,9 @@ class SamplingRun(Run):
             blank=covered.blank if covered and self.n else None,
             spurious=covered.spurious if covered and self.n else None,
             ink=covered.ink if covered and self.n else None,
-            live_numbers=scores.live_numbers if scores else {},
+            visited_in_all=scores.visited_in_all if scores else None,
+            spurious_in_all=scores.spurious_in_all if scores else None,
+            live_numbers=scores.live_numbers if scores and not too_few else {},
             start_picture=self._packed_start(),
             held_from=self.recorder.held_from,
         )

@@ -1,22 +1,23 @@
 """The scores of one run, updated with each chunk of samples: ISL, classes, live metrics.
 
-They are kept at about 125 numbers of samples, 14 % apart, so that runs can be compared at any equal point
-that they have passed: see ``equal_points``.
+They are of the samples since the last turn of a knob, or of all if none was turned, and are kept at about 125
+numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have passed: see
+``equal_points``. Of earlier samples only the class history and two counts go on.
 """
 
 import bisect
 import time
-from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.knobs import Value
-from rbmviz.metrics import ISL, Coverage, Kernel, live
+from rbmviz.metrics import Coverage, Kernel, live
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
-from rbmviz.metrics.isl import CURVE_COUNTS, GROUPS, Score, empty_isl
+from rbmviz.metrics.isl import GROUPS, empty_isl
 from rbmviz.samplers import Samples
-from rbmviz.session.snapshot import ChangedKnobs, Counts, Point, SinceChange, Spent
+from rbmviz.session.equal_points import POINTS
+from rbmviz.session.snapshot import FEWEST_SCORED, Counts, Point, Spent
 
 OCCUPANCY_BINS = 120
 """Maximum number of bins of the class history; when all are full, neighbours are merged in pairs."""
@@ -37,12 +38,12 @@ COMPARED_AT_ONCE = 64
 COMPARED_SECONDS = 1.1
 """Maximum seconds between two such comparisons: at 60 samples a second there are just enough for one."""
 
-POINTS_SINCE_CHANGE = 2500
-"""Test points, and as many validation points, on which the ISL since the last change of a knob is computed:
-its histograms are a second set, which has to be small where the data are large."""
+MAX_PAST_POINTS, PAST_POINT_BYTES = 7000, 400
+"""Points that are kept of the curves before turns of knobs, at most: see ``sampling.CONTINUED``."""
 
-
-_COUNTS: list[int] = CURVE_COUNTS.tolist()
+_COUNTS = [int(n) for n in POINTS["samples"]]
+_COUNTS_AFTER_TURN = [n for n in _COUNTS if n >= FEWEST_SCORED]
+_NO_GROUPS = np.zeros(0)
 
 
 class Scores:
@@ -61,30 +62,31 @@ class Scores:
     Attributes
     ----------
     curve : tuple of Point
-        ISL at each of CURVE_COUNTS that has been reached.
+        ISL at each number of samples among POINTS that has been reached; after a turn from FEWEST_SCORED on.
     counts : tuple of Counts
         What the samples up to a point of the curve have covered; they may come a moment after the point.
     newest : Point or None
         The newest value of ISL.
-    changes : tuple of ChangedKnobs
-        At most one in each stretch between two points of the curve: of a slider that is dragged the last.
     covered : Counts
-        What the samples up to now have covered; up to COMPARED_AT_ONCE of the newest may be left out.
+        What the samples since the last turn have covered; up to COMPARED_AT_ONCE of the newest may be left
+        out.
     occupancy : int64 (bins so far, classes)
-        Samples per class in each bin, without blank ones.
+        Samples of the whole run per class in each bin, without blank ones.
     blanks : int64 (bins so far,)
         Blank samples in each bin; zero where there are no classes.
     """
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
         self._isl = empty_isl(dataset, kernel)
-        self._empty_few = empty_isl(dataset, kernel, POINTS_SINCE_CHANGE)
         self._coverage = Coverage(dataset, COMPARED_EXAMPLES, n_chains)
-        self._live = [metric(dataset, n_chains) for metric in live.live_metrics_of(n_chains)]
+        self._new_live = lambda: [metric(dataset, n_chains) for metric in live.live_metrics_of(n_chains)]
+        self._live = self._new_live()
         self._of_means = kernel == "mean"
         self._valued_at = 0.0  # when the newest value was computed,
         self._value_seconds = 0.0  # and how long it took
-        self._n = 0
+        self._counts, self._fewest = _COUNTS, 1
+        self._n_before, self._n = 0, 0  # samples before the last turn, and since
+        self._not_measured: list[np.ndarray] = []  # samples that live metrics have yet to take
         self._not_scored: list[np.ndarray] = []  # samples, or their means, that the ISL has yet to take
         self._not_covered: list[np.ndarray] = []  # samples that coverage has yet to take, these among them
         self._n_covered, self._covered_at = 0, 0.0
@@ -94,12 +96,9 @@ class Scores:
         self.curve: tuple[Point, ...] = ()
         self.counts: tuple[Counts, ...] = ()
         self.newest: Point | None = None
-        self.changes: tuple[ChangedKnobs, ...] = ()
-        self._isl_since: ISL | None = None  # of the samples since the last change; None before there is one
-        self._score_since: Score | None = None
+        # Before the last turn, for what is asked of the whole run.
+        self._recognised_before, self._spurious_before = np.zeros_like(self._coverage.recognised), 0.0
         self._note_covered()
-        self._before_change = self.covered
-        self._recognised_before_change = self._coverage.recognised.copy()
 
     @staticmethod
     def bytes(dataset: Dataset, kernel: Kernel, n_chains: int) -> int:
@@ -109,9 +108,7 @@ class Scores:
         # Histograms have columns up to the largest distance, hardly ever more than half of the width. Of the
         # means: the rows, and for each beta of the grid a sum.
         isl = points * (packed + 2 * width + 512 if kernel == "binary" else 4 * width + 8 * 32)
-        if kernel == "binary":  # since the last change
-            isl += sum(min(part, POINTS_SINCE_CHANGE) for part in parts) * (packed + 2 * width + 512)
-        curve = len(CURVE_COUNTS) * (8 * GROUPS + 500)
+        curve = len(_COUNTS) * (8 * GROUPS + 500) + MAX_PAST_POINTS * PAST_POINT_BYTES
         coverage = min(len(dataset.train), COMPARED_EXAMPLES) * (packed + 8)
         others = sum(metric.bytes(n_chains) for metric in live.live_metrics_of(n_chains))
         return isl + curve + coverage + others
@@ -119,16 +116,17 @@ class Scores:
     @property
     def until_next_point(self) -> int:
         """Samples until the next point of the curve; if a chunk ends there, its time is exact."""
-        i = bisect.bisect_right(_COUNTS, self._n)
-        return _COUNTS[i] - self._n if i < len(_COUNTS) else 2**62
+        i = bisect.bisect_right(self._counts, self._n)
+        return self._counts[i] - self._n if i < len(self._counts) else 2**62
 
     def update(self, samples: Samples) -> None:
         """Take the next samples."""
         self._n += len(samples.v)
         self._not_scored.append(samples.p if self._of_means else samples.v)
         self._not_covered.append(samples.v)
-        for metric in self._live:
-            metric.update(samples.v)
+        self._not_measured.append(samples.v)
+        if self._n >= self._fewest:
+            self._update_live()
         if (
             self._n - self._n_covered >= COMPARED_AT_ONCE
             or time.monotonic() - self._covered_at > COMPARED_SECONDS
@@ -138,36 +136,48 @@ class Scores:
     def evaluate(self, spent: Spent, watched: bool) -> None:
         """Compute the ISL if the curve has a point here, or if the run is watched and the last value is old.
 
-        spent : what the run has spent
+        spent : what the run has spent since the last turn
         """
+        if self._n < self._fewest:
+            return
         now = time.monotonic()
-        i = bisect.bisect_left(_COUNTS, self._n)
-        at_count = i < len(_COUNTS) and _COUNTS[i] == self._n
+        i = bisect.bisect_left(self._counts, self._n)
+        at_count = i < len(self._counts) and self._counts[i] == self._n
         interval = min(max(SCORE_SECONDS, self._value_seconds / SCORE_SHARE), MAX_SCORE_SECONDS)
         if at_count or (watched and now - self._valued_at > interval):
-            self._add_value(spent, since_change=watched)
+            self._add_value(spent)
             if at_count:
                 assert self.newest is not None
                 self.curve += (self.newest,)
                 self._note_counts()
+            if self._n == self._fewest:
+                self._update_coverage()  # with the first score after a turn its counts are known
 
-    def note_change(self, spent: Spent, knobs: Mapping[str, Value]) -> None:
-        """Note that knobs have other values from the next sample on."""
+    def end(self, spent: Spent) -> tuple[Point, ...]:
+        """Return the curve of the samples since the last turn, up to the newest, because a knob is turned.
+
+        spent : on these samples
+        """
+        if self._n >= self._fewest and (self.newest is None or self.newest.n < self._n):
+            self._add_value(spent)
+        points = self.curve
+        if self.newest is not None and (not points or self.newest.n > points[-1].n):
+            points += (self.newest,)
+        return tuple(replace(point, groups=_NO_GROUPS) for point in points)
+
+    def begin_again(self) -> None:
+        """Forget the samples so far but for their classes: a knob has been turned."""
+        self._not_scored.clear()
+        self._not_measured.clear()
         self._update_coverage()
-        if self.changes and spent.samples < self._next_point_after(self.changes[-1].spent.samples):
-            knobs = {**self.changes[-1].knobs, **knobs}
-            self.changes = self.changes[:-1]
-        self.changes += (ChangedKnobs(spent, knobs),)
-        # A value of the mean kernel costs hundreds of times more: there is none since the change.
-        self._isl_since = None if self._of_means else self._empty_few.without_samples()
-        self._score_since = None
-        self._before_change = self.covered
-        self._recognised_before_change = self._coverage.recognised.copy()
-
-    @staticmethod
-    def _next_point_after(n: int) -> float:
-        i = bisect.bisect_right(_COUNTS, n)
-        return _COUNTS[i] if i < len(_COUNTS) else np.inf
+        self._recognised_before += self._coverage.recognised
+        self._spurious_before += self._coverage.spurious * self._coverage.n if self._coverage.n else 0.0
+        self._counts, self._fewest = _COUNTS_AFTER_TURN, FEWEST_SCORED
+        self._n_before, self._n, self._n_covered = self._n_before + self._n, 0, 0
+        self._isl, self._coverage = self._isl.without_samples(), self._coverage.without_samples()
+        self._live = self._new_live()
+        self.curve, self.counts, self.newest = (), (), None
+        self._note_covered()
 
     def complete(self, spent: Spent) -> None:
         """Score the samples that have not been scored, because the run stops here.
@@ -177,14 +187,12 @@ class Scores:
         self._update_coverage()
         stale = self.newest is not None and self.newest.n < self._n
         if stale and time.monotonic() - self._valued_at > SCORE_SECONDS:
-            self._add_value(spent, since_change=True)
+            self._add_value(spent)
 
-    def _add_value(self, spent: Spent, since_change: bool) -> None:
+    def _add_value(self, spent: Spent) -> None:
         begin = time.perf_counter()
         self._update_isl()
         score, groups = self._isl.value_by_group()
-        if since_change and self._isl_since is not None and self._isl_since.n:
-            self._score_since = self._isl_since.value()
         self._value_seconds, self._valued_at = time.perf_counter() - begin, time.monotonic()
         self.newest = Point(spent, score.isl, score.std_error, score.beta, groups)
 
@@ -195,8 +203,12 @@ class Scores:
         centres = np.concatenate(self._not_scored)
         self._not_scored.clear()
         self._isl.update(centres)
-        if self._isl_since is not None:
-            self._isl_since.update(centres)
+
+    def _update_live(self) -> None:
+        v = np.concatenate(self._not_measured)
+        self._not_measured.clear()
+        for metric in self._live:
+            metric.update(v)
 
     def _update_coverage(self) -> None:
         """Compare the samples since the last time with the training examples."""
@@ -220,7 +232,7 @@ class Scores:
 
     def _note_covered(self) -> None:
         """Count what is covered: once for all snapshots until coverage takes more samples."""
-        bins = self._bins[: -(-self._n_covered // self.bin_width)]
+        bins = self._bins[: -(-(self._n_before + self._n_covered) // self.bin_width)]
         self.covered, self.occupancy, self.blanks = (
             self._count_covered(),
             bins[:, :-1].copy(),
@@ -243,7 +255,7 @@ class Scores:
         n_classes = self._bins.shape[1] - 1
         if not n_classes:
             return
-        n = self._n_covered
+        n = self._n_before + self._n_covered
         while n > OCCUPANCY_BINS * self.bin_width:
             pairs = self._bins[0::2] + self._bins[1::2]
             self._bins = np.concatenate([pairs, np.zeros_like(pairs)])
@@ -252,25 +264,17 @@ class Scores:
         np.add.at(self._bins, (np.arange(n - len(classes), n) // self.bin_width, columns), 1)
 
     @property
-    def since_change(self) -> SinceChange | None:
-        """The scores of the samples since the last change of a knob; None if there was none."""
-        if not self.changes:
-            return None
-        before, now, score = self._before_change, self.covered, self._score_since
-        n, classes = now.n - before.n, self._recognised_before_change
-        far = now.spurious * now.n - (before.spurious * before.n if before.n else 0)
-        switches = visited = None
-        if now.switches is not None and before.switches is not None:
-            switches = now.switches - before.switches
-            visited = int((self._coverage.recognised > classes).sum()), len(classes)
-        return SinceChange(
-            self._n - before.n,
-            None if score is None else score.isl,
-            None if score is None else score.std_error,
-            switches,
-            visited,
-            float(far) / n if n else None,
-        )
+    def visited_in_all(self) -> tuple[int, int] | None:
+        """Classes visited by the whole run, and classes in all; None if the data have none."""
+        recognised = self._recognised_before + self._coverage.recognised
+        return (int(np.count_nonzero(recognised)), len(recognised)) if len(recognised) else None
+
+    @property
+    def spurious_in_all(self) -> float | None:
+        """Share of spurious samples of the whole run; None before the first, NaN where none can be told."""
+        n = self._n_before + self._n_covered
+        now = self._coverage.spurious * self._coverage.n if self._coverage.n else 0.0
+        return (self._spurious_before + now) / n if n else None
 
     @property
     def live_numbers(self) -> dict[str, live.Value]:

@@ -50,6 +50,21 @@ class Spent(NamedTuple):
     sweeps: int
     seconds: float
 
+    def plus(self, other: "Spent") -> "Spent":
+        """Return the sum of the two."""
+        return Spent(self.samples + other.samples, self.sweeps + other.sweeps, self.seconds + other.seconds)
+
+    def since(self, begin: "Spent") -> "Spent":
+        """Return what was spent after ``begin``."""
+        return Spent(self.samples - begin.samples, self.sweeps - begin.sweeps, self.seconds - begin.seconds)
+
+
+NOTHING_SPENT = Spent(0, 0, 0.0)
+
+FEWEST_SCORED = 50
+"""Samples after a turn of a knob from which on they are scored: fewer say little, and would each cost a score
+while a slider is dragged."""
+
 
 @dataclass(frozen=True, eq=False)
 class Point:
@@ -58,14 +73,14 @@ class Point:
     Parameters
     ----------
     spent : Spent
-        What the run had spent.
+        What the run had spent since the last turn of a knob: the score is of these samples alone.
     isl, std_error : float
         Nats per test point; the error is over the test points.
     beta : float
         Parameter of the kernel.
     groups : float64 (n_groups,)
         Mean log density of each group of test points: the groups are the same in all runs on a data set, so
-        that two runs can be compared group by group.
+        that two runs can be compared group by group. None are kept of samples before a turn.
     """
 
     spent: Spent
@@ -81,7 +96,7 @@ class Point:
 
 
 class Counts(NamedTuple):
-    """What the first n samples of a run have covered; see ``Coverage``.
+    """What the first n samples since the last turn of a knob have covered; see ``Coverage``.
 
     n: samples; switches: class changes within each chain; visited: classes visited, and classes in all;
     class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of
@@ -98,26 +113,23 @@ class Counts(NamedTuple):
     ink: float = math.nan
 
 
-class ChangedKnobs(NamedTuple):
-    """A change of knobs in a run: when the run had spent this, they took these values."""
+class Segment(NamedTuple):
+    """The samples of a run from one turn of its knobs to the next.
 
-    spent: Spent
-    knobs: Mapping[str, Value]
-
-
-class SinceChange(NamedTuple):
-    """Scores of the samples since the last change of a knob.
-
-    n: samples since then; isl, std_error: nats per test point, None while no value is known; the others as in
-    ``Counts``, spurious None before the first sample.
+    Parameters
+    ----------
+    begin : Spent
+        What the run had spent before the first of them.
+    turned : mapping of str to Value
+        The knobs that were turned then, with their values; none at the start of a run, and where all knobs
+        were turned back.
+    curve : tuple of Point
+        ISL of the first n samples of the segment.
     """
 
-    n: int
-    isl: float | None
-    std_error: float | None
-    switches: int | None
-    visited: tuple[int, int] | None
-    spurious: float | None
+    begin: Spent
+    turned: Mapping[str, Value]
+    curve: tuple[Point, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,6 +163,16 @@ class Snapshot:
     algorithm: Any
     error: str | None = None
     rebuilt: float = 0.0
+
+    @property
+    def scored_from(self) -> int:
+        """Number of steps before the first one that is scored: those before the last turn of a knob."""
+        return 0
+
+    @property
+    def too_few(self) -> bool:
+        """Whether a knob was turned so lately that the run has no scores."""
+        return False
 
     def without_arrays(self) -> Self:
         """Return the snapshot without its large arrays, to be shown while the run is freed."""

@@ -582,6 +582,7 @@ class Worker(Generic[R]):
                 self._log.note(run.n, self._algorithm)
                 if not run.prepared:  # the state has to be made again for these knobs
                     return None
+                n = min(n, run.max_steps())  # a turn brings the next point of a curve nearer
             return n
 
     def _publish_status(self, run: Run) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
@@ -21,6 +22,7 @@ from rbmviz.links import write_changed_panel
 from rbmviz.rbm import save_model
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
+from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
 from rbmviz_app import loading_code
 from rbmviz_app.charts.ends import spread
@@ -41,6 +43,7 @@ from rbmviz_app.pages.train.charts import (
     training_chart,
 )
 from rbmviz_app.pages.train.exports import training_csv
+from rbmviz_app.share.curves import curves_of as watched_curves
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
@@ -149,7 +152,7 @@ def test_exports(comparison, model):
             assert entry["changes"][0]["n"] == 0
         assert len(archive.files) == 3
     lines = curves_csv(named, "mean").decode().splitlines()
-    assert lines[0] == "sampler,n,seconds,isl,std_error,beta,sweeps,kernel"
+    assert lines[0] == "sampler,n,seconds,isl,std_error,beta,sweeps,change,n_scored,kernel"
     assert all(line.endswith(",mean") for line in lines[1:])
     assert len(lines) == 1 + sum(len(snapshot.curve) for snapshot in shown)
     picture = Image.open(
@@ -251,6 +254,43 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     comparison.apply_knobs(second.key, eps=0.2)
     comparison.step(30)
     wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.poll()), "thirty more")
+    # Too few since the turn: the end of what was before it has the name of the curve.
+    rows, spec = charted(comparison)
+    named = rows[rows["sampler"] == "rates-FPCD"].groupby("kind")
+    assert {kind: list(one["n"].dropna()) for kind, one in named if kind != "end"} == {
+        "past": [5, 6, 7, 8, 9, 10, 12],
+        "change": [12],
+    }
+    [end] = rows[(rows["kind"] == "end") & (rows["label"] == "rates-FPCD")].to_dict("records")
+    change = rows[rows["kind"] == "change"].iloc[0]
+    assert (end["x"], end["y"]) == (change["x"], change["y"])
+    assert (change["x"], change["note"]) == (12, "from here on: Step size 0.2")
+    comparison.step(30)
+    wait(lambda: all(s.n == 72 and s.status == "paused" for _, s in comparison.poll()), "thirty more")
+    rows, spec = charted(comparison)
+    points = rows[(rows["kind"] == "point") & (rows["sampler"] == "rates-FPCD")]
+    assert list(zip(points["x"], points["change"], points["n_scored"], strict=True))[:2] == [
+        (62, 1, 50),
+        (68, 1, 56),
+    ]
+    [common] = rows[rows["kind"] == "common"].to_dict("records")
+    assert (common["x"], common["note"]) == (56, "panels without a turn compared at 56 samples")
+    assert GREY in json.dumps(spec)
+    # Who watches a shared page sees the past in grey, too.
+    lines = watched_curves(rows, spec, "ISL")["lines"]
+    [past] = [line for line in lines if not line["name"]]
+    assert (past["colour"], [x for x, _ in past["points"]]) == (GREY, [5, 6, 7, 8, 9, 10, 12])
+    assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [62]
+    # The file has all rows.
+    table = pd.read_csv(io.BytesIO(curves_csv([("turned", second.worker.peek())], "binary")))
+    assert list(table["change"]) == sorted(table["change"])
+    assert list(table[table["change"] == 0]["n"]) == [*range(1, 11), 12]
+    after = table[table["change"] == 1]
+    assert list(zip(after["n"], after["n_scored"], after["sweeps"], strict=True))[:2] == [
+        (62, 50, 62),
+        (68, 56, 68),
+    ]
+    assert after["seconds"].min() > table["seconds"][10]
     rows, spec = charted(comparison, view="difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD", "pinned 1"]
@@ -258,13 +298,13 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     assert max(ends["y"].iloc[:2]) == 0
     points = rows[rows["kind"] == "point"]
     assert ((points["low"] <= points["y"]) & (points["y"] <= points["high"])).all()
-    change = rows[rows["kind"] == "change"].iloc[0]
-    assert (change["n"], change["note"]) == (12, "from here on: Step size 0.2")
-    assert GREY in json.dumps(spec)
+    assert set(rows["kind"]) == {"point", "end", "common"}
+    assert list(rows[rows["kind"] == "common"]["x"]) == [56]
+    assert points[points["sampler"] == "rates-FPCD"]["x"].max() == 56
     assert '"x": {"value": "width"}' in json.dumps(spec)  # the names: a column beside the curves
     # The first differences are large: later on they are left out, but for a pinned run that has ended.
     comparison.step(400)
-    wait(lambda: all(s.n == 442 and s.status == "paused" for _, s in comparison.poll()), "400 more")
+    wait(lambda: all(s.n == 472 and s.status == "paused" for _, s in comparison.poll()), "400 more")
     rows, _ = charted(comparison, view="difference to the best")
     [common] = rows[rows["kind"] == "common"]["x"]
     points = rows[rows["kind"] == "point"].set_index("sampler")["x"]
@@ -337,17 +377,29 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     comparison.apply_knobs(comparison.panels[0].key, k=10)
     comparison.step(18)
     wait(lambda: all(s.n == 30 and s.status == "paused" for _, s in comparison.poll()), "eighteen more")
-    comparison.cost_unit = "sweeps"
     gibbs, other = heads()
-    assert gibbs["standing"].startswith("Scores at 27 Gibbs sweeps (13 samples)")
-    assert gibbs["since"].startswith("Since the last change (18 samples): ")
-    assert gibbs["standing"].endswith(": those of another panel reach no further.")
-    assert other["since"] == ""
-    assert other["standing"] == (
-        "Scores at 27 Gibbs sweeps (27 samples): this panel is behind, the first has 182 Gibbs sweeps."
+    assert (gibbs["standing"], gibbs["since"]) == (
+        "Too few yet: 18 of 50 samples since the turn.",
+        "Since sample 13: Sweeps per sample 10",
     )
+    assert {gibbs["readouts"][name] for name in ("isl", "visited", "switches", "spurious")} == {None}
+    assert (other["standing"], other["since"]) == ("Scores at 29 samples", "")
+    comparison.step(38)
+    wait(lambda: all(s.n == 68 and s.status == "paused" for _, s in comparison.poll()), "the rest")
+    gibbs, other = heads()
+    assert gibbs["standing"] == "Scores at 56 samples since the turn"
+    assert other["standing"] == "Scores at 56 samples"
+    assert (gibbs["readouts"]["sweeps"], other["readouts"]["sweeps"]) == (10, 1)
+    comparison.cost_unit = "sweeps"
+    comparison.apply_knobs(comparison.panels[1].key, k=20)
+    comparison.step(57)
+    wait(lambda: all(s.n == 125 and s.status == "paused" for _, s in comparison.poll()), "57 more")
+    at = max(point for point in POINTS["sweeps"] if point <= 1080)
+    assert [head["standing"] for head in heads()] == [
+        f"Scores at {at:,} Gibbs sweeps ({at // k} samples) since the turn" for k in (10, 20)
+    ]
     known = comparison.peek()[0][1]
-    assert gibbs["readouts"]["isl"][0] == known.scores_at("sweeps", 27).isl.isl
+    assert heads()[0]["readouts"]["isl"][0] == known.scores_at("sweeps", at).isl.isl
 
 
 # What goes over the wire

@@ -12,9 +12,10 @@ from waiting import wait
 from rbmviz import BadInput
 from rbmviz.datasets import load_dataset
 from rbmviz.links import read_panel, write_changed_panel, write_panel
+from rbmviz.metrics import isl
 from rbmviz.models import load_model
 from rbmviz.registry import samplers, trainers
-from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
+from rbmviz.session import Comparison, SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, joined
@@ -163,6 +164,19 @@ def test_the_chain_takes_the_knobs_of_the_cell_under_the_pointer(page):
     view.set_live_knobs(0, setting=index)
     assert (panel.worker.algorithm.eps, panel.worker.algorithm.alpha) == (1.0, 0.9)
     assert panel.worker.peek().run == run
+    # Its numbers are of the samples since the pointer came to rest there: the map's are of that setting, too.
+    comparison.pause()
+    wait(lambda: comparison.poll()[0][1].status == "paused", "pause")
+    n = comparison.poll()[0][1].n
+    for i, samples in ((0, 30), (1, 2), (index, 64)):  # over another cell, and back
+        view.set_live_knobs(0, setting=i)
+        comparison.step(samples)
+        n += samples
+        wait(lambda n=n: comparison.poll()[0][1].n == n, "samples")
+    [(_, shown)] = comparison.at_common_point(comparison.peek())
+    assert (shown.since_turn.samples, shown.newest.n) == (64, 56)
+    data, v = comparison.setup.dataset, panel.worker.read(SamplingRun.held_samples)[1]
+    assert shown.newest.isl == isl(v[-64:-8], data.test, data.validation).isl
 
 
 @pytest.fixture
@@ -421,16 +435,15 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     wait(lambda: comparison.poll()[0][1].status == "paused", "pause")
     turned = comparison.poll()[0][1].n
     comparison.apply_knobs(comparison.panels[0].key, eps=0.5)
-    comparison.step(40)
-    wait(lambda: comparison.poll()[0][1].n == turned + 40, "forty samples")
-    wait(lambda: comparison.poll()[0][1].since_change.isl is not None, "their score")
+    comparison.step(64)
+    wait(lambda: comparison.poll()[0][1].n == turned + 64, "their samples")
     test.run()
     button(test, "Keep rates-FPCD").click().run()
     kept = test.session_state["tried"][-1]
     assert kept.setting.endswith(
         f"step size 0.5, decay 1, sweeps per sample 2, chains 1), from sample {turned + 1:,} of its run on"
     )
-    assert (kept.samples, kept.isl) == (40, comparison.peek()[0][1].since_change.isl)
+    assert (kept.samples, kept.isl) == (64, comparison.peek()[0][1].curve[-1].isl)
 
 
 def test_the_name_of_a_kept_setting_tells_it_from_every_other():

@@ -10,7 +10,6 @@ from rbmviz import make_sampler, make_trainer
 from rbmviz.glossary import glossary
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Coupling, SamplingSetup, TrainingSetup
-from rbmviz.session.snapshot import SinceChange
 from rbmviz.trainers import list_trainers
 from rbmviz_app.charts.style import about
 from rbmviz_app.formulas import mathml, prose
@@ -57,13 +56,6 @@ def test_the_formula_of_the_isl_is_that_of_its_kernel(model, toy):
         assert found["binary"] is sample.ISL_READOUT
         assert "p_{sd}" in found["mean"].formula
         assert found["mean"].spec()["formula"].startswith("<math")
-
-
-def test_a_change_without_scores_says_nothing():
-    assert sample.since_text(SinceChange(0, None, None, None, None, None)) == ""
-    assert sample.since_text(SinceChange(9, -3.0, 0.5, 1, (1, 2), 0.5)) == (
-        "Since the last change (9 samples): ISL −3.0 ± 0.5, 1 of 2 classes, 50.0 % spurious"
-    )
 
 
 @pytest.mark.parametrize(

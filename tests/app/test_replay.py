@@ -103,16 +103,19 @@ def test_a_live_comparison_is_kept_with_the_changes_of_its_knobs(model, toy):
         panel.worker.step(20)
         wait(lambda: panel.worker.peek().n == 20, "20 samples")
         panel.worker.set_live_knobs(eps=0.5)
-        panel.worker.step(20)
-        wait(lambda: panel.worker.peek().n == 40, "40 samples")
+        panel.worker.step(60)
+        wait(lambda: panel.worker.peek().n == 80, "80 samples")
         history = panel.worker.read(RunHistory.of)
     finally:
         comparison.close()
         panel.worker.join(30)
-    assert history.n == 40
+    assert history.n == 80
     assert [(n, knobs["eps"]) for n, knobs in history.changes] == [(0, 0.03), (20, 0.5)]
     [shown] = parts(replay_html(Replay("t", "", [history], toy, (1, 5))))[3].panels
     assert "step size 0.5" in shown.head["knobs_at"][-1][1]
+    before, since = shown.head["segments"]
+    assert (before["begin"], since["begin"]) == (0, 20)
+    assert (before["curve"][-1][0], since["curve"][0][0]) == (20, 50)
 
 
 def test_without_data_nothing_is_counted(model):

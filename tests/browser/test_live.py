@@ -87,6 +87,28 @@ def test_a_dragged_knob_acts_without_a_restart(live):
     page.until("panels[0].querySelector('.equation').textContent.includes('𝔼')")
 
 
+def test_a_turned_knob_begins_the_numbers_again(live):
+    page = live().open("?model=bas_pcd&p=rates_fpcd&p=gibbs&speed=20")
+    page.until("panels.every(p => Number(p.dataset.n) > 60)")
+    for share in (0.5, 0.6, 0.7):
+        page.set_knob(0, "eps", share, commit=False)
+    page.set_knob(0, "eps", 0.9)
+    said = "panels.map(p => [...p.querySelectorAll('.standing')].map(line => line.textContent))"
+    few = re.compile(r"Too few yet: \d+ of 50 samples since the turn\.")
+    page.until("panels[0].querySelector('.standing').textContent.startsWith('Too few yet')")
+    (standing, since), (other, nothing) = page.ask(said)
+    assert few.fullmatch(standing)
+    assert re.fullmatch(r"Since sample \d+: Step size 0\.\d+", since)
+    assert re.fullmatch(r"Scores at \d+ samples", other)
+    assert nothing == ""
+    assert [page.number(panel, "isl") == "–" for panel in (0, 1)] == [True, False]
+    page.until("panels[0].querySelector('.standing').textContent.startsWith('Scores at')")
+    (standing, _), (other, _) = page.ask(said)
+    [n] = re.fullmatch(r"Scores at (50|56|64) samples since the turn", standing).groups()
+    assert other == f"Scores at {n} samples: those of another panel reach no further."
+    assert "–" not in [page.number(panel, "isl") for panel in (0, 1)]
+
+
 def test_chains_begin_anew_where_the_hand_lets_go(live):
     page = live().open("?p=rates_fpcd&speed=1000")
     page.until("Number(panels[0].dataset.n) > 1000")
@@ -434,7 +456,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     visible, places = page.ask(f"""(() => {{
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);
         panel.head.standing = 'Scores at 750 samples: this panel is behind, the first has 2,438 samples.';
-        panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
+        panel.head.since = 'Since sample 3,601: Step size 0.3, Decay 0.95, Sweeps per sample 12';
         panel.draw();
         return [panels[0].querySelector('.since').checkVisibility(), {PLACES}];
     }})()""")
@@ -444,13 +466,13 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     standing, since, isl = page.ask("""(() => {
         const panel = panels[0].getRootNode().rbmviz.panels.get(0), { key, run, status, n } = panel.head;
         panel.head.standing = 'Scores at 750 samples: this panel is behind, the first has 2,438 samples.';
-        panel.head.since = 'Since the last change (120 samples): ISL −240.1 ± 1, 9 of 10 classes, all good';
+        panel.head.since = 'Since sample 3,601: Step size 0.3, Decay 0.95, Sweeps per sample 12';
         panel.readPart({ head: { key, run, status, n: n + 3 }, blocks: {} });
         panel.draw();
         return ['.standing', '.since', '[data-readout=isl]'].map(x => panels[0].querySelector(x).textContent);
     })()""")
     assert standing.startswith("Scores at 750 samples")
-    assert since.startswith("Since the last change")
+    assert since.startswith("Since sample 3,601")
     assert isl != "–"
     length, places = page.ask(f"""(() => {{
         const panel = panels[0].getRootNode().rbmviz.panels.get(0);

@@ -1,6 +1,7 @@
 """Lessons: all that they claim is so; what is wrong with a file is said in a sentence that names the step."""
 
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,11 +19,12 @@ from rbmviz.lessons import (
 )
 from rbmviz.lessons.claims import PANEL_NUMBERS, measure, read_claim
 from rbmviz.metadata import data_name
-from rbmviz.metrics import eigenvalues, landscape, transition_matrix
+from rbmviz.metrics import Coverage, eigenvalues, isl, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
 from rbmviz.pages import PAGES, Sources
 from rbmviz.samplers import make_sampler, sample
+from rbmviz.session.rebuild import Change
 
 EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
 """Data that every installation has: they are generated, or come with a package that is required."""
@@ -103,6 +105,37 @@ def test_a_claim_is_measured_as_it_is_written():
     assert (bad.holds, bad.value, bad.other) == (False, 0, 5)
     again = measure_claims(state, (read_claim("panel2.crossings = 6 at 600 samples", state),))
     assert again[0].holds
+
+
+@pytest.mark.compiled
+def test_after_a_turn_a_claim_is_of_the_samples_since():
+    """As the numbers on the page are; two names count the whole run."""
+    state = read_state("sample?model=bas_pcd&p=rates_fpcd")
+    [first] = state.algorithms()
+    changes = [[Change(0, first), Change(400, replace(first, eps=0.5, k=3))]]
+    names = ("isl", "sweeps", "classes", "classes_in_all", "spurious", "spurious_in_all")
+    claims = [read_claim(f"panel1.{name} > 0 at {n} samples", state) for n in (430, 700) for name in names]
+    found = [one.value for one in measure_claims(state, claims, changes=changes)]
+    few, since = dict(zip(names, found[:6], strict=True)), dict(zip(names, found[6:], strict=True))
+    data = load_registered("bas")
+    plan = state.setup().plan()
+    run = plan.run(1, first)
+    run.prepare()
+    for algorithm, n in ((first, 400), (changes[0][1].algorithm, 700)):
+        run.set_knobs(algorithm)
+        while run.n < n:
+            run.record_steps(run.advance(min(run.max_steps(), n - run.n)))
+    v = run.held_samples()[1]
+    assert since["isl"] == isl(v[400 : 400 + 268], data.test, data.validation).isl  # a point of the curve
+    at_500 = measure(state, (0, "isl"), run.view("paused"), 500)  # of a run that has gone on since
+    assert at_500 == isl(v[400 : 400 + 95], data.test, data.validation).isl
+    assert since["sweeps"] == few["sweeps"] == 3
+    for name, samples in (("", v[400:]), ("_in_all", v)):
+        coverage = Coverage(data)
+        coverage.update(samples)
+        assert since[f"classes{name}"] == coverage.visited
+        assert since[f"spurious{name}"] == pytest.approx(100 * coverage.spurious)
+    assert [few[name] for name in ("isl", "classes", "spurious")] == [None] * 3
 
 
 @pytest.mark.compiled
@@ -324,7 +357,10 @@ def test_a_setup_is_made_of_the_settings_that_say_so(page):
 
 
 def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():
-    """A snapshot may have samples that are not counted yet: they are no other class."""
+    """A snapshot may have samples that are not counted yet: they are no other class, nor are earlier ones."""
     state = read_state("sample?p=gibbs")
-    counted = SimpleNamespace(n=120, occupancy=np.array([[0, 60, 0], [0, 30, 0]]), blanks=np.array([0, 10]))
+    bins = {"occupancy": np.array([[0, 60, 0], [0, 30, 0]]), "blanks": np.array([0, 10])}
+    counted = SimpleNamespace(n=120, bins_before=0, **bins)
     assert measure(state, (0, "largest_class"), counted, 100) == 90
+    turned = SimpleNamespace(n=120, bins_before=1, **bins)
+    assert measure(state, (0, "largest_class"), turned, 100) == 75

@@ -1,6 +1,5 @@
-"""Comparison at equal points, scores since a change of knobs, and panels that catch up."""
+"""Comparison at equal points, and panels that catch up."""
 
-import itertools
 import math
 import time
 from dataclasses import replace
@@ -76,24 +75,6 @@ def test_scores_at_a_point_are_those_of_the_samples_up_to_it(model, toy, cost_un
             assert scores.isl.isl == pytest.approx(score.isl, abs=0.02)
             assert scores.counts.class_coverage == pytest.approx(coverage.class_coverage, abs=0.05)
             assert abs(scores.counts.switches - coverage.switches) <= 3
-
-
-def test_points_of_sweeps_and_seconds_follow_a_change_of_knobs(model, toy):
-    run = run_of(model, toy, make_sampler("gibbs", k=1), 210)
-    run.set_knobs(make_sampler("gibbs", k=10))
-    shown = advance(run, 100).view("paused")
-    assert [(change.spent[:2], dict(change.knobs)) for change in shown.changes] == [((210, 210), {"k": 10})]
-    for sweeps, n in ((200, 200), (209, 209), (210, 210), (219, 210), (220, 211), (710, 260)):
-        assert isl_points.scores_at(shown, "sweeps", sweeps).isl.spent[:2] == (
-            n,
-            n if n <= 210 else 10 * n - 1890,
-        )
-    clocks = [
-        isl_points.scores_at(shown, "seconds", point).isl.spent
-        for point in points.POINTS["seconds"]
-        if shown.curve[0].spent.seconds <= point <= isl_points.passed(shown, "seconds")
-    ]
-    assert all(a.samples <= b.samples and a.seconds <= b.seconds for a, b in itertools.pairwise(clocks))
 
 
 def test_what_a_run_has_passed_never_changes(model, toy):
@@ -194,31 +175,6 @@ def test_groups_at_random_have_the_error_of_all_points():
     assert paired_error(*groups) == pytest.approx(exact, rel=0.25)
     assert groups[0].mean() == pytest.approx(runs[0].value().isl)
     assert math.isnan(paired_error(groups[0][:1], groups[1][:1]))
-
-
-def test_scores_since_the_last_change_are_those_of_the_samples_since(model, toy, monkeypatch):
-    monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 0.0)
-    run = run_of(model, toy, make_sampler("rates_fpcd", eps=0.1), 70)
-    assert run.view("paused").since_change is None
-    for eps in (0.5, 0.5, 1.0):  # the second is no change
-        run.set_knobs(make_sampler("rates_fpcd", eps=eps))
-    shown = run.view("paused")
-    assert [dict(change.knobs) for change in shown.changes] == [{"eps": 1.0}]
-    assert shown.since_change == (0, None, None, 0, (0, 2), None)
-    shown = advance(run, 45).view("paused")
-    v = run.held_samples()[1]
-    score, coverage = naive(toy, v[70:])
-    since = shown.since_change
-    assert (since.n, since.isl, since.std_error) == (45, score.isl, score.std_error)
-    assert since.spurious == pytest.approx(coverage.spurious)
-    assert since.switches - coverage.switches in (0, 1)  # the one across the change counts here
-    assert since.visited == (coverage.visited, 2)
-    # While a slider is dragged there is one change in a stretch between two points of the curve.
-    for eps in (0.9, 0.8, 0.7):
-        run.set_knobs(make_sampler("rates_fpcd", eps=eps))
-        run.record_steps(run.advance(1))
-    assert [change.spent.samples for change in run.view("paused").changes] == [70, 117]
-    assert run.view("paused").since_change.n == 1
 
 
 def test_a_panel_that_catches_up_is_not_the_best(model, toy):

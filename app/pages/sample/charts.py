@@ -1,20 +1,19 @@
 """The chart of the Sample page: ISL curves, or their differences to the best one, at equal points."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import altair as alt
 import pandas as pd
 
-from rbmviz.knobs import knobs_of
 from rbmviz.metrics import Kernel
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.isl_points import best, differences
-from rbmviz.session.snapshot import ChangedKnobs
+from rbmviz.session.snapshot import Segment
 from rbmviz_app.charts.ends import common_layers, common_rows, end_layers, end_rows
 from rbmviz_app.charts.style import (
     DASHES,
@@ -33,8 +32,13 @@ from rbmviz_app.charts.style import (
     tooltips,
 )
 from rbmviz_app.compared import AXIS_TITLES, amount_text
+from rbmviz_app.pages.sample.panel import knobs_text
 
-CURVE_COLUMNS = ("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps")
+CURVE_COLUMNS = (
+    *("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps"),
+    *("change", "n_scored"),
+)
+"""Of each point: what the whole run had spent, turns of knobs so far, and the samples scored: those since."""
 MIN_CURVE_SAMPLES = 5
 """Number of the sample with which a curve begins."""
 
@@ -50,10 +54,10 @@ PLOT_HEIGHT = 240
 """Approximate height of the area between the axes of that chart, in pixels."""
 DATA_COLUMNS = (
     *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note", "side"),
-    *("n", "sweeps", "seconds", "isl", "std_error", "beta"),
+    *("n", "sweeps", "seconds", "isl", "std_error", "beta", "change", "n_scored"),
 )
-"""Columns of the chart's data. kind: "point" of a curve, "end" of one with its label, "change" of knobs,
-"common" point."""
+"""Columns of the chart's data. kind: "point" of a curve since the last turn of a knob, "past" of one before
+it, "end" of one with its label, "change" of knobs, "common" point."""
 
 
 class Curve(NamedTuple):
@@ -103,25 +107,24 @@ def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSna
 
 def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
     """Return all points of all ISL curves, the newest value of each run at its end."""
-    rows = []
-    for name, snapshot in named:
-        points = list(snapshot.curve)
-        # At a common point of all panels the newest value is a point of the curve already.
-        if snapshot.newest is not None and (not points or snapshot.newest.n > points[-1].n):
-            points.append(snapshot.newest)
-        rows += [
-            {
+    return [row for name, snapshot in named for row in _rows_of(name, snapshot.segments)]
+
+
+def _rows_of(name: str, segments: Sequence[Segment]) -> Iterator[dict[str, Any]]:
+    for change, segment in enumerate(segments):
+        for point in segment.curve:
+            spent = segment.begin.plus(point.spent)
+            yield {
                 "sampler": name,
-                "n": p.n,
-                "seconds": p.spent.seconds,
-                "isl": p.isl,
-                "std_error": p.std_error,
-                "beta": p.beta,
-                "sweeps": p.spent.sweeps,
+                "n": spent.samples,
+                "seconds": spent.seconds,
+                "isl": point.isl,
+                "std_error": point.std_error,
+                "beta": point.beta,
+                "sweeps": spent.sweeps,
+                "change": change,
+                "n_scored": point.n,
             }
-            for p in points
-        ]
-    return rows
 
 
 def reference_label(dataset: str, score: TrainingSetScore) -> str:
@@ -164,23 +167,31 @@ def isl_chart(
         PLOT_HEIGHT,
         [line[1]] if line else [],
     )
-    rows += common_rows(compared, rows, log=True)
+    if kind == "ISL":  # over all samples of a run: those of a panel that was turned begin elsewhere
+        unturned = [one for one, curve in zip(compared, curves, strict=False) if not curve.shown.past]
+        who = "all" if len(unturned) == len(compared) else "panels without a turn"
+        rows += common_rows(unturned, rows, log=True, who=who)
+    else:
+        rows += common_rows(compared, rows, log=True)
     data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
     styles = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
     return data, _isl_spec(styles, line, cost_unit, kind, kernel, present)
 
 
 def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
-    rows = []
-    for row in curve_rows([(curve.name, curve.shown)]):
+    """Return the points of a curve over all samples of its run, and a mark where a knob was turned."""
+    segments, x = curve.shown.segments, "n" if cost_unit == "samples" else cost_unit
+    rows: Rows = []
+    for row in _rows_of(curve.name, segments):
         # Recordings have spent no seconds here, and zero has no place on a logarithmic axis.
-        if row["n"] >= MIN_CURVE_SAMPLES and (cost_unit != "seconds" or row["seconds"] > 0):
-            x = row["n" if cost_unit == "samples" else cost_unit]
-            rows.append({"kind": "point", "x": x, "y": row["isl"], **row})
-    for change in curve.shown.changes:
-        scores = curve.shown.scores_at("samples", change.spent.samples)
-        if scores is not None and change.spent.samples >= MIN_CURVE_SAMPLES:
-            rows.append(_change_row(curve, change, cost_unit, scores.isl.isl))
+        if row["n_scored"] >= MIN_CURVE_SAMPLES and (cost_unit != "seconds" or row["seconds"] > 0):
+            kind = "past" if row["change"] < len(curve.shown.past) else "point"
+            rows.append({"kind": kind, "x": row[x], "y": row["isl"], **row})
+    ends = {row["change"]: row for row in rows}  # the last point before each turn
+    for change, segment in enumerate(segments[1:]):
+        if change in ends:
+            note = f"from here on: {knobs_text(curve.shown.algorithm, segment.turned)}"
+            rows.append({**ends[change], "kind": "change", "n": segment.begin.samples, "note": note})
     return rows
 
 
@@ -194,8 +205,7 @@ def _difference_rows(
     ]
     # A pinned run may have ended long before.
     end = min(found[-1].point, common or math.inf) if found else 0.0
-    found = [one for one in found if one.point * DIFFERENCE_SPAN >= end]
-    rows: Rows = [
+    return [
         {
             "kind": "point",
             "sampler": curve.name,
@@ -207,33 +217,8 @@ def _difference_rows(
             "std_error": one.std_error,
         }
         for one in found
+        if one.point * DIFFERENCE_SPAN >= end
     ]
-    for change in curve.shown.changes:
-        x = getattr(change.spent, cost_unit)
-        before = [one for one in found if one.point <= x]
-        if before and len(before) < len(found):
-            rows.append(_change_row(curve, change, cost_unit, before[-1].difference))
-    return rows
-
-
-def _change_row(curve: Curve, change: ChangedKnobs, cost_unit: CostUnit, y: float) -> dict[str, Any]:
-    """Return the mark at which a knob was turned."""
-    known = knobs_of(curve.shown.algorithm)
-    knobs = ", ".join(
-        f"{known[name].label} {value:.3g}" if isinstance(value, float) else f"{known[name].label} {value}"
-        for name, value in change.knobs.items()
-    )
-    spent = change.spent
-    return {
-        "kind": "change",
-        "sampler": curve.name,
-        "x": getattr(spent, cost_unit),
-        "y": y,
-        "n": spent.samples,
-        "sweeps": spent.sweeps,
-        "seconds": spent.seconds,
-        "note": f"from here on: {knobs}",
-    }
 
 
 @kept_spec
@@ -264,6 +249,7 @@ def _isl_spec(
     score = [
         ("sampler", "Sampler", ""),
         ("n", "Samples", ","),
+        ("n_scored", "Samples scored", ","),
         ("sweeps", "Sweeps", ","),
         ("isl", "ISL (nats)", ".2f"),
         ("std_error", "Standard error", ".2f"),
@@ -282,7 +268,9 @@ def _isl_spec(
     changes = of("change").mark_point(shape="diamond", filled=True, opacity=1, size=90)
     change = tooltips(("sampler", "Sampler", ""), ("note", "Knobs", ""), ("n", "Samples", ","))
     changes = changes.encode(y=y, color=tone, tooltip=change)
-    layers: list[Any] = [*common_layers(of), curves, changes]
+    past = of("past").mark_line(interpolate="monotone", strokeWidth=2, opacity=0.6)
+    past = past.encode(y=y, color=alt.value(GREY), strokeDash=dash, detail="change:N", tooltip=known)
+    layers: list[Any] = [*common_layers(of), curves, past, changes]
     if not present:  # the panels beside it have the same strokes, and names that are large enough
         layers += end_layers(of, y, tone, "Sampler")
     if kind != "ISL":

@@ -55,7 +55,8 @@ CURVE_KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
 BANDS = (
     "ISL minus that of the panel that is best at the last point that all have reached; higher is better. "
     "Bands are two standard errors of the difference, paired over the test images (in at most 100 groups): "
-    "they say what other test images could change, not what another run of the chains could."
+    "they say what other test images could change, not what another run of the chains could. A panel whose "
+    "knob was turned counts from there; the others are taken after equally many of their first samples."
 )
 """What the difference says, below its chart."""
 YARDSTICK = (
@@ -350,7 +351,8 @@ def reading_help() -> None:
         "have none), and at the right the share of each class so far, with a tick where the data have it. "
         "A chain that mixes changes class often, and ends with the shares of the data. **Try** a step size "
         "of 0 and press Reset: rates-FPCD is then Gibbs sampling (without Reset it keeps the push that it "
-        "has). Then try a large one, and watch the spurious samples come. rates-FPCD paper, section 5."
+        "has). Then try a large one, and watch the spurious samples come. After a turn of a knob all numbers "
+        "are of the samples since; what came before is grey. rates-FPCD paper, section 5."
     )
 
 
@@ -450,7 +452,8 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                     "Curves",
                     lambda: curves_csv(PAGE.named(comparison), setup.kernel),
                     "isl.csv",
-                    "The ISL curves with standard errors, the kernel and its beta (.csv).",
+                    "The ISL curves with standard errors, the kernel and its beta (.csv); change "
+                    "counts the turns of knobs so far, n_scored the samples since, which are scored.",
                 ),
                 Download(
                     "Mosaic",

@@ -4,8 +4,9 @@
 /** @typedef {PageData & { classes: string[], data_shares: number[] }} SamplePageData */
 
 /**
- * The share of each class, 0 to 255, in each of n_bins equal parts of the run: shares[bin * n_classes + class].
- * @typedef {{ n_bins: number, n_classes: number, shares: Uint8Array }} ClassShares
+ * The share of each class, 0 to 255, in each of n_bins equal parts of the run: shares[bin * n_classes + class]. The first
+ * ``before`` of them have samples from before the last turn of a knob.
+ * @typedef {{ n_bins: number, n_classes: number, shares: Uint8Array, before: number }} ClassShares
  */
 
 class SamplePanel extends Panel {
@@ -15,7 +16,7 @@ class SamplePanel extends Panel {
   /** @type {ClassShares | null} */
   classShares = null;
 
-  /** Two lines of text: at which point the scores were taken, and the scores since the last change of a knob. */
+  /** Two lines of text: at which point the scores were taken, and since which turn of a knob they count. */
   standing = element('p', { class: 'standing' });
   since = element('p', { class: 'standing since' });
 
@@ -23,8 +24,8 @@ class SamplePanel extends Panel {
 
   build() {
     this.readouts.node.before(this.standing);
-    // Both lines have a place of a fixed size, so that no knob moves when there is more to say. The warning and the scores
-    // since a change share one place: the warning covers them, and is read aloud alone.
+    // Both lines have a place of a fixed size, so that no knob moves when there is more to say. The warning and the line of
+    // the turn share one place: the warning covers it, and is read aloud alone.
     const place = element('div', { class: 'place' });
     this.warning.replaceWith(place);
     place.append(this.warning, this.since);
@@ -64,7 +65,7 @@ class SamplePanel extends Panel {
     }
     if (blocks.class_shares) {
       const { shape: [n_bins, n_classes], data } = blocks.class_shares;
-      this.classShares = { n_bins, n_classes, shares: /** @type {Uint8Array} */ (data) };
+      this.classShares = { n_bins, n_classes, shares: /** @type {Uint8Array} */ (data), before: head.bins_before ?? 0 };
     }
   }
 
@@ -89,7 +90,8 @@ class SamplePanel extends Panel {
     this.showWords(this.picture, ring ? ring.slot : 0);
   }
 
-  // Rows are classes, time runs to the right; the bars at the right are shares so far, ticks the data's.
+  // Rows are classes, time runs to the right, in grey up to the last turn of a knob; the bars at the right are shares since
+  // then, ticks the data's.
   drawStrip() {
     // While presenting the names of the classes are read from afar, if the window has the room.
     const { classes, data_shares, present } = this.page, n = classes.length, row = n > 12 ? 6 : present && innerHeight >= 1000 ? 13 : 10;
@@ -104,9 +106,9 @@ class SamplePanel extends Panel {
       if (known && known.n_classes === n) {
         for (let t = 0; t < known.n_bins; t++) for (let c = 0; c < n; c++) {
           const share = known.shares[t * n + c] / 255;
-          totals[c] += share / known.n_bins;
+          if (t >= known.before) totals[c] += share / (known.n_bins - known.before);
           if (share === 0) continue;
-          x.fillStyle = translucent(accent, Math.sqrt(share));
+          x.fillStyle = translucent(t < known.before ? ink : accent, Math.sqrt(share) * (t < known.before ? 0.5 : 1));
           x.fillRect(names + wide * t / known.n_bins, c * row, wide / known.n_bins + 0.5, row - 1);
         }
       }

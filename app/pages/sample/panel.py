@@ -1,6 +1,6 @@
 """The live panels of the Sample page: newest samples, class strips over time, scores."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.knobs import Knob, values_of
+from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.samplers import Sampler
 from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
-from rbmviz.session.snapshot import SinceChange
-from rbmviz_app.compared import amount_text, point_text
+from rbmviz.session.snapshot import FEWEST_SCORED
+from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from rbmviz_app.panel.readouts import Readout, Value, rate_readout, readout_of
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -55,7 +55,8 @@ ISL_READOUT = Readout(
     "Indirect sampling likelihood: how well the samples so far foretell the pictures of the test part. It is "
     "highest, which is nearest to zero, where the samples are good and there are some near "
     "every test picture: a chain that shows one digit only scores low. Nats for each test picture, ± its "
-    "standard error.",
+    "standard error. After a turn of a knob it counts the samples since then; the chain goes on where it is, "
+    "so that the first of them still owe something to the knobs before.",
     _isl,
     "with_error",
     formula=r"\left\langle \log \frac{1}{n} \sum_{s} \prod_{d} "
@@ -145,17 +146,19 @@ READOUTS = (
         "Sampler’s own speed",
         "Samples that the sampler would make in a second if it did nothing else: without pauses, scoring "
         "and other panels. It is highest at full speed, in long chunks.",
-        lambda shown: shown.n / shown.seconds if shown.seconds else None,
+        lambda shown: (
+            shown.since_turn.samples / shown.since_turn.seconds if shown.since_turn.seconds else None
+        ),
         "compact",
         unit="/s",
         formula=r"\frac{n}{\text{seconds inside the sampler}}",
-        source="Measured by the clock of the run since its first sample.",
+        source="Measured by the clock of the run since its first sample, or since a knob was turned.",
     ),
     Readout(
         "sweeps",
         "Sweeps/sample",
         "A sweep redraws all hidden units, then all visible ones. So many are spent on a sample, on average.",
-        lambda shown: shown.sweeps / shown.n if shown.n else None,
+        lambda shown: shown.since_turn.sweeps / shown.since_turn.samples if shown.n else None,
         formula=r"\frac{\text{sweeps}}{n}",
         source="Counted.",
     ),
@@ -208,18 +211,33 @@ def all_empty(shown: SamplingSnapshot) -> bool:
     return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
 
 
-def since_text(since: SinceChange | None) -> str:
-    """Say what the samples since the last change of a knob have scored."""
-    if since is None:
+def knobs_text(algorithm: Sampler, turned: Mapping[str, Value]) -> str:
+    """Say which values knobs were turned to."""
+    known = knobs_of(algorithm)
+    if not turned:
+        return "all knobs as before"
+    return ", ".join(
+        f"{known[name].label} {value:.3g}" if isinstance(value, float) else f"{known[name].label} {value}"
+        for name, value in turned.items()
+    )
+
+
+def since_text(shown: SamplingSnapshot) -> str:
+    """Say since which sample the numbers count, and what was turned there; "" if no knob was."""
+    if not shown.past:
         return ""
-    parts = [] if since.isl is None else [f"ISL {since.isl:.1f} ± {since.std_error:.2g}".replace("-", "−")]
-    if since.visited is not None:
-        parts.append(f"{since.visited[0]} of {since.visited[1]} classes")
-    if since.spurious is not None:
-        parts.append(f"{100 * since.spurious:.1f} % spurious")
-    if not parts:
+    return f"Since sample {shown.begin.samples + 1:,}: {knobs_text(shown.algorithm, shown.turned)}"
+
+
+def standing_text(shown: SamplingSnapshot) -> str:
+    """Say at which point the scores of a panel were taken; "" if there is nothing to compare."""
+    if shown.compared is None or not any(segment.curve for segment in shown.segments):
         return ""
-    return f"Since the last change ({amount_text('samples', since.n)}): {', '.join(parts)}"
+    if shown.too_few:
+        return f"Too few yet: {shown.since_turn.samples} of {FEWEST_SCORED} samples since the turn."
+    scores = shown.compared.scores
+    made = None if scores is None else scores.isl.n
+    return point_text(shown.compared, "samples", made, turned=bool(shown.past))
 
 
 @frame_encoder(
@@ -232,10 +250,12 @@ def since_text(since: SinceChange | None) -> str:
 def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
 
+    Of these the first ``bins_before`` bins are of samples from before a turn of a knob.
+
     Before the first sample the starts of the chains are shown (``start``).
 
     The scores are those at the common point of all panels: ``standing`` says which, in words, and ``since``
-    gives those since the last change of a knob. A frame without numbers has the samples only.
+    says from which turn of a knob on they count. A frame without numbers has the samples only.
     """
     newest = shown.newest_samples
     if newest.n_visible != request.n_visible:
@@ -262,13 +282,16 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
         return PanelContent({}, blocks, client.after(newest_sent))
     warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
     knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
-    said: dict[str, Any] = {"standing": "", "since": "", "knobs": knobs, "held_from": shown.held_from}
+    said: dict[str, Any] = {
+        "standing": standing_text(shown),
+        "since": since_text(shown),
+        "knobs": knobs,
+        "held_from": shown.held_from,
+    }
+    if slow:
+        said["bins_before"] = shown.bins_before
     if shown.at is not None:
         said["at"] = shown.at
-    if shown.compared is not None and shown.curve:
-        scores = shown.compared.scores
-        standing = point_text(shown.compared, "samples", scores.isl.n if scores is not None else None)
-        said |= {"standing": standing, "since": since_text(shown.since_change)}
     return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 
 

@@ -23,8 +23,8 @@ MAX_TRIED = 100
 class Tried(NamedTuple):
     """A setting with the scores that a panel had when it was kept.
 
-    They are those at the common point of all panels or, if a knob was turned in the run, those of all samples
-    since then. Nothing compares the rows: the reader does, who can where model, data, kernel, start and
+    They are those at the common point of all panels; if a knob was turned in the run, of samples since then.
+    Nothing compares the rows: the reader does, who can where model, data, kernel, start and
     number of samples are the same. ``spurious`` is in percent.
     """
 
@@ -123,12 +123,10 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
         shown = dict(comparison.at_common_point(comparison.peek()))[key]
         scores = shown.compared.scores if shown.compared is not None else None
         newest = scores.isl if scores is not None else None
-        n = newest.n if newest is not None else shown.n
+        n = newest.n if newest is not None else shown.since_turn.samples
         isl = None if newest is None else newest.isl
         std_error = None if newest is None else newest.std_error
         visited, spurious = shown.visited, shown.spurious
-        if shown.since_change is not None:  # of a run with several settings, the samples of the last one
-            n, isl, std_error, _, visited, spurious = shown.since_change
         tried = Tried(
             setting_text(name, shown),
             model_name,
@@ -205,9 +203,9 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
 def setting_text(name: str, shown: SamplingSnapshot) -> str:
     """Return the name of a run with all numbers, and from which sample on they hold if knobs were turned."""
     text = full_name(name, shown.algorithm)
-    if not shown.changes:
+    if not shown.past:
         return text
-    return f"{text}, from sample {shown.changes[-1].spent.samples + 1:,} of its run on"
+    return f"{text}, from sample {shown.begin.samples + 1:,} of its run on"
 
 
 def full_name(name: str, algorithm: Any) -> str:

@@ -514,6 +514,8 @@ def about_runs(comparison: Beside, plan: SweepPlan) -> str:
     if plan.kind == "trainer":
         one, first, equal = "training", "update", "updates"
     sentences = [f"*Pointer* is the setting under the pointer: its {one} goes on while the knobs change."]
+    if plan.kind == "sampler":
+        sentences.append("Its numbers are of the samples since the pointer came to rest.")
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
         label = comparison[POINTER_PANEL.value].algorithm.label
         sentences.append(f"It follows cells of {label} only; a click opens a cell of another {plan.kind}.")

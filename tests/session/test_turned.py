@@ -1,0 +1,274 @@
+"""Runs whose knobs are turned: scored from the last turn on, and compared after equally many samples."""
+
+import math
+
+import numpy as np
+import pytest
+from waiting import wait
+
+from rbmviz.metrics import Coverage, isl
+from rbmviz.samplers import make_sampler
+from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup, isl_points
+from rbmviz.session import equal_points as points
+from rbmviz.session.snapshot import NOTHING_SPENT, Spent
+
+
+def begun(model, toy, sampler, n, seed=5, kernel="binary"):
+    """Return a prepared run after n samples."""
+    run = SamplingPlan(model, seed=seed, dataset=toy, kernel=kernel).run(1, sampler)
+    run.prepare()
+    return advance(run, n)
+
+
+def advance(run, n):
+    """Make n more samples, then stop."""
+    end = run.n + n
+    while run.n < end:
+        run.record_steps(run.advance(min(run.max_steps(), end - run.n)))
+    run.complete()
+    return run
+
+
+def turn(run, n, **knobs):
+    """Make n samples with other knobs."""
+    run.set_knobs(make_sampler(run.algorithm.name, **knobs))
+    return advance(run, n)
+
+
+def from_scratch(toy, v):
+    """Return the score and the coverage of these samples alone."""
+    coverage = Coverage(toy)
+    coverage.update(v)
+    return isl(v, toy.test, toy.validation), coverage
+
+
+def counted(shown):
+    return shown.switches, shown.visited, shown.class_coverage, shown.blank, shown.spurious, shown.ink
+
+
+def test_after_a_turn_all_numbers_are_of_the_samples_since(model, toy):
+    run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1, k=3), 700)
+    before = run.view("paused")
+    assert (before.begin, before.past, before.too_few) == (NOTHING_SPENT, (), False)
+    shown = turn(run, 300, eps=0.5, alpha=0.9, k=1).view("paused")
+    v = run.held_samples()[1]
+    assert (shown.n, shown.sweeps) == (1000, 2400)
+    assert shown.begin[:2] == (700, 2100)
+    assert shown.since_turn[:2] == (300, 300)
+    assert dict(shown.turned) == {"eps": 0.5, "alpha": 0.9, "k": 1}
+    for point in shown.curve:
+        score = isl(v[700 : 700 + point.n], toy.test, toy.validation)
+        assert (point.isl, point.std_error, point.beta) == (score.isl, score.std_error, score.beta)
+        assert point.spent[:2] == (point.n, point.n)
+    assert [point.n for point in shown.curve] == [
+        50,
+        56,
+        64,
+        73,
+        83,
+        95,
+        108,
+        123,
+        140,
+        159,
+        181,
+        206,
+        235,
+        268,
+    ]
+    _, coverage = from_scratch(toy, v[700:])
+    expected = coverage.switches, (coverage.visited, 2), coverage.class_coverage
+    assert counted(shown) == (*expected, coverage.blank, coverage.spurious, coverage.ink)
+    # The class history and two counts are of the whole run.
+    whole = Coverage(toy)
+    whole.update(v)
+    assert (shown.visited_in_all, shown.spurious_in_all) == (
+        (whole.visited, 2),
+        pytest.approx(whole.spurious),
+    )
+    assert shown.occupancy.sum() + shown.blanks.sum() == 1000
+    assert shown.bins_before == math.ceil(700 / shown.bin_width)
+
+
+def test_what_was_before_a_turn_stays_as_points(model, toy, monkeypatch):
+    monkeypatch.setattr("rbmviz.session.scores.SCORE_SECONDS", 0.0)
+    run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1), 700)
+    before = run.view("paused")
+    turn(run, 200, eps=0.5)
+    shown = turn(run, 120, eps=0.9).view("paused")
+    first, second = shown.past
+    assert {point.n for point in before.curve} < {point.n for point in first.curve}
+    v = run.held_samples()[1]
+    ends = [isl(v[:700], toy.test, toy.validation), isl(v[700:900], toy.test, toy.validation)]
+    assert [(one.curve[-1].n, one.curve[-1].isl) for one in (first, second)] == [(x.n, x.isl) for x in ends]
+    assert [(one.begin.samples, dict(one.turned)) for one in shown.segments] == [
+        (0, {}),
+        (700, {"eps": 0.5}),
+        (900, {"eps": 0.9}),
+    ]
+    assert shown.segments[-1].curve[-1].n == 120
+
+
+def test_until_fifty_samples_there_are_too_few(model, toy):
+    run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1), 20)
+    for n in range(1, 50):
+        shown = turn(run, 1, eps=0.5).view("paused")
+        assert (shown.since_turn.samples, shown.too_few, shown.newest) == (n, True, None)
+        assert (counted(shown), shown.live_numbers) == ((None,) * 6, {})
+    run.record_steps(run.advance(1))
+    shown = run.view("running")
+    assert not shown.too_few
+    assert shown.newest.isl == isl(run.held_samples()[1][20:], toy.test, toy.validation).isl
+    assert shown.passed("samples") == 50  # what was counted is known at once
+
+
+def test_a_drag_is_one_turn_that_counts_from_its_last_value(model, toy):
+    run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1), 700)
+    for i in range(1, 41):
+        turn(run, 1 + i % 3, eps=0.1 + i / 100)
+    shown = advance(run, 97).view("paused")
+    assert (len(shown.past), shown.past[0].curve[-1].n, dict(shown.turned)) == (1, 700, {"eps": 0.5})
+    last = shown.n - 97 - 2  # the last value has made two samples more
+    assert shown.begin.samples == last
+    assert (
+        shown.scores_at("samples", 95).isl.isl
+        == isl(run.held_samples()[1][last : last + 95], toy.test, toy.validation).isl
+    )
+    # After a pause of 50 samples, or of a twentieth of the run, it is another turn.
+    turn(run, 1200, eps=0.7)
+    assert len(run.view("paused").past) == 2
+    turn(run, 104, eps=0.8)
+    assert len(turn(run, 1, eps=0.9).view("paused").past) == 3
+    n = run.view("paused").begin.samples
+    assert dict(turn(run, 1, eps=0.7).view("paused").turned) == {}  # back to where it was before
+    assert run.view("paused").begin.samples == n + 1
+
+
+def test_knobs_that_no_sample_was_made_with_are_no_turn(model, toy):
+    run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1), 0)
+    shown = turn(run, 60, eps=0.3).view("paused")
+    run.set_knobs(make_sampler("rates_fpcd", eps=0.9))
+    again = turn(run, 10, eps=0.3).view("paused")
+    assert (shown.past, again.past, again.begin) == ((), (), NOTHING_SPENT)
+    assert again.newest.n > shown.newest.n
+
+
+@pytest.mark.parametrize("kernel", ["binary", "mean"])
+def test_a_run_that_is_made_again_has_the_same_scores(model, toy, kernel):
+    """Freed memory, a reconnect, Undo: from the log, in other chunks, without anybody who looks."""
+    comparison = Comparison(SamplingSetup(model, toy, seed=4, kernel=kernel))
+    worker = comparison.add(make_sampler("rates_fpcd", n_chains=2)).worker
+
+    def step(n, **knobs):
+        end = worker.peek().n + n
+        worker.set_live_knobs(**knobs)
+        worker.step(n)
+        wait(lambda: (worker.request_snapshot().n, worker.peek().status) == (end, "paused"), f"{end} steps")
+
+    try:
+        step(210)
+        step(3, eps=0.5)
+        worker.set_live_knobs(eps=0.9)
+        step(140, eps=0.2)
+        step(61, eps=0.3)
+        step(20, eps=0.7)
+        step(57, eps=0.8, alpha=0.9)
+        before = worker.peek()
+        comparison.rest()
+        comparison.open()
+        wait(lambda: worker.request_snapshot().status == "paused", "the run again")
+        after = worker.peek()
+    finally:
+        comparison.close()
+        worker.join(30)
+    assert len(before.past) == 3
+    assert [segment.begin[:2] for segment in before.segments] == [
+        segment.begin[:2] for segment in after.segments
+    ]
+    for a, b in zip(before.past, after.past, strict=True):
+        assert a.turned == b.turned
+        known = {point.n: point.isl for point in a.curve}  # who looks sees a few values between the points
+        assert {point.n: point.isl for point in b.curve}.items() <= known.items()
+    assert [(point.n, point.isl) for point in before.curve] == [(point.n, point.isl) for point in after.curve]
+    assert (before.turned, counted(before), before.spurious_in_all) == (
+        after.turned,
+        counted(after),
+        after.spurious_in_all,
+    )
+
+
+def test_others_are_compared_at_their_own_first_samples(model, toy):
+    """The rank, the difference to the best and the large numbers are of equally many samples of each."""
+    turned, other = (begun(model, toy, make_sampler("rates_fpcd", eps=eps), 600) for eps in (0.01, 0.1))
+
+    def compared():
+        return points.at_common_point([(run.view("paused"), 0.0) for run in (turned, other)], "samples")
+
+    assert [one.compared.point for one in compared()] == [584, 584]
+    advance(other, 110)
+    turn(turned, 49, eps=1.0, alpha=0.0)
+    few, waits_not = compared()
+    assert (few.newest, few.too_few, waits_not.newest.n, waits_not.compared.point) == (None, True, 665, 665)
+    assert points.compare([(turned.view("paused"), 0.0)], "samples")[0].point is None
+    advance(turned, 61)
+    a, b = compared()
+    v, w = turned.held_samples()[1], other.held_samples()[1]
+    scores = [isl(x, toy.test, toy.validation).isl for x in (v[600 : 600 + 108], w[:108])]
+    assert [one.compared.point for one in (a, b)] == [108, 108]
+    assert [one.newest.isl for one in (a, b)] == scores
+    assert a.newest.spent == Spent(108, 108, a.newest.spent.seconds)
+    assert isl_points.best([a.compared, b.compared]) == int(np.argmax(scores))
+    last = isl_points.differences(a, b, "samples")[-1]
+    assert (last.point, last.samples, last.other_samples) == (108, 108, 108)
+    assert last.difference == pytest.approx(scores[0] - scores[1])
+    turn(turned, 50, eps=0.5)
+    here, there = compared()
+    assert (here.newest.n, there.newest.n) == (50, 50)
+    assert there.newest.isl == isl(w[:50], toy.test, toy.validation).isl
+
+
+def test_a_turned_panel_that_was_added_late_counts_again_after_fifty_samples(model, toy):
+    comparison = Comparison(SamplingSetup(model, toy, seed=4))
+    comparison.add(make_sampler("gibbs"))
+
+    def made():
+        return [(shown.n, shown.status) for _, shown in comparison.poll()]
+
+    try:
+        comparison.step(800)
+        wait(lambda: made() == [(800, "paused")], "steps")
+        late = comparison.add(make_sampler("rates_fpcd"))
+        wait(lambda: made() == [(800, "paused")] * 2, "the steps of the late one")
+        comparison.set_live_knobs(late.key, eps=0.5)
+        comparison.step(60)
+        wait(lambda: made() == [(860, "paused")] * 2, "sixty more")
+        shown = comparison.at_common_point(comparison.peek())
+        assert [one.newest.n for _, one in shown] == [56, 56]
+    finally:
+        comparison.close()
+        for panel in comparison.panels:
+            panel.worker.join(30)
+
+
+def test_no_score_is_computed_while_a_slider_is_dragged(model, toy, monkeypatch):
+    run = begun(model, toy, make_sampler("rates_fpcd", eps=0.1), 400)
+    values = []
+    monkeypatch.setattr("rbmviz.session.scores.MAX_SCORE_SECONDS", 0.0)
+    monkeypatch.setattr("rbmviz.session.scores.Scores._add_value", lambda self, spent: values.append(spent))
+    for i in range(30):
+        run.set_knobs(make_sampler("rates_fpcd", eps=0.2 + i / 100))
+        run.record_steps(run.advance(1))
+    assert [spent.samples for spent in values] == [400]  # where the past ends
+
+
+def test_a_sampling_run_without_data_counts_sweeps_since_the_turn(model):
+    run = advance_unscored(SamplingRun(1, SamplingPlan(model), make_sampler("gibbs")), 80)
+    run.set_knobs(make_sampler("gibbs", k=10))
+    shown = advance_unscored(run, 60).view("paused")
+    assert (shown.since_turn[:2], shown.segments[0].curve) == ((60, 600), ())
+
+
+def advance_unscored(run, n):
+    if not run.prepared:
+        run.prepare()
+    return advance(run, n)
