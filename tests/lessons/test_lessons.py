@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rbmviz import BadInput
+from rbmviz.datasets import load_registered
 from rbmviz.lessons import (
     check_lesson,
     load_folder,
