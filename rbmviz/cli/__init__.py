@@ -83,7 +83,6 @@ def parser() -> Parser:
     from rbmviz.cli import (
         app,
         bench,
-        challenge,
         couple,
         data,
         exact,
@@ -118,7 +117,6 @@ def parser() -> Parser:
         weights,
         gradient,
         lesson,
-        challenge,
         reproduce,
         bench,
         export,

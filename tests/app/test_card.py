@@ -159,7 +159,10 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     test.radio[0].set_value(1).run()
     assert not button(test, "Play").disabled
     button(test, "Reveal").click().run()
-    assert "**It is: 1 to 3.**" in [one.value for one in test.markdown]
+    # A wrong answer is marked beside what had been chosen, and stays as it was chosen.
+    said = ":red[:material/cancel:] You chose “4 to 7”; the answer is **“1 to 3”**."
+    assert said in [one.value for one in test.markdown]
+    assert test.radio[0].disabled
     # The next step is about another model; all that a visitor has changed is set, too.
     test.number_input(key="seed").set_value(5).run()
     button(test, "Next").click().run()
@@ -243,8 +246,8 @@ def test_the_card_sees_what_is_claimed(page):
     test.run()
     assert set(test.session_state["seen claims"][place]) == {0, 1}
     said = [one.value for one in test.markdown]
-    assert "**You were right.**" in said  # without a click on Reveal
-    [claims] = [text for text in said if "check_circle" in text]
+    assert ":green[:material/check_circle:] **You were right.**" in said  # without a click on Reveal
+    [claims] = [text for text in said if "ground raised" in text and "check_circle" in text]
     assert "rates-FPCD: ground raised \\> 6, after 24 samples: **7.25**" in claims
 
 

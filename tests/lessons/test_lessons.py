@@ -25,6 +25,7 @@ from rbmviz.metrics import eigenvalues, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
 from rbmviz.samplers import make_sampler, sample
+from tests.lessons.doing import plays, presses
 
 EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
 """Data that every installation has: they are generated, or come with a package that is required."""
@@ -78,6 +79,14 @@ def test_a_lesson_needs_no_download_and_asks_each_question_whole(name):
         assert {data.partition("@")[0] for data in used} <= EVERYWHERE
         assert step.reveal
         assert not step.question or 0 <= step.right < len(step.answers)
+
+
+@pytest.mark.parametrize("name", shipped_lessons())
+def test_who_does_what_a_step_says_sees_what_it_claims(name):
+    """The text names a number of presses, or of samples, after which all claims of the step are decided."""
+    for step in load_lesson(name).steps:
+        done = max([presses(step), *plays(step)])
+        assert done >= max((claim.n for claim in step.claims), default=0), step.do
 
 
 def stems(text):
@@ -145,6 +154,20 @@ def test_the_waiting_times_of_the_text_are_exact():
     assert np.log(found[2] / found[0]) / 4 == pytest.approx(0.93, abs=0.005)
     text = " ".join(step.reveal for step in load_lesson("stick").steps)
     assert "84, 510 and 3,500" in text
+
+
+@pytest.mark.compiled
+def test_twelve_sweeps_of_the_first_lesson_are_as_its_text_says():
+    [step] = [step for step in load_lesson("rbm").steps if step.title == "One sweep"]
+    plan = step.state.setup().plan()
+    run = plan.run(1, *step.state.algorithms())
+    run.prepare()
+    while run.n < presses(step):
+        run.record_steps(run.timed_advance(1))
+    run.complete()
+    trail = np.asarray(run.view("paused").trail).ravel()[-13:]  # the start, and twelve pictures
+    assert (len(set(trail[1:])), (trail[1:] == trail[:-1]).sum()) == (5, 2)
+    assert "only five different pictures, and two of them change nothing" in step.reveal
 
 
 @pytest.mark.compiled
