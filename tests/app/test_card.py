@@ -190,6 +190,25 @@ def test_steps_lead_through_the_pages_and_are_left(page, address_of):
     assert "Next" not in [one.label for one in test.button]
 
 
+def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
+    test = page("chain", shell=True, lesson="stick", step="2")
+
+    def opened(name, **query):
+        test.query_params = query
+        test.switch_page(f"pages/{name}/page.py").run()
+        assert not test.exception
+        return test.session_state["open step"], "Next" in [one.label for one in test.button]
+
+    assert opened("glossary") == (None, False)
+    assert opened("chain", lesson="stick", step="1", land_depth="12") == (LessonStep("stick", 0), True)
+    assert test.session_state["land_depth"] == 8  # the step says what the settings are
+    # The link of a step begins on the page Learn: Back ends there, and is not led on again.
+    assert opened("learn", lesson="stick", step="2") == (None, False)
+    assert opened("sample", lesson="stick", step="99") == (None, False)
+    [warning] = test.warning
+    assert "is none of 1 to 7" in warning.value
+
+
 @pytest.mark.parametrize(
     ("lesson", "said"),
     [

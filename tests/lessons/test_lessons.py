@@ -13,6 +13,7 @@ from rbmviz.lessons import (
     load_folder,
     load_lesson,
     measure_claims,
+    measure_now,
     read_lesson,
     read_state,
     shipped_lessons,
@@ -352,3 +353,19 @@ def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():
     state = read_state("sample?p=gibbs")
     counted = SimpleNamespace(n=120, occupancy=np.array([[0, 60, 0], [0, 30, 0]]), blanks=np.array([0, 10]))
     assert measure(state, (0, "largest_class"), counted, 100) == 90
+
+
+def test_a_card_measures_what_the_page_shows_by_then():
+    """After the steps of a claim it is the page's number that counts: one that is later reached is seen."""
+    state = read_state("train?t=pcd&t=cd")
+    points = [
+        SimpleNamespace(update=n, train=np.array([score]))
+        for n, score in ((90, -5.0), (100, -4.0), (180, -6.0))
+    ]
+    shown = SimpleNamespace(n=200, likelihoods=points)
+    claim = read_claim(
+        "panel1.below_best > panel3.below_best + 1 at 100 updates", state._replace(panels=("pcd",) * 3)
+    )
+    assert measure_now(state, claim, [shown]) == {(0, "below_best"): 2.0, (2, "below_best"): None}
+    early = SimpleNamespace(n=90, likelihoods=points[:1])
+    assert measure_now(state, claim, [early])[0, "below_best"] == 0
