@@ -157,8 +157,7 @@ const drawHead = (data, parent) => {
   const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span><button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
   copy.onclick = () => {
-    const result = data.result ? `&result=${data.result}` : ''; // of a challenge: its characters need no quotes
-    const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}${result}`, location.href).href;
+    const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href;
     // Where the page is not from this machine and not encrypted, browsers give no clipboard.
     const copied = navigator.clipboard ? navigator.clipboard.writeText(link) : Promise.reject();
     copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
@@ -167,7 +166,11 @@ const drawHead = (data, parent) => {
   if (data.revealed && parent.rbmvizRevealed !== place) bringAnswerOnce(card);
   parent.rbmvizRevealed = data.revealed ? place : '';
   const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
-  fold.onclick = () => { card?.toggleAttribute('data-folded'); name(); };
+  fold.onclick = () => {
+    card?.toggleAttribute('data-folded');
+    name();
+    if (data.revealed && !card?.hasAttribute('data-folded')) bringAnswer(card); // it may have come while it was folded
+  };
   name();
   host.querySelector('.head').textContent = data.head;
   const said = data.seen ? 'What this step claims is to be seen now.' : '';

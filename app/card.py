@@ -4,7 +4,7 @@ A step sets every setting and every panel of its page, and nothing runs until so
 opens one notes that it is to be set (``open_step``). The page sets its settings before it draws any widget
 (``set_settings``), and its panels once the comparison is there (``to_set``, ``note_opened``).
 
-``lesson=stick&step=3`` in the address opens a step, on whatever page; see ``links``.
+``lesson=stick&step=3`` in the address opens a step, on whatever page (``follow_address``); see ``links``.
 """
 
 import functools
@@ -15,8 +15,7 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure, shipped_lessons, steps_of
-from rbmviz.lessons.results import MAX_RESULT_LINK, read_result
+from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure_now, shipped_lessons, steps_of
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
@@ -96,23 +95,6 @@ def open_step(lesson: str, step: int) -> PageState:
 def show_step(lesson: str, step: int, page: str) -> None:
     """Open a step, and its page if that is another one than ``page``; this ends the script run."""
     state = open_step(lesson, step)
-    if state.page == page:
-        st.rerun()
-    switch_page(state.page)
-
-
-def show_result(lesson: str, step: int, text: str, page: str) -> None:
-    """Open a challenge with a result of it, which is verified; this ends the script run.
-
-    Raises
-    ------
-    BadInput
-        If the result cannot be read, or is not allowed; then nothing is opened.
-    """
-    found = lessons()[lesson].steps[step]
-    read_result(found, text)
-    state = open_step(lesson, step)
-    challenge.open_result(LessonStep(lesson, step), found, text)
     if state.page == page:
         st.rerun()
     switch_page(state.page)
@@ -224,55 +206,51 @@ def why_setting_locked(name: str) -> str:
 # The address
 
 
-def open_link(page: str) -> None:
-    """Open the step that the address names with which the session begins; ends the run on another page.
+def follow_address(page: str) -> None:
+    """Open the step that the address names, where a session begins or another page is opened.
+
+    So Back in the browser opens the step that its page had. Whoever opens another page in any other way
+    leaves the lesson: a card stands beside the page that it is about. This may end the script run.
 
     page : name of the page that the address opens
     """
-    if session.LESSON_LINK_READ.value:
+    before = session.OPENED_PAGE.value
+    session.OPENED_PAGE.set(page)
+    if before == page or session.STEP_TO_SHOW.value:  # the card moves by itself
         return
-    session.LESSON_LINK_READ.set(True)
+    place = _place_in_address()
+    if place is None or (before and _page_of(place) != page):  # Back to the link that has led to another page
+        leave()
+    elif place != OPEN_STEP.value:
+        open_step(*place)
+        for entry in (session.PRESENTED, session.STARTS_PAUSED):
+            entry.ensure()  # they read the address, too
+        if _page_of(place) != page or links.gives_settings():  # the step says what the settings are
+            switch_page(_page_of(place))
+
+
+def _page_of(place: LessonStep) -> str:
+    return lessons()[place.lesson].steps[place.step].state.page
+
+
+def _place_in_address() -> LessonStep | None:
+    """Return the step that the address names; None: none, or one that there is not, which is said."""
     names = links.values(links.LESSON)
-    if not names:
-        return
     try:
-        lesson, step = _read_place(names[0], next(iter(links.values(links.STEP)), "1"))
+        return _read_place(names[0], next(iter(links.values(links.STEP)), "1")) if names else None
     except BadInput as error:
         session.add_link_warning(error)
-        return
-    state = open_step(lesson, step)
-    _open_result(LessonStep(lesson, step))
-    for entry in (session.PRESENTED, session.STARTS_PAUSED):
-        entry.ensure()  # they read the address, too
-    if state.page != page or links.gives_settings():  # the step says what the settings are
-        switch_page(state.page)
+        return None
 
 
-def _open_result(place: LessonStep) -> None:
-    """Have the result verified that the address names, if it names one."""
-    step = lessons()[place.lesson].steps[place.step]
-    for text in links.values(links.RESULT)[:1]:
-        try:
-            if not step.goal:
-                raise BadInput(f"The link has a result, and step {place.step + 1} is no challenge.")
-            if len(text) > MAX_RESULT_LINK:
-                raise BadInput(
-                    f"The link's result has {len(text):,} characters and may have {MAX_RESULT_LINK:,}: open "
-                    "it as a file on the page Learn."
-                )
-            challenge.open_result(place, step, text)
-        except BadInput as error:
-            session.add_link_warning(error)
-
-
-def _read_place(name: str, step: str) -> tuple[str, int]:
+def _read_place(name: str, step: str) -> LessonStep:
     known = lessons()
     if name not in known:
         raise BadInput(f"The link's lesson '{name[:MAX_SHOWN]}' is none of these: {', '.join(known)}.")
     n = len(known[name].steps)
     if not (step.isascii() and step.isdigit() and len(step) < 4 and 1 <= int(step) <= n):
         raise BadInput(f"The link's step '{step[:MAX_SHOWN]}' is none of 1 to {n} of the lesson '{name}'.")
-    return name, int(step) - 1
+    return LessonStep(name, int(step) - 1)
 
 
 # The card
@@ -314,7 +292,6 @@ def draw(page: str) -> None:
         session.STEP_TO_SHOW.set(False)
         if step.state.page != page:
             switch_page(step.state.page)
-    opens_here = step.state.page == page
     comparison, _ = COMPARISONS.value.get(page, (None, ""))
     offers_reveal = _offers_reveal(step, place)
 
@@ -323,14 +300,11 @@ def draw(page: str) -> None:
 
     with st.container(key="lesson"):
         st.html(folder / "card.css")
-        # A challenge can be tried once more; while a result is verified, nothing on the page changes.
-        can_change = bool(step.goal) or not _all_seen(step, place)
-        if challenge.is_pending(place):
-            while_running(draw_open, True)
-        elif opens_here and comparison is not None and can_change and page != "tune":  # whose sweep is no run
+        can_change = not _all_seen(step, place)
+        if comparison is not None and can_change and page != "tune":  # whose sweep is no run
             _draw_while_it_changes(comparison, offers_reveal)
         else:
-            while_running(draw_open, opens_here and can_change)
+            while_running(draw_open, can_change)
         # Not in the part with the timer: a click there is lost if the part goes just then.
         if offers_reveal:
             _draw_reveal_button(step, place)
@@ -369,7 +343,7 @@ def _draw_open(offers_reveal: bool) -> None:
     if found is None:  # it has just been left: this part is about to go
         return
     lesson, step, place = found
-    more_to_see, pending = not _all_seen(step, place), challenge.is_pending(place)
+    more_to_see = not _all_seen(step, place)
     now = _note_seen(step, place)
     seen = session.SEEN_CLAIMS.value.get(place, {})
     all_seen = bool(step.claims or step.goal) and _all_seen(step, place)
@@ -388,7 +362,6 @@ def _draw_open(offers_reveal: bool) -> None:
             "blind": is_blind(),
             "asks": holds_play(step.state.page),
             "playing": step.state.page in COMPARISONS.value and COMPARISONS.value[step.state.page][0].running,
-            "result": challenge.result_in_link(place, step) if step.goal else "",
         },
     )
     st.header(step.title, anchor=False)
@@ -418,9 +391,8 @@ def _draw_open(offers_reveal: bool) -> None:
             "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in claims],
         }
     )
-    timer_changes = (more_to_see and all_seen) or pending != challenge.is_pending(place)
-    if timer_changes or offers_reveal != _offers_reveal(step, place):
-        st.rerun()  # with another timer, or none; with the button that reveals, or without it
+    if (more_to_see and all_seen) or offers_reveal != _offers_reveal(step, place):
+        st.rerun()  # without a timer; with the button that reveals, or without it
 
 
 def _draw_question(step: Step, place: LessonStep) -> int | None:
@@ -435,6 +407,7 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
         format_func=step.answers.__getitem__,
         # The same one after the answer, so that the focus stays; another one when the step begins anew.
         key=f"answer {place.lesson} {place.step} {session.OPENED_STEPS.value}",
+        disabled=_is_revealed(step, place),  # it stays what was chosen before
     )
     if step.hold and before is None:
         state = step.state
@@ -466,7 +439,7 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
     for i, claim in enumerate(step.claims):
         if any(panel >= len(shown) for panel, _ in claim.about):
             continue
-        values = {name: measure(step.state, name, shown[name[0]], claim.n) for name in claim.about}
+        values = measure_now(step.state, claim, shown)
         value = values[claim.panel, claim.metric]
         if value is not None:
             now[i] = value
@@ -546,8 +519,11 @@ def _draw_reveal(step: Step, place: LessonStep, answer: int | None) -> bool:
     if not step.reveal or (step.question and answer is None) or not _is_revealed(step, place):
         return False
     if answer is not None and step.right >= 0:
-        right = step.answers[step.right]
-        st.markdown("**You were right.**" if answer == step.right else f"**It is: {right}.**")
+        chosen, right = step.answers[answer], step.answers[step.right]
+        if answer == step.right:
+            st.markdown(":green[:material/check_circle:] **You were right.**")
+        else:
+            st.markdown(f":red[:material/cancel:] You chose “{chosen}”; the answer is **“{right}”**.")
     with st.container(key="lesson_reveal"):
         st.markdown(step.reveal)
         if step.formula:

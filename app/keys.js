@@ -39,6 +39,17 @@ const takesText = target => {
 /** @param {EventTarget | undefined} target @returns {boolean} whether arrows move something there */
 const takesArrows = target => takesText(target) || target instanceof Element && target.closest('input, audio, video, [role=slider], [role=radiogroup], [role=listbox], [role=tablist], [role=menu], [aria-haspopup=listbox]') !== null;
 
+/** @param {KeyboardEvent} event @returns {boolean} whether it is an arrow to a side, alone */
+const toTheSide = ({ key, ctrlKey, metaKey, altKey, shiftKey }) => (key === 'ArrowLeft' || key === 'ArrowRight') && !(ctrlKey || metaKey || altKey || shiftKey);
+
+/** The answers on the card of a lesson. */
+const ANSWERS = '.st-key-lesson [role=radiogroup]';
+
+/** @param {KeyboardEvent} event */
+const sendFromBody = ({ type, key, code, keyCode, shiftKey, repeat }) => {
+  document.body.dispatchEvent(new KeyboardEvent(type, { key, code, keyCode, shiftKey, repeat, bubbles: true }));
+};
+
 const listen = () => {
   const shared = /** @type {any} */ (window);
   if (shared.rbmvizKeys) return;
@@ -48,8 +59,7 @@ const listen = () => {
     const list = shared.rbmvizKeyList;
     if (list?.dialog.open) return event.stopPropagation(); // no key acts on the page behind the list
     // The card of a lesson has arrows as keys; they belong to the control that has the focus, if it moves by them.
-    const alone = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
-    if ((event.key === 'ArrowLeft' || event.key === 'ArrowRight') && alone) {
+    if (toTheSide(event)) {
       if (isOff() || takesArrows(event.composedPath()[0])) event.stopPropagation();
       return;
     }
@@ -64,10 +74,22 @@ const listen = () => {
     }
     else if (target instanceof HTMLInputElement) {
       event.stopPropagation();
-      const { key, code, keyCode, shiftKey, repeat } = event;
-      document.body.dispatchEvent(new KeyboardEvent(event.type, { key, code, keyCode, shiftKey, repeat, bubbles: true }));
+      sendFromBody(event);
     }
   };
+  /**
+   * The answers of a lesson stand one below the other: arrows up and down choose among them, and those to the sides
+   * move between the steps wherever the focus is. They are sent from the body before the answers hear of them.
+   * @param {KeyboardEvent} event
+   */
+  const passAnswers = event => {
+    if (!toTheSide(event) || isOff() || !(event.target instanceof Element && event.target.closest(ANSWERS))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    sendFromBody(event);
+  };
+  document.documentElement.addEventListener('keydown', passAnswers, true);
+  document.documentElement.addEventListener('keyup', passAnswers, true);
   document.documentElement.addEventListener('keydown', pass);
   document.documentElement.addEventListener('keyup', pass);
 };

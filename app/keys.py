@@ -47,6 +47,7 @@ FOCUSED = (
     Key("← →", "Turn a slider", "input[type=range], [role=slider]"),
     Key("Page Up, Page Down", "Turn a slider in larger steps", "input[type=range]"),
     Key("Home, End", "Turn a slider to its ends", "input[type=range], [role=slider]"),
+    Key("↑ ↓", "Choose an answer", ".st-key-lesson [role=radiogroup]"),
     Key("← → ↑ ↓", "Choose a cell of the map; Enter opens it", "section.panel .map"),
     Key("Esc", "Close what is open"),
 )

@@ -25,8 +25,8 @@ PAUSED_AT = "paused_at"
 """Name in the address: while a page is paused, the step at which its runs stand, or that of each of them in
 order. The browser writes it."""
 
-LESSON, STEP, RESULT = "lesson", "step", "result"
-"""Names in the address of the open lesson, of its step (from 1), and of the result of a challenge."""
+LESSON, STEP = "lesson", "step"
+"""Names in the address of the open lesson, and of its step (from 1)."""
 
 COOKIE = "rbmviz_owner"
 """By it the server knows the browser that has begun a sweep; only that one may stop or delete it."""
@@ -53,7 +53,7 @@ def gives_any(keys: Iterable[str]) -> bool:
 
 def gives_settings() -> bool:
     """Return whether the address says more than which step of a lesson is open."""
-    return any(key not in (LESSON, STEP, RESULT) for key in st.query_params)
+    return any(key not in (LESSON, STEP) for key in st.query_params)
 
 
 def owner() -> str:
@@ -110,7 +110,7 @@ def write(
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         texts |= embedding.parts(page)
         texts |= {name: [text] for name, text in parts_of_step().items()}
-        gone = [name for name in ("present", "paused", LESSON, STEP, RESULT) if name not in texts]
+        gone = [name for name in ("present", "paused", LESSON, STEP) if name not in texts]
         data = {
             "parts": texts,
             "settings": {name: list(values) for name, values in (settings or {}).items()},

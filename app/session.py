@@ -11,7 +11,6 @@ import re
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -21,7 +20,6 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset
-from rbmviz.lessons.results import VerifiedResult
 from rbmviz.links import address_text
 from rbmviz.pages import SettingSpec
 from rbmviz.session import Allowance, Comparison, VisitorUsage
@@ -515,31 +513,22 @@ REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
 
 
 class Attempt(NamedTuple):
-    """A result of a challenge.
+    """What came out in a challenge.
 
     Parameters
     ----------
-    text : str
-        The result as it stands in a link.
-    replay : Future
-        What came out when it was verified.
     runs : tuple
-        Which runs it is of: another one of the page is another attempt.
-    given : bool
-        Whether it came with a link, or a file.
+        The runs that were judged: other ones of the page are another attempt.
+    missed : str
+        The first goal that was not reached, in words; "": all were.
     """
 
-    text: str
-    replay: Future[VerifiedResult]
     runs: tuple[Any, ...]
-    given: bool
+    missed: str
 
 
 ATTEMPTS: Entry[dict[LessonStep, Attempt]] = Entry("attempts", dict)
-"""The newest result of each challenge."""
-
-OPENED_RESULT: Entry[str] = Entry("opened result", str)
-"""Learn: the uploaded file with a result that was opened."""
+"""The newest attempt at each challenge."""
 
 LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
 """The farthest step (from 1) that has been opened of each lesson, by its name."""
@@ -547,8 +536,8 @@ LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
 FINISHED_STEP: Entry[LessonStep | None] = Entry("finished step", lambda: None)
 """The last step that *Finish* has closed, as long as the page Learn says so; else None."""
 
-LESSON_LINK_READ: Entry[bool] = Entry("lesson link read", bool)
-"""Whether the address with which the session began has been asked for a lesson."""
+OPENED_PAGE: Entry[str] = Entry("opened page", str)
+"""The page that was drawn last; "": none has been."""
 
 
 def forget_step(lesson: str, step: int) -> None:

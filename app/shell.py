@@ -27,7 +27,7 @@ page = st.navigation(
 drop_unreadable()
 name = page.url_path or next(iter(modules))
 open_link(name)
-card.open_link(name)
+card.follow_address(name)
 embedding.draw_sheet()
 presenting.draw_reader()
 presenting.draw_switch()

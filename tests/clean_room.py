@@ -59,8 +59,6 @@ COMMANDS = (
     ("export-model --model usps_fpcd --out usps.npz", ""),
     ("lesson list", ""),
     ("lesson check rbm", "data"),
-    ("challenge list", ""),
-    ("challenge check sample?lesson=one-step-size&step=1&result=1~1@0:eps=0.01", "data"),
     ("reproduce", ""),
     ("reproduce rates_fpcd_self_transitions --quick --out ledger", ""),
     ("replay --model bas_pcd --samplers gibbs rates_fpcd -n 50 --out run.html", "app"),

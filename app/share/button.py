@@ -9,7 +9,7 @@ from rbmviz import BadInput
 from rbmviz.session import limits
 from rbmviz_app import access, messages
 from rbmviz_app.access import is_loopback
-from rbmviz_app.session import SHARED_PAGE, popover_key
+from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.routes import watch_path
 from rbmviz_app.share.shares import begin_sharing, stop_sharing
 from rbmviz_app.share.view import AWAY_SECONDS, SHARE_SECONDS, Share
@@ -21,6 +21,11 @@ WHAT = (
 )
 """What it is to share, before one does."""
 
+ONLY_HERE = (
+    ":material/warning: Only browsers on this computer can open the link. Before a class watches, stop the "
+    "app, start it with `rbmviz app --share`, and open this page again by its address."
+)
+"""What to do first where other machines do not reach the server."""
 
 QR_CODE_PIXELS = 280
 """Width of the QR code: a phone reads it from a projector across a room."""
@@ -30,21 +35,20 @@ def draw() -> None:
     """Draw the button: what it is to share, or the link, how many watch, and the end of it."""
     share = SHARED_PAGE.value
     label, icon = ("Share", "cast_for_education") if share is None else ("Shared", "groups")
-    with st.popover(label, icon=f":material/{icon}:", key=popover_key(f"sharing {share is not None}")):
+    # One key for both: the popover stays open as the link is made, and shows it.
+    with st.popover(label, icon=f":material/{icon}:", key="sharing"):
+        others = reaches_others()
+        if not others:
+            st.markdown(ONLY_HERE)
         if share is None:
             st.markdown(WHAT)
             st.button("Share this view", key="begin sharing", on_click=_begin)
             return
-        url, others = link_of(share)
+        url = link_of(share)
         st.markdown("Those who open this link watch your panels, and can change nothing:")
         st.code(url, language=None, wrap_lines=True)
         if others:
             st.image(_qr_code(url), "The same link as a QR code", width=QR_CODE_PIXELS)
-        if not others:
-            st.caption(
-                "Only browsers of this machine reach this address: for those of others, start the app with "
-                "`rbmviz app --share`."
-            )
         while_running(_draw_watchers, True)
         st.caption(
             "It follows you to other pages, and ends when you stop it, "
@@ -74,12 +78,19 @@ def _draw_watchers() -> None:
         st.markdown(f"**{who}**" + (" More may not." if n >= limits().watchers else ""))
 
 
-def link_of(share: Share) -> tuple[str, bool]:
-    """Return the address for those who watch, and whether other machines can reach it."""
-    here = urlsplit(st.context.url or "http://localhost")
-    host, port = here.hostname or "localhost", here.port
-    if is_loopback(host) and access.ADDRESSES_OF_COMMAND:
-        host = access.ADDRESSES_OF_COMMAND[0]
+def _host() -> str:
+    """Return under which name, or address, those who watch find this server."""
+    host = urlsplit(st.context.url or "").hostname or "localhost"
+    return access.ADDRESSES_OF_COMMAND[0] if is_loopback(host) and access.ADDRESSES_OF_COMMAND else host
+
+
+def reaches_others() -> bool:
+    """Return whether other machines can reach the address for those who watch."""
+    return not is_loopback(_host())
+
+
+def link_of(share: Share) -> str:
+    """Return the address for those who watch."""
+    here, host = urlsplit(st.context.url or "http://localhost"), _host()
     where = f"[{host}]" if ":" in host else host
-    path = watch_path() + share.token
-    return f"{here.scheme}://{where}{f':{port}' if port else ''}{path}", not is_loopback(host)
+    return f"{here.scheme}://{where}{f':{here.port}' if here.port else ''}{watch_path()}{share.token}"

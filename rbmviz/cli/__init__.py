@@ -149,10 +149,6 @@ COMMANDS = {
         "lesson",
         "List the lessons, or measure all that their steps claim, without a browser and at full speed.",
     ),
-    "challenge": (
-        "challenge",
-        "List the challenges, or make the runs of a result again and say whether they win.",
-    ),
     "reproduce": (
         "reproduce",
         "Repeat a figure, a table or a claim of the papers, with a verdict on each claim.",

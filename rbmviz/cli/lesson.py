@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     lessons = [load_lesson(name) for name in args.files or shipped_lessons()]
     if args.action == "list":
         return {"lessons": [_described(lesson) for lesson in lessons]}
-    with_claims = sum(bool(step.claims) + bool(step.goal) for lesson in lessons for step in lesson.steps)
+    with_claims = sum(bool(step.claims) + bool(step.won_by) for lesson in lessons for step in lesson.steps)
     with tqdm(total=with_claims, unit="step", file=sys.stderr, disable=None) as bar:
         found = [_checked(lesson, bar) for lesson in lessons]
     rows = [(each["name"], row) for each in found for row in each["claims"]]

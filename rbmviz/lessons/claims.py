@@ -18,16 +18,10 @@ from rbmviz.sweeps import Choice
 MAX_STEPS = 100_000
 """Most samples, updates, batches or pairs after which a claim is measured."""
 
-MAX_WITHIN = 5_000
-"""Most samples within which a goal is looked for, sample by sample."""
-
-LOOKED_FOR_EACH_STEP = ("sample", "chain")
-"""Pages whose numbers are known after each step, so that a goal may say ``within``."""
-
 GRAMMAR = re.compile(
     r"panel([1-9])\.([a-z]\w*) (>=|<=|>|<|=) "
     r"(?:(-?[0-9]+(?:\.[0-9]+)?)|panel([1-9])\.([a-z]\w*)(?: ([+-]) ([0-9]+(?:\.[0-9]+)?))?) "
-    r"(at|within) ([0-9][0-9,]*) ([a-z]+)",
+    r"at ([0-9][0-9,]*) ([a-z]+)",
     re.ASCII,
 )
 
@@ -248,7 +242,7 @@ def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> s
 
 
 class StepClaim(NamedTuple):
-    """After n steps, or once within them, a number of one panel is above, or below, another number.
+    """After n steps a number of one panel is above, or below, another number.
 
     Parameters
     ----------
@@ -266,8 +260,6 @@ class StepClaim(NamedTuple):
         Steps after which the numbers are taken.
     text : str
         The claim as it was written.
-    within : bool
-        Whether it is enough that it holds after one of the first n steps (default False: after n).
     """
 
     panel: int
@@ -277,7 +269,6 @@ class StepClaim(NamedTuple):
     of: tuple[int, str] | None
     n: int
     text: str
-    within: bool = False
 
     def holds(self, values: dict[tuple[int, str], float | None]) -> bool:
         """Return whether it holds for these numbers of panels, by place and metric; None is not known."""
@@ -307,7 +298,7 @@ class StepClaim(NamedTuple):
         called = PAGES[page].steps
         if self.n == 1:
             called = "batch" if called == "batches" else called.removesuffix("s")
-        return f"{'within' if self.within else 'after'} {self.n:,} {called}"
+        return f"after {self.n:,} {called}"
 
     @property
     def about(self) -> tuple[tuple[int, str], ...]:
@@ -315,10 +306,8 @@ class StepClaim(NamedTuple):
         return ((self.panel, self.metric),) if self.of is None else ((self.panel, self.metric), self.of)
 
 
-def read_claim(text: str, state: PageState, is_goal: bool = False) -> StepClaim:
+def read_claim(text: str, state: PageState) -> StepClaim:
     """Return the claim of a text about the panels of a page.
-
-    is_goal : whether it may say ``within``, as the goal of a challenge may
 
     Raises
     ------
@@ -331,7 +320,7 @@ def read_claim(text: str, state: PageState, is_goal: bool = False) -> StepClaim:
         example = next(iter(PANEL_NUMBERS[state.page]))
         raise BadInput(f"the claim {shown(text)} is not written as 'panel1.{example} > 3 at 600 {unit}'.")
     panel, metric, operator, number, other, other_metric, sign, offset = found.groups()[:8]
-    when, n_text, unit_text = found.groups()[8:]
+    n_text, unit_text = found.groups()[8:]
     for place, name in [(panel, metric), *([(other, other_metric)] if other else [])]:
         if int(place) > (most := len(state.panels) + len(state.branches)):
             raise BadInput(f"the claim {shown(text)} is about panel {place} of {most}.")
@@ -340,21 +329,38 @@ def read_claim(text: str, state: PageState, is_goal: bool = False) -> StepClaim:
     n = int(n_text.replace(",", "")[:12])
     if unit_text != unit or not 1 <= n <= MAX_STEPS:
         raise BadInput(f"the claim {shown(text)} has to end in 1 to {MAX_STEPS:,} {unit}.")
-    within = when == "within"
-    if within and (other or not is_goal or n > MAX_WITHIN or state.page not in LOOKED_FOR_EACH_STEP):
-        raise BadInput(
-            f"the claim {shown(text)} says 'within', which a goal may of one number of a panel of "
-            f"{' or '.join(LOOKED_FOR_EACH_STEP)}, up to {MAX_WITHIN:,} samples."
-        )
     of = (int(other) - 1, other_metric) if other else None
     value = float(number) if number else float(f"{sign or '+'}{offset or 0}")
-    return StepClaim(int(panel) - 1, metric, operator, value, of, n, text, within)
+    return StepClaim(int(panel) - 1, metric, operator, value, of, n, text)
 
 
 def measure(state: PageState, name: tuple[int, str], snapshot: Any, n: int) -> float | None:
     """Return a number of a snapshot, for its first n steps; None while it is not known, or is not finite."""
     value = PANEL_NUMBERS[state.page][name[1]].value(snapshot, n)
     return float(value) if value is not None and np.isfinite(value) else None
+
+
+def measure_now(
+    state: PageState, claim: StepClaim, shown: Sequence[Any]
+) -> dict[tuple[int, str], float | None]:
+    """Return the numbers that a claim compares as a page shows them: after its steps, or after more.
+
+    Parameters
+    ----------
+    shown : sequence of snapshot
+        Of the panels, in order.
+
+    Returns
+    -------
+    dict of (int, str) to float or None
+        By place and metric; None: not known, or of a panel that is not there.
+    """
+    found: dict[tuple[int, str], float | None] = dict.fromkeys(claim.about)
+    for panel, metric in claim.about:
+        if panel < len(shown):
+            n = max(claim.n, steps_of(state.page, shown[panel]))
+            found[panel, metric] = measure(state, (panel, metric), shown[panel], n)
+    return found
 
 
 def steps_of(page: str, snapshot: Any) -> int:

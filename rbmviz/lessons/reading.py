@@ -2,15 +2,15 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from rbmviz.array_files import is_file, printable
 from rbmviz.errors import BadInput, shown, unknown
-from rbmviz.knobs import knobs_of
+from rbmviz.knobs import knobs_of, values_of
 from rbmviz.lessons.claims import StepClaim, read_claim
 from rbmviz.lessons.state import Branch, PageState, read_state
 from rbmviz.links import read_panel
@@ -102,8 +102,8 @@ class Step:
         Of a challenge: names of knobs that may be turned at any time.
     choose : tuple of str
         Of a challenge: names of knobs, and of settings, that may be chosen before the first step.
-    won_by : str
-        Of a challenge: a result that wins it, as it stands in a link; see ``results``.
+    won_by : PageState or None
+        Of a challenge: the page as it may be set to win it.
     blind : bool
         Whether panels show nothing but their pictures and strips until an answer is chosen.
     """
@@ -123,8 +123,39 @@ class Step:
     goal: tuple[StepClaim, ...] = ()
     turns: tuple[str, ...] = ()
     choose: tuple[str, ...] = ()
-    won_by: str = ""
+    won_by: PageState | None = None
     blind: bool = False
+
+    def not_allowed(self, settings: Mapping[str, Any], algorithms: Sequence[Any]) -> tuple[str, int] | None:
+        """Return what of a page is not as this challenge allows, by its name; None: all is.
+
+        Parameters
+        ----------
+        settings : mapping of str to value
+            Settings of its page as they are; those that are missing are as they should be.
+        algorithms : sequence of Sampler or Trainer
+            The panels as they are.
+
+        Returns
+        -------
+        name : str
+            Of a setting, or of a knob; "": panels have been added, or removed.
+        panel : int
+            The panel of the knob, from 1; 0: it is a setting.
+        """
+        for name in PAGES[self.state.page].run_settings():
+            value = self.state.settings[name]
+            if settings.get(name, value) != value and name not in self.choose:
+                return name, 0
+        meant = self.state.algorithms()
+        if [type(one) for one in algorithms] != [type(one) for one in meant]:
+            return "", 0
+        for i, (algorithm, other) in enumerate(zip(algorithms, meant, strict=True), start=1):
+            values = values_of(algorithm)
+            for name, value in values_of(other).items():
+                if values[name] != value and name not in (*self.turns, *self.choose):
+                    return name, i
+        return None
 
 
 @dataclass(frozen=True)
@@ -338,14 +369,27 @@ def _read_step(said: Any) -> Step:
         if found[2] not in parts:
             raise unknown(f"number or knob of panel {found[1]} to look at", found[2], parts)
     claims = tuple(read_claim(text, state) for text in _list_of_texts(said, "claims", 0, MAX_CLAIMS, 200))
-    goal = tuple(read_claim(text, state, True) for text in _list_of_texts(said, "goal", 0, MAX_CLAIMS, 200))
+    goal = tuple(read_claim(text, state) for text in _list_of_texts(said, "goal", 0, MAX_CLAIMS, 200))
     turns, choose = (_list_of_texts(said, key, 0, MAX_ALLOWED, 40) for key in ("turns", "choose"))
     _check_allowed(state, goal, turns, choose)
-    won_by = said.get("won_by", "")
-    return Step(
+    step = Step(
         *(title, state, do, text, look, question, answers, right - 1, hold, reveal, formula, claims),
-        *(goal, turns, choose, won_by, blind),
+        *(goal, turns, choose, None, blind),
     )
+    return replace(step, won_by=_read_won_by(said["won_by"], step)) if "won_by" in said else step
+
+
+def _read_won_by(link: str, step: Step) -> PageState:
+    """Return the page of a link that wins a challenge by what may be changed in it."""
+    if not step.goal:
+        raise BadInput("won_by says how a goal is reached, and there is no goal.")
+    state = read_state(link)
+    if state.page != step.state.page:
+        raise BadInput(f"won_by is about the page {state.page}, and the challenge about {step.state.page}.")
+    refused = step.not_allowed(state.settings, state.algorithms())
+    if refused is not None:
+        raise BadInput(f"won_by changes {refused[0] or 'the panels'}, which the challenge does not allow.")
+    return state
 
 
 def _read_branch(text: str, state: PageState) -> Branch:

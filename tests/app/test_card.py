@@ -155,7 +155,10 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     test.radio[0].set_value(1).run()
     assert not button(test, "Play").disabled
     button(test, "Reveal").click().run()
-    assert "**It is: 1 to 3.**" in [one.value for one in test.markdown]
+    # A wrong answer is marked beside what had been chosen, and stays as it was chosen.
+    said = ":red[:material/cancel:] You chose “4 to 7”; the answer is **“1 to 3”**."
+    assert said in [one.value for one in test.markdown]
+    assert test.radio[0].disabled
     # The next step is about another model; all that a visitor has changed is set, too.
     test.number_input(key="seed").set_value(5).run()
     button(test, "Next").click().run()
@@ -181,6 +184,25 @@ def test_steps_lead_through_the_pages_and_are_left(page, address_of):
     assert test.session_state["open step"] is None
     assert "lesson" not in address_of(test)
     assert "Next" not in [one.label for one in test.button]
+
+
+def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
+    test = page("chain", shell=True, lesson="stick", step="2")
+
+    def opened(name, **query):
+        test.query_params = query
+        test.switch_page(f"pages/{name}/page.py").run()
+        assert not test.exception
+        return test.session_state["open step"], "Next" in [one.label for one in test.button]
+
+    assert opened("glossary") == (None, False)
+    assert opened("chain", lesson="stick", step="1", land_depth="12") == (LessonStep("stick", 0), True)
+    assert test.session_state["land_depth"] == 8  # the step says what the settings are
+    # The link of a step begins on the page Learn: Back ends there, and is not led on again.
+    assert opened("learn", lesson="stick", step="2") == (None, False)
+    assert opened("sample", lesson="stick", step="99") == (None, False)
+    [warning] = test.warning
+    assert "is none of 1 to 7" in warning.value
 
 
 @pytest.mark.parametrize(
@@ -239,8 +261,8 @@ def test_the_card_sees_what_is_claimed(page):
     test.run()
     assert set(test.session_state["seen claims"][place]) == {0, 1}
     said = [one.value for one in test.markdown]
-    assert "**You were right.**" in said  # without a click on Reveal
-    [claims] = [text for text in said if "check_circle" in text]
+    assert ":green[:material/check_circle:] **You were right.**" in said  # without a click on Reveal
+    [claims] = [text for text in said if "ground raised" in text and "check_circle" in text]
     assert "rates-FPCD: ground raised \\> 6, after 24 samples: **7.25**" in claims
 
 

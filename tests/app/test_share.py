@@ -665,6 +665,14 @@ def test_a_server_shares_so_many_views_and_one_more_is_a_sentence(page, monkeypa
     assert any("shares 0 views already" in toast.value for toast in test.toast)
 
 
+def test_what_to_do_before_others_watch_is_said_before_anything_is_shared(page, monkeypatch):
+    test = page("learn", shell=True)
+    assert button.ONLY_HERE in [one.value for one in test.markdown]
+    monkeypatch.setattr(button.access, "ADDRESSES_OF_COMMAND", ["192.168.0.7"])
+    test.run()
+    assert button.ONLY_HERE not in [one.value for one in test.markdown]
+
+
 @pytest.mark.parametrize(
     ("opened_as", "opened", "told", "others"),
     [
@@ -678,4 +686,4 @@ def test_a_server_shares_so_many_views_and_one_more_is_a_sentence(page, monkeypa
 def test_the_link_has_the_address_that_others_reach(share, monkeypatch, opened_as, opened, told, others):
     monkeypatch.setattr(button, "st", SimpleNamespace(context=SimpleNamespace(url=opened_as)))
     monkeypatch.setattr(button.access, "ADDRESSES_OF_COMMAND", opened)
-    assert button.link_of(share) == (told, others)
+    assert (button.link_of(share), button.reaches_others()) == (told, others)

@@ -1,4 +1,6 @@
-"""A lesson walked to its end on a phone; ``walk_lessons`` walks through all, at two sizes, in both themes."""
+"""The card of a lesson; ``walk_lessons`` walks through all lessons, at two sizes, in both themes."""
+
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -8,6 +10,7 @@ from tests.browser.walk_lessons import walk
 
 pytestmark = pytest.mark.browser
 
+PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 720}
 
 LOWER_THAN_A_FINGER = """[...document.querySelectorAll('.st-key-lesson *, .st-key-toolbar *')]
     .flatMap(e => [e, ...(e.shadowRoot ? e.shadowRoot.querySelectorAll('*') : [])])
@@ -16,43 +19,100 @@ LOWER_THAN_A_FINGER = """[...document.querySelectorAll('.st-key-lesson *, .st-ke
     .map(e => [e.textContent, e.getBoundingClientRect().height]).filter(([, height]) => height < 44)"""
 """What is tapped on the card and beside it, and less than 44 pixels high."""
 
+SHEET = "[data-testid=stLayoutWrapper]:has(> .st-key-lesson)"
+
+
+def answered(page, lesson, step, answer=0):
+    """Open a step, choose an answer (from 0) by a click; return the heading of the card."""
+    browser = page.page
+    browser.goto(f"{page.address}/learn?lesson={lesson}&step={step}")
+    heading = browser.locator(".st-key-lesson h2")
+    expect(heading).to_have_text(load_lesson(lesson).steps[step - 1].title)
+    browser.locator(".st-key-lesson [role=radiogroup] label").nth(answer).click()
+    expect(browser.get_by_role("button", name="Reveal")).to_be_visible()
+    return heading
+
 
 def test_a_lesson_is_walked_to_its_end(live):
-    page = live(viewport={"width": 390, "height": 844})
-    browser = page.page
-    lesson = load_lesson("weighing")
-    walk(page, lesson, None, played=1)
+    """Each step is done to the letter, and turns green."""
+    page = live(viewport=PHONE)
+    lesson = load_lesson("rbm")
+    walk(page, lesson, None, played=len(lesson.steps))
     # This browser remembers it, in another session, too.
-    browser.reload()
-    entry = browser.locator(f"[class*=st-key-lesson-entry-{lesson.name}]")
+    page.page.reload()
+    entry = page.page.locator(f"[class*=st-key-lesson-entry-{lesson.name}]")
     expect(entry).to_contain_text(f"You have read up to step {len(lesson.steps)}.")
-    # Arrows belong to what has the focus, if it moves by them: here the answer is chosen by them.
-    browser.goto(f"{page.address}/weights?lesson=weighing&step=2&seed=7")
-    heading = browser.locator(".st-key-lesson h2")
-    expect(heading).to_have_text(lesson.steps[1].title)
-    browser.locator(".st-key-lesson [role=radiogroup] label").first.click()
-    expect(browser.get_by_role("button", name="Play")).to_be_enabled()
-    browser.keyboard.press("ArrowRight")
-    expect(browser.locator(".st-key-lesson [role=radiogroup] input").nth(1)).to_be_checked()
-    expect(heading).to_have_text(lesson.steps[1].title)
-    # The sheet leaves the buttons of the page free, and folds.
-    top = browser.get_by_role("button", name="Play").bounding_box()["y"]
-    sheet = browser.locator("[data-testid=stLayoutWrapper]:has(> .st-key-lesson)")
+
+
+def test_on_a_phone_the_card_leaves_the_buttons_free_and_folds(live):
+    page = live(viewport=PHONE)
+    browser, sheet = page.page, page.page.locator(SHEET)
+    answered(page, "weighing", 1, answer=2)
+    top = browser.get_by_role("button", name=re.compile("^Play")).bounding_box()["y"]
     box = sheet.bounding_box()
     assert box["y"] + box["height"] <= top
     assert browser.evaluate(LOWER_THAN_A_FINGER) == []
     browser.get_by_role("button", name="Fold").click()
     assert sheet.bounding_box()["height"] < 80 < box["height"]
+    # The answer comes while it is folded: the button that opens it stays, and then the answer is in sight.
+    browser.locator("body").press("s")
+    expect(browser.locator(".st-key-lesson[data-seen]")).to_be_visible()
+    browser.locator(".st-key-lesson_reveal").wait_for(state="attached")
+    browser.wait_for_timeout(1500)  # what brings it into sight waits for it
+    browser.locator(".st-key-lesson button.fold").click(timeout=5000)
+    expect(browser.locator(".st-key-lesson_reveal")).to_be_in_viewport()
 
 
-def test_a_result_is_verified_and_a_quiz_hides_who_draws(live):
+def test_arrows_to_the_sides_move_between_steps_where_an_answer_has_the_focus(live):
+    page = live(viewport=LAPTOP)
+    browser, steps = page.page, load_lesson("weighing").steps
+    heading = answered(page, "weighing", 2)
+    browser.keyboard.press("ArrowDown")
+    expect(browser.locator(".st-key-lesson [role=radiogroup] input").nth(1)).to_be_checked()
+    browser.keyboard.press("ArrowRight")
+    expect(heading).to_have_text(steps[2].title, timeout=10_000)
+    browser.keyboard.press("ArrowLeft")
+    expect(heading).to_have_text(steps[1].title)
+
+
+def test_back_in_the_browser_moves_page_and_card_together(live):
+    page = live(viewport=LAPTOP)
+    browser, steps = page.page, load_lesson("stick").steps
+    heading = answered(page, "stick", 2)
+    browser.get_by_role("button", name="Next").click()
+    expect(heading).to_have_text(steps[2].title)
+    browser.go_back()
+    expect(heading).to_have_text(steps[1].title, timeout=10_000)
+    browser.wait_for_url("**/chain*step=2*")
+    browser.go_forward()
+    expect(heading).to_have_text(steps[2].title)
+    page.until("panels.length === 1 && location.search.includes('step=3')")
+    # Who opens another page leaves the lesson; Back leads to it again.
+    browser.get_by_role("link", name="Glossary").first.click()
+    expect(heading).to_have_count(0)
+    browser.go_back()
+    expect(heading).to_have_text(steps[2].title)
+
+
+def test_what_a_challenge_asks_to_turn_is_not_covered(live):
+    page = live(viewport=LAPTOP)
+    browser = page.page
+    browser.goto(f"{page.address}/learn?lesson=one-step-size&step=1")
+    browser.get_by_role("button", name=re.compile("^Play")).click()
+    page.until("panels.length && Number(panels[0].dataset.n) > 50")
+    browser.get_by_role("button", name="Pause").click()
+    browser.locator(".back.open").wait_for()
+    knob = browser.locator(".knob:has([id$='-eps'])")
+    page.until("panels[0].dataset.status === 'paused'")
+    browser.wait_for_timeout(1500)  # the ring is drawn twice a second
+    box, bar = knob.bounding_box(), browser.locator(".back").bounding_box()
+    assert box["y"] + box["height"] <= bar["y"]
+
+
+def test_a_quiz_hides_who_draws(live):
     page = live(viewport={"width": 1280, "height": 800})
     browser = page.page
-    result = "1~land=letters L T X~land_depth=10~2@0:eps=0.2"
-    browser.goto(f"{page.address}/learn?lesson=break-gibbs&step=1&result={result}")
     card = browser.locator(".st-key-lesson")
-    expect(card.get_by_text("Verified: Gibbs: crossings 0 at 600 samples")).to_be_visible()
-    expect(browser.locator(".st-key-lesson[data-seen]")).to_be_visible()
     # A unit of the drawn model is drawn by a click on it.
     browser.goto(f"{page.address}/chain?little=units")
     unit = browser.locator("[data-unit='visible 5']")

@@ -7,8 +7,9 @@ opens (a), while it plays (b), and with its answer (c)::
     python -m tests.browser.walk_lessons FOLDER --width 390 --theme dark --look stick push
     python -m tests.browser.walk_lessons FOLDER --present --height 720 stick
 
-Besides Play, each step is done as its card says: keys are pressed, knobs turned, a challenge is won as its
-file says. With ``--look`` nothing is played: each step is answered and revealed only.
+Each step is done to the letter: its text says how often the key of one step is pressed, or up to which
+number of samples the page plays, and there it is paused. Knobs are turned, too, and a challenge is won as its
+file says, if it does. With ``--look`` nothing is played: each step is answered and revealed only.
 """
 
 import argparse
@@ -26,11 +27,13 @@ from playwright.sync_api import Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from rbmviz.knobs import knobs_of
-from rbmviz.lessons import Lesson, Step, load_lesson, shipped_lessons
-from rbmviz.lessons.results import read_result
+from rbmviz.lessons import Lesson, PageState, Step, load_lesson, shipped_lessons
 from rbmviz_app import pages
 from tests.attack.server import serving
 from tests.browser.conftest import Live
+from tests.lessons.doing import plays, presses
+
+GREEN = ".st-key-lesson[data-seen]"
 
 PATIENCE = 90_000
 """Milliseconds until what a step claims must have been seen."""
@@ -76,28 +79,20 @@ def turn(page: Live, panel: int, knob: str, value: float) -> None:
     box.press("Enter")
 
 
-BEFORE_PLAY: dict[tuple[str, int], Callable[[Live], None]] = {
-    ("rbm", 2): lambda page: press_step(page, 10),
-    ("rbm", 3): lambda page: press_step(page, 12),
-    ("rbm", 5): lambda page: press_step(page, 4),
-    ("push", 1): lambda page: drag_to_end(page, "Taken from the diagonal"),
-    ("push", 2): lambda page: press_step(page, 30),
-    ("weighing", 1): lambda page: press_step(page, 1),
-}
-"""What the card of a step asks for before Play, or instead of it, by lesson and step (from 1)."""
-
-AFTER_PLAY: dict[tuple[str, int], Callable[[Live], None]] = {
+TURNED_AT_END: dict[tuple[str, int], Callable[[Live], None]] = {
     ("meet", 2): lambda page: turn(page, 0, "scale", 0.1),
+    ("push", 1): lambda page: drag_to_end(page, "Taken from the diagonal"),
     **{("tune", i): lambda page: drag_to_end(page, "Scores after") for i in (1, 2, 3)},
 }
-"""What it asks for once the card is green."""
+"""What the card of a step asks for once it is green, by lesson and step (from 1)."""
 
 
-def win(page: Live, step: Step) -> None:
-    """Do in a challenge what its file says that wins it; wait until what comes out is verified."""
-    result, browser = read_result(step, step.won_by), page.page
-    settings = pages.settings(step.state.page)
-    for name, value in result.settings.items():
+def win(page: Live, step: Step, wins: PageState) -> None:
+    """Set in a challenge what its file says that wins it, and play until its card is green."""
+    browser, settings = page.page, pages.settings(step.state.page)
+    for name, value in wins.settings.items():
+        if value == step.state.settings[name]:
+            continue
         if isinstance(value, str):
             page.choose(settings[name].label, value)
             continue
@@ -105,48 +100,48 @@ def win(page: Live, step: Step) -> None:
         while float(slider.get_attribute("aria-valuetext") or value) < value:
             slider.press("ArrowRight")
             browser.wait_for_timeout(200)
-    before = step.state.algorithms()
-    changes = [(one.n, panel, one.algorithm) for panel, each in enumerate(result.changes) for one in each]
-    begun = step.state.page == "coupling"  # which counts pairs without Play
-    for n, panel, algorithm in sorted(changes, key=lambda one: one[:2]):
-        if n and not begun:
-            browser.get_by_role("button", name=re.compile("^Play")).click()
-            begun = True
-        if n:
-            page.until(f"panels.length > {panel} && Number(panels[{panel}].dataset.n) >= {n}")
-        for name in knobs_of(algorithm):
-            value = getattr(algorithm, name)
-            if value != getattr(before[panel], name):
-                turn(page, panel, name, value)
-        before[panel] = algorithm
+    for panel, (now, then) in enumerate(zip(wins.algorithms(), step.state.algorithms(), strict=True)):
+        for name in knobs_of(now):
+            if getattr(now, name) != getattr(then, name):
+                turn(page, panel, name, getattr(now, name))
     browser.wait_for_timeout(1000)
-    if not begun:
+    if step.state.page != "coupling":  # which counts pairs without Play
         browser.get_by_role("button", name=re.compile("^Play")).click()
-    expect(browser.locator(".st-key-lesson_result")).to_contain_text("Won. Your result. ", timeout=PATIENCE)
+    expect(browser.locator(".st-key-lesson_result")).to_contain_text("Won.", timeout=PATIENCE)
+    browser.locator(GREEN).wait_for(timeout=PATIENCE)
 
 
-def play(page: Page, step: Step, look: Callable[[], None]) -> None:
-    """Press Play, and wait until the card has seen all that the step claims.
+def branch(browser: Page, step: Step) -> None:
+    """Open the panel that goes on with another trainer."""
+    browser.get_by_role("button", name="Branch").click()
+    label = step.state.all_algorithms()[-1].label  # the page adds panels by such buttons, too
+    browser.get_by_test_id("stPopoverBody").get_by_role("button", name=label, exact=True).click()
 
-    look : called after two seconds of play
+
+def do(page: Live, step: Step, look: Callable[[], None]) -> None:
+    """Do what the text of a step says, and no more; wait until the card is green, if it claims anything.
+
+    look : called while it is done
     """
-    green = page.locator(".st-key-lesson[data-seen]")
-    if step.claims and not green.is_visible():
-        # On Tune the sweep is begun, which claims are about.
-        tune = step.state.page == "tune"
-        page.get_by_role("button", name=re.compile("^Start" if tune else "^Play")).click()
-        if step.state.branches:
-            # The first claim is about the panel to branch from, once it has made its updates.
-            seen = page.locator(".st-key-lesson span", has_text=re.compile("^check_circle$"))
-            seen.first.wait_for(timeout=PATIENCE)
-            page.get_by_role("button", name="Branch").click()
-            label = step.state.all_algorithms()[-1].label  # the page adds panels by such buttons, too
-            page.get_by_test_id("stPopoverBody").get_by_role("button", name=label, exact=True).click()
-        page.wait_for_timeout(2000)
-        look()
-        green.wait_for(timeout=PATIENCE)
+    browser = page.page
+    press_step(page, presses(step))
+    if step.state.page == "tune":
+        browser.get_by_role("button", name=re.compile("^Start")).click()
+    elif plays(step):
+        for i, n in enumerate(plays(step)):
+            if i and step.state.branches:
+                branch(browser, step)
+            browser.get_by_role("button", name=re.compile("^Play")).click()
+            if step.state.page == "coupling":  # whose pairs are counted without their pictures, too
+                browser.locator(GREEN).wait_for(timeout=PATIENCE)
+            else:
+                page.until(f"panels.length && panels.every(panel => Number(panel.dataset.n) >= {n})")
+            look()
+            browser.get_by_role("button", name=re.compile("^Pause")).click()
+    if step.claims:
+        browser.locator(GREEN).wait_for(timeout=PATIENCE)
         if step.question:
-            expect(page.get_by_text("You were right.")).to_be_visible(timeout=PATIENCE)
+            expect(browser.get_by_text("You were right.")).to_be_visible(timeout=PATIENCE)
 
 
 def reveal(page: Page, step: Step) -> None:
@@ -165,8 +160,7 @@ def walk(
 ) -> None:
     """Walk through a lesson from its link to the page Learn; leave pictures of each step in a folder.
 
-    played : so many of the steps, from the first, are played until their cards are green; the others are
-        answered and revealed only
+    played : so many of the steps, from the first, are done; the others are answered and revealed only
     first : the step with which it begins, from 1
     query : what the address says besides, as "&present=1"
     """
@@ -185,15 +179,13 @@ def walk(
         picture(number, "a")
         answer(browser, step)
         if number <= played:
-            BEFORE_PLAY.get((lesson.name, number), lambda page: None)(page)
-            picture(number, "b")
             begin = time.monotonic()
-            if step.goal:
-                win(page, step)
-            else:
-                play(browser, step, functools.partial(picture, number, "b"))
+            if step.won_by is not None:
+                win(page, step, step.won_by)
+            elif not step.goal:
+                do(page, step, functools.partial(picture, number, "b"))
             sys.stdout.write(f"{lesson.name} {number}: {time.monotonic() - begin:.0f} s of play\n")
-            AFTER_PLAY.get((lesson.name, number), lambda page: None)(page)
+            TURNED_AT_END.get((lesson.name, number), lambda page: None)(page)
         reveal(browser, step)
         picture(number, "c")
         wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth")

@@ -53,30 +53,3 @@ def test_a_folder_of_lessons_is_checked_before_the_app_is_served(capsys, tmp_pat
     (tmp_path / "mine.toml").write_text(GOOD.replace("gibbs", "gibs"))
     assert main(["app", "--no-browser", "--lessons", str(tmp_path)]) == 2
     assert "The lesson 'mine.toml', step 1: " in capsys.readouterr().err
-
-
-def test_a_result_of_a_challenge_is_checked(capsys, tmp_path):
-    link = "chain?lesson=break-gibbs&step=1&result=1"
-    won = f"{link}~land=letters%20L%20T%20X~land_depth=10~2@0:eps=0.2"
-    file = tmp_path / "won.txt"
-    file.write_text(won)
-    assert main(["challenge", "check", str(file)]) == 0
-    assert "break-gibbs: Verified: Gibbs: crossings 0 at 600 samples; " in capsys.readouterr().out
-    assert main(["challenge", "check", won, link, "--json"]) == 3
-    said = capsys.readouterr()
-    assert [row["won"] for row in json.loads(said.out)["results"]] == [True, False]
-    assert "1 of 2 results do not win: Not won: the goal is Gibbs: crossings = 0" in said.err
-    assert main(["challenge", "list", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["challenges"]) >= 4
-    large = tmp_path / "large.txt"
-    large.write_bytes(b"x" * 300_000)
-    for words, sentence in (
-        (["check"], "'check' at least one"),
-        (["list", link], "'list' takes no result"),
-        (["check", "no.txt"], "there is no such file"),
-        (["check", str(tmp_path)], "as a file it cannot be read"),
-        (["check", str(large)], "it has more than 200,000 bytes"),
-        (["check", f"{link}~2@0:k=5"], "the knob k of panel 2 may not be turned"),
-    ):
-        assert main(["challenge", *words]) == 2
-        assert sentence in capsys.readouterr().err

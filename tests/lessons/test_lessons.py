@@ -14,6 +14,7 @@ from rbmviz.lessons import (
     load_folder,
     load_lesson,
     measure_claims,
+    measure_now,
     read_lesson,
     read_state,
     shipped_lessons,
@@ -25,7 +26,7 @@ from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus,
 from rbmviz.models import LANDSCAPE_PATTERNS, load_pretrained, pattern_model
 from rbmviz.pages import PAGES, Sources
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session.rebuild import Change
+from tests.lessons.doing import plays, presses
 
 EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
 """Data that every installation has: they are generated, or come with a package that is required."""
@@ -81,6 +82,14 @@ def test_a_lesson_needs_no_download_and_asks_each_question_whole(name):
         assert not step.question or 0 <= step.right < len(step.answers)
 
 
+@pytest.mark.parametrize("name", shipped_lessons())
+def test_who_does_what_a_step_says_sees_what_it_claims(name):
+    """The text names a number of presses, or of samples, after which all claims of the step are decided."""
+    for step in load_lesson(name).steps:
+        done = max([presses(step), *plays(step)])
+        assert done >= max((claim.n for claim in step.claims), default=0), step.do
+
+
 def stems(text):
     """Return how the long words of a text begin: "rise" and "rises" begin alike."""
     return {word[:4] for word in re.findall("[a-z]{4,}", text.lower())} - {"more"}
@@ -113,19 +122,19 @@ def test_after_a_turn_a_claim_is_of_the_samples_since():
     """As the numbers on the page are; two names count the whole run."""
     state = read_state("sample?model=bas_pcd&p=rates_fpcd")
     [first] = state.algorithms()
-    changes = [[Change(0, first), Change(400, replace(first, eps=0.5, k=3))]]
     names = ("isl", "sweeps", "classes", "classes_in_all", "spurious", "spurious_in_all")
-    claims = [read_claim(f"panel1.{name} > 0 at {n} samples", state) for n in (430, 700) for name in names]
-    found = [one.value for one in measure_claims(state, claims, changes=changes)]
-    few, since = dict(zip(names, found[:6], strict=True)), dict(zip(names, found[6:], strict=True))
     data = load_registered("bas")
-    plan = state.setup().plan()
-    run = plan.run(1, first)
+    run = state.setup().plan().run(1, first)
     run.prepare()
-    for algorithm, n in ((first, 400), (changes[0][1].algorithm, 700)):
-        run.set_knobs(algorithm)
+
+    def numbers_after(n):
         while run.n < n:
             run.record_steps(run.advance(min(run.max_steps(), n - run.n)))
+        return {name: measure(state, (0, name), run.view("paused"), n) for name in names}
+
+    numbers_after(400)
+    run.set_knobs(replace(first, eps=0.5, k=3))
+    few, since = numbers_after(430), numbers_after(700)
     v = run.held_samples()[1]
     assert since["isl"] == isl(v[400 : 400 + 268], data.test, data.validation).isl  # a point of the curve
     at_500 = measure(state, (0, "isl"), run.view("paused"), 500)  # of a run that has gone on since
@@ -177,6 +186,20 @@ def test_the_waiting_times_of_the_text_are_exact():
     assert np.log(found[2] / found[0]) / 4 == pytest.approx(0.93, abs=0.005)
     text = " ".join(step.reveal for step in load_lesson("stick").steps)
     assert "84, 510 and 3,500" in text
+
+
+@pytest.mark.compiled
+def test_twelve_sweeps_of_the_first_lesson_are_as_its_text_says():
+    [step] = [step for step in load_lesson("rbm").steps if step.title == "One sweep"]
+    plan = step.state.setup().plan()
+    run = plan.run(1, *step.state.algorithms())
+    run.prepare()
+    while run.n < presses(step):
+        run.record_steps(run.timed_advance(1))
+    run.complete()
+    trail = np.asarray(run.view("paused").trail).ravel()[-13:]  # the start, and twelve pictures
+    assert (len(set(trail[1:])), (trail[1:] == trail[:-1]).sum()) == (5, 2)
+    assert "only five different pictures, and two of them change nothing" in step.reveal
 
 
 @pytest.mark.compiled
@@ -365,3 +388,19 @@ def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():
     assert measure(state, (0, "largest_class"), counted, 100) == 90
     turned = SimpleNamespace(n=120, bins_before=1, **bins)
     assert measure(state, (0, "largest_class"), turned, 100) == 75
+
+
+def test_a_card_measures_what_the_page_shows_by_then():
+    """After the steps of a claim it is the page's number that counts: one that is later reached is seen."""
+    state = read_state("train?t=pcd&t=cd")
+    points = [
+        SimpleNamespace(update=n, train=np.array([score]))
+        for n, score in ((90, -5.0), (100, -4.0), (180, -6.0))
+    ]
+    shown = SimpleNamespace(n=200, likelihoods=points)
+    claim = read_claim(
+        "panel1.below_best > panel3.below_best + 1 at 100 updates", state._replace(panels=("pcd",) * 3)
+    )
+    assert measure_now(state, claim, [shown]) == {(0, "below_best"): 2.0, (2, "below_best"): None}
+    early = SimpleNamespace(n=90, likelihoods=points[:1])
+    assert measure_now(state, claim, [early])[0, "below_best"] == 0

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz import BadInput
 from rbmviz.lessons import Lesson
-from rbmviz.lessons.results import read_file, read_link
 from rbmviz_app import card, links, messages, session
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 
@@ -16,8 +14,8 @@ ABOUT_LESSONS = (
     "Each lesson is a row of cards that stand beside the live pages. A card sets the whole page, asks what "
     "you expect, and tells what to do and where to look; it turns green once you see on the page what it is "
     "about. The arrow keys go back and on, and the address of each step can be shared. A challenge says what "
-    "is to be reached and which knobs may be turned; your result has a link, and whoever opens it sees it "
-    "verified. First take the lesson *Why chains stick*."
+    "is to be reached and which knobs may be turned, and its card turns green once it is reached. First take "
+    "the lesson *Why chains stick*."
 )
 """What a newcomer has to know about the page."""
 
@@ -37,32 +35,12 @@ def main() -> None:
         if not lesson.is_challenge:
             draw_lesson(lesson)
     st.header("Challenges", anchor=False)
-    st.markdown("A goal, and the knobs that may be turned. Your result is a link that verifies itself.")
+    st.markdown("A goal, and the knobs that you may turn. The card turns green when you reach it.")
     for lesson in lessons:
         if lesson.is_challenge:
             draw_lesson(lesson)
-    draw_opener()
     messages.show_toasts()
     links.write("learn", {})
-
-
-def draw_opener() -> None:
-    """Draw the uploader of a result that is too long for a link."""
-    with st.popover("Open a result", icon=":material/folder_open:", key="learn result"):
-        given = st.file_uploader(
-            "Result of a challenge",
-            type=["txt"],
-            key="challenge result",
-            help="The file that the card of a challenge gives where a result is too long for a link.",
-        )
-    if given is None or given.file_id == session.OPENED_RESULT.value:
-        return
-    session.OPENED_RESULT.set(given.file_id)
-    try:
-        lesson, number, text = read_link(read_file(given.getvalue()), card.lessons())
-        card.show_result(lesson.name, number - 1, text, "learn")
-    except BadInput as error:
-        messages.refused(error)
 
 
 def draw_lesson(lesson: Lesson) -> None:
