@@ -9,6 +9,7 @@ version here, so that old links open what they opened when they were written.
 
 import contextlib
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlencode
@@ -18,7 +19,7 @@ import numpy as np
 from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import read_knobs, values_of, write_knobs
 
-VERSION = 2
+VERSION = 3
 """Version of the links that are written now."""
 
 VERSION_KEY = "v"
@@ -136,15 +137,24 @@ _SECOND_KNOBS = {
     name: f"{text},{_START}" if _TRAINING in text else text for name, text in _FIRST.knobs.items()
 }
 
+# A thousand pairs made UCD so slow that the point at which all trainers are compared stayed early.
+_SECOND = _FIRST._replace(
+    knobs=_SECOND_KNOBS | {"sample_penalization": f"{_FIRST.knobs['sample_penalization']},units=binary"},
+    panels={
+        **_FIRST.panels,
+        "train": (f"cd:{_BAS}", f"pcd:{_BAS}", f"pop_cd:{_BAS}", f"ucd:{_BAS},t_max=50"),
+    },
+)
+
 DEFAULTS: dict[int, Defaults] = {
     1: _FIRST,
-    # A thousand pairs made UCD so slow that the point at which all trainers are compared stayed early.
-    2: _FIRST._replace(
-        knobs=_SECOND_KNOBS | {"sample_penalization": f"{_FIRST.knobs['sample_penalization']},units=binary"},
-        panels={
-            **_FIRST.panels,
-            "train": (f"cd:{_BAS}", f"pcd:{_BAS}", f"pop_cd:{_BAS}", f"ucd:{_BAS},t_max=50"),
-        },
+    2: _SECOND,
+    # PCD, FPCD, PT and UCD learned nothing with rates that fell to zero within 1,000 updates.
+    3: _SECOND._replace(
+        knobs={
+            name: re.sub("learning_rate=.*,schedule=linear", "learning_rate=0.05,schedule=constant", text)
+            for name, text in _SECOND.knobs.items()
+        }
     ),
 }
 """The defaults of each version; an entry that has been published is never changed."""

@@ -58,7 +58,8 @@ def test_an_old_link_has_the_defaults_of_its_version(monkeypatch):
     first = links.DEFAULTS[1]
     today = {**first.settings, "sample": {**first.settings["sample"], "cells": 6}}
     knobs = {**first.knobs, "gibbs": "temperature=1.0,k=2,n_chains=1"}
-    monkeypatch.setitem(links.DEFAULTS, 2, first._replace(knobs=knobs, settings=today))
+    second = first._replace(knobs=knobs, settings=today)
+    monkeypatch.setattr(links, "DEFAULTS", {1: first, 2: second})
     monkeypatch.setattr(links, "VERSION", 2)
     for text, k in ((None, 1), ("1", 1), ("2", 2), ("3", 2)):
         version, unknown = version_of(text)

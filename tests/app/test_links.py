@@ -114,9 +114,9 @@ def test_a_page_without_panels_stays_so(visit, address_of):
     test = visit("sample", p="none")
     assert not test.session_state["comparisons"]["sample"][0].panels
     assert not test.warning
-    assert address_of(test) == {"v": ["2"], "p": ["none"]}
+    assert address_of(test) == {"v": ["3"], "p": ["none"]}
     test.button(key="sample add gibbs").click().run()
-    assert address_of(test) == {"v": ["2"], "p": ["gibbs"]}
+    assert address_of(test) == {"v": ["3"], "p": ["gibbs"]}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_an_address_opens_again_where_the_page_has_other_words_for_a_value(
 def test_what_a_list_begins_with_stands_in_no_address(visit, address_of):
     test = visit("train", t=["pop_cd", "cd"]).run()
     assert test.session_state["statistic"] == "ess"
-    assert address_of(test) == {"v": ["2"], "t": ["pop_cd", "cd"], "kept": address_of(test)["kept"]}
+    assert address_of(test) == {"v": ["3"], "t": ["pop_cd", "cd"], "kept": address_of(test)["kept"]}
     test.selectbox(key="statistic").select("weight_norm").run().run()
     assert address_of(test)["statistic"] == ["weight_norm"]
 

@@ -292,7 +292,7 @@ def test_the_page_follows_its_link(page, address_of):
     np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     test.run()
     assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
-    assert address_of(test) == {name: [text] for name, text in link.items()} | {"v": ["2"]}
+    assert address_of(test) == {name: [text] for name, text in link.items()} | {"v": ["3"]}
 
 
 def test_a_broken_link_is_named(page):
