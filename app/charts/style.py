@@ -245,14 +245,18 @@ def count_axis(in_seconds: bool = False, **more: Any) -> alt.Axis:
     return alt.Axis(format="~s", tickCount=8, grid=False, **more)
 
 
-def level(field: str, value: float, label: str, **more: float) -> list[alt.Chart]:
-    """Return the layers of a dashed horizontal line at a value of y, with its label."""
+def level(field: str, value: float, label: str, *, at_end: bool = False, **more: float) -> list[alt.Chart]:
+    """Return the layers of a dashed horizontal line at a value of y, with its label; at_end: at the right."""
     line = alt.Chart(alt.InlineData([{field: value, "label": label, **more}]))
     return [
         line.mark_rule(strokeDash=[4, 4], color=GREY).encode(y=f"{field}:Q"),
-        line.mark_text(align="left", dx=4, dy=-7, color=alt.ExprRef("ink"), style="note").encode(
-            x=alt.value(0), y=f"{field}:Q", text="label:N"
-        ),
+        line.mark_text(
+            align="right" if at_end else "left",
+            dx=-4 if at_end else 4,
+            dy=-7,
+            color=alt.ExprRef("ink"),
+            style="note",
+        ).encode(x=alt.value("width" if at_end else 0), y=f"{field}:Q", text="label:N"),
     ]
 
 

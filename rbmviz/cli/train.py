@@ -31,7 +31,7 @@ from rbmviz.output import write_or_rescue, write_whole
 from rbmviz.rbm import RBM, Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session.training import BAND_OF_REPLICATES
+from rbmviz.session.training import BAND_OF_REPLICATES, scored_examples
 from rbmviz.trainers import STATS, Progress, Training, list_trainers, train, trained_model
 from rbmviz.trainers.common_knobs import CommonKnobs
 
@@ -39,8 +39,8 @@ MAX_UNITS_EXACT_ROWS = 16
 """Models with at most this many units in the smaller layer have exact likelihoods in every history row; those
 of larger ones are estimated by annealed importance sampling (AIS)."""
 
-HISTORY_AIS_CHAINS, HISTORY_AIS_TEMPERATURES, HISTORY_AIS_EXAMPLES = 64, 500, 2000
-"""AIS of a history row, as on the Train page: chains, temperatures, and training examples that are scored."""
+HISTORY_AIS_CHAINS, HISTORY_AIS_TEMPERATURES = 64, 500
+"""AIS of a history row, as on the Train page: chains and temperatures."""
 
 HISTORY_REPLICATES = 100
 """Most trainings of one command."""
@@ -88,7 +88,8 @@ def add(commands: Any) -> None:
         "--history",
         metavar="H.csv",
         help="statistics of training, one row per step: updates, seconds, sweeps of all chains together, the "
-        "log-likelihood (exact, or by AIS with its error above 16 units), and what the trainer reports",
+        "log-likelihood (exact, or by AIS with its error above 16 units) and that of independent units, and "
+        "what the trainer reports",
     )
     command.add_argument(
         "--replicates",
@@ -235,6 +236,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             outcome.interrupted = True
         except BadInput as error:
             print_message(f"The model has no scores: {error}")
+    likelihood: dict[str, Any] = {}
+    if not outcome.interrupted and not outcome.failure:
+        try:
+            with one_blas_thread():
+                likelihood = _likelihood(dataset, last.rbm, args.seed)
+        except KeyboardInterrupt:
+            outcome.interrupted = True
     if outcome.interrupted:
         with signals_deferred():
             content = outcome.kept or steps.checkpoint()
@@ -243,7 +251,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if not outcome.interrupted:
         with suppress(OSError):  # the disk may have become read-only; the old checkpoint then stays
             files.checkpoint.unlink(missing_ok=True)
-    return _summary(outcome, last, files, dataset, model) | {"origin": known}
+    return _summary(outcome, last, files, dataset, model, likelihood) | {"origin": known}
 
 
 def _origin(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
@@ -310,7 +318,7 @@ def _earlier_rows(
 
 
 HISTORY_SPENT = ("update", "seconds", "sweeps")
-HISTORY_LIKELIHOOD = ("log_likelihood", "log_likelihood_error", "ais_ess")
+HISTORY_LIKELIHOOD = ("log_likelihood", "log_likelihood_error", "ais_ess", "independent_log_likelihood")
 """Columns of a history beside the statistics of the trainer."""
 
 
@@ -321,18 +329,17 @@ def _row(step: Progress) -> dict[str, Any]:
 
 
 def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
-    """Return the last columns of a row, which cost most of it."""
+    """Return the last columns of a row, which cost most of it, of the model and of independent units."""
+    rows = dataset.train
     if min(rbm.W.shape) <= MAX_UNITS_EXACT_ROWS:
-        return dict(
-            zip(HISTORY_LIKELIHOOD, (metrics.log_likelihood(rbm, dataset.train), 0.0, ""), strict=True)
+        values: tuple[Any, ...] = metrics.log_likelihood(rbm, rows), 0.0, ""
+    else:
+        estimate = metrics.ais_log_z(
+            rbm, rows, n_chains=HISTORY_AIS_CHAINS, betas=HISTORY_AIS_TEMPERATURES, seed=seed
         )
-    found = metrics.ais_log_z(
-        rbm, dataset.train, n_chains=HISTORY_AIS_CHAINS, betas=HISTORY_AIS_TEMPERATURES, seed=seed
-    )
-    n = len(dataset.train)
-    some = dataset.train[np.arange(min(n, HISTORY_AIS_EXAMPLES)) * n // min(n, HISTORY_AIS_EXAMPLES)]
-    value = float(-rbm.free_energy(some).mean() - found.log_z)
-    return dict(zip(HISTORY_LIKELIHOOD, (value, found.std_error, found.ess), strict=True))
+        rows = scored_examples(rows)
+        values = float(-rbm.free_energy(rows).mean() - estimate.log_z), estimate.std_error, estimate.ess
+    return dict(zip(HISTORY_LIKELIHOOD, (*values, metrics.independent_log_likelihood(rows)), strict=True))
 
 
 def _replicates(
@@ -463,16 +470,26 @@ def _report(outcome: _Outcome, last: Progress, out: Path, problems: list[str]) -
 
 
 def _summary(
-    outcome: _Outcome, last: Progress, files: _Files, dataset: Dataset, model: Model
+    outcome: _Outcome,
+    last: Progress,
+    files: _Files,
+    dataset: Dataset,
+    model: Model,
+    likelihood: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the result of the command; after an interrupt, say how to go on."""
-    found = model.meta.get("scores")
+    """Return the result of the command; say what is wrong with the model, or after an interrupt how to go on.
+
+    ``likelihood`` : see ``_likelihood``; empty if the training is not complete
+    """
+    found, independent = model.meta.get("scores"), likelihood.get("independent_log_likelihood")
     result: dict[str, Any] = {
         "out": str(files.out),
         "updates": last.update,
         "seconds": last.seconds,
         "data": f"{len(dataset.train):,} examples of {dataset.n_visible} units; {dataset.binarisation}",
-        "log_likelihood": (found or {}).get("log_likelihood"),
+        "log_likelihood": likelihood.get("log_likelihood", (found or {}).get("log_likelihood")),
+        "log_likelihood_error": likelihood.get("log_likelihood_error"),
+        "independent_log_likelihood": independent,
         "scores": found,
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
     }
@@ -480,6 +497,11 @@ def _summary(
         result["truncated"] = result["share_cut"] = last.stats["truncated"]
     if outcome.warning:
         result["warning"] = outcome.warning
+    if likelihood and likelihood["log_likelihood"] - 2 * likelihood["log_likelihood_error"] <= independent:
+        print_message(
+            f"The model is not above independent units ({independent:.3f} nats): it has learned nothing of "
+            "how they depend on each other. Give more --iterations, or another --learning-rate."
+        )
     if outcome.interrupted:
         result |= {"interrupted": True, "checkpoint": str(files.checkpoint)}
         print_message(
@@ -490,7 +512,11 @@ def _summary(
 
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
-    likelihood = result["log_likelihood"]
-    known = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f} nats"
+    likelihood, error = result["log_likelihood"], result["log_likelihood_error"]
+    known = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f}"
+    known += f" ± {error:.3f}" if error else ""
+    known += " nats" if known else ""
+    if (independent := result["independent_log_likelihood"]) is not None:
+        known += f" (independent units: {independent:.3f})"
     done = f"{result['updates']:,} updates in {result['seconds']:.1f} s{known} -> {result['out']}"
     return f"{done}\ntrained on {result['data']}"

@@ -7,6 +7,7 @@ from rbmviz.metrics.diagnostics import Diagnostics, chain_diagnostics
 from rbmviz.metrics.exact import (
     exact_gradient,
     highest_log_likelihood,
+    independent_log_likelihood,
     log_likelihood,
     log_z,
     model_statistics,
@@ -50,6 +51,7 @@ __all__ = [
     "eigenvalues",
     "exact_gradient",
     "highest_log_likelihood",
+    "independent_log_likelihood",
     "isl",
     "landscape",
     "list_metrics",

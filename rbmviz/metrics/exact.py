@@ -159,6 +159,27 @@ def highest_log_likelihood(v: np.ndarray) -> float:
     return float((shares * np.log(shares)).sum())
 
 
+def independent_log_likelihood(v: np.ndarray) -> float:
+    """Return the highest mean log-likelihood that a model of independent units can give to data, in nats.
+
+    An RBM without weights reaches it, with the log odds of the units as visible biases. A trained model that
+    is not above it has learned nothing of how the units depend on each other.
+
+    Parameters
+    ----------
+    v : uint8 (n, n_visible)
+        Rows of 0 and 1.
+
+    Raises
+    ------
+    BadInput
+        If the data are not rows of 0 and 1.
+    """
+    p = checks.bits("The data", v).mean(axis=0)
+    p = p[(p > 0) & (p < 1)]
+    return float((p * np.log(p) + (1 - p) * np.log1p(-p)).sum())
+
+
 def attainable_log_likelihood(v: np.ndarray) -> float | None:
     """Return ``highest_log_likelihood`` of rows v, or None if only rote learning could reach it.
 

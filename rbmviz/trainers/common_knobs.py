@@ -1,8 +1,12 @@
 """Knobs that trainers have in common: those of all trainers (``CommonKnobs``), and those of some.
 
 A trainer inherits ``CommonKnobs``. To give one of these knobs another default, it declares the knob again:
-``learning_rate: float = common_knobs.learning_rate(0.01)``. Knobs of some trainers are made by functions,
+``learning_rate: float = common_knobs.learning_rate(1.0)``. Knobs of some trainers are made by functions,
 because a dataclass field belongs to one class.
+
+All trainers begin with one learning rate and one schedule, so that they are compared on equal terms; the
+documentation's page on the algorithms has what each gains with them. Herding has a rate of 1, because its
+updates are not steps towards a maximum.
 """
 
 from dataclasses import dataclass
@@ -19,13 +23,6 @@ def learning_rate(default: float = 0.05) -> Any:
     )
 
 
-def schedule(default: str = "constant") -> Any:
-    """Return the knob that says how the learning rate falls."""
-    text = "A falling rate averages the noise of the updates away: look at the end of the curve."
-    choices = ("constant", "linear", "inverse_sqrt")
-    return knob(default, label="Schedule", symbol="t", choices=choices, help=text)
-
-
 @dataclass(frozen=True, kw_only=True)
 class CommonKnobs:
     """The knobs of all trainers, read by the training loop and the update rule, see ``training.updates``."""
@@ -38,7 +35,14 @@ class CommonKnobs:
     """The update that every trainer makes, with its own estimate of the model's side; see ``equations``."""
 
     learning_rate: float = learning_rate()
-    schedule: str = schedule()
+    schedule: str = knob(
+        "constant",
+        label="Schedule",
+        symbol="t",
+        choices=("constant", "linear", "inverse_sqrt"),
+        help="A falling rate averages the noise of the updates away: a linear one is zero after the "
+        "iterations, the others never end.",
+    )
     iterations: int = knob(
         1000,
         1,

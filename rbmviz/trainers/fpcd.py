@@ -46,8 +46,6 @@ class FPCD(CommonKnobs):
     own_stats: ClassVar[dict[str, str]] = {"fast_norm": "Norm of the fast weights"}
 
     k: int = common_knobs.k()
-    learning_rate: float = common_knobs.learning_rate(0.01)
-    schedule: str = common_knobs.schedule("linear")
     n_chains: int = common_knobs.n_chains()
     eps: float = knob(
         0.05,

@@ -31,8 +31,6 @@ class PCD(CommonKnobs):
     own_stats: ClassVar[dict[str, str]] = {}
 
     k: int = common_knobs.k()
-    learning_rate: float = common_knobs.learning_rate(0.01)
-    schedule: str = common_knobs.schedule("linear")
     n_chains: int = common_knobs.n_chains()
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:

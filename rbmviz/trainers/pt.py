@@ -95,8 +95,6 @@ class PT(CommonKnobs):
         live=False,
         help="Number of temperatures: with too few, most swaps are refused, as the swap rate shows.",
     )
-    learning_rate: float = common_knobs.learning_rate(0.01)
-    schedule: str = common_knobs.schedule("linear")
     n_chains: int = common_knobs.n_chains()
 
     @property

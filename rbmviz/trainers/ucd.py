@@ -49,9 +49,9 @@ class UCD(CommonKnobs):
     Each pair starts at a random training example. The estimate is unbiased if no pair is cut off at t_max;
     the statistic ``truncated`` is the share of pairs that are.
 
-    A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias;
-    a falling learning rate averages it out (corollary 1), hence the default; and the half-step coupling of
-    the authors' program has fewer such pairs. f is (v E[h|v]', v, E[h|v]) after every sweep, as in that
+    A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias,
+    a falling learning rate averages it out (corollary 1), and the half-step coupling of the authors' program
+    has fewer such pairs. f is (v E[h|v]', v, E[h|v]) after every sweep, as in that
     program; section 4 of the paper names another one. The documentation's page on UCD has the measurements.
     """
 
@@ -95,8 +95,6 @@ class UCD(CommonKnobs):
         help="Pairs that have not met by then are cut off, which biases the update: watch their share.",
     )
     k: int = common_knobs.k()
-    learning_rate: float = common_knobs.learning_rate(0.1)
-    schedule: str = common_knobs.schedule("linear")
     n_chains: int = common_knobs.n_chains()
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:

@@ -37,6 +37,7 @@ from rbmviz_app.pages.sample.tuning import setting_text
 from rbmviz_app.pages.train.charts import (
     distribution_chart,
     distribution_rows,
+    in_sight,
     likelihood_floor,
     likelihood_rows,
     statistic_rows,
@@ -798,8 +799,11 @@ def test_training_curves_and_their_files(trainings):
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
     styles = [(name, snapshot.algorithm.label, colour(snapshot.algorithm.name)) for name, snapshot in shown]
     compared = [one.compared for _, one in trainings.at_common_point(trainings.peek())]
-    data, spec = training_chart(rows, styles, "updates", "nats", attainable=-1.0, compared=compared)
+    data, spec = training_chart(rows, styles, "updates", "nats", [("a line", -1.0)], compared=compared)
     assert "data" not in spec["layer"][0]
+    assert [layer["data"] for layer in spec["layer"][-2:]] == [
+        {"values": [{"y": -1.0, "label": "a line"}]}
+    ] * 2
     assert data["kind"].value_counts().to_dict() == {"point": len(rows), "end": 2, "common": 1}
     assert list(data[data["kind"] == "end"]["label"]) == ["CD-k", "UCD"]
     assert list(data[data["kind"] == "common"]["x"]) == [38]
@@ -892,6 +896,12 @@ def test_a_collapse_leaves_the_other_curves_their_height():
     assert data["value"].min() == -400  # what the tooltip says
     # A run that begins at a good model has gained nothing: the axis leaves it a tenth of its value.
     assert likelihood_floor(curve("warm", -30.0, -31.0, -500.0)) == -33
+    # A line far below curves that begin at a good model would take their height.
+    assert in_sight(-60.0, good, None)
+    assert not in_sight(-60.1, good, None)
+    assert in_sight(-50.0, good + fallen, floor)
+    assert not in_sight(-90.0, good + fallen, floor)
+    assert not in_sight(-50.0, [], None)
 
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():

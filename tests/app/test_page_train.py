@@ -183,3 +183,21 @@ def test_a_band_that_reaches_below_zero_is_cut_on_a_log_scale():
     assert list(points["y"]) == [4.0, 3.0]
     assert list(points["low"]) == [2.0, 2.0]
     assert not points["mark"].any()
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_a_trainer_that_is_not_above_independent_pixels_is_named(page, part):
+    """Bars and Stripes of 3 x 3: each pixel is on in half of the patterns, -9 log 2 = -6.24 nats."""
+    query = {"train_data": "bas@3", "hidden": "8", "part": part, "paused": "1"}
+    test = page("train", t=["cd:learning_rate=0.3", "pcd:learning_rate=0.000001"], **query)
+    comparison = comparison_of(test)
+
+    def scored(n):
+        return all(one.likelihoods and one.likelihoods[-1].update == n for _, one in comparison.poll())
+
+    for updates, n, said_of in ((999, 999, 0), (1, 1000, 1)):
+        comparison.step(updates)
+        wait(lambda n=n: scored(n), f"the likelihood after {n} updates")
+        said = [one.value for one in test.run().caption if "Not above independent pixels (-6.2)" in one.value]
+        assert len(said) == said_of
+        assert all("PCD" in text and "CD-k" not in text for text in said)

@@ -17,6 +17,7 @@ from rbmviz.metrics import (
     Coverage,
     exact_gradient,
     highest_log_likelihood,
+    independent_log_likelihood,
     isl,
     log_likelihood,
     log_z,
@@ -502,3 +503,21 @@ def test_no_model_passes_the_entropy_of_the_data():
     bits = np.array([[0], [1], [1], [1]], np.uint8)
     rbm = RBM(np.zeros((1, 1)), np.array([np.log(3.0)]), np.zeros(1))
     assert log_likelihood(rbm, bits) == pytest.approx(highest_log_likelihood(bits), abs=1e-6)
+
+
+def test_no_model_of_independent_units_gives_the_data_more():
+    """An RBM without weights reaches it with the log odds of the units, and with no other biases."""
+    rows = np.random.default_rng(3).integers(0, 2, (40, 5), dtype=np.uint8)
+    rows[:, 1] = rows[:, 0]
+    p = rows.mean(axis=0)
+
+    def without_weights(p):
+        return log_likelihood(RBM(np.zeros((5, 2)), np.log(p / (1 - p)), np.zeros(2)), rows)
+
+    best = independent_log_likelihood(rows)
+    assert best == pytest.approx(without_weights(p), abs=1e-6)
+    assert best > without_weights(p + 0.05) + 1e-3
+    assert best < highest_log_likelihood(rows)
+    # A unit that never changes costs nothing, and two that are alike are counted as two.
+    always = np.hstack([rows, np.ones((40, 1), np.uint8), np.zeros((40, 1), np.uint8)])
+    assert independent_log_likelihood(always) == pytest.approx(best, abs=1e-12)

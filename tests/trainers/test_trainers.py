@@ -321,7 +321,7 @@ def test_herding_matches_moments_and_never_rests(bits):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "herding"])  # which never settles
 def test_training_finds_the_structure(name, bits):
-    trainer = make_trainer(name, learning_rate=0.3)
+    trainer = make_trainer(name, learning_rate=0.3, schedule="linear")
     history = list(train(bits, trainer, n_hidden=8, iterations=5000, seed=1))
     assert len(history) == 100
     first, last = (log_likelihood(history[i].rbm, bits) for i in (0, -1))
@@ -451,7 +451,7 @@ def test_pairs_that_are_cut_off_are_said(bits):
 
 
 def test_train_resumes_what_it_was(bits):
-    trainer = make_trainer("fpcd", learning_rate=0.1)
+    trainer = make_trainer("fpcd", learning_rate=0.1, schedule="linear")
     options = {"n_hidden": 4, "iterations": 30, "seed": 3, "every": 6}
     *_, want = train(bits, trainer, **options)
     begun = train(bits, trainer, **options)

@@ -37,6 +37,8 @@ PLOT_HEIGHT_OF_TRAINING = 220
 """Approximate height of the area between the axes of that chart, in pixels."""
 UPPER_BOUND_LABEL = "the data themselves"
 """What the line is called that no curve can pass."""
+Level = tuple[str, float]
+"""Label and height of a line that curves are compared with."""
 
 
 def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], part: str) -> Rows:
@@ -78,12 +80,18 @@ def likelihood_floor(rows: Rows) -> float | None:
     return floor if min(row["value"] for row in rows) < floor else None
 
 
+def in_sight(level: float, rows: Rows, floor: float | None) -> bool:
+    """Return whether a line leaves the curves two thirds of the height; floor: where their axis ends."""
+    values = [row["value"] if floor is None else max(row["value"], floor) for row in rows]
+    return bool(values) and level >= min(values) - (max(values) - min(values)) / 2
+
+
 def training_chart(
     rows: Rows,
     styles: Sequence[tuple[str, str, str]],
     cost_unit: CostUnit,
     title: str,
-    attainable: float | None = None,
+    levels: Sequence[Level] = (),
     log: bool = False,
     floor: float | None = None,
     compared: Sequence[Compared] = (),
@@ -93,7 +101,7 @@ def training_chart(
 
     styles : (name of the panel in full, in brief, and its colour), in order
     cost_unit : what the curves are drawn against
-    attainable : a line that no curve can pass
+    levels : lines that the curves are compared with
     floor : curves end there, with a mark where one falls below it and at its newest point; None: nowhere
     compared : where the panels stand; the common point is marked
     present : whether it is for a projector, beside the panels
@@ -115,13 +123,13 @@ def training_chart(
             below = [row for row in shown if row["trainer"] == name and row["value"] < floor]
             for row in (*below[:1], *below[-1:]):
                 row["mark"] = True
-    also = [attainable] if attainable is not None and shown else []
+    also = [height for _, height in levels] if shown else []
     ends = end_rows(
         [(name, label) for name, label, _ in styles], shown, "trainer", PLOT_HEIGHT_OF_TRAINING, also, log
     )
     common = common_rows(compared, shown, log=log_x)
     data = pd.DataFrame([*shown, *ends, *common], columns=list(CHART_COLUMNS))
-    return data, _training_spec(tuple(styles), cost_unit, title, attainable, log, present)
+    return data, _training_spec(tuple(styles), cost_unit, title, tuple(levels), log, present)
 
 
 @kept_spec
@@ -129,7 +137,7 @@ def _training_spec(
     styles: tuple[tuple[str, str, str], ...],
     cost_unit: CostUnit,
     title: str,
-    attainable: float | None,
+    levels: tuple[Level, ...],
     log: bool,
     present: bool,
 ) -> Spec:
@@ -168,8 +176,9 @@ def _training_spec(
         .encode(y=y, color=tone, tooltip=values)
     )
     layers = [*common_layers(of), band, line, mark, *end_layers(of, y, tone, "Trainer", present)]
-    if attainable is not None:
-        layers += level("y", attainable, UPPER_BOUND_LABEL)
+    for label, height in levels:
+        # The curves begin at the line of independent pixels, and end at the other.
+        layers += level("y", height, label, at_end=label != UPPER_BOUND_LABEL)
     return live_spec(layers, TRAINING_HEIGHT)
 
 

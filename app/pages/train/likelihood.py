@@ -1,23 +1,30 @@
 """The charts below the trainers: how likely models find the data, and one statistic of the trainers."""
 
+from typing import NamedTuple
+
 import streamlit as st
 
+from rbmviz.datasets import Dataset
+from rbmviz.metrics import independent_log_likelihood
+from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.session import Comparison, TrainingSetup
-from rbmviz.session.training import LIVE_AIS_CHAINS, SCORED_EXAMPLES
+from rbmviz.session.training import LIVE_AIS_CHAINS, SCORED_EXAMPLES, scored_examples
 from rbmviz.trainers import STATS
 from rbmviz_app import controls, links, messages
 from rbmviz_app.compared import amount_text
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.train.charts import (
+    UPPER_BOUND_LABEL,
     distribution_chart,
     distribution_rows,
+    in_sight,
     likelihood_floor,
     likelihood_rows,
     statistic_rows,
     training_chart,
 )
 from rbmviz_app.pages.train.naming import named, styles
-from rbmviz_app.pages.train.settings import Settings
+from rbmviz_app.pages.train.settings import Settings, units_of
 from rbmviz_app.session import show_in_address
 
 READ_DISTRIBUTION = {
@@ -29,12 +36,34 @@ READ_DISTRIBUTION = {
 """What to look at in the distributions, by label."""
 
 
-def draw_charts(comparison: Comparison[TrainingSetup], attainable: float | None) -> None:
-    """Draw likelihood curves, and one statistic of the trainers.
+LEARNED_UPDATES = 1000
+"""Updates after which a trainer that is not above independent pixels is named."""
 
-    attainable : the highest log-likelihood of the scored training examples that any model can reach, where it
-        is known
+
+class Levels(NamedTuple):
+    """Log-likelihoods that curves are compared with, in nats for each scored example.
+
+    Parameters
+    ----------
+    attainable : float or None
+        The highest that any model can give to the training examples, where it is known.
+    independent : dict of float
+        The highest of a model of independent pixels, by part: "train", "test".
     """
+
+    attainable: float | None
+    independent: dict[str, float]
+
+
+def levels_of(dataset: Dataset) -> Levels:
+    """Return what curves of these data are compared with."""
+    parts = {name: scored_examples(rows) for name in ("train", "test") if len(rows := getattr(dataset, name))}
+    independent = {name: independent_log_likelihood(rows) for name, rows in parts.items()}
+    return Levels(attainable_log_likelihood(parts["train"]), independent)
+
+
+def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
+    """Draw likelihood curves, and one statistic of the trainers."""
     if not comparison.panels:
         return
     shown = named(comparison)
@@ -63,13 +92,18 @@ def draw_charts(comparison: Comparison[TrainingSetup], attainable: float | None)
     compared = [one.compared for _, one in comparison.at_common_point(comparison.peek(), newest=True)]
     rows = likelihood_rows(shown, part)
     floor = likelihood_floor(rows)
+    lines, unit, independent = [], units_of(dataset), levels.independent[part]
+    if exact and part == "train" and levels.attainable is not None:
+        lines.append((UPPER_BOUND_LABEL, levels.attainable))
+    if in_sight(independent, rows, floor):
+        lines.append((f"independent {unit}", independent))
     draw_chart(
         training_chart(
             rows,
             styles(comparison),
             cost_unit,
             "Log-likelihood (nats per example)",
-            attainable if exact and part == "train" else None,
+            lines,
             floor=floor,
             compared=compared,
             present=links.presenting(),
@@ -87,6 +121,19 @@ def draw_charts(comparison: Comparison[TrainingSetup], attainable: float | None)
         st.caption(
             f"▼ A curve falls below {floor:,.1f}, where the axis ends for the sake of the others; point at "
             "the triangle to read its value."
+        )
+    below = [
+        name
+        for name, snapshot in shown
+        if (newest := next(reversed(snapshot.likelihoods), None)) is not None
+        and newest.update >= LEARNED_UPDATES
+        and newest.band(part)[1] <= independent
+    ]
+    if below:
+        st.caption(
+            f":material/warning: Not above independent {unit} ({independent:,.1f}): "
+            f"{messages.plain(', '.join(below))}. As a model it has learned nothing of how {unit} depend on "
+            "each other."
         )
     for name, snapshot in shown:
         newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None

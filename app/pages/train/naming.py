@@ -1,9 +1,7 @@
-"""Trainers of the Train page by name, and those that a new panel begins with."""
+"""Trainers of the Train page by name."""
 
-from rbmviz.knobs import Value, knobs_of
-from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
-from rbmviz.trainers import Trainer, make_trainer
+from rbmviz.trainers import Trainer
 from rbmviz_app.charts.style import colours, labels, named_apart, origin_text, titles
 
 
@@ -28,10 +26,3 @@ def fresh_starts(comparison: Comparison[TrainingSetup]) -> list[Trainer]:
     """Return the trainers that began at small random weights, not at what had been learned before."""
     plan = comparison.setup.plan()
     return [panel.worker.algorithm for panel in comparison.panels if panel.worker.plan == plan]
-
-
-def open_ended(name: str, **knobs: Value) -> Trainer:
-    """Return a trainer whose learning rate does not fall, with these knobs as far as it has them."""
-    known = knobs_of(trainers[name])
-    knobs["schedule"] = "constant"
-    return make_trainer(name, **{knob: value for knob, value in knobs.items() if knob in known})

@@ -4,19 +4,17 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.session.equal_points import TRAINER_UNITS
-from rbmviz.session.training import scored_examples
-from rbmviz.trainers import list_trainers
+from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import checkpoints, controls, links, messages, session
 from rbmviz_app.compared import choice_help
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_page, offer_panels
-from rbmviz_app.pages.train.likelihood import draw_charts
-from rbmviz_app.pages.train.naming import fresh_starts, open_ended
+from rbmviz_app.pages.train.likelihood import Levels, draw_charts, levels_of
+from rbmviz_app.pages.train.naming import fresh_starts
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of
 from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
@@ -45,12 +43,7 @@ PRESETS = (
         "Four prototypes",
         "Modes far apart. CD, which looks only at the neighbourhood of the data, gets worse and worse; PCD "
         "climbs, but staggers; pop-CD and tempering weigh the modes right, and stay on top.",
-        (
-            "cd",
-            "pcd:schedule=constant,learning_rate=0.05",
-            "pop_cd",
-            "pt:schedule=constant,learning_rate=0.05",
-        ),
+        ("cd", "pcd", "pop_cd", "pt"),
         {"train_data": "modes", "pace": 200, "statistic": "ess"},
         (
             Claim(0, "likelihood", "<", -1, of=0, n=1000, n_of=500, not_of=2),
@@ -80,7 +73,7 @@ PRESETS = (
         "Digits",
         "Too large to enumerate: the curves are estimates by annealed importance sampling, with their error "
         "(a hundredth of a nat after 500 updates; it grows with the weights).",
-        ("cd", "pcd:schedule=constant,learning_rate=0.05", "fpcd:schedule=constant,learning_rate=0.05"),
+        ("cd", "pcd", "fpcd"),
         {"train_data": "digits", "hidden": 64, "pace": 50, "statistic": "fast_norm"},
         (
             Claim(0, "likelihood_error", ">", 0, n=500),
@@ -140,7 +133,7 @@ def main() -> None:
     panels(comparison, settings.begin_file, present)
     if not present:
         reading_help()
-    charts(comparison, attainable_log_likelihood(scored_examples(comparison.setup.dataset.train)))
+    charts(comparison, levels_of(comparison.setup.dataset))
     if chosen is not None:
         draw_downloads(comparison, chosen)
 
@@ -183,15 +176,16 @@ def reading_help() -> None:
     st.caption(
         "**What you see** samples of the model as it learns, beside its filters: the weights of each hidden "
         "unit, blue where they are negative, orange where positive; then a quantity of the trainer itself. "
-        "In the chart below, the dashed line is the best that any model can do, where it is known. **Try** a "
+        "In the chart below, the dashed lines are the best that any model can do, where it is known, and the "
+        "best of a model whose pixels are independent: a trainer has to climb above that. **Try** a "
         "learning rate ten times as large; or *Branch*, which lets another trainer go on from here."
     )
 
 
 @as_curves_grow
-def charts(comparison: Comparison[TrainingSetup], attainable: float | None) -> None:
+def charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     """Draw the charts, again and again, without renewing any lease."""
-    draw_charts(comparison, attainable)
+    draw_charts(comparison, levels)
     PAGE.withdraw_preset(comparison)
 
 
@@ -211,7 +205,7 @@ def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
         plan, rbm = comparison.setup.plan(), known[begin_at]
         if rbm is not None:
             plan = comparison.setup.plan_from(Origin((rbm,) * plan.replicates, 0, 0.0, ((begin_at, 0),)))
-        comparison.add(open_ended(name), plan)
+        comparison.add(make_trainer(name), plan)
 
     controls.adders("train", {name: trainers[name].label for name in list_trainers()}, add)
 

@@ -9,12 +9,12 @@ from rbmviz.knobs import values_of
 from rbmviz.origin import origin
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, NewestSamples, TrainingRun, TrainingSetup, Worker
-from rbmviz.trainers import list_trainers
+from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import checkpoints, controls, messages, session, uploads
 from rbmviz_app.charts.samples import mosaics_png
 from rbmviz_app.controls import Download
 from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
-from rbmviz_app.pages.train.naming import fresh_starts, named, open_ended
+from rbmviz_app.pages.train.naming import fresh_starts, named
 from rbmviz_app.pages.train.settings import Settings
 from rbmviz_app.panel import shape_of
 
@@ -159,7 +159,7 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
             of_herding = "herding" in (name, worker.algorithm.name)
             same = ("batch_size",) if of_herding else ("learning_rate", "batch_size")
             known = values_of(worker.algorithm)
-            comparison.add(open_ended(name, **{knob: known[knob] for knob in same}), plan)
+            comparison.add(make_trainer(name, **{knob: known[knob] for knob in same}), plan)
         except BadInput as error:
             messages.refused(error)
         session.close_popover("branches")

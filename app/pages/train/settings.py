@@ -132,14 +132,18 @@ def say_data(dataset: Dataset, caption: str) -> None:
     )
 
 
+def units_of(dataset: Dataset) -> str:
+    """Return what the visible units of these data stand for."""
+    return "words" if dataset.vocabulary else "pixels"
+
+
 def data_line(setup: TrainingSetup) -> str:
     """Return the sentence that says what is learned, and how models are judged."""
-    dataset, n_hidden = setup.dataset, setup.n_hidden
-    unit = "words" if dataset.vocabulary else "pixels"
+    dataset, n_hidden, units = setup.dataset, setup.n_hidden, units_of(setup.dataset)
     exact = min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD
     judged = "known exactly" if exact else "estimated, with its error"
     return (
-        f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {unit}, learned by models "
+        f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {units}, learned by models "
         f"of {n_hidden} hidden units; their log-likelihood is {judged}."
     )
 

@@ -35,7 +35,6 @@ class Restarts(CommonKnobs):
         help="Share of the chains that begin anew at each update: with 0 this is PCD, with 1 it is CD.",
     )
     k: int = common_knobs.k()
-    learning_rate: float = common_knobs.learning_rate(0.01)
     n_chains: int = common_knobs.n_chains()
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:

@@ -38,7 +38,11 @@ def seconds(data: str, n_hidden: int, updates: int, seed: int) -> dict[str, Any]
     """Return seconds of processor time of an update of each trainer; they take turns."""
     rows = load_dataset(data).train
     common = "schedule=constant,batch_size=500"
-    texts = {"cd": "cd:k=1", "pop_cd": "pop_cd:k=1", "pt": "pt:n_temperatures=10,n_chains=500"}
+    texts = {
+        "cd": "cd:k=1",
+        "pop_cd": "pop_cd:k=1",
+        "pt": "pt:n_temperatures=10,n_chains=500,learning_rate=0.01",
+    }
     running = {
         name: train(rows, trainers.read(f"{text},{common}"), n_hidden, 6 * updates, seed, every=updates)
         for name, text in texts.items()
@@ -141,7 +145,12 @@ RECIPE = Recipe(
                 for n in HIDDEN
             ),
             live_link=link_to(
-                "train", ("pop_cd:batch_size=500", "pt:batch_size=500,n_chains=500"), train_data="mnist5k"
+                "train",
+                (
+                    "pop_cd:batch_size=500",
+                    "pt:learning_rate=0.01,schedule=linear,batch_size=500,n_chains=500",
+                ),
+                train_data="mnist5k",
             ),
         ),
     ),

@@ -187,7 +187,7 @@ RECIPE = Recipe(
     drawing=drawing,
     live_link=link_to(
         "train",
-        ("cd:learning_rate=0.1", "ucd:learning_rate=0.1"),
+        ("cd:learning_rate=0.1", "ucd:learning_rate=0.1,schedule=linear"),
         train_data="fashion_mnist",
         hidden=1000,
         rule="bernoulli",

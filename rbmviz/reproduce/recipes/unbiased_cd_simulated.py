@@ -260,7 +260,7 @@ RECIPE = Recipe(
     drawing=drawing,
     live_link=link_to(
         "train",
-        ("cd:learning_rate=0.2,n_chains=1000", "ucd:learning_rate=0.2,n_chains=1000"),
+        ("cd:learning_rate=0.2,n_chains=1000", "ucd:learning_rate=0.2,schedule=linear,n_chains=1000"),
         train_data="simulated",
         hidden=100,
     ),
