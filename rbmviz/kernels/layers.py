@@ -33,14 +33,11 @@ class PreActivation(NamedTuple):
 
     The chains of a model share its weights and bias, which are never written; each has its own value. (M in
     ``fast_weights`` belongs to one chain and is written.)
-
-    weights float32 (n_in, padded n_out); bias float32 (padded n_out,); value float32 (padded n_out,): the
-    pre-activations at the current input.
     """
 
-    weights: np.ndarray
-    bias: np.ndarray
-    value: np.ndarray
+    weights: np.ndarray  # float32 (n_in, padded n_out)
+    bias: np.ndarray  # float32 (padded n_out,)
+    value: np.ndarray  # float32 (padded n_out,): the pre-activations at the current input
 
 
 @structured
@@ -58,17 +55,13 @@ class FlipCounts:
 
 
 class Flips(NamedTuple):
-    """Units that turned on, turned off and are active at the newest input, and that input.
+    """Units that turned on, turned off and are active at the newest input, and that input."""
 
-    on, off, active int32 (n_in + 4,): lists of units; counts, FlipCounts (1,), has their lengths. input uint8
-    (n_in,): the newest input, with which ``find_flips`` compares the next.
-    """
-
-    on: np.ndarray
-    off: np.ndarray
-    active: np.ndarray
-    counts: np.ndarray
-    input: np.ndarray
+    on: np.ndarray  # int32 (n_in + 4,)
+    off: np.ndarray  # int32 (n_in + 4,)
+    active: np.ndarray  # int32 (n_in + 4,)
+    counts: np.ndarray  # FlipCounts (1,): lengths of the lists
+    input: np.ndarray  # uint8 (n_in,): the newest input, with which find_flips compares the next
 
 
 def make_preactivation(weights: np.ndarray, bias: np.ndarray) -> PreActivation:

@@ -40,21 +40,15 @@ Value = float | str | tuple[float, float] | None
 
 @dataclass(frozen=True)
 class LiveNumber:
-    """A number of a live metric, as people read it.
+    """A number of a live metric, as people read it; LaTeX is between dollars in ``help`` only."""
 
-    name: key in ``values``, unique among the numbers of a panel. label: name on the page. help: meaning in
-    plain words, LaTeX between dollars. format: how the value is written. unit: written behind it; empty if
-    the help names it. formula: definition in LaTeX, without dollars; empty for plain counts. source: paper
-    and section, or how it is computed here.
-    """
-
-    name: str
-    label: str
-    help: str
-    format: Format = "digits3"
-    unit: str = ""
-    formula: str = ""
-    source: str = ""
+    name: str  # key in values, unique among the numbers of a panel
+    label: str  # name on the page
+    help: str  # meaning in plain words
+    format: Format = "digits3"  # how the value is written
+    unit: str = ""  # written behind it; empty if the help names it
+    formula: str = ""  # definition in LaTeX; empty for plain counts
+    source: str = ""  # paper and section, or how it is computed here
 
 
 class LiveMetric(Protocol):

@@ -34,47 +34,32 @@ i64 = np.int64
 
 
 class PairSetup(NamedTuple):
-    """How pairs are run.
+    """How pairs are run. "rbm" sets ``common`` only, "general" no flag, "half_step" both."""
 
-    lag >= 1: sweeps that the first chain runs ahead. k >= 1: the estimate begins with f(xi_k). max_sweeps >
-    lag: pairs that have not met by then are cut off. common: algorithm 3, else algorithm 1; half_steps: h is
-    coupled maximally as well; see ``sweep.sweep`` ("rbm" has ``common`` only, "general" neither, "half_step"
-    both). max_proposals: residual proposals after which a loop is given up; a half-step sweep may have two
-    loops.
-    """
-
-    lag: int
-    k: int
-    max_sweeps: int
-    common: bool
-    half_steps: bool
-    max_proposals: int
+    lag: int  # sweeps that the first chain runs ahead, at least 1
+    k: int  # the estimate begins with f(xi_k), at least 1
+    max_sweeps: int  # above lag; pairs that have not met by then are cut off
+    common: bool  # algorithm 3, else algorithm 1
+    half_steps: bool  # h is coupled maximally as well
+    max_proposals: int  # residual proposals after which a loop is given up
 
 
 class PairOutcomes(NamedTuple):
-    """How pairs ended, one row per pair; the current pair has its counts so far and no ``tau`` yet.
+    """How pairs ended, one row per pair; the current pair has its counts so far and no ``tau`` yet."""
 
-    tau int64 (pairs,): smallest t > lag with xi_t = eta_{t - lag}, or max_sweeps. rejected int64 (pairs, 2):
-    residual proposals rejected by each chain. truncated bool (pairs,): whether the pair had not met at
-    max_sweeps. loops_given_up int64 (pairs,): residual loops given up.
-    """
-
-    tau: np.ndarray
-    rejected: np.ndarray
-    truncated: np.ndarray
-    loops_given_up: np.ndarray
+    tau: np.ndarray  # int64 (pairs,): smallest t > lag with xi_t = eta_{t - lag}, or max_sweeps
+    rejected: np.ndarray  # int64 (pairs, 2): residual proposals rejected by each chain
+    truncated: np.ndarray  # bool (pairs,): whether the pair had not met at max_sweeps
+    loops_given_up: np.ndarray  # int64 (pairs,): residual loops given up
 
 
 @structured
 class PairProgress:
-    """Progress of ``run_pairs``: current pair, sweeps of its first chain, index of the next watched time.
+    """Progress of ``run_pairs``."""
 
-    ``pair`` is the number of pairs when all have ended; ``t`` is 0 before a pair begins.
-    """
-
-    pair: int
-    t: int
-    next_time: int
+    pair: int  # current pair; the number of pairs when all have ended
+    t: int  # sweeps of its first chain; 0 before the pair begins
+    next_time: int  # index of the next watched time
 
 
 def make_progress() -> np.ndarray:

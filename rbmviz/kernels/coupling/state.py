@@ -22,37 +22,26 @@ class CoupledLayer(NamedTuple):
 
     Arrays are grouped by the layer they compute; ``gibbs`` and ``fast_weights`` group them by direction
     (their ``down`` is ``CoupledChains.v``).
-
-    weights float32 (units of the other layer, padded units); bias float32 (padded units,), PADDING_BIAS for
-    padding units; bits uint64 (2, words): states; preactivation float32 (2, padded units): bias + input @
-    weights; mean float32 (2, padded units): its sigmoids at the last ``update_means``, which
-    ``reset_to_bias`` leaves; input uint64 (2, words of the other layer): states the pre-activations belong
-    to; slope, term, quotient float64 (padded units,): work space of the log ratio, coefficients, terms,
-    quotients of its constant.
     """
 
-    weights: np.ndarray
-    bias: np.ndarray
-    bits: np.ndarray
-    preactivation: np.ndarray
-    mean: np.ndarray
-    input: np.ndarray
-    slope: np.ndarray
-    term: np.ndarray
-    quotient: np.ndarray
+    weights: np.ndarray  # float32 (units of the other layer, padded units)
+    bias: np.ndarray  # float32 (padded units,); PADDING_BIAS for padding units
+    bits: np.ndarray  # uint64 (2, words): state of this layer in each chain
+    preactivation: np.ndarray  # float32 (2, padded units): bias + input @ weights
+    mean: np.ndarray  # float32 (2, padded units): sigmoids at the last update_means, see reset_to_bias
+    input: np.ndarray  # uint64 (2, words of the other layer): states the pre-activations belong to
+    slope: np.ndarray  # float64 (padded units,): work space, coefficients of the log ratio
+    term: np.ndarray  # float64 (padded units,): work space, its terms
+    quotient: np.ndarray  # float64 (padded units,): work space, quotients of its constant
 
 
 class CouplingScratch(NamedTuple):
-    """Work space of a sweep, sized for the larger layer; only ``zeros`` must outlast it.
+    """Work space of a sweep, sized for the larger layer; only ``zeros`` must outlast it."""
 
-    z float32 (units + 2 WIDTH,): uniform numbers, the paper's Z, U and U'. zeros uint64 (words,): a
-    state with all units off, never written. on, off int32 (units,): units with rows to add and to subtract.
-    """
-
-    z: np.ndarray
-    zeros: np.ndarray
-    on: np.ndarray
-    off: np.ndarray
+    z: np.ndarray  # float32 (units + 2 WIDTH,): uniform numbers, the paper's Z, U and U'
+    zeros: np.ndarray  # uint64 (words,): a state with all units off, never written
+    on: np.ndarray  # int32 (units,): units with rows to add
+    off: np.ndarray  # int32 (units,): units with rows to subtract
 
 
 class CoupledChains(NamedTuple):

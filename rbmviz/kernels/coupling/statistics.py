@@ -22,49 +22,37 @@ WATCHED = 5
 
 
 class GradientBuffer(NamedTuple):
-    """Rows of means that have not been added to W yet.
+    """Rows of means that have not been added to W yet."""
 
-    rows float32 (BUFFER_ROWS, padded n_hidden): the first ``used[0]``, int64 (1,), in use. rows_of_unit int32
-    (n_visible, BUFFER_ROWS): rows that each visible unit receives, the first ``n_rows_of_unit`` int64
-    (n_visible,). total, zeros float32 (padded n_hidden,): the sum of a unit's rows; zeros, never written.
-    """
-
-    rows: np.ndarray
-    used: np.ndarray
-    rows_of_unit: np.ndarray
-    n_rows_of_unit: np.ndarray
-    total: np.ndarray
-    zeros: np.ndarray
+    rows: np.ndarray  # float32 (BUFFER_ROWS, padded n_hidden)
+    used: np.ndarray  # int64 (1,): number of rows in use
+    rows_of_unit: np.ndarray  # int32 (n_visible, BUFFER_ROWS): rows that each visible unit receives
+    n_rows_of_unit: np.ndarray  # int64 (n_visible,): their numbers
+    total: np.ndarray  # float32 (padded n_hidden,): work space, the sum of a unit's rows
+    zeros: np.ndarray  # float32 (padded n_hidden,): never written
 
 
 class PairSums(NamedTuple):
-    """Sums over pairs of UCD's estimate of <f>; see ``run_pairs``.
+    """Sums of UCD's estimate of <f>, see ``run_pairs``: one total per pair, one for all pairs, or none."""
 
-    W, b, c float64 (totals, n_visible, n_hidden), (totals, n_visible), (totals, n_hidden): one total per
-    pair, one for all pairs, or none. The buffer is empty when every pair has ended.
-    """
-
-    W: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    buffer: GradientBuffer
+    W: np.ndarray  # float64 (totals, n_visible, n_hidden)
+    b: np.ndarray  # float64 (totals, n_visible)
+    c: np.ndarray  # float64 (totals, n_hidden)
+    buffer: GradientBuffer  # empty when every pair has ended
 
 
 class WatchedPairs(NamedTuple):
     """Numbers of each watched pair, one row per pair, 0 before it begins; no rows if none is watched.
 
-    unit int64 (2,): the watched visible unit i and hidden unit j. cd_estimate, unbiased float64 (pairs,
-    WATCHED): estimates of CD-k, f(xi_k), and UCD of five expectations: share of visible units that are on,
-    mean over j of E[h_j|v], v_i, E[h_j|v], v_i E[h_j|v]; zeros unless the lag is 1. times int64 (times,):
-    sweeps, ascending, from the lag to max_sweeps. distances int32 (pairs, times): Hamming distances of v at
-    these times.
+    The estimated expectations are: share of visible units that are on, mean over j of E[h_j|v], v_i,
+    E[h_j|v], v_i E[h_j|v]; zeros unless the lag is 1.
     """
 
-    unit: np.ndarray
-    cd_estimate: np.ndarray
-    unbiased: np.ndarray
-    times: np.ndarray
-    distances: np.ndarray
+    unit: np.ndarray  # int64 (2,): the watched visible unit i and hidden unit j
+    cd_estimate: np.ndarray  # float64 (pairs, WATCHED): CD-k's estimate, f(xi_k)
+    unbiased: np.ndarray  # float64 (pairs, WATCHED): UCD's estimate
+    times: np.ndarray  # int64 (times,): sweeps, ascending, from the lag to max_sweeps
+    distances: np.ndarray  # int32 (pairs, times): Hamming distance of v, 0 from the meeting on
 
 
 def make_gradient_buffer(m: int, n: int) -> GradientBuffer:

@@ -23,16 +23,12 @@ FACTORS = 800
 
 
 class SweepOutcome(NamedTuple):
-    """Outcome of a coupled sweep, or of the coupled draw of one layer (``couple_layer``).
+    """Outcome of a coupled sweep, or of the coupled draw of one layer (``couple_layer``)."""
 
-    met: whether the chains (or the layer's two states) are now equal. rejected, rejected2: residual proposals
-    rejected by the first and the second chain. loops_given_up: residual loops given up, at most 2.
-    """
-
-    met: bool
-    rejected: int
-    rejected2: int
-    loops_given_up: int
+    met: bool  # whether the chains, or the layer's two states, are now equal
+    rejected: int  # residual proposals rejected by the first chain
+    rejected2: int  # and by the second chain
+    loops_given_up: int  # residual loops given up: 0, 1 or, in the half-step coupling, 2
 
 
 @inline

@@ -34,18 +34,12 @@ ALPHA_OF_ROWS = NEGLIGIBLE ** (1 / CAPACITY)
 
 
 class LayerHistory(NamedTuple):
-    """The samples of one layer of n units, visible or hidden.
+    """The samples of one layer of n units, visible or hidden."""
 
-    packed_samples uint8 (CAPACITY / 8, padded n): bit s % 8 of packed_samples[s // 8, i] is unit i in sample
-    s. words uint64 (ceil(n / 64), CAPACITY): the same bits, sample s in words[:, s]. now uint64 (ceil(n /
-    64),): the current state. overlap uint64 (CAPACITY,): units that are on in both the current state and
-    sample s, not kept where the sample's weight is 0 or beyond the history's length.
-    """
-
-    packed_samples: np.ndarray
-    words: np.ndarray
-    now: np.ndarray
-    overlap: np.ndarray
+    packed_samples: np.ndarray  # uint8 (CAPACITY / 8, padded n): bit s % 8 of [s // 8, i]: unit i, sample s
+    words: np.ndarray  # uint64 (ceil(n / 64), CAPACITY): the same bits, sample s in words[:, s]
+    now: np.ndarray  # uint64 (ceil(n / 64),): the current state
+    overlap: np.ndarray  # uint64 (CAPACITY,): units on in it and in sample s; stale where weights are 0
 
 
 class History(NamedTuple):

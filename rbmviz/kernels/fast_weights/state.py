@@ -43,69 +43,57 @@ class Tracked:
 
 @structured
 class ChainScalars:
-    """The scalars of a chain.
+    """The scalars of a chain."""
 
-    sweeps, samples: numbers so far. history_length: length of the ring buffer of the newest samples, by
-    alpha; 0 in rows. samples_since_change: samples since the history began or eps changed. theta_coef,
-    rates_coef, M_coef: coefficients of theta, R and M. absorbed_rates_coef: coefficient of R in M where M has
-    absorbed theta in a history (rates_coef is the excess over it), else 0. F_F, F_R, R_R: |theta_F|^2,
-    <theta_F, R>, |R|^2. eps, alpha, mean_statistics: the knobs the chain is prepared for, until ``samples``
-    is prepared_until.
-    """
-
-    sweeps: int
-    samples: int
-    history_length: int
-    samples_since_change: int
-    theta_coef: float
+    sweeps: int  # so far
+    samples: int  # so far
+    history_length: int  # of the ring buffer of the newest samples, by alpha; 0 in rows
+    samples_since_change: int  # samples since the history began or eps changed
+    theta_coef: float  # coefficients of theta, R and M
     rates_coef: float
-    absorbed_rates_coef: float
+    absorbed_rates_coef: float  # coefficient of R in M where a history's M has absorbed theta, else 0
     M_coef: float
-    F_F: float
-    F_R: float
-    R_R: float
-    eps: float
+    F_F: float  # |theta_F|^2
+    F_R: float  # <theta_F, R>
+    R_R: float  # |R|^2
+    eps: float  # the knobs the chain is prepared for
     alpha: float
     mean_statistics: bool
-    prepared_until: int
+    prepared_until: int  # the value of samples at which it must be prepared again
 
 
 class HalfStep(NamedTuple):
-    """Half a sweep (up: v to h, or down: h to v): the pre-activations under theta, the rates R, and M.
+    """Half a sweep (up: v to h, or down: h to v); n_out is the padded number of output units.
 
     The content of M depends on the regime, see the package. Its bias and its rows for active inputs have yet
-    to receive ``pending``, float32 (n_out,), which is ``pending64``, float64 (n_out,), rounded; n_out is the
-    padded number of output units. Work space, float32: ``total`` (n_out,), the pre-activations under theta +
-    theta_F; ``units`` (output units,), the output or its means. tracked: Tracked (1,).
+    to receive ``pending``.
     """
 
-    theta: PreActivation
-    rates: PreActivation
-    M: PreActivation
-    pending: np.ndarray
-    pending64: np.ndarray
-    total: np.ndarray
-    units: np.ndarray
+    theta: PreActivation  # pre-activations under theta
+    rates: PreActivation  # under R
+    M: PreActivation  # under M
+    pending: np.ndarray  # float32 (n_out,): pending64, rounded
+    pending64: np.ndarray  # float64 (n_out,)
+    total: np.ndarray  # float32 (n_out,): work space, pre-activations under theta + theta_F
+    units: np.ndarray  # float32 (output units,): work space, the output or its means
     flips: Flips
-    tracked: np.ndarray
+    tracked: np.ndarray  # Tracked (1,)
 
 
 class DrivenChain(NamedTuple):
     """A chain with fast weights; everything advances in place.
 
-    v, h uint8 (n_visible,), (n_hidden,): the newest sample and the hidden state it was drawn from. Do not
-    write to v: the next pre-activations come from ``flips.input``, the values and the overlaps, and
-    ``herding`` checks whether v still changes. up, down: the half-steps from v to h and from h to v. stream
-    uint32 (4, STREAM_LANES). scalars: ChainScalars (1,).
+    Do not write to v: the next pre-activations come from ``flips.input``, the values and the overlaps, and
+    ``herding`` checks whether v still changes.
     """
 
-    v: np.ndarray
-    h: np.ndarray
-    up: HalfStep
-    down: HalfStep
+    v: np.ndarray  # uint8 (n_visible,): the newest sample
+    h: np.ndarray  # uint8 (n_hidden,): the hidden state it was drawn from
+    up: HalfStep  # from v to h
+    down: HalfStep  # from h to v
     history: History
-    scalars: np.ndarray
-    stream: np.ndarray
+    scalars: np.ndarray  # ChainScalars (1,)
+    stream: np.ndarray  # uint32 (4, STREAM_LANES)
 
 
 def make_half_step(theta: PreActivation, rates: PreActivation, n_units: int) -> HalfStep:
