@@ -2,7 +2,7 @@
 
 Two chains of one model are drawn jointly so that each is an exact Gibbs chain and both meet: paper UCD (Qiu,
 Zhang, Wang, "Unbiased contrastive divergence algorithm for training energy-based latent variable models",
-ICLR 2020), sections 3 and 4. ``couple`` runs many pairs at once, PairStream a few sweeps at a time.
+ICLR 2020), sections 3 and 4. ``couple`` runs many pairs at once, ``PairStream`` a few sweeps at a time.
 """
 
 from collections.abc import Callable
@@ -49,41 +49,41 @@ EQUATIONS: dict[str, tuple[str, ...]] = {
 """How each algorithm draws the next states (v, h) and (v', h') of a pair; see ``equations``."""
 
 MAX_PROPOSALS = 10_000_000
-"""Residual proposals before a loop is given up, which is counted: a small cap adds bias. A sweep in half
-steps may have two loops."""
+"""Residual proposals before a loop is given up and counted: a small cap adds bias. Half-step sweeps may have
+two loops."""
 
 UNLIMITED_SWEEPS = 2**62
-"""More sweeps than any run can do: pairs are run to their end."""
+"""More sweeps than any run makes: pairs run to their end."""
 
 
 def pair_setup(algorithm: Algorithm | str, lag: int, k: int, max_sweeps: int) -> "kernels.coupling.PairSetup":
-    """Return how the kernels run pairs by one of ALGORITHMS."""
+    """Return the kernels' setup for one of ALGORITHMS."""
     common, half_steps = algorithm != "general", algorithm == "half_step"
     return kernels.coupling.PairSetup(lag, k, max_sweeps, common, half_steps, MAX_PROPOSALS)
 
 
 def pair_streams(n: int, seed: rng.Seed) -> np.ndarray:
-    """Return the random streams of n pairs, uint32 (n, 4, UNIFORM_LANES): each pair has one of its own."""
+    """Return the random streams of n pairs, uint32 (n, 4, UNIFORM_LANES)."""
     words = rng.child(seed, "couple").generate_state(n * 4 * kernels.random.UNIFORM_LANES, np.uint32)
     return words.reshape(n, 4, kernels.random.UNIFORM_LANES)
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of coupled chains that have been run.
+    """Pairs of coupled chains after their run.
 
     Parameters
     ----------
     tau : int64 (pairs,)
-        Meeting times: the smallest t > lag with xi_t = eta_{t - lag}; max_sweeps if cut off. It does not
-        count that xi_lag equals eta_0 by chance: the chains are not drawn jointly before lag + 1.
+        Meeting times: the smallest t > lag with xi_t = eta_{t - lag}; max_sweeps if cut off. xi_lag = eta_0
+        by chance does not count: the chains are not drawn jointly before lag + 1.
     rejected : int64 (pairs,)
-        Residual proposals that both chains together rejected.
+        Residual proposals rejected by both chains together.
     truncated : bool (pairs,)
-        Whether the pair had not met at max_sweeps: its tau is then a lower bound, and its estimate is biased.
+        Whether the pair had not met at max_sweeps: then tau is a lower bound, and the estimate is biased.
     loops_given_up : int
-        Residual loops that were given up after MAX_PROPOSALS proposals; anything but 0 biases the estimate.
-        ``stopped`` is an earlier name of this attribute.
+        Residual loops given up after MAX_PROPOSALS proposals; anything but 0 biases the estimate. ``stopped``
+        is the earlier name.
     lag : int
         Sweeps that the first chain ran ahead.
     """
@@ -111,16 +111,16 @@ class Pairs:
     def estimate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Unbiased estimates of <v h'>, <v> and <h> under the model, one per pair (UCD, section 3.1).
 
-        Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]),
-        as in the authors' program; section 4 has E[v|h] and the drawn h, which is unbiased, too. The
-        sum of a pair that is cut off goes up to t = max_sweeps, one term further than in the paper, which
-        declares the chains equal there; such pairs are biased in either case. The pairs are run a second
-        time to get the estimate, from the same random numbers.
+        Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]), as in
+        the authors' program; section 4 has E[v|h] and the drawn h, which is also unbiased. The sum of a pair
+        that is cut off goes up to t = max_sweeps, one term further than in the paper, which declares the
+        chains equal there; either way such pairs are biased. The pairs run a second time for the estimate,
+        from the same random numbers.
 
         Returns
         -------
         W, b, c : float64 (pairs, n_visible, n_hidden), (pairs, n_visible), (pairs, n_hidden)
-            One estimate a pair; their mean over pairs is unbiased, too.
+            One estimate per pair.
 
         Raises
         ------
@@ -136,10 +136,10 @@ class Pairs:
         return estimates
 
     def tv_bound(self, t: np.ndarray) -> np.ndarray:
-        """Return an upper bound on the total variation distance to the model's law after t sweeps.
+        """Return an upper bound on the total variation distance to the model's distribution after t sweeps.
 
-        The bound is for a Gibbs chain that starts as these pairs did. The function ``tv_bound`` returns its
-        standard error, too.
+        The bound is for a Gibbs chain that starts as these pairs did. The function ``tv_bound`` also returns
+        its standard error.
 
         Parameters
         ----------
@@ -155,10 +155,10 @@ class Pairs:
 
 
 def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an upper bound on the total variation distance to the model's law after t sweeps.
+    """Return an upper bound on the total variation distance to the model's distribution after t sweeps.
 
     TV(t) <= E[max(0, ceil((tau - lag - t) / lag))] (Biswas, Jacob, Vanetti, 2019), estimated by the mean over
-    pairs. Pairs that were cut off make it too small.
+    pairs. Pairs that are cut off make it too small.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.n
     Returns
     -------
     bound, std_error : float64 (times,)
-        The mean over pairs, and its standard error. Both are 0 if no pair met later than t + lag: the
-        distance is then too small for so many pairs to show, but need not be 0.
+        The mean over pairs and its standard error. Both are 0 if no pair met later than t + lag: the distance
+        is then too small for this number of pairs to show.
     """
     lag = checks.whole("tv_bound: lag", lag, 1)
     tau, t = checks.numbers("tv_bound: tau", tau), checks.numbers("tv_bound: t", t)
@@ -209,9 +209,9 @@ def run_all_pairs(
     algorithm, lag, k, max_sweeps
         See ``couple``.
     totals : tuple of float64 arrays (totals, n_visible, n_hidden), (totals, n_visible), (totals, n_hidden)
-        Receive the estimates if they are given (lag 1 only): one total per pair, or one for the sum over all
-        pairs. The first chain of every pair is then run for k sweeps at least; a pair that is cut off before
-        sweep k has the estimate f(xi_k), that of CD-k.
+        Receive the estimates (lag 1 only): one total per pair, or one for the sum over all pairs. The first
+        chain of every pair then runs for at least k sweeps; a pair that is cut off before sweep k has CD-k's
+        estimate f(xi_k).
 
     Returns
     -------
@@ -264,11 +264,11 @@ def couple(
 ) -> Pairs:
     """Run coupled Gibbs chains, one pair from each row of v0, until they meet.
 
-    The method is that of Qiu, Zhang and Wang (ICLR 2020), sections 3.2 and 4.
+    Qiu, Zhang and Wang (ICLR 2020), sections 3.2 and 4.
 
-    Of random models (500 visible, 100 hidden, all parameters N(0, 0.1^2)) started at fair bits, 65.3 % of the
-    pairs meet within 10 sweeps by algorithm 3 (59 to 70 % over 20 models, 1000 pairs each; paper UCD: 65.4 %)
-    and all within 100; by algorithm 1 it is 1.7 %, and 18 % have not met after 1000.
+    For random models (500 visible, 100 hidden, all parameters N(0, 0.1^2)) started at fair bits, 65.3 % of
+    the pairs meet within 10 sweeps with algorithm 3 (59 to 70 % over 20 models, 1000 pairs each; paper UCD:
+    65.4 %) and all within 100; with algorithm 1, 1.7 % do, and 18 % have not met after 1000.
 
     Parameters
     ----------
@@ -278,17 +278,16 @@ def couple(
         Start of both chains of each pair.
     algorithm : "rbm", "general" or "half_step"
         Paper UCD, algorithm 3 (the chains share the random numbers of residual proposals and hidden draws),
-        algorithm 1 (they do not), or the coupling of the authors' program (the hidden units, too, are drawn
-        by a maximal coupling). With each of them, each chain alone is an exact Gibbs chain.
+        algorithm 1 (they do not), or the coupling of the authors' program (a maximal coupling also draws the
+        hidden units). In all of them each chain alone is an exact Gibbs chain.
     max_sweeps : int, default 1000
         Pairs that have not met by then are cut off.
     lag : int, default 1
-        Sweeps that the first chain runs ahead; more than 1 gives a sharper ``tv_bound``, and no estimate.
+        Sweeps that the first chain runs ahead; more than 1 gives a sharper ``tv_bound`` but no estimate.
     seed : int, SeedSequence or Generator, default 0
         Source of all random numbers: the same seed gives the same pairs.
     k : int, default 1
-        Sweep at which the estimate begins. A pair that is cut off before it has the estimate of CD-k,
-        f(xi_k).
+        Sweep at which the estimate begins. A pair that is cut off before has CD-k's estimate, f(xi_k).
 
     Returns
     -------
@@ -298,8 +297,8 @@ def couple(
     Raises
     ------
     BadInput
-        If v0 is no array of 0 and 1 with n_visible columns, if there is no such algorithm, or if lag
-        or k is below 1 or max_sweeps is not above lag.
+        If v0 is not an array of 0 and 1 with n_visible columns, there is no such algorithm, lag or k is below
+        1, or max_sweeps is not above lag.
 
     Examples
     --------
@@ -326,7 +325,7 @@ def couple(
 
 
 PAIRS_PER_BLOCK = 256
-"""Pairs of a PairStream whose starts and random streams are made together."""
+"""Pairs per block of a PairStream."""
 
 MAX_PAIRS = 100_000
 """Pairs after which a stream stops: a mean over them has an error of 1/300 of a standard deviation."""
@@ -345,33 +344,32 @@ class PairStream:
     """Pairs of coupled chains, run one after another, a few sweeps at a time.
 
     Pair number p is pair p % PAIRS_PER_BLOCK of ``couple(rbm, starts(p // PAIRS_PER_BLOCK), algorithm,
-    max_sweeps, lag, seed=rng.child(seed, "pairs", p // PAIRS_PER_BLOCK), k=k)``, bit for bit. Pairs
-    run in order, and a pair is counted when it ends: counting the first to end of many that run at once would
-    favour pairs that meet early.
+    max_sweeps, lag, seed=rng.child(seed, "pairs", p // PAIRS_PER_BLOCK), k=k)``, bit for bit. Pairs run in
+    order and count when they end: counting the first to end of many running pairs would favour early
+    meetings.
 
     Parameters
     ----------
     rbm : RBM
         The model.
     starts : function
-        Takes the number of a block and returns its starts, uint8 (PAIRS_PER_BLOCK, n_visible).
+        Returns the starts of a block by its number, uint8 (PAIRS_PER_BLOCK, n_visible).
     algorithm, max_sweeps, lag, seed, k
         See ``couple``.
     unit : (int, int)
         The visible unit i and the hidden unit j of STATISTICS.
     times : int64 (times,), default none
-        Sweeps at which the Hamming distance of every pair is counted, ascending, from ``lag`` to
-        ``max_sweeps``.
+        Sweeps at which Hamming distances are counted, ascending, from ``lag`` to ``max_sweeps``.
 
     Raises
     ------
     BadInput
-        If the times are others, lag or k is below 1, or max_sweeps is not above lag.
+        If ``times`` is not as described, lag or k is below 1, or max_sweeps is not above lag.
 
     Attributes
     ----------
     finished : int
-        Number of pairs that have ended. The arrays below have MAX_PAIRS rows, of which so many are filled.
+        Number of pairs that have ended: the filled rows of the arrays below.
     tau : int64 (MAX_PAIRS,)
         Meeting times; max_sweeps if a pair was cut off.
     rejected : int64 (MAX_PAIRS, 2)
@@ -379,12 +377,11 @@ class PairStream:
     truncated : bool (MAX_PAIRS,)
         Whether a pair had not met at max_sweeps.
     loops_given_up : int
-        Residual loops that were given up after MAX_PROPOSALS proposals.
+        Residual loops given up after MAX_PROPOSALS proposals.
     cd_estimate, unbiased : float64 (MAX_PAIRS, 5)
-        Two estimates of STATISTICS: f(xi_k), which CD-k uses, and UCD's (UCD, section 3.1). Both are 0 if
-        the lag is not 1.
+        Estimates of STATISTICS by CD-k, f(xi_k), and by UCD (section 3.1); 0 unless the lag is 1.
     distances : int64 (times, n_visible + 1)
-        How many of the pairs that have ended had each Hamming distance of v at these times.
+        Number of ended pairs at each Hamming distance of v at these times.
     """
 
     def __init__(
@@ -421,7 +418,7 @@ class PairStream:
         self._begin(0)
 
     def _begin(self, block: int) -> None:
-        """Make the starts and random streams of a block of pairs, and the records that its pairs fill."""
+        """Make the starts, random streams and outcomes of a block of pairs."""
         self._first, self._progress = block * PAIRS_PER_BLOCK, kernels.coupling.make_progress()
         here = slice(self._first, min(self._first + PAIRS_PER_BLOCK, MAX_PAIRS))
         pairs = here.stop - here.start
@@ -434,12 +431,12 @@ class PairStream:
         )
 
     def chains(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """Return the states of the pair under way, or of the pair that has just ended.
+        """Return the states of the current pair, or of the pair that has just ended.
 
         Returns
         -------
         first, second : tuple of uint8 (n_visible,), (n_hidden,)
-            v and h of either chain. Where a pair was cut off before sweep k, the first chain is at sweep k.
+            v and h of each chain. If a pair was cut off before sweep k, the first chain is at sweep k.
         """
         v, h = self._chains.v.bits, self._chains.h.bits
         m, n = self.rbm.W.shape
@@ -465,13 +462,13 @@ class PairStream:
 
     @property
     def t(self) -> int:
-        """Sweeps of the first chain in the pair under way; 0: the next one has not begun."""
+        """Sweeps of the first chain in the current pair; 0 before the next pair begins."""
         return int(self._progress[0].t)
 
     def advance(self, sweeps: int) -> int:
-        """Run for about so many sweeps and stop at the end of a block; return how many were done.
+        """Run for about ``sweeps`` sweeps, stopping at the end of a block; return the number done.
 
-        The first sweeps of a pair, as many as the lag, are done at once.
+        The first ``lag`` sweeps of a pair are not interrupted.
         """
         if self.finished >= MAX_PAIRS:
             return 0

@@ -1,6 +1,6 @@
 """Bias and variance of gradient estimators against a reference gradient (population CD, section 4.1).
 
-The reference is enumerated where the model is small enough, and else estimated by long parallel tempering.
+The reference is enumerated for small models and estimated by long parallel tempering otherwise.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from rbmviz.trainers import Trainer, make_trainer, training
 from rbmviz.trainers.parameters import FixedParameters
 
 RUNS = 20
-"""Independent runs among which the estimates are divided; standard errors come from their spread."""
+"""Independent runs that share the estimates; standard errors come from their spread."""
 
 CHAIN_BURN_IN = 1000
 """Updates of persistent chains before the first estimate of a run."""
@@ -39,12 +39,12 @@ class GradientReference:
     Parameters
     ----------
     kind : "enumeration" or "parallel tempering"
-        How it was found.
+        How it was computed.
     estimates : float64 (n, parameters)
-        Independent estimates, whose mean is the reference: one for each ladder of temperatures, or the exact
-        gradient alone.
+        Independent estimates with the reference as their mean: one per ladder of temperatures, or the exact
+        gradient.
     warning : str
-        Why its error may be too small; "" if nothing says so.
+        Why its error may be too small; "" if there is no sign of it.
     """
 
     kind: ReferenceKind
@@ -58,7 +58,7 @@ class GradientReference:
 
     @property
     def error(self) -> float:
-        """Its squared standard error per parameter, in the unit of a squared bias; 0 if it is exact."""
+        """Squared standard error per parameter, in the unit of a squared bias; 0 if exact."""
         n = len(self.estimates)
         return float(self.estimates.var(axis=0, ddof=1).mean() / n) if n > 1 else 0.0
 
@@ -70,9 +70,9 @@ class GradientQuality:
     Parameters
     ----------
     bias : float
-        Squared distance of the mean of all estimates to the reference, divided by the number of
-        parameters. From finitely many estimates it is too large, by at most about variance / replications:
-        for an unbiased estimator it has about this value, not 0. ``reference_error`` is in it, too.
+        Squared distance of the mean of all estimates to the reference, per parameter. From finitely many
+        estimates it is too large by at most about variance / replications, which is its value for an unbiased
+        estimator. It includes ``reference_error``.
     bias_corrected : float
         ``bias`` minus the squared errors of the mean, estimated from the runs, and of the reference;
         unbiased, may be negative.
@@ -80,16 +80,16 @@ class GradientQuality:
         Standard error of ``bias_corrected`` (and of ``bias``), by the jackknife over the runs, and over the
         ladders of the reference.
     variance : float
-        Mean squared distance of the estimates to their mean, over the number of parameters.
+        Mean squared distance of the estimates to their mean, per parameter.
     replications : int
         Number of estimates.
     share_cut : float
-        Share of all pairs of coupled chains that were cut off before they met, from 0 to 1; 0 for estimators
-        without pairs. An unbiased estimator that has cut pairs is biased.
+        Share of coupled pairs cut off before they met, from 0 to 1; 0 for estimators without pairs. With cut
+        pairs an unbiased estimator is biased.
     reference : "enumeration" or "parallel tempering"
-        How the gradient was found from which the bias is measured.
+        How the reference gradient was computed.
     reference_error : float
-        Squared standard error of that gradient per parameter; 0 if it was enumerated.
+        Its squared standard error per parameter; 0 if enumerated.
     """
 
     bias: float
@@ -103,7 +103,7 @@ class GradientQuality:
 
     @property
     def resolved(self) -> bool:
-        """Whether there is a bias to be seen: above two standard errors, and above the reference's error."""
+        """Whether the bias exceeds two standard errors and the reference's error."""
         return self.bias_corrected > max(2 * self.std_error, self.reference_error)
 
 
@@ -120,7 +120,7 @@ class EstimatorRun:
     square : float
         The mean of their squared lengths.
     share_cut : float
-        Share of the pairs that were cut off, see GradientQuality.
+        Share of pairs cut off, see GradientQuality.
     """
 
     n: int
@@ -144,7 +144,7 @@ def gradient_runs(
     """Yield the 20 runs of ``gradient_quality`` one by one, for callers with a progress bar."""
     if trainer.chains == "driven":
         raise BadInput(
-            f"gradient: the chains of {trainer.name} need updates, and none are made here: choose pcd."
+            f"gradient: the chains of {trainer.name} need updates, which are not made here: choose pcd."
         )
     if replications < 2 * RUNS or burn_in < 0:
         raise BadInput(
@@ -166,15 +166,15 @@ def endless_run(
     for _ in range(burn_in if trainer.chains == "persistent" else 0):
         trainer.negative(state, FixedParameters(*state.theta), data[:1].astype(np.float32))
     for n in itertools.count(1):
-        found = _flat(training.gradient(trainer, state))
-        total += found
-        square += found @ found
+        gradient = _flat(training.gradient(trainer, state))
+        total += gradient
+        square += gradient @ gradient
         cut += share_cut(state) if share_cut else 0.0
         yield EstimatorRun(n, total / n, square / n, cut / n)
 
 
 def quality(reference: GradientReference, runs: Iterable[EstimatorRun]) -> GradientQuality:
-    """Return bias and variance, estimated from runs, of an estimator of the reference."""
+    """Return bias and variance of an estimator of the reference, estimated from runs."""
     runs = list(runs)
     n = sum(run.n for run in runs)
     means, target = np.array([run.mean for run in runs]), reference.mean
@@ -193,7 +193,7 @@ def quality(reference: GradientReference, runs: Iterable[EstimatorRun]) -> Gradi
     without = [unbiased(_without(products, i)) for i in range(len(runs))]
     squared_error = jackknife(without)
     if len(reference.estimates) > 1:
-        # All runs are measured from the same reference: its own squared error is in every product.
+        # All runs share the reference: its squared error is in every product.
         squared_error += jackknife(_without_ladders(reference, means.mean(axis=0)))
     mean = means.mean(axis=0)
     variance = (np.mean([run.square for run in runs]) - mean @ mean) / size * n / (n - 1)
@@ -201,7 +201,7 @@ def quality(reference: GradientReference, runs: Iterable[EstimatorRun]) -> Gradi
         bias=float(products.mean()),
         bias_corrected=unbiased(products) - reference.error,
         std_error=float(np.sqrt(squared_error)),
-        variance=max(float(variance), 0.0),  # rounding can make it negative if all estimates are equal
+        variance=max(float(variance), 0.0),  # negative by rounding if all estimates are equal
         replications=n,
         share_cut=float(np.mean([run.share_cut for run in runs])),
         reference=reference.kind,
@@ -217,7 +217,7 @@ def _without(products: np.ndarray, i: int) -> np.ndarray:
 def _without_ladders(reference: GradientReference, mean: np.ndarray) -> list[float]:
     """Return the squared distance per parameter of ``mean`` to the reference without each of its ladders.
 
-    It is corrected for the error of what is left: the mean over pairs of different ladders.
+    It averages over pairs of different ladders, which removes their error.
     """
     errors = reference.estimates - mean
     products = errors @ errors.T / len(mean)
@@ -235,7 +235,7 @@ def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:
         If the model is too large to enumerate.
     """
     if refusal := too_large(rbm):
-        raise BadInput(f"{refusal}, and a bias is measured against the exact gradient.")
+        raise BadInput(f"{refusal}; the bias is measured against the exact gradient.")
     return GradientReference("enumeration", _flat(exact_gradient(rbm, data))[None])
 
 
@@ -249,16 +249,16 @@ def tempered(rbm: RBM, data: np.ndarray, ladders: Iterable[Ladder]) -> GradientR
     data : uint8 (n, n_visible)
         The training set.
     ladders : iterable of Ladder
-        Of ``metrics.tempered_ladders``, at least 3.
+        From ``metrics.tempered_ladders``, at least 3.
     """
-    found = Tempered(tuple(ladders))
+    means = Tempered(tuple(ladders))
     positive = _flat(rbm.rates(data))
-    estimates = np.array([positive - _flat(ladder) for ladder in found.ladders])
-    return GradientReference("parallel tempering", estimates, found.warning)
+    estimates = np.array([positive - _flat(ladder) for ladder in means.ladders])
+    return GradientReference("parallel tempering", estimates, means.warning)
 
 
 def _fingerprint(rbm: RBM, data: np.ndarray) -> str:
-    """Return a hash of the model and the training rows that a stored reference belongs to."""
+    """Return a hash of the model and the training rows of a stored reference."""
     digest = hashlib.sha256(repr((rbm.W.shape, data.shape)).encode())
     for array in (rbm.W, rbm.b, rbm.c, data):
         digest.update(np.ascontiguousarray(array).data)
@@ -266,7 +266,7 @@ def _fingerprint(rbm: RBM, data: np.ndarray) -> str:
 
 
 def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, data: np.ndarray) -> None:
-    """Write a reference of parallel tempering into an ``.npz`` file: one estimate for each ladder.
+    """Write a reference of parallel tempering, one estimate per ladder, to an ``.npz`` file.
 
     Raises
     ------
@@ -284,12 +284,12 @@ def save_reference(path: str | Path, reference: GradientReference, rbm: RBM, dat
 
 
 def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientReference:
-    """Return a reference of parallel tempering that ``save_reference`` has written.
+    """Return a reference of parallel tempering written by ``save_reference``.
 
     Raises
     ------
     BadInput
-        If the file is none, or belongs to another model or to other training rows.
+        If the file is invalid, or belongs to another model or other training rows.
     """
     size = rbm.W.size + len(rbm.b) + len(rbm.c)
 
@@ -306,13 +306,13 @@ def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientRefe
 
     try:
         wanted = ("estimates", "model_and_data", "warning")
-        found = read_npz(Path(path), f"'{path}'", wanted.__contains__, need)
-        if text_of(found["model_and_data"], "model_and_data") != _fingerprint(rbm, data):
-            raise Damaged("it was made for another model, or for other training rows")
-        estimates = found["estimates"].astype(np.float64)
+        arrays = read_npz(Path(path), f"'{path}'", wanted.__contains__, need)
+        if text_of(arrays["model_and_data"], "model_and_data") != _fingerprint(rbm, data):
+            raise Damaged("it belongs to another model or to other training rows")
+        estimates = arrays["estimates"].astype(np.float64)
         if not np.isfinite(estimates).all():
             raise Damaged("its estimates are not all finite")
-        warning = text_of(found["warning"], "warning") if "warning" in found else ""
+        warning = text_of(arrays["warning"], "warning") if "warning" in arrays else ""
     except Damaged as error:
         raise BadInput(f"'{path}' is no reference for this gradient: {error}.") from None
     return GradientReference("parallel tempering", estimates, warning)
@@ -332,24 +332,23 @@ def gradient_quality(
 
     As in population CD, section 4.1: the bias is the squared distance between the mean of many estimates and
     the true gradient of the whole training set, the variance the mean squared distance of the estimates to
-    their mean, both divided by the number of parameters. There are two differences: the true gradient is
-    enumerated where the model is small enough (the paper uses 200,000 samples of parallel tempering), and
-    ``bias_corrected`` is free of the noise of the mean. For larger models the reference is parallel tempering
-    with 100 temperatures, here too; its own error is ``reference_error``, and a bias below it is not
-    ``resolved``.
+    their mean, both per parameter. Two differences: for small models the true gradient is enumerated (the
+    paper uses 200,000 samples of parallel tempering), and ``bias_corrected`` is free of the noise of the
+    mean. For larger models the reference is parallel tempering with 100 temperatures, as in the paper; its
+    error is ``reference_error``, and a bias below it is not ``resolved``.
 
     An estimate is the gradient of one update: the next mini-batch of ``batch_size`` rows gives the positive
     statistics and, if chains start at data, the starts. Batches are drawn in whole epochs, as in training, so
-    that the mean contains little of their noise. Persistent chains (pcd, pt, herding) sample the fixed model,
+    that the mean contains little of their noise. Persistent chains (pcd, pt, herding) sample the fixed model
     for ``burn_in`` updates before the first estimate of a run.
 
-    ``ucd`` is unbiased only as far as its pairs meet: read ``bias`` together with ``share_cut``. On the
-    shipped bas_cd1 some 1 % of the pairs are cut at its default t_max of 100.
+    ``ucd`` is unbiased only if its pairs meet: read ``bias`` together with ``share_cut``. On the shipped
+    bas_cd1 about 1 % of the pairs are cut at the default t_max of 100.
 
-    Measured (16 hidden units, CD-1 at rate 0.1 for 10,000 updates, batches of 32 and 500): the bias of CD-1
-    over that of pop-CD-1 is 16 to 142 on six models of Bars and Stripes, 91 with seed 0 (paper: 156). On
-    Artificial Modes it is 0.157 for CD-1 and not measurable for pop-CD-1, 1e-10 in 50,000 estimates (paper:
-    8e-9, the noise of batches that are drawn independently of each other).
+    Measured (16 hidden units, CD-1 at rate 0.1 for 10,000 updates, batches of 32 and 500): CD-1 has 16 to 142
+    times the bias of pop-CD-1 on six models of Bars and Stripes, 91 times with seed 0 (paper: 156). On
+    Artificial Modes the bias is 0.157 for CD-1 and not measurable for pop-CD-1, 1e-10 in 50,000 estimates
+    (paper: 8e-9, the noise of independently drawn batches).
 
     Parameters
     ----------
@@ -358,7 +357,7 @@ def gradient_quality(
     data : uint8 (n, n_visible)
         The training set.
     trainer : Trainer or str
-        A trainer, or its name with its knobs; fpcd has no gradient apart from its updates and is refused.
+        A trainer, or its name with its knobs; fpcd is refused: it has no gradient apart from its updates.
     replications : int
         Estimates (default 1000, paper 50,000), at least 40, rounded up to a multiple of 20.
     seed : int, SeedSequence or Generator
@@ -366,9 +365,8 @@ def gradient_quality(
     burn_in : int
         Updates of persistent chains before the first estimate (default 1000).
     reference : GradientReference, optional
-        What biases are measured against, from ``enumerated`` or ``tempered``; without it, it is computed, and
-        for a model that cannot be enumerated that takes from seconds to minutes. Give it if you measure
-        several estimators on one model.
+        From ``enumerated`` or ``tempered``; computed by default, which takes seconds to minutes for a model
+        that cannot be enumerated. Pass it to measure several estimators on one model.
 
     Raises
     ------

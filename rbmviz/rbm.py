@@ -1,4 +1,4 @@
-"""The restricted Boltzmann machine: the records, what they compute on themselves, and their files.
+"""The restricted Boltzmann machine: parameters, their statistics, and model files.
 
 ``rbmviz.glossary`` explains the terms.
 """
@@ -31,10 +31,10 @@ from rbmviz.output import write_whole
 SCHEMA = 1
 
 MAX_PARAMETER = 1e30
-"""Largest absolute value of a parameter: sums of larger ones could overflow float32."""
+"""Largest absolute value of a parameter: sums of larger values could overflow float32."""
 
 ENTRIES_PER_BLOCK = 2**22
-"""Most numbers in one block of rows: bounds the temporary memory of what is computed row by row."""
+"""Most numbers in a block of rows: bounds the temporary memory of row-wise results."""
 
 ARRAYS = (*"Wbc", *(f"rates.{name}" for name in "Wbc"))
 
@@ -51,7 +51,7 @@ def softplus(x: np.ndarray) -> np.ndarray:
 
 def _parameter(name: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """Return a parameter as a read-only float32 copy, or raise BadInput; ``shape`` is what W requires."""
-    with np.errstate(over="ignore"):  # infinite, and refused as that
+    with np.errstate(over="ignore"):  # infinite, and refused below
         array = np.array(checks.numbers(name, value), dtype=np.float32, order="C")
     if array.ndim != (2 if name.endswith("W") else 1) or 0 in array.shape:
         want = "(n_visible, n_hidden)" if name.endswith("W") else "one-dimensional"
@@ -61,7 +61,7 @@ def _parameter(name: str, value: Any, shape: tuple[int, ...] | None = None) -> n
     if not np.isfinite(array).all():
         raise BadInput(f"{name} holds NaN or infinite values; give finite parameters.")
     if max(array.max(), -array.min()) > MAX_PARAMETER:
-        raise BadInput(f"{name} holds values beyond ±{MAX_PARAMETER:g}, whose sums float32 cannot hold.")
+        raise BadInput(f"{name} holds values beyond ±{MAX_PARAMETER:g}; their sums overflow float32.")
     array.flags.writeable = False
     return array
 
@@ -146,7 +146,7 @@ class RBM:
     def free_energy(self, v: np.ndarray) -> np.ndarray:
         """Return ``F(v) = -b'v - sum_j softplus(c_j + v'W_:j)``, float64 (...), in nats.
 
-        Rows (n, n_visible) are processed in blocks, because in float64 they take eight times their memory.
+        Rows (n, n_visible) are processed in blocks, because float64 takes eight times their memory.
         """
         v = _layer("v", v, self.n_visible)
         rows = max(ENTRIES_PER_BLOCK // max(self.W.shape), 1)
@@ -159,8 +159,8 @@ class RBM:
     def rates(self, v: np.ndarray) -> Statistics:
         """Return the mean statistics <v E[h|v]'>, <v>, <E[h|v]> of the rows of v (n, n_visible).
 
-        The hidden units are represented by their means. For the whole training set these are the positive
-        statistics of training, which rates-FPCD keeps fixed (section 4 of that paper). Summed in float64.
+        For the whole training set these are the positive statistics of training, which rates-FPCD keeps fixed
+        (section 4 of that paper). Summed in float64.
         """
         v = checks.bits("The data", v, self.n_visible)
         W, b, c = (np.zeros(a.shape) for a in (self.W, self.b, self.c))
@@ -175,7 +175,7 @@ class RBM:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """An RBM with what is needed to sample and to trust it.
+    """An RBM with its rates and provenance.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
 
 
 def save_model(model: Model, path: str | Path) -> None:
-    """Write a model as .safetensors or .npz (see ``model_bytes``): the whole file, or none.
+    """Write a model as .safetensors or .npz (see ``model_bytes``): the whole file or none.
 
     Examples
     --------

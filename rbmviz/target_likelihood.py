@@ -1,8 +1,8 @@
 """Does a driven sampler improve its model? The likelihood of theta + theta_F, now and averaged over time.
 
-Paper rates-FPCD, abstract and section 4: sampling with rates optimises a lower bound on the log-likelihood of
-the training set, and so will improve a model that had not converged. The claim is about where the parameters
-stay: at a moment theta + theta_F is pushed away from the newest samples, and far worse.
+Paper rates-FPCD, abstract and section 4: sampling with rates optimises a lower bound on the training set's
+log-likelihood, and so improves a model that had not converged. The claim concerns the average over time: at
+any moment theta + theta_F is pushed away from the newest samples, and is far worse.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import copy_into, empty_samples
 
 TARGET_STRIDE = 100
-"""Samples from one model of an average to the next."""
+"""Samples between the models of an average."""
 
 
 class TargetAverage:
@@ -37,7 +37,7 @@ class TargetAverage:
         self._sums: list[np.ndarray] = []
 
     def step(self, sampler: Sampler, state: Any, n: int) -> Samples:
-        """Return the next n samples of the sampler, the same as without an average."""
+        """Return the next n samples of the sampler, unchanged by the average."""
         out, done = None, 0
         while done < n:
             m = min(TARGET_STRIDE - self.samples % TARGET_STRIDE, n - done)
@@ -73,8 +73,7 @@ class TargetLikelihood:
     Parameters
     ----------
     model, now, averaged : (float, float) or None
-        Of the model itself, of theta + theta_F now, and of its average over the samples; None: there is no
-        average yet.
+        For the model itself, theta + theta_F now, and its average over the samples (None before the first).
     samples : int
         Samples behind the average.
     """
@@ -86,7 +85,7 @@ class TargetLikelihood:
 
     @property
     def method(self) -> str:
-        """How log Z was computed: "exact", or "ais"."""
+        """How log Z was computed: "exact" or "ais"."""
         return "ais" if self.model[1] else "exact"
 
 
@@ -108,9 +107,9 @@ def mean_log_likelihood(
     v : uint8 (n, n_visible)
         Rows of 0 and 1.
     max_units : int
-        Models with at most so many units in the smaller layer are enumerated (default 25), others estimated.
+        Models with at most this many units in the smaller layer are enumerated (default 25).
     n_chains, betas, seed
-        Of annealed importance sampling; see ``metrics.ais_log_z``.
+        For annealed importance sampling, see ``metrics.ais_log_z``.
 
     Raises
     ------
@@ -121,23 +120,23 @@ def mean_log_likelihood(
     unnormalised = float(-rbm.free_energy(v).mean())
     if min(rbm.W.shape) <= min(max_units, MAX_UNITS_ENUMERATED):
         return unnormalised - log_z(rbm), 0.0
-    found = ais_log_z(rbm, v, n_chains=n_chains, betas=betas, seed=seed)
-    return unnormalised - found.log_z, found.std_error
+    annealed = ais_log_z(rbm, v, n_chains=n_chains, betas=betas, seed=seed)
+    return unnormalised - annealed.log_z, annealed.std_error
 
 
 def target_likelihood(
     model: RBM, now: RBM, average: TargetAverage, v: np.ndarray, **settings: Any
 ) -> TargetLikelihood:
-    """Compare a model with the model that a sampler samples from, at the moment and on average.
+    """Compare a model with the model that a sampler samples from, now and on average.
 
     Parameters
     ----------
     model : RBM
-        The model that is sampled.
+        The sampled model.
     now : RBM
         ``sampler.target(state)``.
     average : TargetAverage
-        What has made the samples.
+        The average behind the samples.
     v : uint8 (n, n_visible)
         Rows of 0 and 1, such as the training set.
     **settings
@@ -146,7 +145,7 @@ def target_likelihood(
     Returns
     -------
     TargetLikelihood
-        The mean log-likelihoods of the model, of what is sampled now, and of its average.
+        The mean log-likelihoods of the model, of theta + theta_F now, and of its average.
     """
     mean = average.mean
     return TargetLikelihood(

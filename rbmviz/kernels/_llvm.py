@@ -1,12 +1,11 @@
-"""How intrinsics are written: in instructions of LLVM, for operations that numba does not offer.
+"""Intrinsics: LLVM instructions for operations that numba does not offer. The only file that uses llvmlite.
 
-numba compiles loops over numbers. A vector that stays in registers through a loop, a population count, or
-sixteen comparisons that become sixteen bits of a word cannot be written in its Python; LLVM has instructions
-for them. An intrinsic is a function whose body builds such instructions. Its first parameter is the builder,
-always called ``build``; the others are arrays (``Array``) and numbers of LLVM.
+numba's Python cannot express a vector that stays in registers through a loop, a population count, or sixteen
+comparisons that become sixteen bits of a word; LLVM has instructions for them. The body of an intrinsic
+builds these instructions. Its first parameter is the builder, always called ``build``; the others are arrays
+(``Array``) and numbers of LLVM.
 
-An *offset* is the index of a value in the flattened array. It is a Python int, or a number of 64 bits that
-instructions have computed.
+An *offset* is the index of a value in the flattened array: a Python int, or a computed number of 64 bits.
 """
 
 import inspect
@@ -16,7 +15,7 @@ from functools import wraps
 from typing import Any
 
 import numba
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils, sigutils
 from numba.core.errors import TypingError
@@ -27,44 +26,51 @@ from rbmviz.kernels._without_jit import PythonIntrinsic
 
 settings: Any = numba.config  # its names appear at run time only
 
+IRBuilder = ir.IRBuilder
 BIT, BYTE, INT, WORD = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 
 vector = ir.VectorType
 """vector(FLOAT, 16): the type of sixteen floats side by side."""
 
+
+def processor() -> str:
+    """Return the name and the features of the processor that kernels are compiled for."""
+    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+
+
 INTRINSICS: dict[str, Any] = {}
 """All intrinsics by name; each has its meaning as the attribute ``means``. The tests go through them."""
 
 
 def in_llvm(signature: str, *, means: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Make an intrinsic of a function that builds instructions and returns the value that they compute.
+    """Make an intrinsic of a function that builds instructions and returns the computed value.
 
     Parameters
     ----------
     signature : str
-        Types of the arguments and of the result, in numba's notation: ``"uint64(uint8[::1], int64)"`` takes a
-        contiguous uint8 array and an int64 and returns a uint64. Numbers are converted. An array of another
-        dtype, number of axes or layout is refused when the call is typed, before anything is compiled,
-        because offsets would address other memory.
+        Types in numba's notation: ``"uint64(uint8[::1], int64)"`` takes a contiguous uint8 array and an int64
+        and returns a uint64. Numbers are converted. An array of another dtype, number of axes or layout
+        raises TypingError before anything is compiled, because offsets would address other memory.
     means : callable
-        The same function in Python and numpy, with the same parameters except ``build``. It is the
-        documentation, the oracle of the tests, and runs instead under ``NUMBA_DISABLE_JIT=1``.
+        The same function in numpy, without ``build``: documentation, oracle of the tests, and what runs with
+        ``NUMBA_DISABLE_JIT=1``.
     """
     wanted, result = sigutils.normalize_signature(signature)
     names = list(inspect.signature(means).parameters)
 
     def decorate(function: Callable[..., Any]) -> Any:
-        made = (_in_python if settings.DISABLE_JIT else _compiled)(function, means, names, wanted, result)
-        made.means = means
-        INTRINSICS[function.__name__] = made
-        return made
+        make = _in_python if settings.DISABLE_JIT else _compiled
+        intrinsic = make(function, means, names, wanted, result)
+        intrinsic.means = means
+        INTRINSICS[function.__name__] = intrinsic
+        return intrinsic
 
     return decorate
 
 
 def _check_array(function: str, name: str, kind: Any, want: Any) -> None:
-    """Raise TypingError unless an argument of this type is the array that an intrinsic wants."""
+    """Raise TypingError unless this type of argument is the wanted array."""
     fits = isinstance(kind, types.Array) and (kind.dtype, kind.ndim) == (want.dtype, want.ndim)
     if not (fits and kind.layout == "C"):
         raise TypingError(f"{function}: '{name}' is {kind}, and must be {want}")
@@ -85,20 +91,20 @@ def _in_python(function: Any, means: Any, names: list[str], wanted: Any, result:
 
 def _compiled(function: Any, means: Any, names: list[str], wanted: Any, result: Any) -> Any:
     @wraps(function)
-    def declare(typing_context: Any, *given: Any) -> Any:
+    def declare(typing_context: Any, *arguments: Any) -> Any:
         kinds = list(wanted)
-        for i, (name, kind, want) in enumerate(zip(names, given, wanted, strict=True)):
+        for i, (name, kind, want) in enumerate(zip(names, arguments, wanted, strict=True)):
             if isinstance(want, types.Array):
                 _check_array(function.__name__, name, kind, want)
                 kinds[i] = kind
 
         def code(context: Any, build: Any, signature: Any, values: Any) -> Any:
-            arguments = [
+            operands = [
                 Array(context, build, kind, value) if isinstance(kind, types.Array) else value
                 for kind, value in zip(signature.args, values, strict=True)
             ]
-            found = function(build, *arguments)
-            return context.get_dummy_value() if result == types.void else found
+            value = function(build, *operands)
+            return context.get_dummy_value() if result == types.void else value
 
         return result(*kinds), code
 
@@ -106,7 +112,7 @@ def _compiled(function: Any, means: Any, names: list[str], wanted: Any, result: 
 
 
 class Array:
-    """A contiguous array of numbers; ``shape`` holds numbers of 64 bits that instructions have computed."""
+    """A contiguous array of numbers; ``shape`` holds computed numbers of 64 bits."""
 
     def __init__(self, context: Any, build: Any, kind: Any, value: Any) -> None:
         array = context.make_array(kind)(context, build, value)
@@ -124,11 +130,11 @@ class Array:
         return self._build.load(self._address(offset, self._kind), align=self._align)
 
     def load(self, offset: Any, lanes: int) -> Any:
-        """Return the vector of ``lanes`` numbers that begins at an offset."""
+        """Return ``lanes`` numbers from an offset on, as a vector."""
         return self._build.load(self._address(offset, vector(self._kind, lanes)), align=self._align)
 
     def load_first(self, offset: Any, lanes: int, n: Any) -> Any:
-        """Return the vector that begins at an offset; only its first n lanes are read, the others are 0."""
+        """Return ``lanes`` numbers from an offset on; only the first n are read, the others are 0."""
         build, kind = self._build, vector(self._kind, lanes)
         inside = build.icmp_signed(
             "<", constant(vector(INT, lanes), range(lanes)), spread(build, build.trunc(n, INT), lanes)
@@ -138,14 +144,14 @@ class Array:
         return call(build, name, kind, address, align, inside, constant(kind, 0.0))
 
     def store(self, offset: Any, value: Any) -> None:
-        """Write a vector to the numbers from an offset on; a read-only array is refused by the compiler."""
+        """Write a vector from an offset on; raise TypingError if the array is read-only."""
         if not self._mutable:
             raise TypingError("an intrinsic writes to an array that is read-only")
         self._build.store(value, self._address(offset, value.type), align=self._align)
 
 
 class Register:
-    """A value that a loop changes; the compiler keeps the value in a register of the processor."""
+    """A value that a loop changes, kept in a register of the processor."""
 
     def __init__(self, build: Any, value: Any) -> None:
         self._build, self._slot = build, cgutils.alloca_once_value(build, value)
@@ -175,27 +181,27 @@ def constant(kind: Any, value: Any) -> Any:
 
 
 def undefined(kind: Any) -> Any:
-    """Return a value without content, whose lanes are filled one by one."""
+    """Return a value without content, to be filled lane by lane."""
     return ir.Constant(kind, ir.Undefined)
 
 
 def pick(build: Any, x: Any, lanes: Any) -> Any:
-    """Return the vector of the listed lanes of x; ``lanes`` is a list of Python ints."""
+    """Return the listed lanes of x as a vector; ``lanes`` is a list of Python ints."""
     return build.shuffle_vector(x, x, constant(vector(INT, len(lanes)), lanes))
 
 
 def spread(build: Any, value: Any, lanes: int) -> Any:
-    """Return the vector that has a computed value in each of its lanes."""
+    """Return a vector with a computed value in every lane."""
     first = build.insert_element(undefined(vector(value.type, lanes)), value, constant(INT, 0))
     return pick(build, first, [0] * lanes)
 
 
 def word_of(build: Any, bits: Any) -> Any:
-    """Return a vector of up to 64 bits as a number of 64 bits, with the first lane as the lowest bit."""
+    """Return a vector of up to 64 bits as a number of 64 bits, first lane lowest."""
     return build.zext(build.bitcast(bits, ir.IntType(bits.type.count)), WORD)
 
 
 def call(build: Any, name: str, kind: Any, *arguments: Any) -> Any:
-    """Call an intrinsic of LLVM itself, for which the builder has no method; return its value."""
+    """Return the value of one of LLVM's own intrinsics, for which the builder has no method."""
     function_type = ir.FunctionType(kind, [argument.type for argument in arguments])
     return build.call(cgutils.get_or_insert_function(build.module, function_type, name), arguments)

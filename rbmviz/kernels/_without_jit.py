@@ -1,22 +1,20 @@
 """Kernels without compilation, under ``NUMBA_DISABLE_JIT=1``: for debuggers, and for coverage.
 
-A kernel then runs as the Python function that it is written as, and an intrinsic as its meaning, so that each
-line can be stepped through. numba computes differently from Python in a few places. These differences are
-removed here and nowhere else:
+A kernel then runs as its Python function, and an intrinsic as its meaning, so that you can step through each
+line. Where numba computes differently from Python, this module removes the difference:
 
-- **Types of arguments.** A Python number adapts to its neighbour: ``np.float32(3) * 0.1`` is float32. numba
-  gives every argument a type of its own, int64 or float64, and the product is float64. Arguments are
-  therefore converted when a kernel is called. A bool stays one: with numpy, True + True is True; with numba
-  it is 2.
-- **Overflow.** Integers wrap, and divisions by zero are inf, nan or 0, in numba without a word. numpy
-  computes the same values from its scalars, with warnings, which are switched off.
+- **Argument types.** A Python number adapts to its neighbour: ``np.float32(3) * 0.1`` is float32. numba types
+  it as int64 or float64, and the product is float64. Arguments are therefore converted at the call, except
+  bools (True + True is True in numpy and 2 in numba).
+- **Overflow.** Integers wrap and divisions by zero give inf, nan or 0, silently. numpy scalars give the same
+  values with warnings, which are switched off.
 - **Intrinsics** convert their arguments and their result to the types of their signature.
 
-Three differences are left, and kernels are written so that they do not matter; tests compare the bits.
+Kernels are written so that the other differences do not matter; tests compare the bits.
 
-- Literals inside a kernel keep adapting to their neighbours, so kernels write ``f32(0.5)`` and ``u64(1)``.
-- numba computes sums of 8, 16 and 32 bits in 64 bits, so kernels convert such results back.
-- Python refuses an index beyond the end of an array. Compiled code reads or writes there, silently.
+- Literals inside a kernel still adapt to their neighbours: kernels write ``f32(0.5)`` and ``u64(1)``.
+- numba computes sums of 8, 16 and 32 bits in 64 bits: kernels convert such results back.
+- Python raises IndexError beyond the end of an array, where compiled code reads or writes silently.
 """
 
 from collections.abc import Callable
@@ -28,13 +26,7 @@ import numpy as np
 
 
 class PythonKernel:
-    """A kernel that is called as Python, with arguments and warnings as numba has them.
-
-    Attributes
-    ----------
-    py_func : callable
-        The function itself; numba's dispatchers have the same attribute.
-    """
+    """A kernel run as Python; ``py_func`` is its function, as in numba's dispatchers."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         update_wrapper(self, function)
@@ -42,7 +34,7 @@ class PythonKernel:
 
     @property
     def __code__(self) -> CodeType:
-        """The code of the function: a debugger that is told to break at the kernel stops inside."""
+        """The function's code, so that debuggers can break inside the kernel."""
         return self.py_func.__code__
 
     def __call__(self, *args: Any) -> Any:
@@ -57,16 +49,10 @@ def _as_numba_types_it(argument: Any) -> Any:
 
 
 class PythonIntrinsic(PythonKernel):
-    """An intrinsic that is called as its meaning.
+    """An intrinsic run as its meaning ``means``.
 
-    Parameters
-    ----------
-    means : callable
-        The meaning of the intrinsic.
-    convert : callable
-        Checks and converts the arguments, as the compiler does it.
-    result : dtype or None
-        Type of the number that is returned; None if nothing is.
+    ``convert`` checks and converts the arguments as the compiler does; ``result`` is the dtype of the result,
+    None if there is none.
     """
 
     def __init__(
@@ -77,5 +63,5 @@ class PythonIntrinsic(PythonKernel):
 
     def __call__(self, *args: Any) -> Any:
         with np.errstate(all="ignore"):
-            found = self.py_func(*self._convert(args))
-        return None if self._result is None else self._result.type(found)
+            value = self.py_func(*self._convert(args))
+        return None if self._result is None else self._result.type(value)

@@ -1,4 +1,4 @@
-"""How the hidden units' part of -F(v), an unnormalised log p(v), changes between inverse temperatures."""
+"""The hidden units' part of -F(v), an unnormalised log p(v), as the inverse temperature changes."""
 
 import numpy as np
 
@@ -15,24 +15,21 @@ UNIT_GROUP = 512
 def add_log_ratio(x, cold, bias_cold, warm, bias_warm, out):
     """Add sum_j softplus(cold x_rj + bias_cold_j) - softplus(warm x_rj + bias_warm_j) to out[r].
 
-    softplus(a) = max(a, 0) - log sigmoid(|a|): the first part is summed in float64, and the second is one
-    logarithm of a product for each UNIT_GROUP units.
+    softplus(a) = max(a, 0) - log sigmoid(|a|): the first term is summed in float64, the second takes one
+    logarithm per UNIT_GROUP units.
 
     Parameters
     ----------
     x : float32 (rows, n)
-        v W: pre-activations without their bias, not multiplied by an inverse temperature.
+        v W: pre-activations without bias or inverse temperature.
     cold, warm : float
-        The next inverse temperature and the present one, cold >= warm.
+        The next and the current inverse temperature, cold >= warm.
     bias_cold, bias_warm : float64 (n,)
         cold c and warm c, for the hidden biases c.
     out : float64 (rows,)
-        Log weights, one a row; they are added to.
+        Log weights, added to.
 
-    Raises
-    ------
-    ValueError
-        If the arrays do not fit each other.
+    ValueError if the arrays do not fit each other.
     """
     n = x.shape[1]
     if bias_cold.shape[0] != n or bias_warm.shape[0] != n or out.shape[0] != x.shape[0]:

@@ -1,20 +1,18 @@
-"""Products of a batch of bits with a matrix, at a cost in proportion to the active units.
+"""Products of a batch of bits with a matrix, at a cost proportional to the number of active units.
 
 For each example, x M is a sum of rows of M. If one unit in five is active, four fifths of a dense product are
-additions of 0. The active units are therefore listed first, and M is then read tile by tile:
+additions of 0. The active units are listed first, and M is then read tile by tile:
 
-- A *tile* is a contiguous copy of TILE_WIDTH columns of M. While all examples read their rows from it, it
-  stays in the cache and on few pages of memory, and the sum of an example stays in vector registers.
-- A list is filled up to whole groups of ROW_GROUP rows by the index of a row of zeros at the end of the
-  tile, so that there is no remainder.
+- A *tile* is a contiguous copy of TILE_WIDTH columns of M. While all examples read it, it stays in the cache
+  and on few pages of memory, and the sum of an example stays in vector registers.
+- Lists are padded to whole groups of ROW_GROUP rows with the index of a row of zeros at the end of the tile.
 
-The statistics x' y of a batch are the same sum with the roles exchanged: for each unit, the sum of the rows
-of y that belong to the examples in which the unit is active.
+The statistics x' y of a batch are the same sum with the roles exchanged: each unit sums the rows of y of the
+examples in which it is active.
 
-Rounding: the sums are float32, in the order of the list, and the rows of a group of ROW_GROUP are added among
-themselves first. There is one thread, and therefore one order. Dense batches, small batches, and batches of
-values other than 0 and 1 are multiplied by BLAS, see ``beats_blas``. How the gain of the intrinsic,
-``write_sum``, was measured is said in ``bits``.
+Rounding: sums are float32, in the order of the list; the ROW_GROUP rows of a group are added to each other
+first. One thread gives one order. BLAS multiplies dense and small batches, and batches with other values than
+0 and 1, see ``beats_blas``. ``bits`` says how the gain of ``write_sum`` was measured.
 """
 
 import numpy as np
@@ -29,7 +27,7 @@ f32, i32, u64 = np.float32, np.int32, np.uint64
 TILE_WIDTH = 32
 """Columns of a tile."""
 ROW_GROUP = 4
-"""Rows that are added among themselves before they are added to the sum."""
+"""Rows that are added to each other before the sum."""
 
 CALL_COST = 1 << 19
 """Cost of a call, see ``beats_blas``, in multiplications of BLAS."""
@@ -56,8 +54,8 @@ def write_sum(build, tile, index, first, last, factor, out, start):
 
     tile (n, TILE_WIDTH); last - first is a multiple of ROW_GROUP.
 
-    Gain: 3 times as fast; the sum stays in two registers of AVX-512, while a loop would load and store the
-    sum at every group of rows.
+    Gain: 3 times as fast; the sum stays in two registers of AVX-512, where a loop loads and stores it at
+    every group of rows.
     """
 
     def row(at):
@@ -73,22 +71,22 @@ def write_sum(build, tile, index, first, last, factor, out, start):
 
 @inner
 def copy_tile(matrix, transposed, start, tile):
-    """Copy the columns from ``start`` on of the matrix, or of its transpose, into the tile.
+    """Copy columns ``start`` on of the matrix (or its transpose) into the tile, and a last row of zeros.
 
-    The tile has one row more, which is 0. Columns beyond the matrix are left as they are.
+    Tile columns beyond the matrix are left as they are.
     """
     n = tile.shape[0] - 1
     if transposed:
-        piece = matrix[start : start + TILE_WIDTH]
+        block = matrix[start : start + TILE_WIDTH]
         for i in range(n):
             row = tile[i]
-            for j in range(piece.shape[0]):
-                row[j] = piece[j, i]
+            for j in range(block.shape[0]):
+                row[j] = block[j, i]
     else:
         for i in range(n):
-            row, piece_row = tile[i], matrix[i][start : start + TILE_WIDTH]
-            for j in range(piece_row.shape[0]):
-                row[j] = piece_row[j]
+            row, source = tile[i], matrix[i][start : start + TILE_WIDTH]
+            for j in range(source.shape[0]):
+                row[j] = source[j]
     for j in range(TILE_WIDTH):
         tile[n, j] = f32(0.0)
 
@@ -116,7 +114,7 @@ def sum_listed_rows(starts, index, matrix, transposed, factor, tile, total, out)
 
 @inner
 def as_bits(x, bits):
-    """Write x, float32 (rows, n), as uint8; return how many are 1, or -1 if one is neither 0 nor 1."""
+    """Write x, float32 (rows, n), as uint8; return the number of 1s, or -1 if a value is neither 0 nor 1."""
     n_active, n_bits = 0, 0
     for r in range(x.shape[0]):
         row, out, ones, zeros = x[r], bits[r], i32(0), i32(0)
@@ -131,7 +129,7 @@ def as_bits(x, bits):
 
 @inner
 def list_rows(bits, starts, index):
-    """List the active units of every example; lists are filled up with n, the index of the row of zeros."""
+    """List the active units of every example, padded with n, the index of the row of zeros."""
     at, n = u64(0), bits.shape[1]
     for r in range(bits.shape[0]):
         starts[r] = at
@@ -145,9 +143,9 @@ def list_rows(bits, starts, index):
 
 @kernel
 def transpose_lists(row_starts, row_index, starts, index):
-    """Make lists of examples, one for each unit, from the lists of units, one for each example.
+    """List the examples of each unit, from the lists of the units of each example.
 
-    Each list is filled up to whole groups with the number of examples, the index of the row of zeros.
+    Lists are padded to whole groups with the number of examples, the index of the row of zeros.
     """
     rows, n = row_starts.shape[0] - 1, starts.shape[0] - 1
     at = np.zeros(n + 1, np.int64)
@@ -157,7 +155,7 @@ def transpose_lists(row_starts, row_index, starts, index):
     for i in range(n):
         starts[i + 1] = starts[i] + -(-at[i] // ROW_GROUP) * ROW_GROUP
         at[i] = starts[i]
-    at[n] = starts[n]  # the entries that fill up the lists of units go behind the end
+    at[n] = starts[n]  # the padding of the units' lists goes behind the end
     for r in range(rows):
         for q in range(row_starts[r], row_starts[r + 1]):
             i = row_index[q]
@@ -169,28 +167,24 @@ def transpose_lists(row_starts, row_index, starts, index):
 
 
 def beats_blas(n_active: int, rows: int, n_in: int, n_out: int) -> bool:
-    """Return whether sums of active rows are quicker than BLAS, for x (rows, n_in) with n_active bits.
+    """Return whether summing active rows is faster than BLAS, for x (rows, n_in) with n_active 1s.
 
-    n_active is -1 if x has values other than 0 and 1. In BLAS, a multiplication with its addition costs half
-    as much as one addition here.
+    n_active is -1 if x has other values than 0 and 1. A multiply-add of BLAS costs half an addition here.
     """
     size = rows * n_in
     cost = CALL_COST + LISTING_COST * size + 2 * (n_active + COPYING_COST * n_in) * n_out
     return 0 <= n_active and cost < size * n_out
 
 
-def _check_inner_sizes(one: int, other: int) -> None:
-    if one != other:
-        raise ValueError(f"a product of matrices whose inner sizes differ: {one} and {other}")
+def _check_inner_sizes(columns: int, rows: int) -> None:
+    if columns != rows:
+        raise ValueError(f"cannot multiply matrices with inner sizes {columns} and {rows}")
 
 
 def _bits(x: np.ndarray, out_rows: int, summed: int, n_out: int) -> tuple[np.ndarray, int] | None:
-    """Return x as uint8, and how many are 1; None if BLAS is quicker for the product of these sizes.
-
-    out_rows, summed, n_out : sizes of the product, which for x' y are not those of x
-    """
+    """Return x as uint8 and its number of 1s; None if BLAS is faster for a product of these sizes."""
     if not beats_blas(0, out_rows, summed, n_out):
-        return None  # for any x: small products are never worth the search for active units
+        return None  # for any x: small products never repay listing
     bits = np.empty(x.shape, np.uint8)
     n_active = as_bits(np.ascontiguousarray(x), bits)
     return (bits, n_active) if beats_blas(n_active, out_rows, summed, n_out) else None
@@ -214,21 +208,21 @@ def _sums(
     n_out, n_in = matrix.shape if transposed else matrix.shape[::-1]
     out = np.empty((len(starts) - 1, n_out), np.float32)
     view = np.ascontiguousarray(matrix).view()
-    view.flags.writeable = False  # so that there is one compilation for writable and for read-only parameters
+    view.flags.writeable = False  # one compilation, whether parameters are writable or not
     tile, total = aligned_empty(n_in + 1, TILE_WIDTH), np.empty(TILE_WIDTH, np.float32)
     sum_listed_rows(starts, index, view, transposed, f32(factor), tile, total, out)
     return out
 
 
 def times(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
-    """Return x M, float32 (rows, n_out); quick if few values of x are 1, and the others 0.
+    """Return x M, float32 (rows, n_out); fast if most values of x are 0 and the others 1.
 
     x, matrix : float32 (rows, n_in), (n_in, n_out)
     """
     (rows, n_in), n_out = x.shape, matrix.shape[1]
     _check_inner_sizes(n_in, len(matrix))
-    found = _bits(x, rows, n_in, n_out)
-    return x @ matrix if found is None else _sums(*_list_rows(*found), matrix)
+    active = _bits(x, rows, n_in, n_out)
+    return x @ matrix if active is None else _sums(*_list_rows(*active), matrix)
 
 
 def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
@@ -238,8 +232,8 @@ def times_transposed(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """
     (rows, n_in), n_out = x.shape, matrix.shape[0]
     _check_inner_sizes(n_in, matrix.shape[1])
-    found = _bits(x, rows, n_in, n_out)
-    return x @ matrix.T if found is None else _sums(*_list_rows(*found), matrix, transposed=True)
+    active = _bits(x, rows, n_in, n_out)
+    return x @ matrix.T if active is None else _sums(*_list_rows(*active), matrix, transposed=True)
 
 
 def correlate(x: np.ndarray, y: np.ndarray, divisor: float = 1.0) -> np.ndarray:
@@ -249,13 +243,13 @@ def correlate(x: np.ndarray, y: np.ndarray, divisor: float = 1.0) -> np.ndarray:
     """
     rows, n_in = x.shape
     _check_inner_sizes(rows, len(y))
-    found = _bits(x, n_in, rows, y.shape[1])  # x' y has a row for each unit of x, and sums over the examples
-    if found is None:
+    active = _bits(x, n_in, rows, y.shape[1])  # x' y has a row per unit and sums over examples
+    if active is None:
         out = x.T @ y
         out /= f32(divisor)
         return out
     starts = np.empty(n_in + 1, np.int64)
-    # Up to a group that fills up the list of each unit; behind them those of the examples' lists.
-    index = np.empty(found[1] + ROW_GROUP * (n_in + rows), np.int32)
-    transpose_lists(*_list_rows(*found), starts, index)
+    # Each unit's list has up to a group of padding; the padding of the examples' lists follows them.
+    index = np.empty(active[1] + ROW_GROUP * (n_in + rows), np.int32)
+    transpose_lists(*_list_rows(*active), starts, index)
     return _sums(starts, index, y, factor=1 / divisor)

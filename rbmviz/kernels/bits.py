@@ -1,7 +1,7 @@
-"""Units as bits, 64 in a word: operations that numba does not offer, as a few instructions of LLVM.
+"""Units as bits, 64 in a word: operations that numba lacks, as a few instructions of LLVM.
 
-The results are the same on every machine. The gains below are those of one call inside a loop, measured on a
-Xeon of the Sapphire Rapids generation (AVX-512) against the meaning, written as a loop in numba.
+Results are the same on every machine. Each gain is the speed of one call inside a loop, relative to its
+meaning written as a loop in numba, on a Sapphire Rapids Xeon (AVX-512).
 """
 
 import numpy as np
@@ -19,10 +19,10 @@ def as_word(bits):
 
 @in_llvm("uint64(uint64)", means=lambda word: np.bitwise_count(word))
 def popcount(build, word):
-    """Count the bits of a uint64 that are 1.
+    """Count the 1s of a uint64.
 
-    Gain: none over a loop that LLVM recognises as a population count, as it does with most; the intrinsic is
-    one instruction (POPCNT or VPOPCNTQ) in any case.
+    Gain: none where LLVM recognises a loop as a population count, as it mostly does; the intrinsic is always
+    one instruction (POPCNT or VPOPCNTQ).
     """
     return build.ctpop(word)
 
@@ -31,15 +31,14 @@ def popcount(build, word):
 def first_one(build, word):
     """Return the place of the lowest 1 of a uint64, or 64 if all bits are 0.
 
-    Gain: 25 times as fast as a loop (one bit in sixteen is 1); one instruction, TZCNT on x86, RBIT and CLZ on
-    ARM.
+    Gain: 25 times as fast as a loop (one bit in sixteen is 1); TZCNT on x86, RBIT and CLZ on ARM.
     """
     return build.cttz(word, constant(BIT, 0))
 
 
 @in_llvm("uint64(uint8[::1], int64)", means=lambda x, start: as_word(x[start : start + 64] != 0))
 def whole_word(build, x, start):
-    """Return which of x[start : start + 64], all of them inside, are not 0, as a uint64.
+    """Return which of x[start : start + 64], all inside, are not 0, as a uint64.
 
     Gain: 3 times as fast; one comparison of 64 bytes with AVX-512, two with AVX2.
     """
@@ -53,7 +52,7 @@ def _write_word(bits, x, start):
 
 @in_llvm("void(uint64, uint8[::1], int64)", means=_write_word)
 def write_word(build, bits, x, start):
-    """Write the bits of a uint64 to x[start : start + 64], all of them inside, as 0 and 1.
+    """Write the bits of a uint64 to x[start : start + 64], all inside, as 0 and 1.
 
     Gain: 4 times as fast; one masked move of 64 bytes with AVX-512.
     """
@@ -76,10 +75,7 @@ def word(x, start):
 
 @inline
 def list_ones(bits, start, index, n):
-    """Write start + i, for each place i at which the word has a 1, to index[n], index[n + 1], ...
-
-    Return the new n.
-    """
+    """Write start + i to index[n], index[n + 1], ... for each bit i that is 1; return the new n."""
     while bits:
         index[n] = u64(start) + first_one(bits)
         bits &= bits - u64(1)
@@ -89,10 +85,9 @@ def list_ones(bits, start, index, n):
 
 @inline
 def list_few_ones(bits, start, index, n):
-    """List as ``list_ones``, but four places at a time, whether there are so many or not.
+    """List as ``list_ones`` does, always four at a time; up to four entries beyond the new n are garbage.
 
-    Up to four entries beyond the new n are written, and mean nothing. The processor predicts the end of a
-    loop that runs once or twice; it cannot predict a loop that ends after each of a few 1s.
+    The processor predicts the end of a loop that runs once or twice, but not of one that runs once per 1.
     """
     first, end = u64(start), n + popcount(bits)
     while True:

@@ -1,4 +1,4 @@
-"""Which kernels are in the cache, as far as somebody has noted it there: nobody has to load them to know."""
+"""Notes in the cache that say which kernels it holds, to know without loading them."""
 
 import contextlib
 import functools
@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from llvmlite import binding as llvm
 
-from rbmviz.kernels import _jit
+from rbmviz.kernels import _jit, _llvm
 
 settings: Any = numba.config  # its names appear at run time only
 
@@ -19,18 +18,17 @@ _noted: set[str] = set()
 
 
 def cache_base() -> Path | None:
-    """Return the cache folder, as RBMVIZ_CACHE_DIR names it, whose kernels this process reads.
-
-    None: it reads none, or cannot write to the folder.
-    """
+    """Return the cache folder that RBMVIZ_CACHE_DIR names; None if this process cannot write to it."""
     folder = _jit.CACHE_FOLDER
     return Path(folder).parents[1] if folder is not None and os.access(folder, os.W_OK) else None
 
 
 @functools.cache
 def _file_name(name: str) -> str:
-    processor = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
-    return hashlib.sha256(f"{name} {sys.version_info[:2]} {processor}".encode()).hexdigest()[:16] + _jit.NOTE
+    return (
+        hashlib.sha256(f"{name} {sys.version_info[:2]} {_llvm.processor()}".encode()).hexdigest()[:16]
+        + _jit.NOTE
+    )
 
 
 def _mark(name: str) -> Path | None:
@@ -42,15 +40,12 @@ def note(name: str) -> None:
     if name not in _noted:
         _noted.add(name)
         if (mark := _mark(name)) is not None:
-            with contextlib.suppress(OSError):  # whoever does not read the note compiles, or loads, again
+            with contextlib.suppress(OSError):  # without the note they are loaded again
                 mark.touch()
 
 
 def is_noted(name: str) -> bool:
-    """Return whether the kernels called ``name`` have been compiled for this processor.
-
-    The files themselves may have gone, or be damaged: then they are compiled again, as always.
-    """
+    """Return whether ``name`` is noted for this processor; lost or damaged files are compiled again."""
     if settings.DISABLE_JIT or name in _noted:
         return True
     mark = _mark(name)

@@ -1,4 +1,4 @@
-"""Unnormalised log-probabilities of all states of one layer, the other one summed out."""
+"""Unnormalised log-probabilities of all states of one layer, summed over the other layer."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from rbmviz.kernels._jit import kernel
 def log_weights(bias_sum, high, low, group, out):
     """Write bias_sum[s] + sum_j log(1 + high[j] low[j, s]) for every low state s, float64 (states,).
 
-    A pre-activation is a sum over the bits of a state; its exponential is a product of one factor for the
-    high bits and one for the low bits, so that no exponential is left in the loop, and one logarithm
-    serves ``group`` units: their product must not overflow. States lie side by side in vector registers.
+    A pre-activation is a sum over the bits of a state; its exponential is a factor of the high bits times one
+    of the low bits, so that the loop needs no exponential. One logarithm serves ``group`` units, and their
+    product must not overflow. States lie side by side in vector registers. ValueError if arrays do not fit.
     """
     if group < 1 or low.shape != (high.shape[0], out.shape[0]) or bias_sum.shape != out.shape:
         raise ValueError("log_weights: the arrays do not fit each other")

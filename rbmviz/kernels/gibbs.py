@@ -26,36 +26,31 @@ from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
 def gibbs(up, down, v, h, v_flips, h_flips, stream, sweeps, inverse_temperature, k, mean_h, out_v, out_p):
     """Emit out_v.shape[0] samples of k sweeps each; the state, the first eight arguments, advances in place.
 
-    The state has eight arguments, because one NamedTuple of them would make each call a microsecond longer:
-    for one sample 8.7 instead of 7.7 us on Bars and Stripes, 13.5 instead of 12.7 us on MNIST.
+    A NamedTuple of these eight would make each call a microsecond longer: for one sample 8.7 instead of 7.7
+    us on Bars and Stripes, 13.5 instead of 12.7 us on MNIST.
 
     Parameters
     ----------
     up, down : PreActivation
-        From v to the pre-activations of h, and from h to those of v. At a call, ``up.value`` has to be that
-        at v. ``down.value`` has to be that at the last h, unless the first sweep rebuilds it (``sweeps`` 0
-        or another multiple of REBUILD_SWEEPS).
+        From v to the pre-activations of h, and from h to the pre-activations of v. At a call, ``up.value``
+        must belong to v and ``down.value`` to the last h, unless the first sweep rebuilds it (``sweeps`` a
+        multiple of REBUILD_SWEEPS).
     v, h : uint8 (n_visible,), (n_hidden,)
-        State of the chain; written, not read: what a call begins at is in ``up`` and in the flips.
+        State of the chain; written, not read: a call starts from ``up`` and the flips.
     v_flips, h_flips : Flips
-        The flipped units of v, the input of ``up``, and of h, the input of ``down``. At a call their
-        ``input`` has to be v, and the last h: flips are found against it.
+        The flipped units of v and h. At a call their ``input`` must be v and the last h.
     stream : uint32 (4, STREAM_LANES)
-        Random stream.
     sweeps : int64 (1,)
-        Sweeps so far: rebuilds happen at multiples of REBUILD_SWEEPS, however the run is divided into calls.
+        Sweeps so far. Rebuilds happen at multiples of REBUILD_SWEEPS, however the run is divided into calls.
     inverse_temperature : float32
     k : int
         Sweeps per sample, at least 1.
     mean_h : float32 (n_hidden,)
         Work space.
     out_v, out_p : uint8 and float32 (samples, n_visible)
-        Receive the samples, and the means that they were drawn from.
+        Receive the samples and the means they were drawn from.
 
-    Raises
-    ------
-    ValueError
-        If the arrays do not fit each other.
+    ValueError if the arrays do not fit each other.
     """
     n_visible, n_hidden = v.shape[0], h.shape[0]
     state_fits = (

@@ -1,8 +1,7 @@
-"""Hamming distances between packed rows of bits: histograms of them, and nearest neighbours.
+"""Hamming distances between packed rows of bits: histograms and nearest neighbours.
 
 Rows are packed into words of 64 bits. Samples are transposed and cut into blocks that fit into the level-1
-data cache, so that one point is compared with DISTANCE_LANES samples in vector registers (one instruction of
-AVX-512 counts the bits of eight words).
+data cache, so that one point is compared with DISTANCE_LANES samples in vector registers.
 """
 
 import numpy as np
@@ -13,11 +12,11 @@ from rbmviz.kernels._llvm import DOUBLE, INT, WORD, Register, call, constant, in
 i64 = np.int64
 
 BLOCK_SAMPLES = 128
-"""Samples per block, a multiple of DISTANCE_LANES; for a model of 784 units a block takes 13 KB."""
+"""Samples per block, a multiple of DISTANCE_LANES; a block of 784 units takes 13 KB."""
 DISTANCE_LANES = 64
 """Samples that one point is compared with at once."""
 POINT_GROUP = 16
-"""Points whose histograms stay in the cache while all blocks of a call are compared with them."""
+"""Points per pass over the blocks: few enough for their histograms to stay in the cache."""
 
 
 def pack(rows: np.ndarray) -> np.ndarray:
@@ -26,7 +25,7 @@ def pack(rows: np.ndarray) -> np.ndarray:
 
 
 def words_of(packed: np.ndarray) -> np.ndarray:
-    """Return rows that ``np.packbits`` has packed, uint8 (n, bytes), as words, uint64 (n, words)."""
+    """Return rows packed by ``np.packbits``, uint8 (n, bytes), as words, uint64 (n, words)."""
     missing = -packed.shape[1] % 8
     return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, missing)))).view(np.uint64)
 
@@ -52,8 +51,8 @@ def _compare_lanes_in_python(point, block, at, out):
 def compare_lanes(build, point, block, at, out):
     """Write the distances of a point to DISTANCE_LANES samples of a block to out, both from ``at`` on.
 
-    Gain: 1.4 times as fast as two loops, which store the counts after every word, on a
-    processor with VPOPCNTQ (AVX-512 VPOPCNTDQ).
+    Gain: 1.4 times as fast as two loops, which store the counts after every word, on a processor with
+    VPOPCNTQ (AVX-512 VPOPCNTDQ).
     """
     words, width = block.shape
     counts_type = vector(WORD, DISTANCE_LANES)
@@ -77,17 +76,17 @@ def distances(point, block, n, out):
 
 
 @inline
-def count(found, n, histogram):
-    """Add 1 to the histogram at each of the first n distances found."""
+def count(distance, n, histogram):
+    """Add 1 to the histogram at each of the first n distances."""
     for i in range(n):
-        histogram[found[i]] += 1
+        histogram[distance[i]] += 1
 
 
 @inner
 def count_all(points, blocks, n, histograms, out):
-    """Do the work of ``count_distances`` without making an array: the work space is given.
+    """Do the work of ``count_distances`` without making an array.
 
-    out: uint32 (BLOCK_SAMPLES,), the distances of one point to one block.
+    out: uint32 (BLOCK_SAMPLES,), work space for the distances of one point to one block.
     """
     for first in range(0, points.shape[0], POINT_GROUP):
         for block in range(blocks.shape[0]):
@@ -99,7 +98,7 @@ def count_all(points, blocks, n, histograms, out):
 
 @kernel
 def count_distances(points, blocks, n, histograms):
-    """Add the distances of every point to n samples to the histogram of that point.
+    """Add the distances of every point to n samples to the point's histogram.
 
     points uint64 (points, words), see ``pack``; blocks uint64 (blocks, words, BLOCK_SAMPLES), see
     ``pack_blocks``; histograms uint32 or int64 (points, width + 1). ValueError if they do not fit each other.
@@ -116,29 +115,29 @@ def count_distances(points, blocks, n, histograms):
 
 
 @kernel
-def add_counts(found, n, kept):
-    """Move the counts of n samples from the histograms ``found`` into ``kept``, which may have fewer columns.
+def add_counts(new, n, total):
+    """Move the counts of n samples from the histograms ``new`` into ``total``, which may have fewer columns.
 
-    found uint32, kept integers of any type that has room for the sums (points, columns). Returns how many
-    columns ``kept`` needs for all counts, at least as many as it has: where it has fewer, the counts of the
-    last columns stay in ``found``. ValueError if the arrays do not fit each other.
+    new uint32, total integers of any type with room for the sums (points, columns). Returns the number of
+    columns that ``total`` needs, at least its own; counts beyond its last column stay in ``new``. ValueError
+    if the arrays do not fit each other.
 
-    Gain: ten times as fast as numpy, which also reads the columns that are empty.
+    Gain: ten times as fast as numpy, which also reads the empty columns.
     """
-    points, columns = kept.shape
-    if found.shape[0] != points or found.shape[1] < columns:
+    points, columns = total.shape
+    if new.shape[0] != points or new.shape[1] < columns:
         raise ValueError("add_counts: the arrays do not fit each other")
     needed = columns
     for point in range(points):
         added = i64(0)
         for d in range(columns):
-            added += found[point, d]
-            kept[point, d] += found[point, d]
+            added += new[point, d]
+            total[point, d] += new[point, d]
         for d in range(columns):
-            found[point, d] = 0
+            new[point, d] = 0
         if added < n:
-            for d in range(needed, found.shape[1]):
-                if found[point, d]:
+            for d in range(needed, new.shape[1]):
+                if new[point, d]:
                     needed = d + 1
     return needed
 
@@ -166,7 +165,7 @@ def nearest(points, block, index, distance):
 
 
 MIXTURE_LANES = 8
-"""Mixtures of a point that are summed at once: numbers of 64 bits in the widest vector register."""
+"""Mixtures of a point summed at once: float64 numbers in the widest vector register."""
 
 
 def _mix_lanes_in_python(weights, n, powers, out):
@@ -179,9 +178,9 @@ def _mix_lanes_in_python(weights, n, powers, out):
 def mix_lanes(build, weights, n, powers, out):
     """Write sum_d weights[d] powers[d, b] over the first n values of d to out, for MIXTURE_LANES b.
 
-    powers (distances, MIXTURE_LANES); each sum is taken in the order of d.
+    powers (distances, MIXTURE_LANES); each sum runs in the order of d.
 
-    Gain: twice as fast as a loop over b, whose sums the compiler keeps in memory.
+    Gain: twice as fast as a loop over b, where the compiler keeps the sums in memory.
     """
     total = Register(build, constant(vector(DOUBLE, MIXTURE_LANES), 0.0))
     with loop(build, 0, n) as d:
@@ -196,12 +195,12 @@ def log_mixtures(histograms, log_odds, out):
     """Write log sum_d histogram[d] exp(-d log_odds[b]) for every histogram and b, float64 (points, betas).
 
     Up to a factor this is the density of a point in the mixture of the indirect sampling likelihood
-    (``metrics/isl.py``): one bump around each sample, in which a unit is equal with the odds
-    beta / (1 - beta) = exp(log_odds), for several values of beta.
+    (``metrics/isl.py``): one bump per sample, in which a unit keeps its value with odds
+    beta / (1 - beta) = exp(log_odds).
 
-    histograms (points, width + 1), none of them empty; log_odds float64 (betas,), not below 0 (beta at least
-    1/2): below, powers would overflow. The power of the smallest
-    distance is taken out of each sum, so that it cannot underflow to 0.
+    histograms (points, width + 1), none empty; log_odds float64 (betas,), at least 0 (beta >= 1/2), because
+    powers would overflow. The power of the smallest distance is factored out of each sum, which therefore
+    cannot underflow to 0. ValueError if the arrays do not fit each other.
     """
     n_distances, betas = histograms.shape[1], log_odds.shape[0]
     if out.shape != (histograms.shape[0], betas):

@@ -1,9 +1,9 @@
-"""The pre-activations of a layer, kept up to date from the units of the other layer that flipped.
+"""The pre-activations of a layer, updated from the units of the other layer that flipped.
 
-Between two sweeps most units keep their value. The pre-activations ``bias + x @ weights`` are therefore kept,
-and only the rows of the flipped units are added or subtracted. If there are at most as many active units as
-flipped ones, the pre-activations are rebuilt from the active rows. Rounding accumulates over
-``REBUILD_SWEEPS`` sweeps at most: then the callers have them rebuilt anyway.
+Between two sweeps most units keep their value, so the pre-activations ``bias + x @ weights`` are kept and
+only the rows of flipped units are added or subtracted. If at most as many units are active as flipped, the
+pre-activations are rebuilt from the active rows. Callers force a rebuild every ``REBUILD_SWEEPS`` sweeps,
+which bounds the rounding error.
 
 In numpy, for the step from the input x0 to x, both float arrays of 0 and 1::
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from rbmviz.kernels._jit import inline, inner, private
 from rbmviz.kernels.bits import list_few_ones, list_ones, popcount, word
-from rbmviz.kernels.records import new_record, record, record_bytes
+from rbmviz.kernels.records import new_record, record_bytes, structured
 from rbmviz.kernels.vectors import WIDTH, aligned_bytes, aligned_zeros, sum_rows
 
 i64, u64 = np.int64, np.uint64
@@ -31,30 +31,21 @@ REBUILD_SWEEPS = 256
 class PreActivation(NamedTuple):
     """The affine map x -> ``bias + x @ weights`` to the pre-activations of a layer, and its value.
 
-    Only the value belongs to one chain: weights and bias of a model are shared by its chains, and never
-    written. (Those of M in ``fast_weights`` belong to one chain, and are.)
-
-    Attributes
-    ----------
-    weights : float32 (n_in, padded n_out)
-        One row for each input unit.
-    bias : float32 (padded n_out,)
-        The pre-activations at the input 0.
-    value : float32 (padded n_out,)
-        The pre-activations at the current input.
+    The chains of a model share its weights and bias, which are never written; each has its own value. (M in
+    ``fast_weights`` belongs to one chain and is written.)
     """
 
-    weights: np.ndarray
-    bias: np.ndarray
-    value: np.ndarray
+    weights: np.ndarray  # float32 (n_in, padded n_out)
+    bias: np.ndarray  # float32 (padded n_out,)
+    value: np.ndarray  # float32 (padded n_out,): the pre-activations at the current input
 
 
-@record
+@structured
 class FlipCounts:
-    """How many units each list of ``Flips`` holds.
+    """Lengths of the lists of ``Flips``.
 
-    All three numbers are up to date after ``find_flips``. So are the lists ``on`` and ``off``; the list
-    ``active`` is only if ``active_listed`` is true, which ``list_active`` sees to.
+    ``find_flips`` updates all three, and the lists ``on`` and ``off``; ``list_active`` updates ``active`` and
+    sets ``active_listed``.
     """
 
     on: int
@@ -64,27 +55,17 @@ class FlipCounts:
 
 
 class Flips(NamedTuple):
-    """Units that turned on, turned off, and are active at the newest input, and that input.
+    """Units that turned on, turned off and are active at the newest input, and that input."""
 
-    Attributes
-    ----------
-    on, off, active : int32 (n_in + 4,)
-        Lists of units; ``counts`` says how many entries of each are in use.
-    counts : FlipCounts (1,)
-        Lengths of the lists.
-    input : uint8 (n_in,)
-        The newest input, with which ``find_flips`` compares the next one.
-    """
-
-    on: np.ndarray
-    off: np.ndarray
-    active: np.ndarray
-    counts: np.ndarray
-    input: np.ndarray
+    on: np.ndarray  # int32 (n_in + 4,)
+    off: np.ndarray  # int32 (n_in + 4,)
+    active: np.ndarray  # int32 (n_in + 4,)
+    counts: np.ndarray  # FlipCounts (1,): lengths of the lists
+    input: np.ndarray  # uint8 (n_in,): the newest input, with which find_flips compares the next
 
 
 def make_preactivation(weights: np.ndarray, bias: np.ndarray) -> PreActivation:
-    """Copy weights and bias into padded, aligned memory; the value is that at the input 0."""
+    """Copy weights and bias into padded, aligned memory; the value belongs to the input 0."""
     n_in, n_out = weights.shape
     preactivation = PreActivation(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
     preactivation.weights[:, :n_out] = weights
@@ -94,19 +75,19 @@ def make_preactivation(weights: np.ndarray, bias: np.ndarray) -> PreActivation:
 
 
 def share_preactivation(preactivation: PreActivation) -> PreActivation:
-    """Return one for another chain: weights and bias are shared, its own value is that at the input 0."""
+    """Return one for another chain, with shared weights and bias and its own value at the input 0."""
     value = aligned_zeros(len(preactivation.value))
     value[:] = preactivation.bias
     return preactivation._replace(value=value)
 
 
 def zero_preactivation(n_in: int, n_out: int) -> PreActivation:
-    """Return zeros; the operating system provides memory for the weights only as they are written."""
+    """Return zeros; the system provides memory for the weights only as they are written."""
     return PreActivation(aligned_zeros(n_in, n_out), aligned_zeros(n_out), aligned_zeros(n_out))
 
 
 def make_flips(n: int) -> Flips:
-    """Return the lists for an input of n units, which is 0 at first."""
+    """Return the lists for an input of n units, initially 0."""
     # list_few_ones may write up to 4 entries beyond the last one.
     on, off, active = np.zeros((3, n + 4), np.int32)
     return Flips(on, off, active, new_record(FlipCounts, active_listed=True), np.zeros(n, np.uint8))
@@ -139,14 +120,14 @@ def flips_fit(flips, n):
 
 @private
 def copy_bits(x, out):
-    """Write x into out, both uint8; numba would need seconds to compile ``out[:] = x``."""
+    """Write x into out, both uint8; ``out[:] = x`` takes numba seconds to compile."""
     for i in range(x.shape[0]):
         out[i] = x[i]
 
 
 @inner
 def find_flips(flips, x):
-    """List the units of x (uint8) that turned on and off, count the active ones, and keep x as the input.
+    """List the units of x (uint8) that turned on and off, count the active units, and keep x as the input.
 
     In a trained model about one unit in twenty flips per sweep, three per word of 64: hence list_few_ones.
     """
@@ -166,7 +147,7 @@ def find_flips(flips, x):
 
 @inner
 def list_active(flips):
-    """List the active units of the current input, unless they are listed already."""
+    """List the active units of the current input, unless already listed."""
     if not flips.counts[0].active_listed:
         x, n = flips.input, u64(0)
         for start in range(0, x.shape[0], 64):
@@ -179,7 +160,7 @@ def rebuild(preactivation, flips):
     """Compute ``preactivation.value`` from the active rows alone."""
     list_active(flips)
     active, weights = flips.active, preactivation.weights
-    # The rows of the active units are added to the bias, and none is subtracted (a list of 0 units).
+    # Nothing is subtracted: the second list has 0 units.
     sum_rows(preactivation.bias, preactivation.value, weights, active, flips.counts[0].active, active, i64(0))
 
 

@@ -3,20 +3,20 @@
 The generator is xoshiro128++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM
 Transactions on Mathematical Software 47, 2021, doi:10.1145/3460772), with an independent generator in each
 lane. A *stream* is the state of all lanes, uint32 (4, lanes): ``rng.kernel_state`` makes streams of
-STREAM_LANES lanes, and ``coupling.pair_streams`` those of UNIFORM_LANES, which ``uniforms`` takes.
-``random_bits``, ``uniforms`` and ``bernoulli`` do not check which of the two they get: from the wrong one
-``uniforms`` draws bad random numbers, and the other two write beyond its end. Kernels that other
-packages call check the shape.
-A block of draws is one step of all lanes: the memory is consecutive, and there is no branch. Every call
-starts a new block, and throws away what it does not need of its last one. A chain asks for the same numbers
-whatever the chunks that its run is divided into, and so draws the same ones.
+STREAM_LANES lanes, ``coupling.pair_streams`` streams of UNIFORM_LANES for ``uniforms``. ``random_bits``,
+``uniforms`` and ``bernoulli`` do not check which kind they get: from the wrong one ``uniforms`` draws bad
+numbers, and the other two write beyond its end. Kernels that other packages call check the shape.
 
-A *uniform* is (cell + 1/2) 2^-24 in float32, where ``cell`` is the upper 24 bits of a draw. Below 1/2 it is
-the middle of a cell. From 1/2 on float32 has no number there: the uniform is the end of the cell that is an
-even multiple of 2^-24, and in the last cell of all that is 1. Uniforms therefore lie in (0, 1]: log(z) is
-always finite, log(1 - z) is not.
+A block of draws is one step of all lanes, in consecutive memory without a branch. Every call starts a new
+block and discards the rest of its last one. A chain asks for the same numbers however its run is divided into
+chunks, and so draws the same numbers.
 
-How the gains of the intrinsics were measured is said in ``bits``.
+A *uniform* is (cell + 1/2) 2^-24 in float32, where ``cell`` is the upper 24 bits of a draw: the middle of a
+cell below 1/2. From 1/2 on float32 cannot represent it and rounds to the end that is an even multiple of
+2^-24, which is 1 in the last cell. Uniforms therefore lie in (0, 1]: log(z) is always finite, log(1 - z) is
+not.
+
+``bits`` says how the gains of the intrinsics were measured.
 """
 
 import numpy as np
@@ -28,13 +28,13 @@ from rbmviz.kernels.bits import as_word, write_word
 f32, i32, u32, u64 = np.float32, np.int32, np.uint32, np.uint64
 
 STREAM_LANES = 64
-"""Lanes of a stream, as rng.STREAM_LANES: as many draws in a block as bits in a word."""
+"""Lanes of a stream, equal to rng.STREAM_LANES: one draw per bit of a word."""
 
 UNIFORM_LANES = 16
-"""Lanes of a stream for ``uniforms``: a short request throws few draws away."""
+"""Lanes of a stream for ``uniforms``: a short request discards few draws."""
 
 
-# xoshiro128++, in LLVM and, with the names of the paper's program (s0 to s3), in numpy.
+# xoshiro128++ in LLVM, and in numpy with the names of the paper's program (s0 to s3).
 
 
 def _rotate_left(build, x, k):
@@ -42,10 +42,9 @@ def _rotate_left(build, x, k):
 
 
 def _advance(build, a, b, c, d):
-    """Return one draw of 32 bits for each lane, and the next rows of a stream, from its four rows.
+    """Return a draw of 32 bits per lane, and the next four rows of a stream, from its four rows.
 
-    The rows are vectors of LLVM. A loop of numba over the lanes would check for every block that the four
-    rows of the stream do not overlap.
+    The rows are vectors of LLVM: a loop over lanes would check in every block that they do not overlap.
     """
     drawn = build.add(_rotate_left(build, build.add(a, d), 7), a)
     t = build.shl(b, constant(b.type, 9))
@@ -54,14 +53,14 @@ def _advance(build, a, b, c, d):
 
 
 def _uniform(build, drawn):
-    """Return draws as uniforms in (0, 1], see the module, a vector of floats."""
+    """Return draws as uniforms in (0, 1], a vector of floats."""
     kind = vector(FLOAT, drawn.type.count)
     cell = build.sitofp(build.lshr(drawn, constant(drawn.type, 8)), kind)
     return build.fmul(build.fadd(cell, constant(kind, 0.5)), constant(kind, 2.0**-24))
 
 
 def _step(build, stream):
-    """Advance a stream of STREAM_LANES lanes, and return one draw of 32 bits for each lane."""
+    """Advance a stream of STREAM_LANES lanes, and return a draw of 32 bits per lane."""
     drawn, after = _advance(build, *(stream.load(STREAM_LANES * row, STREAM_LANES) for row in range(4)))
     for row, value in enumerate(after):
         stream.store(STREAM_LANES * row, value)
@@ -73,7 +72,7 @@ def _rotate_left_in_python(x, k):
 
 
 def _step_in_python(stream):
-    """Advance a stream, uint32 (4, lanes), and return one draw of 32 bits for each lane."""
+    """Advance a stream, uint32 (4, lanes), and return a draw of 32 bits per lane."""
     s0, s1, s2, s3 = stream
     drawn = _rotate_left_in_python(s0 + s3, 7) + s0
     t = s1 << u32(9)
@@ -87,7 +86,7 @@ def _step_in_python(stream):
 
 
 def _uniforms_of_step(stream):
-    """Advance a stream, and return one uniform in (0, 1] for each lane, float32."""
+    """Advance a stream and return a uniform in (0, 1] per lane, float32."""
     return ((_step_in_python(stream) >> u32(8)).astype(f32) + f32(0.5)) * f32(2.0**-24)
 
 
@@ -116,9 +115,9 @@ def _draw_block_in_python(stream, mean, start):
 
 @in_llvm("uint64(uint32[:, ::1], float32[::1], int64)", means=_draw_block_in_python)
 def draw_block(build, stream, mean, start):
-    """Draw bits with probabilities mean[start : start + STREAM_LANES], all of them inside, as a uint64.
+    """Draw bits with probabilities mean[start : start + STREAM_LANES], all inside, as a uint64.
 
-    Gain: 3 times as fast; the 64 draws stay in four registers of AVX-512, and 64 comparisons become a word at
+    Gain: 3 times as fast; 64 draws stay in four registers of AVX-512, and 64 comparisons become a word at
     once.
     """
     z = _uniform(build, _step(build, stream))
@@ -131,7 +130,7 @@ def _draw_part_in_python(stream, mean, start, n):
 
 @in_llvm("uint64(uint32[:, ::1], float32[::1], int64, int64)", means=_draw_part_in_python)
 def draw_part(build, stream, mean, start, n):
-    """Draw as ``draw_block``, but only the first n lanes have a mean; the bits of the others are 0.
+    """Draw as ``draw_block``, but only the first n lanes have a mean; the other bits are 0.
 
     Gain: 3 times as fast, for 16 of 64 lanes; needs masked loads, which AVX2 has too.
     """
@@ -162,7 +161,7 @@ def _uniforms(build, stream, out, n):
 
 @inner
 def uniforms(stream, out, n):
-    """Fill out[:n], float32, with uniforms in (0, 1], see the module, and advance ``stream``.
+    """Fill out[:n], float32, with uniforms in (0, 1] and advance ``stream``.
 
     stream uint32 (4, UNIFORM_LANES); ``out`` has room for whole blocks of UNIFORM_LANES.
     """
@@ -173,9 +172,8 @@ def uniforms(stream, out, n):
 def sigmoid(x):
     """Return 1 / (1 + exp(-x)) in float32, error below 1.2e-7, x clamped to [-30, 30].
 
-    exp(-x) = 2^n * 2^f with |f| <= 1/2. The integer n is written into the exponent bits, and 2^f is a
-    polynomial of degree six on [-1/2, 1/2], of relative error 2e-9, which is 2e-8 with its coefficients
-    rounded to float32; they are near those of Taylor's series, from the square on not equal.
+    exp(-x) = 2^n 2^f with |f| <= 1/2. The integer n is written into the exponent bits; 2^f is a polynomial of
+    degree six with relative error 2e-9 (2e-8 after rounding its coefficients to float32), not Taylor's.
     """
     x = min(max(x, f32(-30.0)), f32(30.0))
     t = x * f32(-1.4426950408889634)
@@ -196,8 +194,8 @@ def sigmoid(x):
 def bernoulli(stream, mean, out):
     """Draw out[i] = 1 with probability mean[i].
 
-    mean float32 (n,), out uint8 (n,). A uniform is never 0, so that mean 0 gives 0; it is 1 once in 2^24
-    draws, so that mean 1 gives 0 as rarely.
+    mean float32 (n,), out uint8 (n,). A uniform is never 0, so mean 0 gives 0; it is 1 once in 2^24 draws, so
+    mean 1 gives 0 as rarely.
     """
     n = out.shape[0]
     whole = n // STREAM_LANES * STREAM_LANES
@@ -211,10 +209,7 @@ def bernoulli(stream, mean, out):
 
 @inner
 def mean_row(x, bias, mean):
-    """Write mean = sigmoid(x + bias), float32 (n,).
-
-    ``mean`` must not overlap x, so that the compiler can use vectors.
-    """
+    """Write mean = sigmoid(x + bias), float32 (n,), which must not overlap x: the loop vectorises."""
     for i in range(x.shape[0]):
         mean[i] = sigmoid(x[i] + bias[i])
 

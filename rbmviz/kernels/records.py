@@ -1,8 +1,7 @@
-"""Records of scalars: state that kernels and plain Python read and write by name, ``state[0].field += 1``.
+"""Structured scalars that kernels and Python read and write by name: ``state[0].field += 1``.
 
-What a kernel writes to a record stays. A record lives in an array of length 1, because numba takes 0.7
-microseconds longer to hand a record alone from Python to a kernel. Within a kernel ``state[0]`` is one
-pointer, where an array is seven words.
+A structured scalar lives in an array of length 1, because numba takes 0.7 microseconds longer to pass it
+alone. Within a kernel ``state[0]`` is one pointer, where an array is seven words.
 """
 
 import operator
@@ -15,11 +14,10 @@ T = TypeVar("T")
 FIELD_TYPES: dict[type, type] = {int: np.int64, float: np.float64, bool: np.bool_}
 
 
-def record(declared: type[T]) -> type[T]:
+def structured(declared: type[T]) -> type[T]:
     """Make a class of annotated fields (int, float, bool) a numpy scalar with these fields.
 
-    numpy's own ``np.record`` would do, but its attributes are looked up in Python: reading one takes six
-    times as long.
+    ``np.record`` looks attributes up in Python, which takes six times as long.
     """
 
     def field(name: str) -> property:
@@ -28,20 +26,20 @@ def record(declared: type[T]) -> type[T]:
     names = declared.__annotations__
     members: dict[str, Any] = {name: field(name) for name in names}
     members |= {"__doc__": declared.__doc__, "__slots__": ()}
-    made: Any = type(declared.__name__, (np.void,), members)
+    scalar: Any = type(declared.__name__, (np.void,), members)
     fields = np.dtype([(name, FIELD_TYPES[kind]) for name, kind in names.items()], align=True)
-    made.layout = np.dtype((made, fields))
-    return made
+    scalar.layout = np.dtype((scalar, fields))
+    return scalar
 
 
 def new_record(kind: type, **values: float) -> np.ndarray:
-    """Return an array of one record of a class that ``record`` has made; fields without a value are 0."""
-    made: Any = np.zeros(1, kind.layout)  # type: ignore[attr-defined]
+    """Return an array of one ``structured`` scalar; fields without a value are 0."""
+    array: Any = np.zeros(1, kind.layout)  # type: ignore[attr-defined]
     for name, value in values.items():
-        made[name] = value
-    return made
+        array[name] = value
+    return array
 
 
 def record_bytes(kind: type) -> int:
-    """Return the bytes of a record's fields."""
+    """Return the bytes of the fields."""
     return kind.layout.itemsize  # type: ignore[attr-defined]

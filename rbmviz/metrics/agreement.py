@@ -14,7 +14,7 @@ from rbmviz.metrics.live import LiveNumber, Value
 from rbmviz.registry import live_metric
 
 COMPARED_ROUNDS, COMPARED_DRAWS = 1000, 100_000
-"""Chains are compared over their newest rounds: at most so many rounds, and so many draws of all chains."""
+"""Most rounds, and most draws of all chains together, over which chains are compared."""
 
 COMPARISON_SECONDS = 3.0
 """Seconds between two comparisons of the chains; one takes up to 0.2 seconds."""
@@ -32,7 +32,7 @@ def _pool() -> ThreadPoolExecutor:
 class Agreement:
     """R-hat and ESS of the number of active units in the newest rounds of several chains.
 
-    Computed on a thread beside the run, and out of date by a few seconds.
+    Computed on a thread beside the run, a few seconds late.
     """
 
     numbers: ClassVar[tuple[LiveNumber, ...]] = (
@@ -88,7 +88,7 @@ class Agreement:
             or (self._computing and not self._computing.done())
         ):
             return
-        # Leave out the oldest round: an unfinished newest round has overwritten a part of it.
+        # Skip the oldest round: an unfinished newest round has overwritten part of it.
         first = max(rounds - self.rounds + 1, 0) * self.n_chains
         values = self._ring[np.arange(first, rounds * self.n_chains) % len(self._ring)]
         self._newest, self._compared_at = self.newest, now
@@ -104,5 +104,5 @@ class Agreement:
         newest = self.newest
         if newest is None:
             return {}
-        shown = newest.rhat if not newest.rhat >= MAX_RHAT_SHOWN else f"over {MAX_RHAT_SHOWN}"
-        return {"rhat": shown, "ess": newest.ess}
+        rhat = newest.rhat if not newest.rhat >= MAX_RHAT_SHOWN else f"over {MAX_RHAT_SHOWN}"
+        return {"rhat": rhat, "ess": newest.ess}

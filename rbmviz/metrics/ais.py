@@ -25,11 +25,11 @@ CHAIN_BLOCK = 32
 change a result."""
 
 CHAIN_COST = 80
-"""Bytes per chain: its weight, some functions of the weight, its share of a waiting block."""
+"""Bytes per chain: its weight, functions of the weight, its share of a waiting block."""
 
 MIN_ESS, MIN_ESS_SHARE = 10.0, 0.05
-"""With fewer effective chains, or a smaller share of all chains, the standard error is unreliable. Of
-fewer than twice as many chains, half have to be effective."""
+"""With fewer effective chains, or a smaller share, the standard error is unreliable; of fewer than 20 chains,
+half must be effective."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,11 +121,7 @@ def _base(model: RBM | Model, data: np.ndarray | None) -> tuple[RBM, np.ndarray]
 
 
 def _anneal(
-    rbm: RBM,
-    base: np.ndarray,
-    betas: np.ndarray,
-    seed: rng.Seed,
-    block: tuple[int, int],
+    rbm: RBM, base: np.ndarray, betas: np.ndarray, seed: rng.Seed, block: tuple[int, int]
 ) -> Generator[None, None, np.ndarray]:
     """Return the log weights of one block, float64 (chains,), without log Z of the base model.
 
@@ -180,8 +176,8 @@ def ais_blocks(
 ) -> Iterator[np.ndarray]:
     """Yield the log weights of ``ais_log_z`` block by block, float64 (at most 32,), for a progress bar.
 
-    Blocks run in parallel, one per core; closing the generator stops them. Parameters and errors are those
-    of ``ais_log_z``.
+    Blocks run in parallel, one per core; closing the generator stops them. Parameters and errors: see
+    ``ais_log_z``.
     """
     blocks, base_log_z = _blocks(model, data, n_chains, betas, seed)
     stop = threading.Event()
@@ -208,8 +204,8 @@ def _step(block: Generator[None, None, np.ndarray]) -> np.ndarray | None:
         try:
             next(block)
         except StopIteration as end:
-            found: np.ndarray = end.value
-            return found
+            log_weights: np.ndarray = end.value
+            return log_weights
     return None
 
 
@@ -223,15 +219,15 @@ def ais_steps(
 ) -> Generator[None, None, Annealed]:
     """Compute ``ais_log_z`` in the caller's thread, in steps of one temperature of one block of 32 chains.
 
-    It is for callers that do other work in between: ``found = yield from ais_steps(...)``. Parameters,
-    weights and errors are those of ``ais_log_z``.
+    For callers that do other work in between: ``annealed = yield from ais_steps(...)``. Parameters, weights
+    and errors: see ``ais_log_z``.
     """
     blocks, base_log_z = _blocks(model, data, n_chains, betas, seed)
     log_weights = []
     for block in blocks:
-        while (found := _step(block)) is None:
+        while (block_weights := _step(block)) is None:
             yield
-        log_weights.append(base_log_z + found)
+        log_weights.append(base_log_z + block_weights)
     return Annealed(np.concatenate(log_weights), len(_inverse_temperatures(betas)))
 
 
@@ -248,17 +244,17 @@ def ais_log_z(
 
     Chains start at a base model without weights, whose Z is known, and are annealed to the model: at inverse
     temperature beta the weights are beta W, the hidden biases beta c, and the visible biases (1 - beta) times
-    the base model's plus beta b. At each step the log weight grows by log p~_beta(v), hidden units summed
-    out, at the new beta minus at the old one; then follows one Gibbs sweep at the new beta.
+    the base model's plus beta b. Each step adds log p~_beta(v), hidden units summed out, at the new beta
+    minus the old beta to the log weight, and makes one Gibbs sweep at the new beta.
 
     Parameters
     ----------
     model : RBM or Model
         The model; with rates, a Model gives a better base model than an RBM.
     data : uint8 (n, n_visible), optional
-        Training data. The base model has the visible means of ``data``, clipped to [0.001, 0.999]; without
-        data, those of the model's rates; without rates, it has the model's visible biases. The choice changes
-        the standard error, not the expected weight.
+        Training data. The base model has the visible means of ``data`` or else of the model's rates, clipped
+        to [0.001, 0.999]; without either, the model's visible biases. The choice changes the standard error,
+        not the expected weight.
     n_chains : int
         Independent chains, at least 2 (default 128). Population CD, section 4.1, uses 512.
     betas : int or float64 (n,)
@@ -271,8 +267,8 @@ def ais_log_z(
     -------
     Annealed
         ``log_z``, ``std_error``, ``ess``, ``log_weights``, ``warning``. The standard error is estimated from
-        the weights: it does not show a mode of the model that no chain has found. As a check, ten times as
-        many temperatures should give the same log Z.
+        the weights and misses a mode that no chain has reached. As a check, ten times as many temperatures
+        should give the same log Z.
 
     Raises
     ------
@@ -282,8 +278,8 @@ def ais_log_z(
     Examples
     --------
     >>> model = rbmviz.load_model("bas_cd1")
-    >>> found = rbmviz.metrics.ais_log_z(model, n_chains=64, betas=300, seed=0)
-    >>> len(found.log_weights), found.std_error < 1
+    >>> annealed = rbmviz.metrics.ais_log_z(model, n_chains=64, betas=300, seed=0)
+    >>> len(annealed.log_weights), annealed.std_error < 1
     (64, True)
     """
     n_temperatures = len(_inverse_temperatures(betas))

@@ -1,4 +1,4 @@
-"""Mode coverage: the classes that a chain visits, its class changes, and which samples are like no data."""
+"""Mode coverage: the classes a chain visits, its class changes, and samples unlike any data."""
 
 import copy
 import threading
@@ -15,8 +15,8 @@ PERCENTILE = 99
 """Percentile of the distances of held-out data beyond which a sample counts as spurious."""
 
 COMPARED_EXAMPLES = 5000
-"""Samples of live runs, sample files and sweeps are compared with this many training examples; all would cost
-more than sampling."""
+"""Training examples that live runs, sample files and sweeps are compared with; all would cost more than
+sampling."""
 
 
 class Labelled(Protocol):
@@ -61,10 +61,10 @@ def _examples(dataset: Labelled, most: int | None) -> _Examples:
     """Return at most ``most`` training examples; they are prepared once per data set and then shared."""
     with _KNOWN_LOCK:
         try:
-            known = _KNOWN.setdefault(dataset, {})
+            prepared = _KNOWN.setdefault(dataset, {})
         except TypeError:  # an object other than Dataset that allows no weak references
-            known = {}
-        if most not in known:
+            prepared = {}
+        if most not in prepared:
             total = len(dataset.train)
             chosen = np.arange(total)
             if most is not None and total > most:
@@ -77,8 +77,8 @@ def _examples(dataset: Labelled, most: int | None) -> _Examples:
                 threshold = float(np.percentile(_nearest(packed, held_out)[1], PERCENTILE))
             units_on = dataset.train[chosen].sum(axis=1, dtype=np.int64)
             blank_below = float(np.percentile(units_on, 100 - PERCENTILE)) / 2
-            known[most] = _Examples(packed, labels, threshold, blank_below)
-        return known[most]
+            prepared[most] = _Examples(packed, labels, threshold, blank_below)
+        return prepared[most]
 
 
 @metric("coverage")
@@ -86,19 +86,19 @@ class Coverage:
     """Streaming mode coverage by the nearest training example (Hamming distance; of several, the first).
 
     A sample belongs to the class of its nearest training example. It is *far* if it is farther from every
-    example than 99 % of held-out data are. It is *blank* if fewer than half as many of its units are on as in
-    the emptiest 1 % of the examples: of MNIST, an image with fewer than some 20 of 784 pixels on. Where an
-    empty image belongs to the data, as in Bars and Stripes, no sample is blank. A sample that is far or blank
-    is *spurious*, and visits no class: an empty image is close to a thin 1, but nobody would read it as one.
+    example than 99 % of held-out data are. It is *blank* if fewer than half as many units are on as in the
+    emptiest 1 % of the examples (MNIST: fewer than about 20 of 784 pixels). No sample is blank where the data
+    contain an empty image, as Bars and Stripes do. A far or blank sample is *spurious* and visits no class:
+    an empty image is close to a thin 1, but nobody would read it as a 1.
 
     Parameters
     ----------
     dataset : Dataset
-        Data with a training part. Without labels only distances are known: no classes, no switches.
+        Data with a training part. Without labels there are no classes and no switches.
     max_examples : int, optional
         Number of training examples to compare with, evenly spaced (default: all).
     n_chains : int
-        Number of chains that the samples come from: sample t is of chain t mod n_chains (default 1).
+        Chains that the samples come from: sample t belongs to chain t mod n_chains (default 1).
 
     Attributes
     ----------
@@ -106,9 +106,9 @@ class Coverage:
         Number of training examples that samples are compared with.
     threshold : float
         99th percentile of the distances of held-out data (validation and test) to their nearest training
-        examples, in bits; a sample farther away is far. NaN without held-out data: then none is.
+        examples, in bits. NaN without held-out data: then no sample is far.
     blank_below : float
-        Half of the first percentile of the numbers of units on in the examples; a sample with fewer is blank.
+        Half the first percentile of the number of units on in the examples.
     n : int
         Number of samples so far.
     switches : int
@@ -224,15 +224,15 @@ class Coverage:
 
     @property
     def visited(self) -> int:
-        """Number of classes visited: those of at least one sample that is not spurious."""
+        """Number of classes with at least one sample that is not spurious."""
         return int(np.count_nonzero(self.recognised))
 
     @property
     def class_coverage(self) -> float:
         """How much of the data's classes the samples cover, from 0 to 1; NaN without samples or labels.
 
-        The sum over the classes of the smaller of two shares: the class's among the training examples, and
-        that of its recognised samples among all samples. 1: every class comes as often as in the data.
+        Sum over the classes of the smaller of two shares: of the class among the training examples, and of
+        its recognised samples among all samples. 1: every class is as frequent as in the data.
         """
         if not self.n or not len(self.recognised):
             return np.nan

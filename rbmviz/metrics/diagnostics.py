@@ -37,7 +37,7 @@ class Diagnostics:
 def chains_apart(values: np.ndarray, n_chains: int) -> np.ndarray:
     """Return interleaved values by chain, (n_chains, draws).
 
-    Value t is of chain t % n_chains; the values of an incomplete round at the end are left out.
+    Value t belongs to chain t % n_chains; an incomplete last round is left out.
     """
     draws = len(values) // n_chains
     return values[: draws * n_chains].reshape(draws, n_chains).T
@@ -60,7 +60,7 @@ def chain_diagnostics(values: np.ndarray) -> Diagnostics:
     Raises
     ------
     BadInput
-        If the shape is another, or a value is not finite.
+        If the shape is wrong, or a value is not finite.
     """
     from arviz_stats.base import array_stats  # imported here, because importing it takes half a second
 

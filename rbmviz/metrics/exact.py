@@ -142,7 +142,7 @@ def log_likelihood(rbm: RBM, v: np.ndarray) -> float:
 
 
 def highest_log_likelihood(v: np.ndarray) -> float:
-    """Return the highest mean log-likelihood that any model can give to data, minus their entropy, in nats.
+    """Return the highest mean log-likelihood of data under any model: minus their entropy, in nats.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def independent_log_likelihood(v: np.ndarray) -> float:
 
 
 def attainable_log_likelihood(v: np.ndarray) -> float | None:
-    """Return ``highest_log_likelihood`` of rows v, or None if only rote learning could reach it.
+    """Return ``highest_log_likelihood`` of rows v, or None if only memorising could reach it.
 
     Rows of more than ``MAX_PROBABILITIES`` units hardly repeat.
     """

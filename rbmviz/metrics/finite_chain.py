@@ -1,4 +1,4 @@
-"""Finite Markov chains: stationary law, eigenvalues, and the chain with fewer self-transitions."""
+"""Finite Markov chains: stationary distribution, eigenvalues, and the chain with fewer self-transitions."""
 
 import math
 
@@ -7,7 +7,7 @@ import numpy as np
 from rbmviz.errors import BadInput
 
 ROUNDING = 1e-6
-"""Largest accepted difference between the sum of a row and 1, for tables that are typed with few digits."""
+"""Largest accepted difference between the sum of a row and 1, for tables typed with few digits."""
 
 
 def check_chain(A: np.ndarray) -> np.ndarray:
@@ -64,7 +64,7 @@ def resize_chain(table: np.ndarray, n: int) -> np.ndarray:
 
 
 def round_rows(A: np.ndarray) -> np.ndarray:
-    """Return a transition matrix rounded to 4 digits, in which the largest of each row makes its sum 1 again.
+    """Return a transition matrix rounded to 4 digits; the largest entry of each row restores its sum to 1.
 
     A row without any steps stays as it is.
     """
@@ -84,12 +84,12 @@ REMOVAL_EQUATION = (r"\tilde{A} = (A - \knob{lam}\, I) / (1 - \knob{lam})",)
 
 
 def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:
-    """Return A~ = (A - lam I) / (1 - lam), a chain that stays less often and has the same stationary law.
+    """Return A~ = (A - lam I) / (1 - lam), which stays less often with the same stationary distribution.
 
-    This is rates-FPCD, section 3: the probability lam is taken from every self-transition
-    P(s_t = i | s_{t-1} = i), and the row is scaled to sum to 1 again. An eigenvalue z becomes
-    (z - lam) / (1 - lam): the eigenvalue 1 stays, all others move away from it. Mixing becomes faster if the
-    largest modulus of the others falls, and slower if it rises, as one that is negative makes it.
+    This is rates-FPCD, section 3: the probability lam is taken from every self-transition P(s_t = i | s_{t-1}
+    = i), and the row is scaled to sum to 1 again. An eigenvalue z becomes (z - lam) / (1 - lam): 1 stays, all
+    others move away from it. Mixing becomes faster if the largest modulus of the others falls, and slower if
+    it rises, as with a negative eigenvalue.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:
 
 
 def stationary_law(A: np.ndarray) -> np.ndarray:
-    """Return the stationary law of a chain, float64 (states,).
+    """Return the stationary distribution of a chain, float64 (states,).
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def stationary_law(A: np.ndarray) -> np.ndarray:
     Raises
     ------
     BadInput
-        If there are several stationary laws, because the chain has several closed classes of states.
+        If there are several, because the chain has several closed classes of states.
     """
     A = check_chain(A)
     n = len(A)
@@ -139,8 +139,8 @@ def stationary_law(A: np.ndarray) -> np.ndarray:
     apart = np.flatnonzero(ends & ~reach[first])
     if len(apart):
         raise BadInput(
-            f"This chain has several stationary laws: states {first + 1} and {apart[0] + 1} never lead to "
-            "each other; give one of them a step that leads to the other."
+            f"This chain has several stationary distributions: states {first + 1} and {apart[0] + 1} never "
+            "lead to each other; give one of them a step that leads to the other."
         )
     equations = np.vstack([A.T - np.eye(n), np.ones(n)])
     law = np.linalg.lstsq(equations, np.append(np.zeros(n), 1.0), rcond=None)[0]
@@ -151,8 +151,8 @@ def stationary_law(A: np.ndarray) -> np.ndarray:
 def eigenvalues(A: np.ndarray) -> np.ndarray:
     """Return the eigenvalues of a transition matrix, complex128 (states,), the largest modulus first.
 
-    The first is 1. In the long run, the distance to the stationary law shrinks at each step by the modulus of
-    the second.
+    The first is 1. In the long run each step multiplies the distance to the stationary distribution by the
+    modulus of the second.
 
     Parameters
     ----------
@@ -171,12 +171,12 @@ def eigenvalues(A: np.ndarray) -> np.ndarray:
 
 
 def second_modulus(values: np.ndarray) -> float:
-    """Return the modulus of the second of the eigenvalues that ``eigenvalues`` returns."""
+    """Return the modulus of the second of the ``eigenvalues``."""
     return float(abs(values[1]))
 
 
 def speed_up(before: float, after: float) -> float | None:
-    """Return how many steps of a first chain are as good as one step of a second chain, in the long run.
+    """Return how many steps of a first chain equal one step of a second chain, in the long run.
 
     Parameters
     ----------
@@ -197,5 +197,5 @@ def speed_up(before: float, after: float) -> float | None:
 
 
 def likeliest(law: np.ndarray, most: int) -> list[int]:
-    """Return the likeliest states of a law, float64 (states,), the likeliest first, at most so many."""
+    """Return at most ``most`` states of a distribution, float64 (states,), the most probable first."""
     return [int(i) for i in np.argsort(-law, kind="stable")[:most]]

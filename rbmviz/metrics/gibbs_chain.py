@@ -1,4 +1,4 @@
-"""The exact Gibbs chain of a small model: transition matrix, law after t sweeps, total variation distance."""
+"""The exact Gibbs chain of a small model: transition matrix, distribution after t sweeps, total variation."""
 
 from collections.abc import Generator, Iterator
 
@@ -17,11 +17,11 @@ MAX_SWEEP_LAW_UNITS = 32
 """Largest n_visible + n_hidden for ``sweep_law``: about one second per sweep on one core."""
 
 MATRIX_ROWS = 1024
-"""States that are computed at a time."""
+"""States computed at a time."""
 
 
 def _product_law(p: np.ndarray) -> np.ndarray:
-    """Return the laws of independent bits with means p (rows, n), float64 (rows, 2^n), in state order."""
+    """Return the distributions of independent bits with means p (rows, n), float64 (rows, 2^n)."""
     law = np.ones((len(p), 1))
     for mean in p.T[::-1]:
         law = np.concatenate([law * (1 - mean)[:, None], law * mean[:, None]], axis=1)
@@ -38,7 +38,7 @@ def _blocks(n: int) -> Iterator[tuple[slice, np.ndarray]]:
 def transition_matrix(rbm: RBM) -> np.ndarray:
     """Return the transition matrix of one Gibbs sweep, ``A[v, v'] = sum_h p(h|v) p(v'|h)``.
 
-    Its stationary law is ``probabilities(rbm)``.
+    Its stationary distribution is ``probabilities(rbm)``.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ def transition_matrix(rbm: RBM) -> np.ndarray:
 
 
 def _half_sweep(law: np.ndarray, W: np.ndarray, bias: np.ndarray) -> Generator[None, None, np.ndarray]:
-    """Compute the law of a layer from the law of the other one; a generator that pauses between blocks.
+    """Compute the distribution of a layer from the other layer's; a generator that pauses between blocks.
 
     W has the shape (units of the other layer, units of this layer). Given one layer, the units of the other
-    are independent. Each row of the transition matrix is therefore the outer product of a law of the first
-    half of the units and a law of the second half, and the matrix itself is never computed.
+    are independent, so each row of the transition matrix is an outer product over two halves of the units,
+    and the matrix itself is never computed.
     """
     half = W.shape[1] // 2
     out = np.zeros((2**half, 2 ** (W.shape[1] - half)))
@@ -91,19 +91,19 @@ def _half_sweep(law: np.ndarray, W: np.ndarray, bias: np.ndarray) -> Generator[N
 
 
 def sweep_law(rbm: RBM, law: np.ndarray) -> np.ndarray:
-    """Return the law of v after one Gibbs sweep, float64 (2^n_visible,).
+    """Return the distribution of v after one Gibbs sweep, float64 (2^n_visible,).
 
     Parameters
     ----------
     rbm : RBM
         Model with n_visible + n_hidden of at most 32.
     law : float64 (2^n_visible,)
-        Law of v before the sweep.
+        Distribution of v before the sweep.
 
     Raises
     ------
     BadInput
-        If the law does not fit the model, or n_visible + n_hidden is above 32.
+        If ``law`` does not fit the model, or n_visible + n_hidden is above 32.
     """
     steps = sweep_law_steps(rbm, law)
     while True:
@@ -114,35 +114,22 @@ def sweep_law(rbm: RBM, law: np.ndarray) -> np.ndarray:
 
 
 def sweep_law_steps(rbm: RBM, law: np.ndarray) -> Generator[None, None, np.ndarray]:
-    """Compute ``sweep_law`` in steps of some milliseconds, for callers that do other work in between.
-
-    Parameters
-    ----------
-    rbm : RBM
-        Model with n_visible + n_hidden of at most 32.
-    law : float64 (2^n_visible,)
-        Law of v before the sweep.
-
-    Raises
-    ------
-    BadInput
-        If the law does not fit the model, or n_visible + n_hidden is above 32.
-    """
+    """Compute ``sweep_law`` in steps of some milliseconds, for callers that do other work in between."""
     m, n = rbm.W.shape
     if m + n > MAX_SWEEP_LAW_UNITS:
         raise BadInput(
-            f"The law of a chain of {m} visible and {n} hidden units is too large to compute: at most "
-            f"{MAX_SWEEP_LAW_UNITS} units in all; coupled chains bound its distance ('rbmviz couple')."
+            f"The distribution of a chain of {m} visible and {n} hidden units is too large to compute: at "
+            f"most {MAX_SWEEP_LAW_UNITS} units; coupled chains bound its distance ('rbmviz couple')."
         )
-    law = checks.numbers("The law", law).astype(np.float64)
+    law = checks.numbers("The distribution", law).astype(np.float64)
     if law.shape != (2**m,):
-        raise BadInput(f"The law has shape {law.shape}; {m} visible units need ({2**m},).")
+        raise BadInput(f"The distribution has shape {law.shape}; {m} visible units need ({2**m},).")
     W, b, c = (x.astype(np.float64) for x in (rbm.W, rbm.b, rbm.c))
     return (yield from _half_sweep((yield from _half_sweep(law, W, c)), W.T, b))
 
 
 def start_law(v0: np.ndarray) -> np.ndarray:
-    """Return the law of a random row of v0, float64 (2^n_visible,).
+    """Return the distribution of a random row of v0, float64 (2^n_visible,).
 
     Parameters
     ----------
@@ -164,12 +151,12 @@ def start_law(v0: np.ndarray) -> np.ndarray:
 
 
 def total_variation(p: np.ndarray, q: np.ndarray) -> float:
-    """Return the total variation distance of two laws, half their L1 distance: from 0 to 1.
+    """Return the total variation distance of two distributions, half their L1 distance: from 0 to 1.
 
     Parameters
     ----------
     p, q : float64 (states,)
-        The two laws.
+        The two distributions.
     """
     return float(0.5 * np.abs(np.asarray(p, dtype=np.float64) - q).sum())
 
@@ -182,7 +169,7 @@ def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, st
     A : float64 (states, states)
         Transition matrix; rows sum to 1.
     start, stationary : float64 (states,)
-        Law of the first state, and the law to compare with.
+        Distribution of the first state, and the distribution to compare with.
     steps : int
         Number of steps.
 
@@ -191,11 +178,11 @@ def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, st
     float64 (steps + 1,)
         The distance after each number of steps, between 0 and 1.
     """
-    law, found = np.asarray(start, dtype=np.float64), []
+    law, distances = np.asarray(start, dtype=np.float64), []
     for _ in range(steps + 1):
-        found.append(total_variation(law, stationary))
+        distances.append(total_variation(law, stationary))
         law = law @ A
-    return np.array(found)
+    return np.array(distances)
 
 
 def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int) -> np.ndarray:
@@ -207,14 +194,14 @@ def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int
 def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
     """Return the exact total variation distance of a Gibbs chain to the model after 0, 1, ..., sweeps sweeps.
 
-    The distance of the law of v is also the distance of the law of (v, h) with h drawn from p(h|v).
+    It is the same for v as for (v, h) with h drawn from p(h|v).
 
     Parameters
     ----------
     rbm : RBM
         Model with n_visible + n_hidden of at most 32, and n_visible of at most 20.
     start : float64 (2^n_visible,)
-        Law of v before the first sweep (``start_law`` computes it from rows).
+        Distribution of v before the first sweep (``start_law`` computes it from rows).
     sweeps : int
         Number of sweeps.
 
@@ -226,12 +213,15 @@ def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
     Raises
     ------
     BadInput
-        If the model is too large, or the law does not fit the model.
+        If the model is too large, or ``start`` does not fit it.
     """
-    model, law, found = probabilities(rbm), checks.numbers("The law", start).astype(np.float64), []
+    model, distances = probabilities(rbm), []
+    law = checks.numbers("The distribution", start).astype(np.float64)
     if law.shape != model.shape:
-        raise BadInput(f"The law has shape {law.shape}; {rbm.n_visible} visible units need {model.shape}.")
+        raise BadInput(
+            f"The distribution has shape {law.shape}; {rbm.n_visible} visible units need {model.shape}."
+        )
     for t in range(checks.whole("sweep_distances: sweeps", sweeps) + 1):
         law = sweep_law(rbm, law) if t else law
-        found.append(total_variation(law, model))
-    return np.array(found)
+        distances.append(total_variation(law, model))
+    return np.array(distances)

@@ -27,15 +27,15 @@ def ess_by_size(log_weights: np.ndarray) -> list[EssAtSize]:
         Logarithms of the weights.
     """
     log_sum, log_sum_of_squares = log_weights, 2 * log_weights
-    found: list[EssAtSize] = []
+    sizes: list[EssAtSize] = []
     while len(log_sum):
         ess = np.exp(2 * log_sum - log_sum_of_squares)
         error = float(ess.std(ddof=1) / len(ess) ** 0.5) if len(ess) > 1 else float("nan")
-        found.append(EssAtSize(2 ** len(found), float(ess.mean()), error, len(ess)))
+        sizes.append(EssAtSize(2 ** len(sizes), float(ess.mean()), error, len(ess)))
         pairs = len(log_sum) // 2 * 2
         log_sum = np.logaddexp(log_sum[0:pairs:2], log_sum[1:pairs:2])
         log_sum_of_squares = np.logaddexp(log_sum_of_squares[0:pairs:2], log_sum_of_squares[1:pairs:2])
-    return found
+    return sizes
 
 
 def heaviest_shares(log_weights: np.ndarray, most: int = 120) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +51,7 @@ def heaviest_shares(log_weights: np.ndarray, most: int = 120) -> tuple[np.ndarra
     Returns
     -------
     samples, weight : float64 (points,)
-        Share of the samples, and the share of all weight that these heaviest samples hold.
+        Share of the samples, and share of the weight that these heaviest samples hold.
     """
     n = len(log_weights)
     weights = np.sort(np.exp(log_weights - log_weights.max()))[::-1]
@@ -96,6 +96,6 @@ class LogMean:
         """
         if self.batches < 2:
             return float("nan")
-        # The mean of the squares of the batches' sums, over the square of their mean.
+        # The mean squared sum of the batches over the square of their mean sum.
         ratio = np.exp(self._squares - 2 * self._sum) * self.batches
         return float(np.sqrt(max(ratio - 1, 0.0) / (self.batches - 1)))

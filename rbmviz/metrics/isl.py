@@ -16,14 +16,13 @@ from rbmviz.errors import BadInput, shown
 from rbmviz.registry import metric
 
 BETAS = 1.0 - np.geomspace(0.4, 0.001, 33)
-"""Grid of the kernel parameter, finer towards 1. The mean kernel, whose cost grows with the grid, uses every
-fourth value."""
+"""Grid of the kernel parameter, finer towards 1. The mean kernel, slower per beta, takes every fourth."""
 
 Kernel = Literal["binary", "mean"]
-"""The centres of the kernel density: binary samples, or means between 0 and 1."""
+"""Centres of the kernel density: binary samples, or means between 0 and 1."""
 
 CURVE_COUNTS = np.array(sorted({round(n) for n in np.geomspace(1, 10_000_000, 125).tolist()}))
-"""Default numbers of samples at which a curve has a point."""
+"""Default sample counts at which a curve has a point."""
 
 COUNTERS: tuple[tuple[int, DTypeLike], ...] = (
     (2**8, np.uint8),
@@ -31,30 +30,28 @@ COUNTERS: tuple[tuple[int, DTypeLike], ...] = (
     (2**32, np.uint32),
     (2**63, np.int64),
 )
-"""Below so many samples in one bin all bins fit into this type: histograms are much of what a panel holds."""
+"""Counter types and the samples in a bin at which they overflow; histograms are most of a panel's memory."""
 
 COLUMNS_AT_A_TIME = 32
-"""Distances are kept in so many columns at a time, up to the largest there has been: in trained models far
-below the number of units."""
+"""Histograms grow by this many columns, up to the largest distance so far, which is far below the number of
+units in trained models."""
 
 ROWS_PER_PASS = 256
-"""Samples that the mean kernel scores at a time."""
+"""Samples scored at a time by the mean kernel."""
 
 PENDING = 4096
-"""Samples that the binary kernel collects before it counts distances: packed, they fit the level-2 cache."""
+"""Samples the binary kernel collects before counting distances: packed, they fit the level-2 cache."""
 
 GROUPS = 100
-"""Groups of test points at most, of equal size up to one point and drawn at random, whose mean log densities
-stand for those of all points: enough for the error of a difference between two runs, see ``paired_error``."""
+"""Most groups of test points, random and of equal size up to one point: their mean log densities give the
+error of a difference between two runs, see ``paired_error``."""
 
 COUNTERS_AT_A_TIME = 100_480
-"""Histograms are counted in full width for so many counters at once, 128 points of MNIST, before they are
-added to what is kept: an array with columns and a type of its own, small enough that no memory is left in
-pieces as it grows, and large enough that few calls are made for points of few units."""
-
+"""Counters (128 points of MNIST in full width) counted before they are added to the stored histograms: small
+enough that growing arrays do not fragment memory, large enough that points of few units need few calls."""
 
 NEAR = 1e-5
-"""A beta is on the grid if its 1 - beta is that of the grid up to this share."""
+"""Relative tolerance of 1 - beta within which a beta is on the grid."""
 
 
 class Score(NamedTuple):
@@ -82,7 +79,7 @@ class IslPoint(NamedTuple):
     validation: np.ndarray
 
     def score(self, beta: float | None) -> Score:
-        """Return the score for beta, or (None) for the beta that is best on the validation part."""
+        """Return the score for beta; None takes the beta that is best on the validation part."""
         if beta is not None:
             off = np.abs(self.betas - _one_beta(beta))
             b = int(off.argmin())
@@ -102,28 +99,28 @@ def _check_betas(betas: np.ndarray) -> None:
 
 
 def _one_beta(beta: float) -> float:
-    found = checks.numbers("ISL: beta", beta)
-    if found.ndim:
-        raise BadInput(f"ISL: beta = {shown(beta)} does not do: give one number between 1/2 and 1.")
-    return float(found)
+    number = checks.numbers("ISL: beta", beta)
+    if number.ndim:
+        raise BadInput(f"ISL: beta = {shown(beta)} is not one number: give one between 1/2 and 1.")
+    return float(number)
 
 
 def _whole_counts(counts: Sequence[int]) -> np.ndarray:
     if not np.iterable(counts):
-        raise BadInput(f"ISL: counts = {shown(counts)} does not do: give numbers of samples.")
+        raise BadInput(f"ISL: counts = {shown(counts)} is not a sequence: give numbers of samples.")
     return np.unique(np.array([checks.whole("ISL: a count", n, 1) for n in counts], dtype=np.int64))
 
 
 def _counter_type(counters: DTypeLike | None) -> np.dtype[Any]:
-    known = [np.dtype(dtype) for _, dtype in COUNTERS]
+    types = [np.dtype(dtype) for _, dtype in COUNTERS]
     try:
-        found = known[0] if counters is None else np.dtype(counters)
+        counter_type = types[0] if counters is None else np.dtype(counters)
     except TypeError:
-        found = None
-    if found not in known:
-        names = ", ".join(map(str, known))
+        counter_type = None
+    if counter_type not in types:
+        names = ", ".join(map(str, types))
         raise BadInput(f"ISL: counters = {shown(counters)} is not one of {names}.")
-    return found
+    return counter_type
 
 
 def _bits(name: str, rows: np.ndarray, width: int | None = None) -> np.ndarray:
@@ -149,14 +146,14 @@ class ISL:
     validation : uint8 (n, n_visible), optional
         The points on which beta is chosen; without them ``value`` and ``curve`` need a beta.
     kernel : "binary" (default) or "mean"
-        Binary: the kernel above on samples of 0 and 1. It depends on Hamming distances only, whose histograms
+        Binary: the kernel above on samples of 0 and 1. It depends only on Hamming distances; their histograms
         are kept, so that a value for any beta takes one pass over the bins. Mean: the samples are means p,
-        with kernel parameter lambda + (1 - 2 lambda) p and lambda = 1 - beta; it takes a matrix product for
-        each beta and is hundreds of times slower.
+        with kernel parameter lambda + (1 - 2 lambda) p and lambda = 1 - beta; it takes a matrix product per
+        beta and is hundreds of times slower.
     betas : sequence of float, optional
         Grid between 1/2 and 1 from which beta is chosen, in any order (default ``BETAS``).
     counts : sequence of int, optional
-        Numbers of samples at which ``curve`` has a point (default ``CURVE_COUNTS``).
+        Sample counts at which ``curve`` has a point (default ``CURVE_COUNTS``).
     counters : dtype, optional
         Smallest type of the counters in the histograms: uint8 (the default) takes least memory, uint32 is
         quickest. Scores are the same.
@@ -180,8 +177,8 @@ class ISL:
         test = _bits("test", test)
         if not len(test):
             raise BadInput("ISL: the test part is empty; give at least one test point.")
-        given = checks.numbers("ISL: validation", test[:0] if validation is None else validation)
-        validation = _bits("validation", given if given.shape[:1] != (0,) else test[:0], test.shape[1])
+        rows = checks.numbers("ISL: validation", test[:0] if validation is None else validation)
+        validation = _bits("validation", rows if rows.shape[:1] != (0,) else test[:0], test.shape[1])
         if kernel not in ("binary", "mean"):
             raise BadInput(f"ISL: kernel = {shown(kernel)} is not one of binary, mean.")
         default = BETAS if kernel == "binary" else BETAS[::4]
@@ -190,7 +187,7 @@ class ISL:
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
         self._counters = _counter_type(counters)
         self._counts = CURVE_COUNTS if counts is None else _whole_counts(counts)
-        # Data sets are sorted, by class or by writer: groups at random are alike but for chance.
+        # Data sets are sorted by class or by writer: random groups differ only by chance.
         self._order = rng.generator(0, "isl groups").permutation(len(test))
         groups = min(GROUPS, len(test))
         self._group_starts = np.arange(groups) * len(test) // groups
@@ -206,11 +203,11 @@ class ISL:
         self.n = 0
         self._points: list[IslPoint] = []
         if self._kernel == "binary":
-            # Points are counted so many at a time, and each part of them has histograms of its own.
+            # Points are counted part by part; each part has its own histograms.
             self._points_at_a_time = max(COUNTERS_AT_A_TIME // (self._width + 1), 1)
             parts = [self._packed[at : at + self._points_at_a_time] for at in self._begins()]
             self._histograms = [np.zeros((len(points), 0), self._counters) for points in parts]
-            self._largest = [0] * len(parts)  # no bin of the part has more
+            self._largest = [0] * len(parts)  # bound on the bins of each part
             self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
             self._n_pending = 0
             self._start = len(self.betas) // 2  # where the search for the best beta begins
@@ -218,7 +215,7 @@ class ISL:
             self._sums = np.full((len(self._rows), len(self.betas)), -np.inf)
 
     def without_samples(self) -> Self:
-        """Return an ISL of the same points that has seen no sample yet; both share the points' memory."""
+        """Return an ISL of the same points without samples; both share the points' memory."""
         other = copy.copy(self)
         other._clear()
         return other
@@ -270,7 +267,7 @@ class ISL:
             p = samples[at : at + ROWS_PER_PASS].astype(np.float32)
             for b, beta in enumerate(self.betas):
                 least, range_of = np.float32(1 - beta), np.float32(2 * beta - 1)
-                # Not 1 - mean, of which near 1 few digits would be left.
+                # Not 1 - mean, which loses digits near 1.
                 off = np.log(least + range_of * (1 - p))
                 on = np.log(least + range_of * p)
                 logs = self._rows @ (on - off).T + off.sum(axis=1, dtype=np.float64)
@@ -279,16 +276,16 @@ class ISL:
                 self._sums[:, b] = most + np.log(total)
 
     def _count(self) -> None:
-        """Add the samples that wait to the histograms."""
+        """Add the pending samples to the histograms."""
         if not self._n_pending:
             return
         n = self._n_pending
         blocks = kernels.hamming.blocks_of(kernels.hamming.words_of(self._pending[:n]))
         self._n_pending = 0
-        found = np.zeros((min(self._points_at_a_time, len(self._packed)), self._width + 1), np.uint32)
+        new = np.zeros((min(self._points_at_a_time, len(self._packed)), self._width + 1), np.uint32)
         for i, at in enumerate(self._begins()):
             points = self._packed[at : at + self._points_at_a_time]
-            here = found[: len(points)]
+            here = new[: len(points)]
             kernels.hamming.count_distances(points, blocks, n, here)
             self._add_counts(i, n, here)
 
@@ -296,22 +293,22 @@ class ISL:
         """Return where the parts of the points begin."""
         return range(0, len(self._packed), self._points_at_a_time)
 
-    def _add_counts(self, i: int, n: int, found: np.ndarray) -> None:
+    def _add_counts(self, i: int, n: int, new: np.ndarray) -> None:
         """Add the counts of n samples to the histograms of a part, and set them to 0."""
         kept = self._with_room(i, n)
-        needed = kernels.hamming.add_counts(found, n, kept)
+        needed = kernels.hamming.add_counts(new, n, kept)
         if needed > kept.shape[1]:
             kept = self._wider(kept, needed)
-            kernels.hamming.add_counts(found, n, kept)
+            kernels.hamming.add_counts(new, n, kept)
         self._histograms[i] = kept
 
     def _wider(self, kept: np.ndarray, needed: int) -> np.ndarray:
-        """Return histograms with at least as many columns as needed, up to the width."""
+        """Return histograms with at least the needed columns, up to the width."""
         columns = min(-(-needed // COLUMNS_AT_A_TIME) * COLUMNS_AT_A_TIME, self._width + 1)
         return np.pad(kept, ((0, 0), (0, columns - kept.shape[1])))
 
     def _with_room(self, i: int, n: int) -> np.ndarray:
-        """Return the histograms of a part, of a type that has room for n more samples in any bin."""
+        """Return the histograms of a part, in a type with room for n more samples in any bin."""
         kept = self._histograms[i]
         limit = next(most for most, dtype in COUNTERS if dtype == kept.dtype)
         if self._largest[i] + n >= limit:
@@ -335,7 +332,7 @@ class ISL:
         return self._log_mixtures(0, len(self._packed), betas)
 
     def _log_mixtures(self, begin: int, end: int, betas: np.ndarray) -> np.ndarray:
-        """Return log P of the points from begin to end for the samples counted, float64 (points, betas)."""
+        """Return log P of points begin to end for the counted samples, float64 (points, betas)."""
         out, log_odds = np.empty((end - begin, len(betas))), np.log(betas) - np.log1p(-betas)
         for at, kept in zip(self._begins(), self._histograms, strict=True):
             first, last = max(at, begin), min(at + len(kept), end)
@@ -352,17 +349,17 @@ class ISL:
             logs = np.repeat(logs, 2, axis=1)  # numpy sums a single column in another order: see _best
         test, validation = logs[: self._n_test], logs[self._n_test :]
         nan = np.full(logs.shape[1], np.nan)
-        found = (
+        columns = (
             test.mean(axis=0),
             test.std(axis=0) / math.sqrt(self._n_test),
             validation.mean(axis=0) if len(validation) else nan,
         )
-        return IslPoint(self.n, betas, *(x[: len(betas)] for x in found))
+        return IslPoint(self.n, betas, *(x[: len(betas)] for x in columns))
 
     def _best(self) -> tuple[Score, np.ndarray]:
-        """Return what the score of ``_point`` would be, bit for bit, and log P of the test points.
+        """Return the score of ``_point``, bit for bit, and log P of the test points.
 
-        The test points pay for one beta alone.
+        Test points are evaluated at one beta only.
         """
         self._count()
         b, validation = self._search()
@@ -371,15 +368,15 @@ class ISL:
         return Score(isl, float(self.betas[b]), self.n, error, validation), test[:, 0]
 
     def _search(self) -> tuple[int, float]:
-        """Return the first best beta on the validation part, by its place in the grid, and log P there.
+        """Return the index of the first best beta on the validation part, and log P there.
 
-        Few betas have to be tried: with x = log(beta / (1 - beta)), log P is A(x) - width log(1 + exp(-x)) up
-        to a constant, and A, a log of a sum of exp(-d x), is convex. So between two betas that were tried A
-        lies below its chord, and whoever stays below the best one even so is never tried.
+        With x = log(beta / (1 - beta)), log P is A(x) - width log(1 + exp(-x)) up to a constant, and A, the
+        log of a sum of exp(-d x), is convex. Its chord bounds A between two tried betas; betas whose bound is
+        below the best are skipped.
         """
         x = np.log(self.betas) - np.log1p(-self.betas)
         concave = self._width * np.log(self.betas)
-        last, found = len(x) - 1, np.full(len(x), np.nan)
+        last, means = len(x) - 1, np.full(len(x), np.nan)
         order = np.argsort(x, kind="stable")
         start = int(np.flatnonzero(order == self._start)[0])
         tried = order[np.unique(np.clip([0, start - 1, start, start + 1, last], 0, last))]
@@ -387,20 +384,20 @@ class ISL:
             if len(tried) == 1:
                 tried = np.repeat(tried, 2)  # numpy sums a single column in another order
             logs = self._log_mixtures(self._n_test, len(self._packed), self.betas[tried])
-            found[tried] = logs.mean(axis=0)
-            best = np.nanmax(found)
-            known = order[~np.isnan(found[order])]
-            chord = np.interp(x, x[known], (found - concave)[known]) + concave
-            # Rounding must not hide one that is as good.
-            may = np.isnan(found) & (chord >= best - 1e-9 * max(abs(best), 1.0))
-            # Of those between two neighbours that were tried, the most promising.
-            gap = np.searchsorted(x[known], x)
+            means[tried] = logs.mean(axis=0)
+            best = np.nanmax(means)
+            evaluated = order[~np.isnan(means[order])]
+            chord = np.interp(x, x[evaluated], (means - concave)[evaluated]) + concave
+            # Rounding must not hide a beta that is as good.
+            may = np.isnan(means) & (chord >= best - 1e-9 * max(abs(best), 1.0))
+            # Between two tried neighbours, take the most promising beta.
+            gap = np.searchsorted(x[evaluated], x)
             tried = np.array(
                 [max(np.flatnonzero(may & (gap == g)), key=chord.__getitem__) for g in np.unique(gap[may])],
                 int,
             )
-        self._start = int(np.nanargmax(found))
-        return self._start, float(found[self._start])
+        self._start = int(np.nanargmax(means))
+        return self._start, float(means[self._start])
 
     def value(self, beta: float | None = None) -> Score:
         """Return the ISL of all samples so far.
@@ -408,7 +405,7 @@ class ISL:
         Parameters
         ----------
         beta : float, optional
-            Kernel parameter (default: the one that is best on the validation part).
+            Kernel parameter (default: the best on the validation part).
 
         Raises
         ------
@@ -429,8 +426,8 @@ class ISL:
     def value_by_group(self) -> tuple[Score, np.ndarray]:
         """Return ``value()``, and the mean log density of each group of test points.
 
-        Two ISLs of the same test points have the same groups, ``GROUPS`` at most, so that their difference
-        has an error of its own: see ``paired_error``.
+        Two ISLs of the same test points have the same groups, at most ``GROUPS``, which gives the error of
+        their difference: see ``paired_error``.
 
         Returns
         -------
@@ -458,7 +455,7 @@ class ISL:
         Parameters
         ----------
         beta : float, optional
-            Kernel parameter (default: at each point the one that is best on the validation part).
+            Kernel parameter (default: at each point the best on the validation part).
 
         Raises
         ------
@@ -486,19 +483,19 @@ def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = Non
         See ``ISL``.
     """
     with _EMPTY_LOCK:
-        known = _EMPTY.setdefault(dataset, {})
+        shared = _EMPTY.setdefault(dataset, {})
         key = kernel, counters
-        if key not in known:
-            known[key] = ISL(dataset.test, dataset.validation, kernel=kernel, counts=(), counters=counters)
-        return known[key].without_samples()
+        if key not in shared:
+            shared[key] = ISL(dataset.test, dataset.validation, kernel=kernel, counts=(), counters=counters)
+        return shared[key].without_samples()
 
 
 def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the standard error of the difference between two ISLs of the same test points, in nats.
 
-    Test points that are hard for one run are hard for the other: the error of the difference, which is taken
-    point by point (here: group by group), is far smaller than the errors of both values suggest. Like those,
-    it is over test points, not over other runs of the chains.
+    Test points that are hard for one run are hard for the other: the error of the difference, paired by
+    groups of points, is far smaller than the errors of both values suggest. Like them, it covers the choice
+    of test points, not of other runs of the chains.
 
     Parameters
     ----------
@@ -508,7 +505,7 @@ def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:
     Returns
     -------
     float64 (...)
-        In nats; NaN if there is a single group only.
+        In nats; NaN with a single group.
     """
     n_groups = groups.shape[-1]
     if n_groups < 2:
@@ -537,7 +534,7 @@ def isl(
     kernel : "binary" (default) or "mean"
         See ``ISL``.
     beta : float, optional
-        Kernel parameter (default: the one that is best on the validation part).
+        Kernel parameter (default: the best on the validation part).
 
     Returns
     -------
@@ -562,11 +559,7 @@ def isl(
 
 
 def reference(
-    train: np.ndarray,
-    test: np.ndarray,
-    validation: np.ndarray | None = None,
-    *,
-    kernel: Kernel = "binary",
+    train: np.ndarray, test: np.ndarray, validation: np.ndarray | None = None, *, kernel: Kernel = "binary"
 ) -> Score:
     """Return the ISL with the training set as the samples: the reference line of ISL curves.
 

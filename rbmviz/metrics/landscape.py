@@ -10,16 +10,16 @@ from rbmviz.metrics.gibbs_chain import transition_matrix
 from rbmviz.rbm import RBM
 
 MAX_VISIBLE_LANDSCAPE = 10
-"""Most visible units: a picture has no room for more than 2^10 states."""
+"""Most visible units: a picture has room for 2^10 states."""
 
 WIDTH_BY_PROBABILITY = 0.5
-"""Share of the width that goes by probability, so that a floor, a single state, is wide enough to see."""
+"""Share of the width that follows probability, so that a floor, a single state, is visible."""
 
 Order = Literal["valley", "gray", "index"]
 
 
 class Valley(NamedTuple):
-    """The states that lead down to one ``floor``, a local minimum; at positions ``first`` to ``last`` - 1."""
+    """The states that lead down to a ``floor``, a local minimum; at positions ``first`` to ``last`` - 1."""
 
     first: int
     last: int
@@ -74,9 +74,9 @@ def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
     rbm : RBM
         Model with at most 10 visible units.
     order : "valley" (default), "gray", "index"
-        "valley": valley beside valley, the deepest first, then always the valley whose floor differs in the
-        fewest bits from the floor before; within a valley, the energy rises from the floor to both sides, and
-        more probable states are wider. "gray": Gray code, neighbours differ in one bit. "index": by index.
+        "valley": valley beside valley, the deepest first, then always the valley with the floor closest in
+        bits to the previous floor; within a valley, the energy rises from the floor to both sides, and more
+        probable states are wider. "gray": Gray code, neighbours differ in one bit. "index": by index.
 
     Raises
     ------
@@ -103,23 +103,23 @@ def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
         even = np.full(len(law), 1 / len(law))
         return Landscape(law, at, even, valley, tuple(Valley(0, 0, floor) for floor in rank))
     rows: list[np.ndarray] = []
-    found, first = {}, 0
+    valleys, first = {}, 0
     for floor in placed:
         inside = np.flatnonzero(down == floor)
         inside = inside[np.argsort(-law[inside], kind="stable")]
         rows.append(np.concatenate([inside[2::2][::-1], inside[:1], inside[1::2]]))
-        found[floor] = Valley(first, first + len(inside), floor)
+        valleys[floor] = Valley(first, first + len(inside), floor)
         first += len(inside)
     at = np.concatenate(rows)
     root = np.sqrt(law[at])
     width = (1 - WIDTH_BY_PROBABILITY) / len(law) + WIDTH_BY_PROBABILITY * root / root.sum()
-    return Landscape(law, at, width, valley, tuple(found[floor] for floor in rank))
+    return Landscape(law, at, width, valley, tuple(valleys[floor] for floor in rank))
 
 
 def ordered_chain(rbm: RBM) -> tuple[np.ndarray, list[str]]:
-    """Return the Gibbs chain of a small model with its states in the order of the valleys, and their bits.
+    """Return the Gibbs chain of a small model with its states in valley order, and their bits.
 
-    The matrix is float64 (2^n_visible, 2^n_visible); row i is the state whose bits are the i-th text.
+    The matrix is float64 (2^n_visible, 2^n_visible); row i is the state with the bits of text i.
     """
     order = landscape(rbm).order
     names = [f"{state:0{rbm.n_visible}b}" for state in order]

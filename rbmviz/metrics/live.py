@@ -1,8 +1,7 @@
-"""Live metrics: what a sampler's run measures while it goes on, and what its panel shows of it.
+"""Live metrics: numbers that a sampler's run measures as it goes on, and that its panel shows.
 
-A live metric is one class in one file of this folder, decorated with ``@live_metric("name")``: it says which
-numbers it has, with their names, sentences, formulas and formats, and the app shows them. ``agreement.py`` is
-the one to copy.
+A live metric is one class in one file of this folder, decorated with ``@live_metric("name")``. It declares
+its numbers with their names, sentences, formulas and formats, and the app shows them. Copy ``agreement.py``.
 """
 
 from collections.abc import Mapping
@@ -30,60 +29,42 @@ Format = Literal[
     "of",
     "pair",
 ]
-"""How a number is written: ``FORMATS`` in ``app/panel/readouts.js`` has the same names, as a test makes sure.
+"""How a number is written; ``FORMATS`` in ``app/panel/readouts.js`` has the same names (tested).
 
-With "rate" the value is a counter, and the page shows by how much it grows in a second, as it sees it grow.
+With "rate" the value is a counter, and the page shows its growth per second.
 """
 
 Value = float | str | tuple[float, float] | None
-"""A number, two ("with_error", "of", "pair"), words that are shown as they are, or None: not known yet."""
+"""A number, two ("with_error", "of", "pair"), words shown as they are, or None: not yet known."""
 
 
 @dataclass(frozen=True)
 class LiveNumber:
-    """A number of a live metric, as people read it.
+    """A number of a live metric, as people read it; LaTeX is between dollars in ``help`` only."""
 
-    Parameters
-    ----------
-    name : str
-        Its key in ``values``; no other number of a panel may have it.
-    label : str
-        What people call it.
-    help : str
-        What it says, in plain words; LaTeX between dollars for a letter or two.
-    format : str
-        How it is written.
-    unit : str
-        What is written behind it; empty if the help names the unit.
-    formula : str
-        Its definition in LaTeX, without dollars; empty for what is only counted.
-    source : str
-        Paper and section, or how it is computed here.
-    """
-
-    name: str
-    label: str
-    help: str
-    format: Format = "digits3"
-    unit: str = ""
-    formula: str = ""
-    source: str = ""
+    name: str  # key in values, unique among the numbers of a panel
+    label: str  # name on the page
+    help: str  # meaning in plain words
+    format: Format = "digits3"  # how the value is written
+    unit: str = ""  # written behind it; empty if the help names it
+    formula: str = ""  # definition in LaTeX; empty for plain counts
+    source: str = ""  # paper and section, or how it is computed here
 
 
 class LiveMetric(Protocol):
-    """A metric of one run, made where ``applies`` and anew at each turn of a knob, on the run's thread.
+    """A metric of one run, made where ``applies`` and again after each turn of a knob, on the run's thread.
 
     Parameters
     ----------
     dataset : Dataset
-        What the samples are scored against.
+        The data that samples are scored against.
     n_chains : int
-        Chains that take turns: sample t is of chain t mod n_chains.
+        Chains that take turns: sample t belongs to chain t mod n_chains.
 
     Attributes
     ----------
     numbers : tuple of LiveNumber
-        What panels show.
+        The numbers that panels show.
     """
 
     numbers: ClassVar[tuple[LiveNumber, ...]]
@@ -92,19 +73,19 @@ class LiveMetric(Protocol):
 
     @staticmethod
     def applies(n_chains: int) -> bool:
-        """Return whether the metric says anything of a run of so many chains."""
+        """Return whether the metric applies to runs of ``n_chains`` chains."""
 
     @staticmethod
     def bytes(n_chains: int) -> int:
-        """Return the bytes that the metric of one run takes at most, beyond what all runs share."""
+        """Return an upper bound of the bytes per run, beyond what all runs share."""
 
     def update(self, v: np.ndarray) -> None:
-        """Take the next samples, uint8 (n, n_visible); this must take far less time than sampling."""
+        """Take the next samples, uint8 (n, n_visible), in far less time than sampling them."""
 
     def values(self) -> Mapping[str, Value]:
-        """Return the newest value of each number, by its name."""
+        """Return the newest value of each number, by name."""
 
 
 def live_metrics_of(n_chains: int) -> list[type[LiveMetric]]:
-    """Return the live metrics of a run of so many chains, in the order of their names."""
+    """Return the live metrics of a run of ``n_chains`` chains, ordered by name."""
     return [cls for cls in map(live_metrics.__getitem__, live_metrics) if cls.applies(n_chains)]

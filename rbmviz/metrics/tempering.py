@@ -1,4 +1,4 @@
-"""Long parallel tempering: the mean statistics of a model that is too large to enumerate, with errors."""
+"""Long parallel tempering: mean statistics, with errors, of a model too large to enumerate."""
 
 import os
 import threading
@@ -29,14 +29,14 @@ TEMPERED_BURN_IN = 1000
 MAX_TEMPERATURES, MAX_LADDERS, MAX_TEMPERED_SWEEPS = 1000, 1000, 1_000_000_000
 
 SAMPLE_BLOCK = 64
-"""Samples whose products v h' are summed at a time."""
+"""Samples per sum of products v h'."""
 
 MIN_SWAP_RATE = 0.1
 """With fewer swaps between two neighbours the ladder is nearly cut there."""
 
 
 def inverse_temperatures(n: int) -> np.ndarray:
-    """Return n inverse temperatures, uniform from 1 to 0, the coldest first, float32; 1 alone if n is 1."""
+    """Return n inverse temperatures, uniform from 1 to 0, coldest first, float32; only 1 if n is 1."""
     return np.linspace(1, 0, n, dtype=np.float32)
 
 
@@ -47,7 +47,7 @@ def swaps_taken(
     energies: np.ndarray,
     other_energies: np.ndarray,
 ) -> np.ndarray:
-    """Return which pairs of states swap their temperatures, by the rule of Metropolis, bool (pairs,).
+    """Return which pairs of states swap their temperatures by the Metropolis rule, bool (pairs,).
 
     A pair swaps with probability min(1, exp((beta - other beta) (E - other E))).
     """
@@ -57,17 +57,17 @@ def swaps_taken(
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """What one ladder of temperatures has found.
+    """The result of one ladder of temperatures.
 
     Parameters
     ----------
     W, b, c : float64 (n_visible, n_hidden), (n_visible,), (n_hidden,)
         Means of v E[h | v]', v and E[h | v] over its samples at beta = 1.
     swap_rates : float64 (n_temperatures - 1,)
-        Share of the proposed swaps that neighbours have made, burn-in included, the coldest pair first. NaN
-        for neighbours to which none was proposed, in very short runs.
+        Share of accepted swaps per pair of neighbours, burn-in included, coldest pair first; NaN for a pair
+        without proposals, in very short runs.
     trips : int
-        How many times a state has come from the hottest temperature down to the coldest, burn-in included.
+        Times a state has come from the hottest temperature to the coldest, burn-in included.
     """
 
     W: np.ndarray
@@ -108,8 +108,8 @@ class Tempered:
             return (
                 "With one temperature nothing helps the chains from mode to mode: the error may be too small."
             )
-        known = np.concatenate([ladder.swap_rates for ladder in self.ladders])
-        rate = float(np.min(known, where=~np.isnan(known), initial=1.0))
+        swap_rates = np.concatenate([ladder.swap_rates for ladder in self.ladders])
+        rate = float(np.min(swap_rates, where=~np.isnan(swap_rates), initial=1.0))
         trips = sum(ladder.trips for ladder in self.ladders)
         if rate >= MIN_SWAP_RATE and trips >= len(self.ladders):
             return ""
@@ -131,7 +131,7 @@ def tempered_ladders(
 ) -> Iterator[Ladder]:
     """Yield the ladders of ``tempered_statistics`` one by one, for callers with a progress bar.
 
-    Closing the iterator stops those under way. Parameters and errors are those of ``tempered_statistics``.
+    Closing the iterator stops the running ladders. Parameters and errors: see ``tempered_statistics``.
     """
     n_ladders = checks.whole("tempering: n_ladders", n_ladders, 3, MAX_LADDERS)
     n_temperatures = checks.whole("tempering: n_temperatures", n_temperatures, 1, MAX_TEMPERATURES)
@@ -174,12 +174,11 @@ def tempered_statistics(
 ) -> Tempered:
     """Estimate <v h'>, <v> and <h> of a model by long parallel tempering, with standard errors.
 
-    Population CD, section 4.1, measures biases against such means: 100 replicas, 50,000
-    sweeps of burn-in, 200,000 samples. A *ladder* has a replica at each inverse temperature, uniform from 0
-    to 1. Each sweep of all replicas is followed by proposals to swap, of even and odd neighbours in turn, and
-    gives one sample, the state at beta = 1; hidden units enter by their means. Here several independent
-    ladders share the samples: the spread of their means is the error, and shows modes that some have not
-    found.
+    Population CD, section 4.1, measures biases against such means: 100 replicas, 50,000 sweeps of burn-in,
+    200,000 samples. A *ladder* has a replica at each inverse temperature, uniform from 0 to 1. Each sweep of
+    all replicas is followed by swap proposals between even and odd neighbours in turn, and gives one sample,
+    the state at beta = 1; hidden units enter by their means. Here several independent ladders share the
+    samples: the spread of their means is the error, and shows modes that some ladders have missed.
 
     Parameters
     ----------
@@ -196,13 +195,12 @@ def tempered_statistics(
     seed : int, SeedSequence or Generator
         The same seed gives the same means on any number of threads.
     workers : int, optional
-        Threads, each of which runs one ladder at a time (default: one for each core).
+        Threads; each runs one ladder at a time (default: one per core).
 
     Returns
     -------
     Tempered
-        ``mean``, ``std_error``, ``ladders``, ``warning``. The error does not show a mode that no ladder has
-        found.
+        ``mean``, ``std_error``, ``ladders``, ``warning``. The error misses a mode that no ladder has reached.
 
     Raises
     ------
@@ -213,9 +211,9 @@ def tempered_statistics(
     --------
     >>> import numpy as np
     >>> model = rbmviz.load_model("bas_cd1").rbm
-    >>> found = rbmviz.metrics.tempered_statistics(model, samples=4000, burn_in=100, n_temperatures=20)
+    >>> tempered = rbmviz.metrics.tempered_statistics(model, samples=4000, burn_in=100, n_temperatures=20)
     >>> exact = rbmviz.metrics.model_statistics(model)
-    >>> bool(np.sqrt(np.mean((found.mean("b") - exact.b) ** 2)) < 0.05)
+    >>> bool(np.sqrt(np.mean((tempered.mean("b") - exact.b) ** 2)) < 0.05)
     True
     """
     ladders = tempered_ladders(
@@ -239,7 +237,7 @@ def _ladder(
     index: int,
     stop: threading.Event,
 ) -> Ladder:
-    """Run one ladder; its means are those of the samples so far if ``stop`` is set."""
+    """Run one ladder; if ``stop`` is set, return the means of the samples so far."""
     n, n_visible, n_hidden = len(betas), rbm.n_visible, rbm.n_hidden
     stream, swaps = rng.kernel_state(seed, "tempering", index), rng.generator(seed, "swaps", index)
     transposed, c = np.ascontiguousarray(rbm.W.T), rbm.c.astype(np.float64)

@@ -1,16 +1,16 @@
-"""The three papers again: recipes that repeat their figures, tables and claims, and the ledger of verdicts.
+"""Recipes that repeat the three papers' figures, tables and claims, and the ledger of verdicts.
 
-``claims`` holds claims against numbers with errors, ``recipe`` says what a recipe is, ``recipes`` has one
-file for each, ``run`` runs them, ``ledger`` has the results that ship with the program.
+``claims`` compares claims with estimates, ``recipe`` defines a recipe, ``recipes`` has one file per recipe,
+``run`` runs them, ``ledger`` reads the results that ship with the program.
 """
 
 from rbmviz.reproduce.claims import (
     CONFIDENCE_BY_SIZE,
     SIZES,
     VERDICTS,
-    Number,
+    Bound,
+    Estimate,
     PaperClaim,
-    Part,
     Size,
     Verdict,
     judge,
@@ -25,9 +25,9 @@ __all__ = [
     "PAPERS",
     "SIZES",
     "VERDICTS",
-    "Number",
+    "Bound",
+    "Estimate",
     "PaperClaim",
-    "Part",
     "Recipe",
     "Size",
     "Verdict",

@@ -1,4 +1,4 @@
-"""Figures of recipes: rows of numbers, their picture in the language of Vega-Lite, and as SVG."""
+"""Figures of recipes: rows of numbers, drawn by Vega-Lite, as SVG."""
 
 import csv
 import io
@@ -11,10 +11,10 @@ from rbmviz.registry import samplers, trainers
 from rbmviz.sweeps import figures
 
 Row = dict[str, Any]
-"""x and y; perhaps low and high, series (the curve or the group of bars) and panel (the plot)."""
+"""x and y; optionally low and high, series (the curve or the group of bars) and panel (the plot)."""
 
 FREE_COLOURS = ("#bd4c0c", "#7a7a7a", "#618651", "#b583b4", "#8a6d1d", "#2f6f8f", "#a03b5a", "#4b4fa0")
-"""Colours of series that are no algorithms, and of further settings of one algorithm."""
+"""Colours of series that are not algorithms, and of further settings of an algorithm."""
 
 SERIES_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [10, 4], [1, 3], [6, 2, 1, 2])
 
@@ -23,14 +23,14 @@ FIGURE_WIDTH, FIGURE_HEIGHT = 360, 220
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure: what is drawn, and how its axes are called.
+    """A figure: its rows and axes.
 
     Parameters
     ----------
     rows : sequence of dict
         See ``Row``.
     x, y : str
-        Titles of the axes, with units.
+        Axis titles, with units.
     mark : "line", "point" or "bar"
         Curves with bands, points with errors, or bars with errors.
     log_x, log_y : bool
@@ -45,7 +45,7 @@ class Drawing:
     log_y: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the drawing as JSON values; what is not finite is left out."""
+        """Return the drawing as JSON values, without numbers that are not finite."""
         rows = [
             {
                 name: float(f"{value:.6g}") if isinstance(value, float) else value
@@ -54,12 +54,12 @@ class Drawing:
             }
             for row in self.rows
         ]
-        kept = {"x": self.x, "y": self.y, "mark": self.mark, "log_x": self.log_x, "log_y": self.log_y}
-        return {**kept, "rows": rows}
+        axes = {"x": self.x, "y": self.y, "mark": self.mark, "log_x": self.log_x, "log_y": self.log_y}
+        return {**axes, "rows": rows}
 
 
 def to_csv(drawing: Mapping[str, Any]) -> bytes:
-    """Return the rows of a drawing, ``Drawing.to_json``, as a CSV file."""
+    """Return the rows of a drawing (``Drawing.to_json``) as a CSV file."""
     names = list(dict.fromkeys(name for row in drawing["rows"] for name in row))
     content = io.StringIO()
     writer = csv.DictWriter(content, names, lineterminator="\n", restval="")
@@ -69,30 +69,25 @@ def to_csv(drawing: Mapping[str, Any]) -> bytes:
 
 
 def colours(series: Sequence[str]) -> list[str]:
-    """Return a colour for each series: that of the algorithm whose name or label it begins with, if free."""
-    known = {}
+    """Return a colour per series: of the algorithm that its name begins with, if that is free."""
+    colour_of = {}
     for table in (samplers, trainers):
         for name in table:
             for word in (name, table[name].label):
-                known[word.lower()] = table[name].colour
+                colour_of[word.lower()] = table[name].colour
     taken: list[str] = []
-    for one in series:
-        own = max((word for word in known if one.lower().startswith(word)), key=len, default="")
+    for label in series:
+        own = max((word for word in colour_of if label.lower().startswith(word)), key=len, default="")
         free = [colour for colour in FREE_COLOURS if colour not in taken]
-        colour = known.get(own, "")
+        colour = colour_of.get(own, "")
         taken.append(colour if colour and colour not in taken else free[0] if free else FREE_COLOURS[-1])
     return taken
 
 
 def specification(drawing: Mapping[str, Any], caption: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a drawing in the language of Vega-Lite.
+    """Return a drawing (``Drawing.to_json``) as a Vega-Lite specification.
 
-    Parameters
-    ----------
-    drawing : mapping
-        ``Drawing.to_json``, whose panels stand side by side and wrap.
-    caption : sequence of str
-        Lines that stand below: what was run, and by which command.
+    Panels are side by side and wrap; ``caption`` has the lines below: what was run, by which command.
     """
     import altair
 
@@ -116,7 +111,7 @@ def specification(drawing: Mapping[str, Any], caption: Sequence[str] = ()) -> di
 
 
 def _layers(altair: Any, drawing: Mapping[str, Any]) -> list[Any]:
-    """Return the layers of a plot: errors or bands, and above them bars, curves or points."""
+    """Return the layers of a plot: errors or bands, with bars, curves or points above."""
     rows, mark = drawing["rows"], drawing["mark"]
     series = list(dict.fromkeys(row.get("series", "") for row in rows))
     words = mark == "bar" or any(isinstance(row["x"], str) for row in rows)
@@ -155,7 +150,7 @@ def _layers(altair: Any, drawing: Mapping[str, Any]) -> list[Any]:
 
 
 def svg(drawing: Mapping[str, Any], caption: Sequence[str]) -> bytes:
-    """Return a drawing as SVG, without a browser and without a network.
+    """Return a drawing as SVG, without browser or network.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The ledger: every claim of the recipes with the verdict of the results that ship with the program."""
+"""The ledger: every claim of the recipes with its verdict, from the results that ship with the program."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,23 +6,23 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rbmviz.reproduce.claims import SIZES, VERDICTS, Number, Size
+from rbmviz.reproduce.claims import SIZES, VERDICTS, Estimate, Size
 from rbmviz.reproduce.papers import PAPERS
 from rbmviz.reproduce.recipe import Recipe, all_recipes, live_link_of, minutes_text
 from rbmviz.reproduce.run import result_of
 
 APP = "http://localhost:8501"
-"""Where ``rbmviz app`` serves on the reader's own machine, for the links of the table."""
+"""Address of ``rbmviz app`` on the reader's machine, for the links of the table."""
 
 FIRST_PAGE = "sample"
-"""The page whose address has no name."""
+"""The page at the root of the app's address."""
 
 RESULTS_FOLDER = Path(str(resources.files("rbmviz.reproduce") / "results"))
-"""Folder of the stored results, which ship with the program: ``<recipe>-<size>.json`` and ``.svg``."""
+"""Folder of the results that ship with the program: ``<recipe>-<size>.json`` and ``.svg``."""
 
 
 def stored(name: str) -> dict[str, Any] | None:
-    """Return the stored result of a recipe, that of the larger size; None: there is none."""
+    """Return the stored result of a recipe, of the larger size; None if there is none."""
     for size in reversed(SIZES):
         path = RESULTS_FOLDER / f"{name}-{size}.json"
         if path.is_file():
@@ -31,15 +31,14 @@ def stored(name: str) -> dict[str, Any] | None:
 
 
 def ledger() -> list[dict[str, Any]]:
-    """Return the result of every recipe, in the order of the papers: stored, or that it was not run."""
+    """Return the ``entry`` of every recipe, in the order of the papers."""
     return [entry(name, recipe) for name, recipe in all_recipes().items()]
 
 
 def entry(name: str, recipe: Recipe) -> dict[str, Any]:
-    """Return the stored result of a recipe, or one that says what a run of it would cost.
+    """Return the stored result of a recipe, or an empty result with the cost of a run.
 
-    What is said about a run, what it costs, and the address of the page that runs a claim live
-    (``live_link``) are those of today and not of the result.
+    ``about``, ``cost`` and the claims' ``live_link`` come from the recipe, not from the stored result.
     """
     size: Size = "quick" if "quick" in recipe.cost else "full"
     result = stored(name) or result_of(name, recipe, size, None, 0.0)
@@ -49,40 +48,38 @@ def entry(name: str, recipe: Recipe) -> dict[str, Any]:
 
 
 def address(link: str) -> str:
-    """Return where a page is, with its settings, in an app on the reader's own machine."""
+    """Return the address of a page in an app on the reader's machine."""
     return f"{APP}/{link.removeprefix(FIRST_PAGE)}"
 
 
-def numbers_of(claim: Mapping[str, Any]) -> dict[str, Number]:
-    """Return the numbers of a claim of a result."""
+def numbers_of(claim: Mapping[str, Any]) -> dict[str, Estimate]:
+    """Return the estimates of a claim of a result."""
 
-    def known(value: float | None) -> float:
+    def number(value: float | None) -> float:
         return float("nan") if value is None else value
 
     return {
-        one["number"]: Number(known(one["value"]), known(one["error"]), one["n"]) for one in claim["measured"]
+        entry["number"]: Estimate(number(entry["value"]), number(entry["error"]), entry["n"])
+        for entry in claim["measured"]
     }
 
 
 def measured_texts(claim: Mapping[str, Any]) -> list[str]:
-    """Return a text for each measured number of a claim of a result: what it is, its value and its error."""
+    """Return the label, value and error of each measured number of a claim of a result, as text."""
     numbers = numbers_of(claim)
-    return [f"{one['label']}: {numbers[one['number']].text}" for one in claim["measured"]]
+    return [f"{entry['label']}: {numbers[entry['number']].text}" for entry in claim["measured"]]
 
 
 def counts_of(results: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return how many claims of these results have each verdict."""
-    found = [claim["verdict"] for result in results for claim in result["claims"]]
-    return {name: found.count(name) for name in VERDICTS}
+    """Return the number of claims of these results by verdict."""
+    verdicts = [claim["verdict"] for result in results for claim in result["claims"]]
+    return {name: verdicts.count(name) for name in VERDICTS}
 
 
 def markdown(pictures: str = "") -> str:
-    """Return the ledger as Markdown: a table for each paper, and what each recipe does below it.
+    """Return the ledger as Markdown: a table per paper, followed by its recipes.
 
-    Parameters
-    ----------
-    pictures : str
-        Folder of the pictures, as the page's links name it; "" (default): without pictures.
+    ``pictures`` is the folder of the pictures for links; by default there are no pictures.
     """
     results = ledger()
     numbers = counts_of(results)
@@ -92,7 +89,8 @@ def markdown(pictures: str = "") -> str:
         lines += [f"## {paper.title}", "", f"[{paper.cite}]({paper.url})", ""]
         heads = ("what", "claim", "the paper", "measured here", "verdict", "run", "live")
         lines += [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-        for result in (one for one in results if one["paper"] == key):
+        of_paper = [result for result in results if result["paper"] == key]
+        for result in of_paper:
             for claim in result["claims"]:
                 size = (
                     f"{result['size']}, {result['core_minutes']:.2g} core-min" if claim["measured"] else "-"
@@ -104,7 +102,7 @@ def markdown(pictures: str = "") -> str:
                 ]
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
-        for result in (one for one in results if one["paper"] == key):
+        for result in of_paper:
             cost = ", ".join(f"{size} {minutes_text(minutes)}" for size, minutes in result["cost"].items())
             lines += [f"### {result['title']}", "", result["about"]]
             lines += [f"Core-minutes: {cost}." if cost else "", f"`rbmviz reproduce {result['recipe']}`", ""]

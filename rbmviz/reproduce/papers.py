@@ -1,4 +1,4 @@
-"""The three papers, as CITATION.cff has them."""
+"""The three papers, as in CITATION.cff."""
 
 from typing import Literal, NamedTuple
 
@@ -6,7 +6,7 @@ PaperName = Literal["rates_fpcd", "population_cd", "unbiased_cd"]
 
 
 class Paper(NamedTuple):
-    """A paper: a short title, how it is cited, and where it is."""
+    """A paper: short title, citation and address."""
 
     title: str
     cite: str

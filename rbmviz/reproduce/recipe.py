@@ -1,52 +1,45 @@
-"""A recipe: all that is needed to repeat one figure, table or headline claim of a paper, in one file."""
+"""A recipe repeats one figure, table or headline claim of a paper, in one file."""
 
 import functools
 import importlib
+import operator
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rbmviz.errors import unknown
-from rbmviz.reproduce.claims import Number, PaperClaim, Size
+from rbmviz.reproduce.claims import Estimate, PaperClaim, Size
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.papers import PAPERS, PaperName
 from rbmviz.sweeps import SweepPlan
 
 RECIPES = "rbmviz.reproduce.recipes"
-"""The package with one file for each recipe."""
+"""The package with a file per recipe: ``RECIPE`` and functions ``work``, ``numbers``, ``drawing``."""
 
 
 @dataclass(frozen=True)
 class SweepRun:
-    """A sweep: that share of a recipe's work which the sweep engine does.
-
-    Parameters
-    ----------
-    name : str
-        Its name within the recipe: that of its folder.
-    plan : SweepPlan
-        What is run.
-    """
+    """A sweep of a recipe, run by the sweep engine; ``name`` is its folder."""
 
     name: str
     plan: SweepPlan
 
 
 @dataclass(frozen=True)
-class Piece:
-    """One call of a function: a share of a recipe's work that the sweep engine does not do.
+class Job:
+    """A function call of a recipe that the sweep engine does not make.
 
     Parameters
     ----------
     name : str
-        Its name within the recipe: that of its file.
+        Unique within the recipe: the name of its file.
     function : callable
-        Called with the arguments; returns a dict of JSON values. The piece is computed anew when the
-        arguments change, its source, that of a function that it calls in its module or in this package (as
-        ``trainings.annealed``), a constant there, or one of ``run.PIECE_SOURCES``.
+        Called with the arguments; returns a dict of JSON values. The job runs again if the arguments change,
+        or the source of the function, of functions that it calls in its module or in this package, of
+        constants there, or of ``run.JOB_SOURCES``.
     arguments : dict
         JSON values.
     """
@@ -56,64 +49,78 @@ class Piece:
     arguments: Mapping[str, Any]
 
 
-Work = SweepRun | Piece
+Work = SweepRun | Job
 
 
-class Found:
-    """What the sweeps and pieces of a recipe have measured.
+class Measurements:
+    """The results of a recipe's sweeps and jobs.
 
     Parameters
     ----------
     tables : dict of str to dict of ndarray
-        Table of each sweep, in long form, by the sweep's name.
-    pieces : dict of str to dict
-        What each piece has returned, by its name, in the order of the work.
+        Table of each sweep, in long form, by name.
+    jobs : dict of str to dict
+        Return value of each job by name, in the order of the work.
     """
 
     def __init__(
-        self, tables: Mapping[str, Mapping[str, np.ndarray]], pieces: Mapping[str, Mapping[str, Any]]
+        self, tables: Mapping[str, Mapping[str, np.ndarray]], jobs: Mapping[str, Mapping[str, Any]]
     ) -> None:
-        self.tables, self.pieces = dict(tables), dict(pieces)
+        self.tables, self.jobs = dict(tables), dict(jobs)
 
     def each(self, prefix: str) -> list[Mapping[str, Any]]:
-        """Return what all pieces have returned whose names begin so."""
-        return [found for name, found in self.pieces.items() if name.startswith(prefix)]
+        """Return the results of all jobs with names that begin with ``prefix``."""
+        return [result for name, result in self.jobs.items() if name.startswith(prefix)]
+
+    def mean(self, prefix: str, value: str | Callable[[Mapping[str, Any]], float]) -> Estimate:
+        """Return the mean over these jobs of a key of their results, or of a function of them."""
+        take = operator.itemgetter(value) if isinstance(value, str) else value
+        return Estimate.of([take(result) for result in self.each(prefix)])
+
+
+def per_seed(
+    name: str, function: Callable[..., dict[str, Any]], arguments: Mapping[str, Any], each: Iterable[int]
+) -> list[Work]:
+    """Return a job ``<name>-<seed>`` for each seed, which is among its arguments."""
+    return [Job(f"{name}-{seed}", function, {**arguments, "seed": seed}) for seed in each]
+
+
+def seeds(size: Size, quick: int, full: int) -> tuple[int, ...]:
+    """Return the seeds of a run: 0, 1, ..., below ``quick`` or ``full``."""
+    return tuple(range(quick if size == "quick" else full))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A figure, a table or a headline claim of a paper, and how it is repeated.
+    """A figure, table or headline claim of a paper, and how to repeat it.
 
     Parameters
     ----------
     paper : str
         Key of ``PAPERS``.
     place : int
-        Place in the ledger, within the paper.
+        Order in the ledger, within the paper.
     title : str
-        What it is about.
     source : str
         Section, figure or table of the paper.
     claims : sequence of PaperClaim
-        What the paper says.
     about : str
-        How it is measured here, and in what that differs from the paper: in whole sentences.
+        How it is measured here and how that differs from the paper, in whole sentences.
     cost : dict of str to float
-        Expected core-minutes by size, measured, or reckoned from what was measured; where a size is missing,
-        the recipe is not run at that size.
-    work : callable
-        Returns the sweeps and pieces of a size. Without it the recipe is not run at all.
-    numbers : callable
-        Returns the numbers of the claims from what the work has found, by key. A number that is not there was
-        not measured.
-    drawing : callable
-        Returns the figure from the same.
+        Core-minutes by size, measured or extrapolated; the recipe does not run at a missing size.
     live_link : str
-        Address of the page that runs it live, see ``links.link_to``: of all claims without one of their own.
+        Address of the page that runs it live, see ``links.link_to``, for claims without their own.
     needs : sequence of str
-        Data sets beyond those that every installation has.
+        Data sets that not every installation has.
     not_run : str
-        Where there is no ``work``: why, in one sentence.
+        Why the recipe has no ``work``, in one sentence.
+    work : callable
+        Returns the sweeps and jobs of a size; without it the recipe never runs. This and the next two are the
+        functions of these names in the recipe's module.
+    numbers : callable
+        Returns the measured estimates of the claims by key.
+    drawing : callable
+        Returns the figure.
     """
 
     paper: PaperName
@@ -123,15 +130,15 @@ class Recipe:
     claims: Sequence[PaperClaim]
     about: str
     cost: Mapping[Size, float]
-    work: Callable[[Size], Sequence[Work]] | None = None
-    numbers: Callable[[Found, Size], dict[str, Number]] | None = None
-    drawing: Callable[[Found, Size], Drawing] | None = None
     live_link: str = ""
     needs: Sequence[str] = ()
     not_run: str = ""
+    work: Callable[[Size], Sequence[Work]] | None = None
+    numbers: Callable[[Measurements, Size], dict[str, Estimate]] | None = None
+    drawing: Callable[[Measurements, Size], Drawing] | None = None
 
     def is_run(self, size: Size) -> bool:
-        """Whether it is run at this size."""
+        """Whether it runs at this size."""
         return self.work is not None and size in self.cost
 
 
@@ -141,20 +148,21 @@ def live_link_of(recipe: Recipe, claim: PaperClaim) -> str:
 
 
 def minutes_text(minutes: float) -> str:
-    """Return core-minutes in at most three digits, whole from 100 on: ``2.5``, ``2,500``."""
+    """Return core-minutes in three digits, whole from 100 on: ``2.5``, ``2,500``."""
     return f"{minutes:,.0f}" if minutes >= 100 else f"{minutes:.3g}"
 
 
 @functools.cache
 def all_recipes() -> dict[str, Recipe]:
-    """Return the recipes by name, which is that of the file, in the order of the papers."""
-    package = importlib.import_module(RECIPES)
-    found = {
-        module.name: importlib.import_module(f"{RECIPES}.{module.name}").RECIPE
-        for module in pkgutil.iter_modules(package.__path__)
-    }
+    """Return the recipes by name, the name of their file, in the order of the papers."""
+    recipes: dict[str, Recipe] = {}
+    for file in pkgutil.iter_modules(importlib.import_module(RECIPES).__path__):
+        module = importlib.import_module(f"{RECIPES}.{file.name}")
+        functions = {name: getattr(module, name, None) for name in ("work", "numbers", "drawing")}
+        recipes[file.name] = replace(module.RECIPE, **functions)
     papers = list(PAPERS)
-    return dict(sorted(found.items(), key=lambda one: (papers.index(one[1].paper), one[1].place)))
+    order = sorted(recipes, key=lambda name: (papers.index(recipes[name].paper), recipes[name].place))
+    return {name: recipes[name] for name in order}
 
 
 def recipe_named(name: str) -> Recipe:

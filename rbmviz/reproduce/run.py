@@ -1,9 +1,8 @@
-"""Running recipes: sweeps and pieces, kept in a folder, and the result with its verdicts.
+"""Run recipes: their sweeps and jobs, stored in a folder, and the result with its verdicts.
 
-A folder of results has a folder for each recipe and size. In it are the folders of its sweeps
-(``rbmviz.sweeps.Store``) with a file ``<sweep>-seconds.json`` each (the processor time of its cells), a file
-``<piece>-<hash>.json`` for each of its pieces, and at the end ``result.json``, ``figure.svg`` and
-``figure.csv``. What is there is not computed again.
+The folder has a folder per recipe and size with the folders of its sweeps (``rbmviz.sweeps.Store``), a file
+``<sweep>-seconds.json`` per sweep (processor time of its cells), a file ``<job>-<hash>.json`` per job, and at
+the end ``result.json``, ``figure.svg`` and ``figure.csv``. Stored sweeps and jobs are not computed again.
 """
 
 import ast
@@ -28,9 +27,9 @@ from rbmviz.models import load_model
 from rbmviz.origin import with_origin
 from rbmviz.output import write_whole, writing
 from rbmviz.reproduce import drawing as drawings
-from rbmviz.reproduce.claims import Number, Size, Verdict, judge
+from rbmviz.reproduce.claims import Estimate, Size, Verdict, judge
 from rbmviz.reproduce.papers import PAPERS
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepRun, minutes_text
+from rbmviz.reproduce.recipe import Job, Measurements, Recipe, SweepRun, minutes_text
 from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.sweeps import Store, cells
 from rbmviz.sweeps import run as run_cells
@@ -39,24 +38,24 @@ from rbmviz.sweeps.execute import cores
 
 RESULT_FILE, FIGURE_FILE, ROWS_FILE = "result.json", "figure.svg", "figure.csv"
 
-MAX_PIECE_BYTES = 2**22
-"""Most bytes of the file of a piece, or of a result."""
+MAX_JOB_BYTES = 2**22
+"""Largest file of a job or a result, in bytes."""
 
 RESULT_SCHEMA = 1
-"""Version of the form of results."""
+"""Version of the format of results."""
 
-PIECE_SOURCES = (
+JOB_SOURCES = (
     *("kernels", "samplers", "trainers", "metrics", "datasets"),
     *("coupling.py", "gradient.py", "rbm.py", "rng.py", "models.py"),
 )
-"""Folders and files of the package in which the numbers of pieces are computed."""
+"""Folders and files of the package that the numbers of jobs depend on."""
 
 
 def _code() -> str:
     """Return a hash of PIECE_SOURCES."""
     package = Path(__file__).parents[1]
-    named = [package / name for name in PIECE_SOURCES]
-    paths = [path for one in named for path in ([one] if one.suffix == ".py" else one.rglob("*.py"))]
+    sources = [package / name for name in JOB_SOURCES]
+    paths = [path for source in sources for path in ([source] if source.is_file() else source.rglob("*.py"))]
     digest = hashlib.sha256()
     for path in sorted(paths):
         digest.update(f"{path.relative_to(package).as_posix()}\0".encode())
@@ -65,53 +64,51 @@ def _code() -> str:
 
 
 def _sources(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the source of a function, and of what it names of its module and of rbmviz.reproduce.
+    """Return the sources that a function depends on, by module and name.
 
-    These are functions and classes, and what they name in turn, by module and name; of constants (texts,
-    numbers and tuples of them) it is the value.
+    They are the function, the functions and classes of its module and of rbmviz.reproduce that it names, and
+    in turn theirs; for constants (texts, numbers and tuples of them) the value.
 
     Raises
     ------
     TypeError
         If one of them names a dict, a list, a set, or a module of rbmviz.reproduce.
     """
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     waiting: list[Any] = [function]
     while waiting:
-        one = waiting.pop()
-        module = one.__module__
-        key = f"{module}.{one.__qualname__}"
-        if key in found:
+        current = waiting.pop()
+        module = current.__module__
+        key = f"{module}.{current.__qualname__}"
+        if key in sources:
             continue
-        found[key] = textwrap.dedent(inspect.getsource(one))
+        sources[key] = textwrap.dedent(inspect.getsource(current))
         beside = vars(sys.modules[module])
-        names = [node.id for node in ast.walk(ast.parse(found[key])) if isinstance(node, ast.Name)]
+        names = [node.id for node in ast.walk(ast.parse(sources[key])) if isinstance(node, ast.Name)]
         for name in names:
             value = beside.get(name)
             if inspect.isroutine(value) or inspect.isclass(value):
                 if value.__module__ == module or str(value.__module__).startswith("rbmviz.reproduce."):
                     waiting.append(value)
             elif isinstance(value, str | int | float | tuple):
-                found[f"{module}.{name}"] = repr(value)
+                sources[f"{module}.{name}"] = repr(value)
             elif isinstance(value, dict | list | set) or (
                 inspect.ismodule(value) and value.__name__.startswith("rbmviz.reproduce")
             ):
                 raise TypeError(
-                    f"{key} uses {name}, whose changes would go unseen. Let it name functions, classes, "
+                    f"{key} uses {name}, and a change of it would go unnoticed. Use functions, classes, "
                     "texts, numbers or tuples."
                 )
-    return found
+    return sources
 
 
-def piece_identity(piece: Piece, code: str = "") -> str:
-    """Return a hash of what a piece's numbers are computed from, 16 hexadecimal digits.
+def job_identity(job: Job, code: str = "") -> str:
+    """Return a hash of everything a job's numbers depend on, 16 hexadecimal digits.
 
-    That is its function with the functions and constants that it uses of its own module and of
-    rbmviz.reproduce, its arguments, and PIECE_SOURCES. The texts of a recipe are not in it.
-
-    code : hash of PIECE_SOURCES; "": that of this installation
+    That is its function with ``_sources``, its arguments, and JOB_SOURCES (``code``, by default of this
+    installation), but not the texts of a recipe.
     """
-    content = [piece.function.__qualname__, _sources(piece.function), dict(piece.arguments)]
+    content = [job.function.__qualname__, _sources(job.function), dict(job.arguments)]
     text = json.dumps([*content, code or _code()], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -125,59 +122,59 @@ def reproduce(
     workers: int | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Run a recipe, and return its result: numbers, verdicts, the figure, and where all of it is from.
+    """Run a recipe and return its result: numbers, verdicts, figure and provenance.
 
     Parameters
     ----------
     name : str
         Name of the recipe.
     recipe : Recipe
-        What is run.
+        The recipe.
     folder : str or Path
-        Folder of the results of all recipes; it is made if need be.
+        Folder of the results of all recipes, created if needed.
     size : "quick" or "full"
         A quick run has fewer seeds and shorter runs; it may leave claims undecided.
     workers : int, optional
-        Threads of sweeps, and pieces that run at a time (default: as many as cores).
+        Threads of sweeps, and jobs at a time (default: number of cores).
     on_progress : callable, optional
-        Called with a sentence for each sweep and each piece.
+        Called with a sentence for each sweep and each job.
 
     Returns
     -------
     dict
-        JSON values, as ``result.json`` has them.
+        The JSON values of ``result.json``.
 
     Raises
     ------
     BadInput
-        If data are missing, the folder is something else, or a sweep or a piece ended with an error.
+        If data are missing, the folder is a file, or a sweep or job failed.
     OutputFailure
-        If results cannot be written; what was computed before is kept.
+        If results cannot be written; earlier results are kept.
     KeyboardInterrupt
-        After Ctrl-C; what was computed before is kept.
+        After Ctrl-C; earlier results are kept.
     """
     if not recipe.is_run(size):
         return result_of(name, recipe, size, None, 0.0)
     assert recipe.work is not None
     for data in recipe.needs:
-        load_dataset(data)  # says what is missing, and how to get it, before anything is computed
+        load_dataset(data)  # fails here, before anything is computed, if data are missing
     place = _folder(Path(folder), name, size)
     say, spent = on_progress or (lambda _: None), 0.0
     tables: dict[str, Any] = {}
-    pieces: dict[str, Any] = {}
+    jobs: dict[str, Any] = {}
     work = recipe.work(size)
     for sweep in work:
         if isinstance(sweep, SweepRun):
             say(f"{name}: {sweep.name}, {sweep.plan.size:,} cells")
             tables[sweep.name], seconds = _swept(sweep, place, f"rbmviz reproduce {name}", workers)
             spent += seconds
-    calls = [piece for piece in work if isinstance(piece, Piece)]
-    for number, (piece, values, seconds) in enumerate(_all_called(calls, place, workers or cores()), 1):
-        say(f"{name}: {piece.name}, {number} of {len(calls)} pieces")
-        pieces[piece.name] = values
+    calls = [job for job in work if isinstance(job, Job)]
+    for number, (job, values, seconds) in enumerate(_all_called(calls, place, workers or cores()), 1):
+        say(f"{name}: {job.name}, {number} of {len(calls)} jobs")
+        jobs[job.name] = values
         spent += seconds
     forget()
-    result = result_of(name, recipe, size, Found(tables, pieces), spent / 60)
+    result = result_of(name, recipe, size, Measurements(tables, jobs), spent / 60)
     if without := write_result(result, place):
         say(f"{name} has no picture: {without}")
     return result
@@ -193,71 +190,71 @@ def _folder(folder: Path, name: str, size: Size) -> Path:
 
 
 def _swept(sweep: SweepRun, place: Path, command: str, workers: int | None) -> tuple[Any, float]:
-    """Return the table of a sweep, and the seconds of processor time that its cells have taken in all."""
+    """Return the table of a sweep and the processor seconds of all its cells."""
     store = Store(place / sweep.name)
     store.prepare(sweep.plan, command)
-    made = cells(sweep.plan)
-    kept = place / f"{sweep.name}-seconds.json"
-    before = float(_read(kept).get("seconds", 0.0))
+    all_cells = cells(sweep.plan)
+    seconds_file = place / f"{sweep.name}-seconds.json"
+    before = float(_read(seconds_file).get("seconds", 0.0))
     begin = time.process_time()
-    progress = run_cells(made, store, workers=workers)
+    progress = run_cells(all_cells, store, workers=workers)
     seconds = before + time.process_time() - begin
     if progress.computed:
-        write_whole(kept, json.dumps({"seconds": seconds}).encode())
+        write_whole(seconds_file, json.dumps({"seconds": seconds}).encode())
     if progress.interrupted:
         raise KeyboardInterrupt
     if progress.failed:
         raise BadInput(
             f"{sweep.name}: {progress.failed[0].cell.algorithm} failed: {progress.failed[0].reason}"
         )
-    return store.read(made).columns, seconds
+    return store.read(all_cells).columns, seconds
 
 
 def _all_called(
-    pieces: Sequence[Piece], place: Path, workers: int
-) -> Iterator[tuple[Piece, dict[str, Any], float]]:
-    """Yield each piece with what it returns and its seconds, in order; as many as workers run at a time.
+    jobs: Sequence[Job], place: Path, workers: int
+) -> Iterator[tuple[Job, dict[str, Any], float]]:
+    """Yield each job with its result and seconds, in order; ``workers`` jobs run at a time.
 
-    After an error or Ctrl-C the pieces under way are computed to their ends, and kept.
+    After an error or Ctrl-C the running jobs finish and are stored.
     """
     code = _code()
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(_called, piece, place, code) for piece in pieces]
+        futures = [pool.submit(_called, job, place, code) for job in jobs]
         try:
-            for piece, future in zip(pieces, futures, strict=True):
-                yield piece, *future.result()
+            for job, future in zip(jobs, futures, strict=True):
+                yield job, *future.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _called(piece: Piece, place: Path, code: str) -> tuple[dict[str, Any], float]:
-    """Return what a piece returns, and the seconds of processor time that it took when it was computed."""
-    path = place / f"{piece.name}-{piece_identity(piece, code)}.json"
-    found = _read(path)
-    if not isinstance(found.get("found"), dict) or not isinstance(found.get("seconds"), int | float):
+def _called(job: Job, place: Path, code: str) -> tuple[dict[str, Any], float]:
+    """Return the result of a job and its processor seconds, stored or computed."""
+    path = place / f"{job.name}-{job_identity(job, code)}.json"
+    content = _read(path)
+    if not isinstance(content.get("found"), dict) or not isinstance(content.get("seconds"), int | float):
         begin = time.thread_time()
         with on_one_thread():
-            values = piece.function(**piece.arguments)
-        # What is returned is what the file will say: a later run must not find other values.
-        found = _plain({"found": values, "seconds": time.thread_time() - begin})
-        write_whole(path, json.dumps(found).encode())
-    return found["found"], float(found["seconds"])
+            values = job.function(**job.arguments)
+        # Return the values of the file: a later run must not read others.
+        content = _plain({"found": values, "seconds": time.thread_time() - begin})
+        write_whole(path, json.dumps(content).encode())
+    return content["found"], float(content["seconds"])
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the JSON object of a file; nothing if it is not there, or damaged: it is then made anew."""
+    """Return the JSON object of a file; an empty one if it is missing or damaged."""
     try:
-        if not path.is_file() or path.stat().st_size > MAX_PIECE_BYTES:
+        if not path.is_file() or path.stat().st_size > MAX_JOB_BYTES:
             return {}
-        found = read_json(read_file(path, f"'{path}'"))
+        content = read_json(read_file(path, f"'{path}'"))
     except Damaged:
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _plain(value: Any) -> Any:
-    """Return JSON values: numbers of numpy become numbers, and what is not finite becomes null."""
+    """Return JSON values: numpy's numbers become numbers, and values that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -270,43 +267,35 @@ def _plain(value: Any) -> Any:
 
 
 def result_of(
-    name: str, recipe: Recipe, size: Size, found: Found | None, core_minutes: float
+    name: str, recipe: Recipe, size: Size, measured: Measurements | None, core_minutes: float
 ) -> dict[str, Any]:
-    """Return the result of a recipe as JSON values, from what its work has found; None: it was not run."""
-    numbers: Mapping[str, Number] = {}
+    """Return the result of a recipe as JSON values; ``measured`` is None if it was not run."""
+    numbers: Mapping[str, Estimate] = {}
     drawn: dict[str, Any] | None = None
-    if found is not None:
+    if measured is not None:
         assert recipe.numbers is not None
-        numbers = recipe.numbers(found, size)
-        drawn = recipe.drawing(found, size).to_json() if recipe.drawing is not None else None
+        numbers = recipe.numbers(measured, size)
+        drawn = recipe.drawing(measured, size).to_json() if recipe.drawing is not None else None
     claims = []
     for claim in recipe.claims:
-        used = {part.number: numbers[part.number] for part in claim.parts if part.number in numbers}
-        verdict = judge(claim, numbers, size) if used else _not_run(recipe, size, found is not None)
-        labels = {part.number: part.label for part in claim.parts}
-        measured = [
-            {"number": key, "label": labels[key], "value": one.value, "error": one.error, "n": one.n}
-            for key, one in used.items()
-        ]
+        labels = {bound.number: bound.label for bound in claim.bounds if bound.number in numbers}
+        verdict = judge(claim, numbers, size) if labels else _not_run(recipe, size, measured is not None)
+        values = [{"number": key, "label": label, **numbers[key]._asdict()} for key, label in labels.items()]
         claims.append(
             {
-                **{"claim": claim.name, "text": claim.text, "paper": claim.paper, "measured": measured},
+                **{"claim": claim.name, "text": claim.text, "paper": claim.paper, "measured": values},
                 **{"verdict": verdict.name, "holds": verdict.holds, "reason": verdict.reason},
             }
         )
     paper = PAPERS[recipe.paper]
     return _plain(
         {
-            **{
-                "rbmviz_reproduce": RESULT_SCHEMA,
-                "recipe": name,
-                "paper": recipe.paper,
-                "place": recipe.place,
-            },
+            **{"rbmviz_reproduce": RESULT_SCHEMA, "recipe": name},
+            **{"paper": recipe.paper, "place": recipe.place},
             **{"title": recipe.title, "source": recipe.source, "about": recipe.about, "size": size},
             **{"claims": claims, "figure": drawn, "needs": list(recipe.needs)},
             **{"cost": dict(recipe.cost), "core_minutes": round(core_minutes, 3)},
-            **_origin(recipe, size, found),
+            **_origin(recipe, size, measured),
             "command": f"rbmviz reproduce {name} --out results{' --quick' * (size == 'quick')}",
             "cite": [provenance.how_to_cite(), f"{paper.cite} {paper.url}"],
         }
@@ -314,47 +303,45 @@ def result_of(
 
 
 def _not_run(recipe: Recipe, size: Size, others_run: bool) -> Verdict:
-    """Return the verdict on a claim without numbers; others_run: whether the recipe was run for others."""
+    """Return the verdict on a claim without numbers; others_run: whether other claims have numbers."""
     cost = [
-        f"a {one} run needs about {minutes_text(minutes)} core-minutes"
-        for one, minutes in recipe.cost.items()
-        if one != size or not others_run
+        f"A {other} run needs about {minutes_text(minutes)} core-minutes."
+        for other, minutes in recipe.cost.items()
+        if other != size or not others_run
     ]
     left_out = others_run or not recipe.is_run(size)
-    reasons = [
-        recipe.not_run or (f"It is not part of a {size} run." if left_out else "It has not been run."),
-        *(f"{one.capitalize()}." for one in cost),
-    ]
+    reason = recipe.not_run or (f"It is not part of a {size} run." if left_out else "It has not been run.")
+    reasons = [reason, *cost]
     return Verdict("not run at this size", " ".join(reasons))
 
 
-def _origin(recipe: Recipe, size: Size, found: Found | None) -> dict[str, Any]:
-    """Return version, commit, machine, seeds, and digests of models and data, of what was run."""
+def _origin(recipe: Recipe, size: Size, measured: Measurements | None) -> dict[str, Any]:
+    """Return version, commit, machine, seeds, and digests of the models and data of a run."""
     origin: dict[str, Any] = {"version": provenance.version("rbmviz"), "commit": provenance.commit()}
-    origin |= {"machine": provenance.machine() if found is not None else {}}
+    origin |= {"machine": provenance.machine() if measured is not None else {}}
     models: dict[str, str] = {}
     data: dict[str, str] = {}
     seeds: set[int] = set()
-    if found is not None and recipe.work is not None:
-        for table in found.tables.values():
+    if measured is not None and recipe.work is not None:
+        for table in measured.tables.values():
             models |= dict(zip(table["model"].tolist(), table["model_digest"].tolist(), strict=True))
             data |= dict(zip(table["data"].tolist(), table["data_digest"].tolist(), strict=True))
             seeds |= set(table["seed"].tolist())
-        for piece in recipe.work(size):
-            if isinstance(piece, Piece):
-                named = piece.arguments
-                seeds |= {named["seed"]} if "seed" in named else set()
-                if "model" in named:
-                    models.setdefault(named["model"], model_digest(load_model(named["model"])))
-                if "data" in named:
-                    read = load_dataset(named["data"], **named.get("data_options", {}))
+        for job in recipe.work(size):
+            if isinstance(job, Job):
+                arguments = job.arguments
+                seeds |= {arguments["seed"]} if "seed" in arguments else set()
+                if "model" in arguments:
+                    models.setdefault(arguments["model"], model_digest(load_model(arguments["model"])))
+                if "data" in arguments:
+                    read = load_dataset(arguments["data"], **arguments.get("data_options", {}))
                     data.setdefault(read.name, data_digest(read))
     models.pop("", None)
     return {**origin, "models": models, "data": data, "seeds": sorted(seeds)}
 
 
 def caption(result: Mapping[str, Any]) -> list[str]:
-    """Return what stands below a figure: what was run, where, and how it is cited."""
+    """Return the lines below a figure: what was run, where, and how to cite it."""
     machine = result["machine"]
     runs = result["seeds"]
     parts = [f"rbmviz {result['version']}" + (f", commit {result['commit']}" if result["commit"] else "")]
@@ -369,20 +356,15 @@ def caption(result: Mapping[str, Any]) -> list[str]:
 
 
 def write_result(result: Mapping[str, Any], place: Path) -> str:
-    """Write a result, its figure and the rows of it; return why there is no picture, "" if there is one."""
+    """Write a result, its figure and the figure's rows; return why there is no picture, else ""."""
     write_whole(place / RESULT_FILE, json.dumps(result, indent=1, ensure_ascii=False).encode())
     if result["figure"] is None:
         return ""
-    known = {key: result[key] for key in ("version", "commit", "models", "data", "seeds", "command", "cite")}
-    write_whole(place / ROWS_FILE, with_origin(drawings.to_csv(result["figure"]), ROWS_FILE, known))
+    origin = {key: result[key] for key in ("version", "commit", "models", "data", "seeds", "command", "cite")}
+    write_whole(place / ROWS_FILE, with_origin(drawings.to_csv(result["figure"]), ROWS_FILE, origin))
     try:
         picture = drawings.svg(result["figure"], caption(result))
     except BadInput as error:  # a package is not installed
         return str(error)
-    write_whole(place / FIGURE_FILE, with_origin(picture, FIGURE_FILE, known))
+    write_whole(place / FIGURE_FILE, with_origin(picture, FIGURE_FILE, origin))
     return ""
-
-
-def seeds(size: Size, quick: int, full: int) -> tuple[int, ...]:
-    """Return the seeds of a run: 0, 1, ..., so many by size."""
-    return tuple(range(quick if size == "quick" else full))

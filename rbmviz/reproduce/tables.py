@@ -1,18 +1,18 @@
-"""From the tables of sweeps to numbers with errors: means over seeds, and differences paired by seeds."""
+"""Estimates from the tables of sweeps (means over seeds, differences paired by seed), and rows of figures."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from rbmviz.reproduce.claims import Number
+from rbmviz.reproduce.claims import Estimate
 from rbmviz.reproduce.drawing import Row
 
 Columns = Mapping[str, np.ndarray]
 
 
 def where(columns: Columns, **wanted: Any) -> dict[str, np.ndarray]:
-    """Return the rows whose columns have these values; numbers must agree to nine digits."""
+    """Return the rows with these values in their columns; floats must agree to nine digits."""
     keep = np.ones(len(columns["n"]), bool)
     for name, value in wanted.items():
         column = columns[name]
@@ -21,37 +21,89 @@ def where(columns: Columns, **wanted: Any) -> dict[str, np.ndarray]:
 
 
 def by_seed(columns: Columns, measure: str, at: float, effort: str = "n", **wanted: Any) -> dict[int, float]:
-    """Return a measure of each seed at the last point at or before ``at``, of the rows that are wanted.
+    """Return a measure by seed at the last point at or before ``at``.
 
     Parameters
     ----------
     columns : mapping of str to ndarray
         Table in long form.
     measure : str
-        Column of the number.
+        Column of the measure.
     at : float
         Samples or updates (``effort`` "n"), sweeps or seconds.
     **wanted
-        Values that columns must have, see ``where``; they must leave one setting.
+        Values of columns that select one setting, see ``where``.
     """
     rows = where(columns, **wanted)
-    found: dict[int, float] = {}
+    values: dict[int, float] = {}
     for seed in np.unique(rows["seed"]).tolist():
         own = rows["seed"] == seed
         within = np.flatnonzero(own & (rows[effort] <= at * (1 + 1e-9)))
         if len(within):
-            found[seed] = float(rows[measure][within[np.argmax(rows[effort][within])]])
-    return found
+            values[seed] = float(rows[measure][within[np.argmax(rows[effort][within])]])
+    return values
 
 
-def mean(found: Mapping[int, float]) -> Number:
+def mean(values: Mapping[int, float]) -> Estimate:
     """Return mean and error over seeds."""
-    return Number.of(list(found.values()))
+    return Estimate.of(list(values.values()))
 
 
-def difference(one: Mapping[int, float], other: Mapping[int, float]) -> Number:
-    """Return the mean of ``one - other`` over their common seeds, with the error of paired differences."""
-    return Number.of([one[seed] - other[seed] for seed in one if seed in other])
+def difference(values: Mapping[int, float], others: Mapping[int, float]) -> Estimate:
+    """Return the mean of ``values - others`` over their common seeds, with the paired error."""
+    return Estimate.of([values[seed] - others[seed] for seed in values if seed in others])
+
+
+def paired(values: Sequence[float], others: Sequence[float]) -> Estimate:
+    """Return the mean of the paired differences of two sequences of equal length."""
+    return Estimate.of([value - other for value, other in zip(values, others, strict=True)])
+
+
+def ratio(values: Sequence[float], others: Sequence[float]) -> Estimate:
+    """Return the mean of the paired ratios of two sequences of equal length."""
+    return Estimate.of([value / other for value, other in zip(values, others, strict=True)])
+
+
+def best_setting(columns: Columns, column: str, at: float, values: Iterable[Any] | None = None) -> Any:
+    """Return the value of a column (default: all of its values) with the best ISL on the validation part."""
+    choices = np.unique(columns[column]).tolist() if values is None else values
+    return max(choices, key=lambda v: mean(by_seed(columns, "isl_validation", at, **{column: v})).value)
+
+
+def falls(curves: Iterable[Mapping[str, Sequence[float]]]) -> list[float]:
+    """Return how far the log-likelihood of each training ends below its maximum."""
+    return [max(curve["log_likelihood"]) - curve["log_likelihood"][-1] for curve in curves]
+
+
+def last(curves: Iterable[Mapping[str, Sequence[float]]], key: str = "log_likelihood") -> list[float]:
+    """Return the last value of each curve."""
+    return [curve[key][-1] for curve in curves]
+
+
+Spread = Callable[[np.ndarray], Sequence[float]]
+
+
+def extremes(values: np.ndarray) -> tuple[float, float]:
+    """Return minimum and maximum."""
+    return float(values.min()), float(values.max())
+
+
+def central(values: np.ndarray) -> tuple[float, float]:
+    """Return the 2.5 and 97.5 percentiles."""
+    low, high = np.quantile(values, [0.025, 0.975]).tolist()
+    return low, high
+
+
+def band(
+    x: Sequence[float], curves: Sequence[Sequence[float]], spread: Spread = extremes, **names: str
+) -> list[Row]:
+    """Return the rows of the mean of some curves, with a band: by default from minimum to maximum."""
+    rows: list[Row] = []
+    for at, values in zip(x, np.transpose(curves) if len(curves) else (), strict=False):
+        low, high = spread(values)
+        row: Row = {"x": at, "y": float(np.mean(values)), "low": float(low), "high": float(high)}
+        rows.append(row | names)
+    return rows
 
 
 def curve(
@@ -63,13 +115,13 @@ def curve(
     least: float = 1,
     **wanted: Any,
 ) -> list[Row]:
-    """Return the rows of a curve: the mean over seeds at each point, with the range from 2.5 to 97.5 %.
+    """Return the rows of a curve: the mean over seeds at each point, with a band from 2.5 to 97.5 %.
 
-    Points that not all seeds have are left out, and those below ``least``.
+    Points below ``least``, or without a value for every seed, are left out.
     """
     rows = where(columns, **wanted)
     seeds = len(np.unique(rows["seed"]))
-    found = []
+    points = []
     for n in np.unique(rows["n"]).tolist():
         here = rows["n"] == n
         values, at = rows[measure][here], float(np.mean(rows[x][here]))
@@ -78,18 +130,17 @@ def curve(
         low, high = np.quantile(values, [0.025, 0.975]).tolist() if seeds > 1 else (None, None)
         row: Row = {"x": at, "y": float(values.mean()), "series": series}
         row |= {"panel": panel} if panel else {}
-        found.append(row | ({"low": low, "high": high} if low is not None else {}))
-    return found
+        points.append(row | ({"low": low, "high": high} if low is not None else {}))
+    return points
 
 
-def dots(numbers: Iterable[tuple[Any, Number]], series: str, panel: str = "") -> list[Row]:
-    """Return rows of points with their standard errors, from pairs of x and number."""
-    found = []
+def dots(numbers: Iterable[tuple[Any, Estimate]], series: str, panel: str = "") -> list[Row]:
+    """Return rows of points with their standard errors, from pairs of x and estimate."""
+    points = []
     for x, number in numbers:
         row: Row = {"x": x, "y": number.value, "series": series}
         row |= {"panel": panel} if panel else {}
-        known = np.isfinite(number.error) and number.error > 0
-        found.append(
-            row | ({"low": number.value - number.error, "high": number.value + number.error} if known else {})
-        )
-    return found
+        if np.isfinite(number.error) and number.error > 0:
+            row |= {"low": number.value - number.error, "high": number.value + number.error}
+        points.append(row)
+    return points

@@ -1,6 +1,8 @@
-"""Trainings that recipes of several figures have in common, as pieces."""
+"""Trainings shared by several recipes, as functions of jobs."""
 
 import dataclasses
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,16 @@ from rbmviz.metrics import log_likelihood, tempered_ladders, too_large
 from rbmviz.metrics.ais import ais_steps
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
-from rbmviz.trainers import make_trainer, train
+from rbmviz.trainers import Progress, make_trainer, train
+
+
+def timed(training: Iterator[Progress]) -> Iterator[tuple[Progress, float]]:
+    """Yield the states of a training, each with the processor seconds spent so far."""
+    spent, begin = 0.0, time.thread_time()
+    for progress in training:
+        spent += time.thread_time() - begin
+        yield progress, spent
+        begin = time.thread_time()
 
 
 def small_training(
@@ -26,54 +37,45 @@ def small_training(
     trainer : str
         The trainer with its knobs.
     data : str
-        Name of the data.
     n_hidden, updates, seed : int
-        Hidden units, updates, and the seed of start and training.
     scale : float
-        Standard deviation of all first weights and biases.
+        Standard deviation of all initial weights and biases.
     points : int
-        Points of the curves, at equal distances.
+        Evenly spaced points of the curves.
 
     Returns
     -------
     dict
-        By point: update, total log-likelihood of the training rows (nats), seconds of processor time so far,
-        and the trainer's statistics (tau_mean, rejected_mean and truncated of UCD are those of one update).
+        By point: update, total log-likelihood of the training rows (nats), processor seconds so far, and the
+        trainer's statistics (for UCD of one update: tau_mean, rejected_mean, truncated).
     """
-    import time
-
     rows = load_dataset(data).train
     g = np.random.default_rng([seed, 16])
     m = rows.shape[1]
     start = RBM(*(g.normal(0, scale, shape) for shape in ((m, n_hidden), m, n_hidden)))
     every = updates // points
     training = train(rows, trainers.read(trainer), n_hidden, updates, seed, warm_start=start, every=every)
-    next(training)  # compiled outside the clock, on another training
+    next(training)  # compiles before the clock starts, in another training
     training = train(rows, trainers.read(trainer), n_hidden, updates, seed, warm_start=start, every=every)
-    found: dict[str, list[float]] = {"update": [], "log_likelihood": [], "seconds": []}
-    spent, note = 0.0, ""
+    result: dict[str, list[float]] = {"update": [], "log_likelihood": [], "seconds": []}
+    note = ""
     try:
-        while True:
-            begin = time.thread_time()
-            progress = next(training, None)
-            spent += time.thread_time() - begin
-            if progress is None:
-                break
-            found["update"].append(progress.update)
-            found["log_likelihood"].append(len(rows) * log_likelihood(progress.rbm, rows))
-            found["seconds"].append(spent)
+        for progress, spent in timed(training):
+            result["update"].append(progress.update)
+            result["log_likelihood"].append(len(rows) * log_likelihood(progress.rbm, rows))
+            result["seconds"].append(spent)
             for name in ("tau_mean", "rejected_mean", "truncated", "gradient_norm"):
                 if name in progress.stats:
-                    found.setdefault(name, []).append(progress.stats[name])
+                    result.setdefault(name, []).append(progress.stats[name])
     except BadInput as error:  # it diverged
         note = str(error)
-    return {**found, "note": note}
+    return {**result, "note": note}
 
 
 def annealed(rbm: RBM, rows: np.ndarray, betas: int, seed: int) -> tuple[float, float]:
-    """Return the mean log-likelihood of rows by annealed importance sampling, and its error (nats a row).
+    """Return the mean log-likelihood of rows by annealed importance sampling, and its error (nats per row).
 
-    It has 64 chains, and runs in the caller's thread, so that its time is counted as that of the piece.
+    It has 64 chains and runs in the caller's thread, so that its time counts for the job.
     """
     steps = ais_steps(rbm, rows, n_chains=64, betas=betas, seed=seed)
     while True:
@@ -101,37 +103,28 @@ def large_training(
     trainer : str
         The trainer with its knobs.
     data : str
-        Name of the data.
     n_hidden, updates, points, seed : int
-        Hidden units, updates, points of the curves, and the seed of the training.
     betas : int
         Temperatures of annealed importance sampling.
     data_options : dict, optional
-        How the data are read: their binarisation.
+        Binarisation of the data.
 
     Returns
     -------
     dict
-        By point: update, mean log-likelihood of the first 2,000 training rows with its error (nats a row),
-        seconds of processor time of the training so far, and the trainer's tau_mean if it has one.
+        By point: update, mean log-likelihood of the first 2,000 training rows with its error (nats per row),
+        processor seconds of the training so far, and the trainer's tau_mean if it has one.
     """
-    import time
-
     rows = load_dataset(data, **(data_options or {})).train
-    found: dict[str, list[float]] = {"update": [], "log_likelihood": [], "error": [], "seconds": []}
-    spent = 0.0
+    result: dict[str, list[float]] = {"update": [], "log_likelihood": [], "error": [], "seconds": []}
     training = train(rows, trainers.read(trainer), n_hidden, updates, seed, every=updates // points)
-    while True:
-        begin = time.thread_time()
-        progress = next(training, None)
-        spent += time.thread_time() - begin
-        if progress is None:
-            return found
+    for progress, spent in timed(training):
         value, error = annealed(progress.rbm, rows[:2000], betas, seed)
-        for name, one in zip(found, (progress.update, value, error, spent), strict=False):
-            found[name].append(one)
+        for name, number in zip(result, (progress.update, value, error, spent), strict=False):
+            result[name].append(number)
         if "tau_mean" in progress.stats:
-            found.setdefault("tau_mean", []).append(progress.stats["tau_mean"])
+            result.setdefault("tau_mean", []).append(progress.stats["tau_mean"])
+    return result
 
 
 def estimator_biases(
@@ -145,20 +138,10 @@ def estimator_biases(
     samples: int = 0,
     burn_in: int = 0,
 ) -> dict[str, Any]:
-    """Return bias and variance of CD and pop-CD, k = 1 and 10, on one model trained by CD-1.
+    """Return bias and variance of CD and pop-CD, k = 1 and 10, on a model trained by CD-1 at a constant rate.
 
-    Parameters
-    ----------
-    data : str
-        Name of the data.
-    n_hidden, batch, updates, seed : int
-        Hidden units, rows of a batch, updates, and the seed of training and estimates.
-    rate : float
-        Constant learning rate.
-    replications : int
-        Estimates.
-    samples, burn_in : int
-        Of the parallel tempering that is the reference of a model that cannot be enumerated.
+    batch: rows of a batch. replications: estimates. samples, burn_in: of the parallel tempering that gives
+    the reference if the model cannot be enumerated.
     """
     rows = load_dataset(data).train
     trainer = make_trainer("cd", k=1, learning_rate=rate, schedule="constant", batch_size=batch)
@@ -169,10 +152,10 @@ def estimator_biases(
         reference = tempered(last.rbm, rows, ladders)
     else:
         reference = enumerated(last.rbm, rows)
-    found: dict[str, Any] = {"warning": reference.warning}
+    result: dict[str, Any] = {"warning": reference.warning}
     for k in (1, 10):
         for name in ("cd", "pop_cd"):
-            one = make_trainer(name, k=k, batch_size=batch)
-            quality = gradient_quality(last.rbm, rows, one, replications, seed, reference=reference)
-            found[f"{name}-{k}"] = dataclasses.asdict(quality) | {"resolved": quality.resolved}
-    return found
+            estimator = make_trainer(name, k=k, batch_size=batch)
+            quality = gradient_quality(last.rbm, rows, estimator, replications, seed, reference=reference)
+            result[f"{name}-{k}"] = dataclasses.asdict(quality) | {"resolved": quality.resolved}
+    return result

@@ -1,10 +1,10 @@
 """Streaming samplers: one file per sampler; to write another, copy ``_skeleton.py``.
 
-A sampler is a frozen record of its knobs. ``init(model, seed, v0)`` makes the state of its chains,
-``step(state, n)`` advances that state in place and returns n fresh samples; how a run is divided
-into steps never changes the samples. Live knobs may change between steps: ``dataclasses.replace`` gives
-another record, which goes on with the same state. With ``n_chains`` > 1 the chains take turns: sample number
-t belongs to chain t % n_chains. The contract is ``rbmviz.testing.check_sampler``.
+A sampler is a frozen dataclass of its knobs. ``init(model, seed, v0)`` makes the state of its chains;
+``step(state, n)`` advances the state in place and returns n new samples. How a run is divided into steps
+never changes the samples. Live knobs may change between steps: ``dataclasses.replace`` gives a sampler that
+continues with the same state. With ``n_chains`` > 1 the chains take turns: sample t belongs to chain t %
+n_chains. The contract is ``rbmviz.testing.check_sampler``.
 """
 
 import math
@@ -22,17 +22,17 @@ from rbmviz.rbm import RBM, Model
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Consecutive samples of a sampler; those of several chains are interleaved.
+    """Consecutive samples of a sampler, interleaved if it has several chains.
 
     Parameters
     ----------
     v : uint8 (n, n_visible)
         The samples, values 0 and 1.
     p : float32 (n, n_visible)
-        Mean of v given the h that v was drawn from; v itself if the sampler computes no mean.
+        Mean of v given the h it was drawn from; v itself if the sampler computes no mean.
     info : dict of arrays (n,)
-        Traces named by the sampler; every sampler has ``sweeps`` (sweeps spent on the sample), those with
-        fast weights also ``fast_norm`` (norm of theta_F after the sample, float64).
+        Traces named by the sampler: ``sweeps`` (sweeps spent on the sample), with fast weights also
+        ``fast_norm`` (norm of theta_F after the sample, float64).
     """
 
     v: np.ndarray
@@ -41,25 +41,25 @@ class Samples:
 
 
 class Sampler(Protocol):
-    """The interface of samplers: the program needs nothing else.
+    """The interface of samplers.
 
-    A sampler draws from numpy Generators (``rng.generator``) or from kernel streams (``rng.kernel_state``),
-    one for each chain, which it keeps in the state.
+    A sampler draws from numpy Generators (``rng.generator``) or kernel streams (``rng.kernel_state``), one
+    per chain, kept in the state.
 
     Attributes
     ----------
     name, label, paper, colour : str
         Arguments of the decorator ``registry.sampler``.
     exact_chain : bool
-        Whether the chain leaves the model's law invariant when all knobs have their defaults.
+        Whether the chain leaves the model's distribution invariant with all knobs at their defaults.
     deterministic : bool
         Whether the chain uses no random numbers after its start.
     needs_rates : bool
         Whether a model without rates is refused.
     about : str, optional
-        What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
+        Description on the pages, LaTeX between dollars (default: the docstring).
     equation : tuple of str, optional
-        The formulas that define it, in LaTeX; the terms that its knobs move are marked, see ``equations``.
+        Defining formulas in LaTeX; terms that knobs move are marked, see ``equations``.
     n_chains : int
         Chains that take turns: a knob (``interleave.n_chains_knob``), or a class attribute 1.
     """
@@ -81,11 +81,11 @@ class Sampler(Protocol):
         Parameters
         ----------
         model : Model
-            The model to sample; it is not changed.
+            The model to sample, not changed.
         seed : int, SeedSequence or Generator
             Same seed, same samples.
         v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-            The start of all chains, or one row per chain; default: random bits, different for each chain.
+            The start of all chains, or one row per chain; default: independent random bits per chain.
 
         Raises
         ------
@@ -96,20 +96,18 @@ class Sampler(Protocol):
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return an upper bound of the bytes of the state that ``init`` makes, without the model.
 
-        What kernels copy of the model's weights counts (``gibbs.state_bytes``).
-
-        It is at most twice what the state takes. It is computed without building anything, so that a state
-        that is too large is refused before it is built.
+        It counts the kernels' copies of the weights (``gibbs.state_bytes``) and is at most twice the true
+        size. It builds nothing, so that a state that is too large is refused first.
         """
 
     def step(self, state: Any, n: int) -> Samples:
-        """Advance the state by n samples, in place, and return them in fresh arrays."""
+        """Advance the state by n samples, in place, and return them in new arrays."""
 
     def target(self, state: Any) -> RBM:
-        """Return the model that the next sample is drawn from, for the chain whose turn it is.
+        """Return the model that the next chain's sample is drawn from.
 
-        For driven samplers it is theta + theta_F; for Gibbs sampling at a temperature T, theta / T.
-        Where chains move in rounds (shared fast weights) it is the model of the next round.
+        theta + theta_F for driven samplers; theta / T for Gibbs sampling at temperature T; the model of the
+        next round for shared fast weights.
         """
 
 
@@ -128,17 +126,17 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
     if needed > memory:
         raise BadInput(
             f"{n:,} samples need {needed / 1e9:,.1f} GB and this machine has {memory / 1e9:,.1f} GB: "
-            f"use rbmviz.stream chunk by chunk, or write them to a file by 'rbmviz sample'."
+            f"use rbmviz.stream chunk by chunk, or write them to a file with 'rbmviz sample'."
         )
     return n
 
 
 def _check_kinds(model: Any, sampler: Any) -> None:
-    """Raise BadInput unless one is a model, the other a sampler with its knobs."""
+    """Raise BadInput unless these are a Model and a sampler."""
     if not isinstance(model, Model):
-        raise BadInput(f"{shown(model)} is no model: give a Model; that of an RBM is Model(rbm).")
+        raise BadInput(f"{shown(model)} is no model: give a Model; for an RBM, Model(rbm).")
     if not hasattr(sampler, "target") or isinstance(sampler, type):
-        raise BadInput(f"{shown(sampler)} is no sampler with its knobs: make one with make_sampler.")
+        raise BadInput(f"{shown(sampler)} is no sampler: make one with make_sampler.")
 
 
 def make_sampler(name: str, **knobs: Any) -> Sampler:
@@ -154,7 +152,7 @@ def make_sampler(name: str, **knobs: Any) -> Sampler:
     Returns
     -------
     Sampler
-        A frozen record; ``dataclasses.replace`` gives one with other knobs.
+        A frozen dataclass; ``dataclasses.replace`` changes its knobs.
 
     Raises
     ------
@@ -188,20 +186,20 @@ def stream(
     seed : int, SeedSequence or Generator
         Same seed, same samples, whatever the chunk (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        The start of all chains, or one row per chain; default: random bits, different for each chain.
+        The start of all chains, or one row per chain; default: independent random bits per chain.
     chunk : int
         Samples in a chunk (default 100).
 
     Yields
     ------
     Samples
-        The next ``chunk`` samples, in fresh arrays.
+        The next ``chunk`` samples, in new arrays.
 
     Raises
     ------
     BadInput
-        If v0, the seed or the chunk is invalid, the sampler needs rates that the model does not have, a chunk
-        would not fit into the memory, or model or sampler is none.
+        If an argument is invalid, the sampler needs rates that the model does not have, or a chunk does not
+        fit into memory.
 
     Examples
     --------
@@ -235,7 +233,7 @@ def sample(
     seed : int, SeedSequence or Generator
         Same seed, same samples, on any number of threads (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        The start of all chains, or one row per chain; default: random bits, different for each chain.
+        The start of all chains, or one row per chain; default: independent random bits per chain.
 
     Returns
     -------
@@ -245,8 +243,8 @@ def sample(
     Raises
     ------
     BadInput
-        If n is not a whole number >= 0, n samples would not fit into the memory, v0 or the seed is invalid,
-        the sampler needs rates that the model does not have, or model or sampler is none.
+        If an argument is invalid, the sampler needs rates that the model does not have, or n samples do not
+        fit into memory.
 
     Examples
     --------

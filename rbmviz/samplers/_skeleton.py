@@ -1,4 +1,4 @@
-"""A sampler in plain numpy, to be copied: block Gibbs sampling, one sweep a sample. It is not registered."""
+"""A sampler in plain numpy to copy: block Gibbs sampling, k sweeps per sample. It is not registered."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +15,7 @@ from rbmviz.samplers.interleave import Chains, interleave, n_chains_knob, next_c
 
 @dataclass
 class SkeletonChain:
-    """State of one chain: the model, v uint8 (n_visible,), and the chain's own random generator."""
+    """State of one chain: the model, v uint8 (n_visible,), and its random generator."""
 
     rbm: RBM
     v: np.ndarray
@@ -24,7 +24,7 @@ class SkeletonChain:
 
 @sampler("skeleton", label="Skeleton", paper="the paper, its section, its equation")
 class Skeleton:
-    """Draw h ~ p(h|v), then v ~ p(v|h): say here in one line what a sample is."""
+    """Draw h ~ p(h|v), then v ~ p(v|h): describe a sample in one line here."""
 
     exact_chain: ClassVar[bool] = True
     deterministic: ClassVar[bool] = False
@@ -42,7 +42,7 @@ class Skeleton:
         self, model: Model, seed: rng.Seed, v0: np.ndarray | None = None
     ) -> SkeletonChain | Chains[SkeletonChain]:
         """Return chains started at v0; see Sampler."""
-        # ``starts`` also yields a random stream for kernels, which a sampler in numpy does not need.
+        # ``starts`` also yields a random stream for kernels, which numpy does not need.
         numbered = enumerate(starts(self.n_chains, model, seed, v0))
         return one_or_many(
             [SkeletonChain(model.rbm, v, rng.generator(seed, "skeleton", c)) for c, (v, _) in numbered]

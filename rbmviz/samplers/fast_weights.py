@@ -1,6 +1,6 @@
-"""Common parts of the samplers with fast weights: their start, their samples, and the model they sample from.
+"""Shared by the samplers with fast weights: their start, samples, and the model they sample from.
 
-How theta_F is stored is described in ``kernels.fast_weights``.
+``kernels.fast_weights`` says how theta_F is stored.
 """
 
 from typing import Any, TypeAlias, Union
@@ -45,9 +45,9 @@ def share_knob(
 def start_driven(
     sampler: Any, model: Model, rates: Statistics | None, seed: rng.Seed, v0: np.ndarray | None
 ) -> State:
-    """Return chains at v0 (or random bits) with theta_F = 0; without rates R is 0.
+    """Return chains at v0 (or random bits) with theta_F = 0; R is 0 without rates.
 
-    A single chain has nobody to share theta_F with: the knob ``share`` then has no effect.
+    With a single chain the knob ``share`` has no effect.
     """
     rbm = model.rbm
     R = (
@@ -60,7 +60,7 @@ def start_driven(
     needed, memory = 8 * rbm.W.size * sampler.n_chains, machine_memory()  # M both ways
     if needed > memory / 2:
         raise BadInput(
-            f"{sampler.name}: {sampler.n_chains} chains with fast weights of their own need "
+            f"{sampler.name}: {sampler.n_chains} chains with their own fast weights need "
             f"{needed / 1e9:,.1f} GB, more than half of this machine's {memory / 1e9:,.1f} GB: "
             f"take fewer chains, or let them share (share = true)."
         )
@@ -104,10 +104,7 @@ def climb_driven(chain: DrivenChain, n: int, eps: float, alpha: float, max_sweep
 
 
 def target_of(state: State) -> RBM:
-    """Return the model that the next sample is drawn from: theta + theta_F of the chain whose turn it is.
-
-    Of shared fast weights it is that of the next round, also where samples of the present one are left.
-    """
+    """Return the model of the next chain's sample, theta + theta_F; of the next round if it is shared."""
     if isinstance(state, SharedFastWeights):
         return target(state)
     return RBM(*kernels.fast_weights.current_parameters(next_chain(state)))

@@ -25,7 +25,7 @@ from rbmviz.samplers.interleave import (
 
 @dataclass
 class GibbsChain:
-    """State of one Gibbs chain; see the arguments of the same names of ``kernels.gibbs.gibbs``."""
+    """State of one Gibbs chain; see the arguments of ``kernels.gibbs.gibbs``."""
 
     v: np.ndarray
     h: np.ndarray
@@ -64,7 +64,7 @@ class Gibbs:
         symbol="T",
         scale="log",
         front=True,
-        help="Divides every activation: above 1 the chain leaves its mode sooner, and the digits blur.",
+        help="Divides every activation: above 1 the chain leaves its mode faster, and the digits blur.",
     )
     k: int = knob(
         1,
@@ -98,7 +98,7 @@ class Gibbs:
             kernels.layers.start_at_input(chain.v_flips, v, chain.up)
             return chain
 
-        return one_or_many([start(*of) for of in starts(self.n_chains, model, seed, v0)])
+        return one_or_many([start(v, stream) for v, stream in starts(self.n_chains, model, seed, v0)])
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
         """Return the bytes of the state; see Sampler."""
@@ -112,23 +112,10 @@ class Gibbs:
         return interleave(state, n, self._step)
 
     def _step(self, chain: GibbsChain, n: int) -> Samples:
-        v = np.empty((n, len(chain.v)), np.uint8)
-        p = np.empty((n, len(chain.v)), np.float32)
-        kernels.gibbs.gibbs(
-            chain.up,
-            chain.down,
-            chain.v,
-            chain.h,
-            chain.v_flips,
-            chain.h_flips,
-            chain.stream,
-            chain.sweeps,
-            np.float32(1.0 / self.temperature),
-            self.k,
-            np.empty(len(chain.h), np.float32),
-            v,
-            p,
-        )
+        v, p = np.empty((n, len(chain.v)), np.uint8), np.empty((n, len(chain.v)), np.float32)
+        state = chain.up, chain.down, chain.v, chain.h, chain.v_flips, chain.h_flips
+        mean_h, beta = np.empty(len(chain.h), np.float32), np.float32(1.0 / self.temperature)
+        kernels.gibbs.gibbs(*state, chain.stream, chain.sweeps, beta, self.k, mean_h, v, p)
         return Samples(v, p, {"sweeps": np.full(n, self.k)})
 
     def target(self, state: GibbsChain | Chains[GibbsChain]) -> RBM:

@@ -1,9 +1,8 @@
-"""Several chains in one sampler: each has a state of its own, and their samples take turns.
+"""Several chains in one sampler: each has its own state, and their samples take turns.
 
-Sample number t belongs to chain t % n_chains. The chains are advanced side by side on threads. Every chain
-owns its random stream, so that samples depend neither on the number of threads nor on how many samples a
-call of ``step`` makes.
-The state of a single chain is that chain's state, not a list with one entry.
+Sample t belongs to chain t % n_chains. Chains advance in parallel on threads, each with its own random
+stream, so that samples depend neither on the number of threads nor on the division into steps. The state of a
+single chain is that chain's state, not a list.
 """
 
 import contextlib
@@ -28,20 +27,20 @@ MAX_CHAINS = 1000
 """Most chains of a sampler."""
 
 THREADS = os.cpu_count() or 1
-"""Largest number of blocks of chains that are advanced at the same time."""
+"""Most blocks of chains that advance at the same time."""
 
 SAMPLES_PER_THREAD = 32
-"""Minimum samples per thread; for fewer, waking the thread would cost more than it saves."""
+"""Fewest samples per thread: for fewer, waking the thread costs more than it saves."""
 
 ARRAY_OBJECT_BYTES = 192
-"""Bytes of a numpy array object without its data, as measured."""
+"""Bytes of a numpy array object without its data, measured."""
 
 S = TypeVar("S")
 
 
 def n_chains_knob() -> Any:
     """Return a new knob for the number of chains; a dataclass field cannot be shared by classes."""
-    text = "Chains that take turns, sample after sample: with 100 of them each cell of a 10 x 10 grid is one."
+    text = "Number of chains, which take turns. With 100, each cell of a 10 x 10 grid shows one chain."
     return knob(1, 1, MAX_CHAINS, label="Chains", scale="log", live=False, help=text)
 
 
@@ -54,7 +53,7 @@ class Chains(Generic[S]):
     each : list
         The state of each chain.
     n : int
-        Samples so far of all chains together.
+        Samples of all chains so far.
     """
 
     each: list[S]
@@ -64,13 +63,13 @@ class Chains(Generic[S]):
 _UpAndDown: TypeAlias = "tuple[kernels.layers.PreActivation, kernels.layers.PreActivation]"
 
 _PREACTIVATIONS: WeakKeyDictionary[RBM | Statistics, _UpAndDown] = WeakKeyDictionary()
-"""What ``preactivations`` has made, by their parameters, for as long as somebody else holds those."""
+"""Results of ``preactivations`` by parameters, for as long as those are alive."""
 
 
 def preactivations(parameters: RBM | Statistics) -> _UpAndDown:
-    """Return the pre-activations of h as a function of v, and those of v as a function of h.
+    """Return the pre-activations of h as a function of v, and of v as a function of h.
 
-    All chains share their rows, which are never written to, so that many chains fit into the cache.
+    All chains share their rows, which are never written, so that many chains fit into the cache.
     """
     if parameters not in _PREACTIVATIONS:
         W, b, c = parameters.W, parameters.b, parameters.c
@@ -82,7 +81,7 @@ def preactivations(parameters: RBM | Statistics) -> _UpAndDown:
 
 
 def preactivations_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of both that ``preactivations`` makes."""
+    """Return the bytes of the pair that ``preactivations`` returns."""
     return (
         kernels.layers.preactivation_bytes(n_visible, n_hidden)
         + kernels.layers.preactivation_bytes(n_hidden, n_visible)
@@ -91,36 +90,36 @@ def preactivations_bytes(n_visible: int, n_hidden: int) -> int:
 
 
 def one_or_many(each: list[S]) -> S | Chains[S]:
-    """Return ``Chains`` of several states, or the state itself if there is only one."""
+    """Return ``Chains`` of several states, or the single state itself."""
     return each[0] if len(each) == 1 else Chains(each)
 
 
 def next_chain(state: S | Chains[S]) -> S:
-    """Return the chain whose turn it is."""
+    """Return the chain that makes the next sample."""
     return state.each[state.n % len(state.each)] if isinstance(state, Chains) else state
 
 
 def starts(
     n_chains: int, model: Model, seed: rng.Seed, v0: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the start of each chain, and the random stream that it draws from.
+    """Yield the start and the random stream of each chain.
 
     Parameters
     ----------
     n_chains : int
         Chains.
     model : Model
-        Its number of visible units is compared with v0.
+        Its visible units must fit v0.
     seed : int, SeedSequence or Generator
         Chain c has the stream "chain" number c.
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
-        The start of all chains, or one row per chain; default: chain c begins at fair bits of the stream
+        The start of all chains, or one row per chain; default: chain c starts at fair bits from the stream
         "init" number c.
 
     Yields
     ------
     start : uint8 (n_visible,)
-        A copy, which the chain may write to.
+        A copy that the chain may write to.
     stream : uint32 (4, STREAM_LANES)
         Random stream for kernels; a sampler in numpy uses ``rng.generator`` instead.
 
@@ -147,8 +146,8 @@ def starts(
 def starts_at_data(examples: np.ndarray, seed: rng.Seed, n_chains: int) -> np.ndarray:
     """Return examples for chains to start at, uint8 (n_chains, n_visible).
 
-    They are drawn with replacement by the stream "start" of the seed, so that chain c of every sampler starts
-    at the same example, and the starts are overdispersed, as R-hat requires.
+    They are drawn with replacement from the seed's stream "start": chain c of every sampler starts at the
+    same example, and the starts are overdispersed, as R-hat requires.
 
     Parameters
     ----------
@@ -161,7 +160,7 @@ def starts_at_data(examples: np.ndarray, seed: rng.Seed, n_chains: int) -> np.nd
 
 
 def empty_samples(like: Samples, n: int) -> Samples:
-    """Return arrays for n samples, of the dtypes and traces of ``like``; their values are not set."""
+    """Return uninitialised arrays for n samples, with the dtypes and traces of ``like``."""
 
     def empty(array: np.ndarray) -> np.ndarray:
         return np.empty((n, *array.shape[1:]), array.dtype)
@@ -170,7 +169,7 @@ def empty_samples(like: Samples, n: int) -> Samples:
 
 
 def copy_into(out: Samples, rows: slice, samples: Samples, source_rows: slice = slice(None)) -> None:
-    """Copy ``source_rows`` of samples, all by default, into ``rows`` of ``out``."""
+    """Copy ``source_rows`` of samples (default: all) into ``rows`` of ``out``."""
     out.v[rows], out.p[rows] = samples.v[source_rows], samples.p[source_rows]
     for name, trace in samples.info.items():
         out.info[name][rows] = trace[source_rows]
@@ -178,7 +177,7 @@ def copy_into(out: Samples, rows: slice, samples: Samples, source_rows: slice = 
 
 @functools.cache
 def _pool(process: int) -> ThreadPoolExecutor:
-    # One pool per process, which all runs share; a forked process needs its own, because it has no threads.
+    # One pool per process, shared by all runs; a forked process has no threads and needs its own.
     return ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="rbmviz-chains")
 
 
@@ -187,7 +186,7 @@ _THIS_THREAD = threading.local()
 
 @contextlib.contextmanager
 def on_one_thread() -> Iterator[None]:
-    """Advance chains on the calling thread alone, within the block: for runs that already fill the cores."""
+    """Within the block advance chains on the calling thread only: for runs that already fill the cores."""
     before = getattr(_THIS_THREAD, "alone", False)
     _THIS_THREAD.alone = True
     try:
@@ -202,12 +201,12 @@ def interleave(state: S | Chains[S], n: int, step: Callable[[S, int], Samples]) 
     Parameters
     ----------
     state : S or Chains
-        What ``one_or_many`` returned; advanced in place.
+        From ``one_or_many``; advanced in place.
     n : int
-        Samples of all chains together.
+        Samples, of all chains together.
     step : callable
-        ``step(chain, m)`` advances one chain and returns its next m samples; called from several threads at
-        once, for different chains.
+        ``step(chain, m)`` advances a chain and returns its next m samples; several threads call it at once,
+        for different chains.
     """
     if not isinstance(state, Chains):
         return step(state, n)

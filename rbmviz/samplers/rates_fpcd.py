@@ -33,8 +33,8 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, gibbs_round, 
 class RatesFPCD:
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F + eps (R - s) after each sample.
 
-    R are the rates of the training set, s = (v h', v, h) the statistics of the sample. With eps = 0 this is
-    Gibbs sampling, bit for bit.
+    R are the training set's rates, s = (v h', v, h) the sample's statistics. With eps = 0 this is Gibbs
+    sampling, bit for bit.
     """
 
     exact_chain: ClassVar[bool] = False

@@ -32,9 +32,9 @@ from rbmviz.samplers.shared_fast_weights import SharedFastWeights, herding_round
 class RatesHerding:
     """Climb to a mode of theta + theta_F, emit it, theta_F <- alpha theta_F + eps (R - s).
 
-    h and v are set in turn, until v no longer changes: a unit becomes 1 if its pre-activation is above 0,
-    otherwise 0. No random numbers are used, so that p is v. Chains that share theta_F and have met stay equal
-    for ever: start them at different states, and expect fewer distinct ones in the end.
+    h and v are set in turn until v no longer changes: a unit becomes 1 if its pre-activation is above 0, else
+    0. No random numbers are used, so p is v. Chains that share theta_F and have met stay equal forever: start
+    them at different states, and expect fewer distinct chains in the end.
     """
 
     exact_chain: ClassVar[bool] = False
@@ -81,7 +81,7 @@ class RatesHerding:
         label="Most sweeps",
         symbol=r"k_{\max}",
         scale="log",
-        help="Climbing stops after so many sweeps: watch sweeps per sample to see whether it ever has to.",
+        help="Climbing stops after this many sweeps: watch sweeps per sample to see whether it ever has to.",
     )
     n_chains: int = n_chains_knob()
     share: bool = share_knob()

@@ -33,10 +33,10 @@ from rbmviz.samplers.symmetric_units import Symmetric, start_symmetric, step_sym
 class SamplePenalization:
     """Gibbs under theta + theta_F, with theta_F <- alpha theta_F - eps s after each sample.
 
-    The paper says that without decay the samples converge to a uniform law. That depends on what s is made
-    of. With binary units, 0 and 1, they converge to the empty state instead: only active units contribute to
-    s, so that the updates end only at s = 0. With symmetric units, -1 and +1, s is never 0, all states are
-    treated alike, and the end is the uniform law.
+    The paper says that without decay the samples converge to a uniform distribution. That depends on the
+    units of s. With units 0 and 1 they converge to the empty state instead: only active units contribute to
+    s, so updates end only at s = 0. With units -1 and +1, s is never 0, all states are treated alike, and the
+    limit is the uniform distribution.
     """
 
     exact_chain: ClassVar[bool] = False
@@ -47,7 +47,7 @@ class SamplePenalization:
         r"$\theta_F \leftarrow \alpha\, \theta_F - \varepsilon\, s$ after each sample, with its statistics "
         r"$s = (v h^\top, v, h)$. Nothing pulls it back to the data. Without decay ($\alpha = 1$) the end "
         "depends on the units that $s$ is made of: with 0 and 1 only those that are on are penalised, and "
-        "all ends in the empty image; with -1 and +1 it is the uniform law that the paper expects."
+        "all ends in the empty image; with -1 and +1 it is the uniform distribution that the paper expects."
     )
 
     eps: float = knob(
@@ -59,7 +59,7 @@ class SamplePenalization:
         scale="log",
         zero=True,
         front=True,
-        help="How much less likely each sample becomes: the chain leaves its mode, and soon the digits, too.",
+        help="How much less likely each sample becomes: the chain leaves its mode, and soon also the digits.",
     )
     alpha: float = knob(
         0.9,

@@ -5,10 +5,10 @@
 (3) emit one v of each chain, which is a round
 (4) theta_F <- alpha theta_F + eps (R - <s>),   <s> the mean of s = (v h', v, h) over the chains
 
-All chains of a round see the same parameters, so that a round is a few products of whole matrices, on one
-thread; each chain draws from its own stream. A single chain would make the same samples as with fast weights
-of its own, up to the rounding of float32 sums. A whole round is computed when its first sample is needed: a
-knob that is changed in the middle of a round acts from the next round on.
+All chains of a round see the same parameters, so a round is a few matrix products on one thread; each chain
+draws from its own stream. A single chain makes the same samples as with its own fast weights, up to the
+rounding of float32 sums. A round is computed when its first sample is needed: a knob changed within a round
+acts from the next round on.
 """
 
 import functools
@@ -40,10 +40,10 @@ class SharedFastWeights:
         States of the chains, values 0 and 1.
     streams : uint32 (n_chains, 4, STREAM_LANES)
         Random streams of the chains.
-    made : Samples
+    round : Samples
         The newest round.
     left : int
-        Number of its samples that have not been returned yet.
+        Samples of the round not yet returned.
     """
 
     theta: Parameters
@@ -52,11 +52,11 @@ class SharedFastWeights:
     v: np.ndarray
     h: np.ndarray
     streams: np.ndarray
-    made: Samples
+    round: Samples
     left: int = 0
 
     def apart(self) -> list["SharedFastWeights"]:
-        """Return each chain by itself, with a theta_F of its own; theta and R are shared."""
+        """Return each chain by itself with its own theta_F; theta and R are shared."""
         return [
             replace(
                 self,
@@ -90,7 +90,7 @@ def start_shared(
         v=np.stack(bits).astype(np.float32),
         h=np.zeros((n_chains, rbm.n_hidden), np.float32),
         streams=np.stack(streams),
-        made=nothing,
+        round=nothing,
     )
 
 
@@ -107,13 +107,13 @@ def target(shared: SharedFastWeights) -> RBM:
 
 @functools.cache
 def _blas() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries: once is enough
+    return ThreadpoolController()  # scans all loaded libraries: once is enough
 
 
 def one_thread() -> AbstractContextManager[Any]:
     """Return a context in which BLAS has one thread.
 
-    Sums then come out in one order, so that a seed gives the same bits on any number of cores.
+    Sums then have one order, and a seed gives the same bits on any number of cores.
     """
     return _blas().limit(limits=1, user_api="blas")
 
@@ -121,14 +121,14 @@ def one_thread() -> AbstractContextManager[Any]:
 def step_all_chains(
     shared: SharedFastWeights, n: int, make_round: Callable[[SharedFastWeights], Samples]
 ) -> Samples:
-    """Return n samples, round after round; within a round they are in the order of the chains."""
-    out, done, size = empty_samples(shared.made, n), 0, len(shared.v)
+    """Return n samples, round after round, in the order of the chains within a round."""
+    out, done, size = empty_samples(shared.round, n), 0, len(shared.v)
     with one_thread():
         while done < n:
             if not shared.left:
-                shared.made, shared.left = make_round(shared), size
+                shared.round, shared.left = make_round(shared), size
             at, m = size - shared.left, min(shared.left, n - done)
-            copy_into(out, slice(done, done + m), shared.made, slice(at, at + m))
+            copy_into(out, slice(done, done + m), shared.round, slice(at, at + m))
             done += m
             shared.left -= m
     return out
@@ -142,9 +142,9 @@ def gibbs_round(
     mean_statistics: bool,
     update: Update | None = None,
 ) -> Samples:
-    """Make k Gibbs sweeps of every chain, then update theta_F with the h of (1), or with E[h|v].
+    """Make k Gibbs sweeps of every chain, then update theta_F with the h of (1) or E[h|v].
 
-    update : does (4) and returns the norm of theta_F; default: as above
+    update : does (4) and returns the norm of theta_F (default: the rule above)
     """
     W, b, c = _current_parameters(shared)
     p = np.empty_like(shared.v)
@@ -164,7 +164,7 @@ def gibbs_round(
 
 
 def herding_round(shared: SharedFastWeights, eps: float, alpha: float, max_sweeps: int) -> Samples:
-    """Maximise h and v of every chain in turn until its v stays, or max_sweeps, then update theta_F."""
+    """Maximise h and v of every chain in turn until v stays, or for max_sweeps; then update theta_F."""
     W, b, c = _current_parameters(shared)
     sweeps = np.zeros(len(shared.v), np.int64)
     moving = np.arange(len(shared.v))

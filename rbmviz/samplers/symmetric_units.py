@@ -1,16 +1,16 @@
-"""Sample penalization in symmetric units: the statistics are those of x = 2 v - 1 and y = 2 h - 1.
+"""Sample penalization in symmetric units: the statistics of x = 2 v - 1 and y = 2 h - 1.
 
-An RBM of units -1 and +1 with parameters (W, b, c) has the law of one of units 0 and 1 with
+An RBM of units -1 and +1 with parameters (W, b, c) has the distribution of an RBM of units 0 and 1 with
 
     4 W,    2 b - 2 W 1,    2 c - 2 W' 1,    1 a vector of ones.
 
-The penalty of a sample, -eps (x y', x, y) in symmetric units, is therefore this move of theta_F in units 0
-and 1, in which the chain runs:
+The penalty of a sample, -eps (x y', x, y) in symmetric units, therefore moves theta_F in units 0 and 1, in
+which the chain runs, by
 
     W: -4 eps x y',    b: -2 eps x (1 - sum(y)),    c: -2 eps y (1 - sum(x)).
 
 It touches every weight, because no unit is 0. The lists of active units that make the other driven samplers
-fast are of no use here, and theta_F is written out after every sample.
+fast do not help here, and theta_F is written out after every sample.
 """
 
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ from rbmviz.samplers.shared_fast_weights import (
 
 @dataclass
 class Symmetric:
-    """State of the chains: each group has one theta_F. One group of all chains, or one of each chain.
+    """State of the chains: one group of all chains or one per chain; each group has one theta_F.
 
     Attributes
     ----------
     groups : list of SharedFastWeights
-        Sample t of the sampler is the next one of group t % len(groups).
+        Sample t of the sampler is the next sample of group t % len(groups).
     n : int
         Samples so far.
     """
@@ -48,7 +48,7 @@ class Symmetric:
     n: int = 0
 
     def target(self) -> RBM:
-        """Return theta + theta_F of the chain whose turn it is."""
+        """Return theta + theta_F of the chain that makes the next sample."""
         return target(self.groups[self.n % len(self.groups)])
 
 
@@ -78,15 +78,15 @@ def symmetric_bytes(n_chains: int, share: bool, n_visible: int, n_hidden: int) -
 
 def step_symmetric(state: Symmetric, n: int, eps: float, alpha: float, k: int) -> Samples:
     """Return n samples of k sweeps each, with one update of theta_F after every round of a group."""
-    out, done = empty_samples(state.groups[0].made, n), 0
+    out, done = empty_samples(state.groups[0].round, n), 0
     with one_thread():
         while done < n:
             group = state.groups[state.n % len(state.groups)]
             size = len(group.v)
             if not group.left:
-                group.made, group.left = gibbs_round(group, eps, alpha, k, False, penalise), size
+                group.round, group.left = gibbs_round(group, eps, alpha, k, False, penalise), size
             at, m = size - group.left, min(group.left, n - done)
-            copy_into(out, slice(done, done + m), group.made, slice(at, at + m))
+            copy_into(out, slice(done, done + m), group.round, slice(at, at + m))
             group.left -= m
             done += m
             state.n += m

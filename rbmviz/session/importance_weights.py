@@ -228,7 +228,7 @@ class Summary:
         return cls(len(log_weights), low, high, counts, samples, held, ess_by_size(log_weights))
 
 
-class Estimate(NamedTuple):
+class LogZEstimate(NamedTuple):
     """Log of the mean of the first n weights, with its standard error (NaN after one batch), in nats."""
 
     n: int
@@ -245,9 +245,9 @@ class WeightSnapshot(Snapshot):
     batch : Batch or None
     summary : Summary or None
         Computed twice per second; None before the first batch.
-    estimates : tuple of Estimate
+    estimates : tuple of LogZEstimate
         Estimates of log Z at log-spaced numbers of weights.
-    newest : Estimate or None
+    newest : LogZEstimate or None
         The estimate from all weights so far.
     ess_share, max_share : float
         Means over the batches, of effective sample size over batch size and of the largest share.
@@ -262,8 +262,8 @@ class WeightSnapshot(Snapshot):
     algorithm: PopCD
     batch: Batch | None
     summary: Summary | None
-    estimates: tuple[Estimate, ...]
-    newest: Estimate | None
+    estimates: tuple[LogZEstimate, ...]
+    newest: LogZEstimate | None
     ess_share: float
     max_share: float
     pooled: int
@@ -291,7 +291,7 @@ class WeightRun(Run):
         self._log_weights = np.zeros(0)
         self._total = LogMean()
         self._ess = self._largest = 0.0
-        self._estimates: list[Estimate] = []
+        self._estimates: list[LogZEstimate] = []
         self._next_estimate_at = 1.0
         self._batch: Batch | None = None
         self._summary: Summary | None = None
@@ -336,8 +336,8 @@ class WeightRun(Run):
         all_weights = np.concatenate([self._log_weights, *(found.log_weights for found in made)])
         self._log_weights = all_weights[-MAX_WEIGHTS:]
 
-    def _estimate(self) -> Estimate:
-        return Estimate(self._total.n, self._total.value, self._total.std_error)
+    def _estimate(self) -> LogZEstimate:
+        return LogZEstimate(self._total.n, self._total.value, self._total.std_error)
 
     def _summarise(self) -> None:
         self._summary = Summary.of(self._log_weights)

@@ -55,7 +55,7 @@ def _estimate() -> None:
     PairStream(_model().rbm, lambda block: _rows(), "rbm", 3).advance(1)
 
 
-class Job(NamedTuple):
+class Warming(NamedTuple):
     """Kernels that are compiled together: something that runs them, and the seconds that compiling takes."""
 
     run: Callable[[], object]
@@ -63,21 +63,21 @@ class Job(NamedTuple):
 
 
 FIRST_JOBS = {
-    "gibbs": Job(_sample("gibbs"), 2.0),
-    "rates in rows": Job(_sample("rates_fpcd"), 3.0),
-    "scores": Job(_score, 1.0),
-    "rates in a history": Job(_sample("sample_penalization"), 3.0),
-    "herding in rows": Job(_sample("rates_herding"), 1.0),
+    "gibbs": Warming(_sample("gibbs"), 2.0),
+    "rates in rows": Warming(_sample("rates_fpcd"), 3.0),
+    "scores": Warming(_score, 1.0),
+    "rates in a history": Warming(_sample("sample_penalization"), 3.0),
+    "herding in rows": Warming(_sample("rates_herding"), 1.0),
 }
 """What the panels of the first page need, in the order in which it is compiled."""
 
 JOBS = {
     **FIRST_JOBS,
-    "herding in a history": Job(_sample("rates_herding", alpha=0.9), 5.0),
-    **{f"sampler {name}": Job(_sample(name), 1.0) for name in list_samplers()},
-    "shared": Job(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 2.0),
-    **{f"trainer {name}": Job(_train(name), 2.0) for name in list_trainers()},
-    "estimates": Job(_estimate, 5.0),
+    "herding in a history": Warming(_sample("rates_herding", alpha=0.9), 5.0),
+    **{f"sampler {name}": Warming(_sample(name), 1.0) for name in list_samplers()},
+    "shared": Warming(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 2.0),
+    **{f"trainer {name}": Warming(_train(name), 2.0) for name in list_trainers()},
+    "estimates": Warming(_estimate, 5.0),
 }
 """Everything that is compiled ahead: every sampler, trainer, coupling and live metric, on toys."""
 

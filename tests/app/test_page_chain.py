@@ -245,7 +245,7 @@ def test_the_matrix_follows_its_link(page):
         ({"A": "0.5,0.5;0.5,0.5"}, "give 3 to 8 rows"),
         ({"A": "a,b"}, "The link's matrix is left out"),
         ({"A": "0.5,0.4,0;0.25,0.5,0.25;0,0.5,0.5"}, r"Row 1 sums to 0.9"),
-        ({"A": "1,0,0;0,1,0;0,0,1"}, "several stationary laws"),
+        ({"A": "1,0,0;0,1,0;0,0,1"}, "several stationary distributions"),
         ({"lam": "0.81"}, "choose from 0 to 0.8. The largest possible λ is shown"),
         ({"A": "0,1,0;0,0,1;1,0,0"}, "A state never stays"),
     ],

@@ -1,6 +1,8 @@
 """The cache of compiled kernels, damaged, shared, read-only or filled by others: never wrong, never fatal."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 from file_limits import largest_file
@@ -124,3 +126,24 @@ def test_kernels_need_no_cache(tmp_path, monkeypatch):
     for folder in (None, str(tmp_path / "file" / "folder")):
         monkeypatch.setattr(_jit, "CACHE_FOLDER", folder)
         assert [cached(), cached()] == [(4.0, 0), (4.0, 0)]
+
+
+BERNOULLI = """
+from rbmviz import rng
+from rbmviz.kernels.random import bernoulli, np
+bits = np.zeros(100, np.uint8)
+bernoulli(rng.kernel_state(3, "chain", 0), np.linspace(0, 1, 100, dtype=np.float32), bits)
+"""
+
+
+@pytest.mark.parametrize("change", ["caching.IndexDataCacheFile._dump", "codegen.JITCodeLibrary"])
+def test_kernels_run_if_the_inside_of_numba_has_changed(change, tmp_path):
+    """Compiled by numba's documented options, without a cache, and with one line in the log."""
+    script = f"from numba.core import caching, codegen\ndel {change}\n{BERNOULLI}\nprint(bits.tolist())"
+    environment = {"RBMVIZ_CACHE_DIR": str(tmp_path), "PATH": ""}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, env=environment)
+    assert done.stderr.count(b"\n") == done.stderr.count(b"has changed inside") == 1
+    assert not list(tmp_path.rglob("*.nbc"))
+    names = {}
+    exec(BERNOULLI, names)
+    assert eval(done.stdout) == names["bits"].tolist()

@@ -82,7 +82,7 @@ def test_what_is_no_beta_counter_or_count_is_refused():
     for wrong, says in (
         ({"counters": np.int32}, "counters = .* is not one of uint8, uint16, uint32, int64"),
         ({"counters": "bogus"}, "counters = 'bogus' is not one of"),
-        ({"counts": 5}, "counts = 5 does not do"),
+        ({"counts": 5}, "counts = 5 is not a sequence"),
         ({"validation": 5}, "validation has shape"),
         ({"validation": np.uint8(1)}, "validation has shape"),
     ):
@@ -90,7 +90,7 @@ def test_what_is_no_beta_counter_or_count_is_refused():
             ISL(bits(1, 3), **wrong)
     metric = ISL(bits(1, 3), bits(2, 3), counts=[4]).update(bits(2, 4))
     for read in (metric.value, metric.curve):
-        with pytest.raises(BadInput, match=r"beta = \[0.7, 0.8\] does not do"):
+        with pytest.raises(BadInput, match=r"beta = \[0.7, 0.8\] is not one number"):
             read([0.7, 0.8])
 
 

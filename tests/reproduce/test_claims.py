@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from rbmviz.reproduce import VERDICTS, Number, PaperClaim, Part, all_recipes, judge
+from rbmviz.reproduce import VERDICTS, Bound, Estimate, PaperClaim, all_recipes, judge
 
 CLAIMS = [
     pytest.param(claim, id=f"{name}-{claim.name}")
@@ -29,15 +29,15 @@ def outside(part):
 def test_both_sides_of_each_claim(claim):
     """Numbers as the paper says, and others, with small errors and with large ones."""
     small = 1e-4
-    agreeing = {part.number: Number(inside(part), small, 5) for part in claim.parts}
-    opposed = {part.number: Number(outside(part), small, 5) for part in claim.parts}
-    vague = {part.number: Number(outside(part), 1e6, 5) for part in claim.parts}
+    agreeing = {part.number: Estimate(inside(part), small, 5) for part in claim.bounds}
+    opposed = {part.number: Estimate(outside(part), small, 5) for part in claim.bounds}
+    vague = {part.number: Estimate(outside(part), 1e6, 5) for part in claim.bounds}
     assert judge(claim, agreeing, "full").name == "holds"
     assert judge(claim, opposed, "full").name == "does not hold here"
     assert judge(claim, vague, "full").name == "not decided"
     assert judge(claim, {}, "full").name == "not run at this size"
-    if len(claim.parts) > 1:
-        first = claim.parts[0].number
+    if len(claim.bounds) > 1:
+        first = claim.bounds[0].number
         assert judge(claim, opposed | {first: agreeing[first]}, "full").name == "in part"
 
 
@@ -51,8 +51,8 @@ def test_a_quick_run_is_never_stronger(claim):
     g = np.random.default_rng(7)
     for _ in range(12):
         numbers = {
-            part.number: Number(inside(part) + g.normal(0, 1), g.choice([0.01, 0.3, 2.0]), 4)
-            for part in claim.parts
+            part.number: Estimate(inside(part) + g.normal(0, 1), g.choice([0.01, 0.3, 2.0]), 4)
+            for part in claim.bounds
         }
         full = judge(claim, numbers, "full")
         left = {key: one for key, one in numbers.items() if g.random() < 0.8}
@@ -61,9 +61,9 @@ def test_a_quick_run_is_never_stronger(claim):
 
 
 def test_a_limit_of_a_quick_run_weakens_it():
-    part = Part("x", "x", at_least=0)
+    part = Bound("x", "x", at_least=0)
     claim = PaperClaim("c", "C.", "p", (part,), {"quick": "It is shorter."})
-    numbers = {"x": Number(1.0)}
+    numbers = {"x": Estimate(1.0)}
     assert judge(claim, numbers, "full").name == "holds"
     quick = judge(claim, numbers, "quick")
     assert (quick.name, quick.holds) == ("in part", None)
@@ -73,26 +73,26 @@ def test_a_limit_of_a_quick_run_weakens_it():
 @pytest.mark.parametrize(
     ("number", "outcome"),
     [
-        (Number(1.0), True),
-        (Number(-1.0), False),
-        (Number(1.0, 0.1, 4), True),
-        (Number(0.1, 0.1, 4), None),
-        (Number(-1.0, 0.1, 4), False),
-        (Number(1.0, math.nan, 1), None),
-        (Number(math.nan, 0.1, 4), None),
-        (Number(0.3, 0.1, 400), True),
-        (Number(0.3, 0.1, 3), None),  # of three replications, the interval is wide
+        (Estimate(1.0), True),
+        (Estimate(-1.0), False),
+        (Estimate(1.0, 0.1, 4), True),
+        (Estimate(0.1, 0.1, 4), None),
+        (Estimate(-1.0, 0.1, 4), False),
+        (Estimate(1.0, math.nan, 1), None),
+        (Estimate(math.nan, 0.1, 4), None),
+        (Estimate(0.3, 0.1, 400), True),
+        (Estimate(0.3, 0.1, 3), None),  # of three replications, the interval is wide
     ],
 )
 def test_a_part(number, outcome):
-    assert Part("x", "x", at_least=0).holds(number, "full") is outcome
+    assert Bound("x", "x", at_least=0).holds(number, "full") is outcome
 
 
 def test_numbers_of_replications():
-    number = Number.of([1.0, 2.0, 3.0])
+    number = Estimate.of([1.0, 2.0, 3.0])
     assert (number.value, number.n) == (2.0, 3)
     assert number.error == pytest.approx(1 / math.sqrt(3))
-    assert math.isnan(Number.of([1.0]).error)
+    assert math.isnan(Estimate.of([1.0]).error)
     low, high = number.interval("full")
     assert (high - low) / 2 == pytest.approx(4.3027 * number.error, rel=1e-4)  # Student's t, 2 degrees
     assert set(STRENGTH) == set(VERDICTS)
@@ -100,15 +100,15 @@ def test_numbers_of_replications():
 
 def test_how_many_replications_would_decide():
     """So many do, if the number stays; fewer do not."""
-    part, found = Part("x", "x", at_least=0), Number(0.3, 0.3, 4)
+    part, found = Bound("x", "x", at_least=0), Estimate(0.3, 0.3, 4)
     assert part.holds(found, "quick") is None
     claim = PaperClaim("c", "C.", "p", (part,))
     reason = judge(claim, {"x": found}, "quick").reason
     needed = int(reason.partition("with about ")[2].split()[0])
     for n, outcome in ((needed, True), (needed - 1, None)):
-        assert part.holds(Number(0.3, 0.3 * math.sqrt(4 / n), n), "quick") is outcome
-    assert "more than 2,000" in judge(claim, {"x": Number(1e-9, 1.0, 4)}, "quick").reason
-    assert "replications" not in judge(claim, {"x": Number(0.3, math.nan, 1)}, "quick").reason
+        assert part.holds(Estimate(0.3, 0.3 * math.sqrt(4 / n), n), "quick") is outcome
+    assert "more than 2,000" in judge(claim, {"x": Estimate(1e-9, 1.0, 4)}, "quick").reason
+    assert "replications" not in judge(claim, {"x": Estimate(0.3, math.nan, 1)}, "quick").reason
     flat = PaperClaim("c", "C.", "p", (part,), if_undecided="The optimum is flat.")
     assert judge(flat, {"x": found}, "quick").reason.endswith("not decided. The optimum is flat.")
-    assert "flat" not in judge(flat, {"x": Number(1.0)}, "quick").reason
+    assert "flat" not in judge(flat, {"x": Estimate(1.0)}, "quick").reason

@@ -6,7 +6,7 @@ import pytest
 from rbmviz.knobs import values_of
 from rbmviz.registry import samplers, trainers
 from rbmviz.reproduce import all_recipes, judge
-from rbmviz.reproduce.recipe import Found, Piece, SweepRun
+from rbmviz.reproduce.recipe import Job, Measurements, SweepRun
 
 
 def table(plan, world):
@@ -43,8 +43,8 @@ def verdicts(name, world):
     recipe = all_recipes()[name]
     parts = recipe.work("full")
     tables = {part.name: table(part.plan, world) for part in parts if isinstance(part, SweepRun)}
-    pieces = {part.name: {"isl": -90.0, "n": 1} for part in parts if isinstance(part, Piece)}
-    found = Found(tables, pieces)
+    jobs = {part.name: {"isl": -90.0, "n": 1} for part in parts if isinstance(part, Job)}
+    found = Measurements(tables, jobs)
     numbers = recipe.numbers(found, "full")
     assert recipe.drawing(found, "full").to_json()["rows"]
     return {claim.name: judge(claim, numbers, "full").name for claim in recipe.claims}
@@ -141,11 +141,11 @@ def test_both_worlds_of_training():
     assert verdicts("population_cd_images", trained_opposed)["mnist"] == "does not hold here"
 
 
-def verdicts_of_pieces(name, found_by, size="full"):
+def verdicts_of_jobs(name, found_by, size="full"):
     """Return the verdicts on made-up pieces: each found ``found_by(its name, its arguments)``."""
     recipe = all_recipes()[name]
-    pieces = {part.name: found_by(part.name, part.arguments) for part in recipe.work(size)}
-    found = Found({}, pieces)
+    jobs = {part.name: found_by(part.name, part.arguments) for part in recipe.work(size)}
+    found = Measurements({}, jobs)
     numbers = recipe.numbers(found, size)
     assert recipe.drawing(found, size).to_json()["rows"]
     return {claim.name: judge(claim, numbers, size).name for claim in recipe.claims}
@@ -180,18 +180,18 @@ def test_both_worlds_of_biases():
         return {k: 1 / times for k, times in as_said(data).items()}
 
     name = "population_cd_bias_large"
-    assert set(verdicts_of_pieces(name, biases(as_said)).values()) == {"holds"}
-    assert set(verdicts_of_pieces(name, biases(as_said), "quick").values()) == {"in part"}
-    assert set(verdicts_of_pieces(name, biases(opposed, larger=1 / 30)).values()) == {"does not hold here"}
+    assert set(verdicts_of_jobs(name, biases(as_said)).values()) == {"holds"}
+    assert set(verdicts_of_jobs(name, biases(as_said), "quick").values()) == {"in part"}
+    assert set(verdicts_of_jobs(name, biases(opposed, larger=1 / 30)).values()) == {"does not hold here"}
     # A bias below the error of its reference decides nothing.
-    unknown = verdicts_of_pieces(name, biases(as_said, resolved=False))
+    unknown = verdicts_of_jobs(name, biases(as_said, resolved=False))
     assert unknown["letters_100"] == unknown["mnist_500"] == "not decided"
     small = {"population_cd_bias_images": 0.1, "population_cd_bias_variance": 0.1}
     for name, times in small.items():
-        good = verdicts_of_pieces(name, biases(lambda data, times=times: {1: times, 10: times}))
+        good = verdicts_of_jobs(name, biases(lambda data, times=times: {1: times, 10: times}))
         against = biases(lambda data, times=times: {1: 1 / times, 10: 1 / times}, larger=1 / 30)
         assert set(good.values()) == {"holds"}
-        assert set(verdicts_of_pieces(name, against).values()) == {"does not hold here"}
+        assert set(verdicts_of_jobs(name, against).values()) == {"does not hold here"}
 
 
 @pytest.mark.parametrize(("slope", "cost", "verdict"), [(-2, 1.05, "holds"), (0.5, 9, "does not hold here")])
@@ -207,7 +207,7 @@ def test_both_worlds_of_consistency(slope, cost, verdict):
             for n in arguments["populations"]
         }
 
-    assert set(verdicts_of_pieces("population_cd_consistency", found).values()) == {verdict}
+    assert set(verdicts_of_jobs("population_cd_consistency", found).values()) == {verdict}
 
 
 def curve_to(*values, **more):
@@ -229,10 +229,10 @@ def test_both_worlds_of_large_trainings():
         return as_said(name, arguments | {"trainer": f"{other[trainer]}:{knobs}"})
 
     name = "population_cd_large"
-    assert set(verdicts_of_pieces(name, as_said).values()) == {"holds"}
-    bad = verdicts_of_pieces(name, opposed)
+    assert set(verdicts_of_jobs(name, as_said).values()) == {"holds"}
+    bad = verdicts_of_jobs(name, opposed)
     assert bad == {"letters_100": "does not hold here", "mnist_500": "in part"}  # it falls, but less
-    assert verdicts_of_pieces(name, as_said, "quick") == {"letters_100": "in part", "mnist_500": "in part"}
+    assert verdicts_of_jobs(name, as_said, "quick") == {"letters_100": "in part", "mnist_500": "in part"}
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_both_worlds_of_fashion(tau, ratio, verdict):
         last = end.get(arguments["trainer"][:3].upper().replace("CD:", "CD-1"), -240.0) - noise
         return curve_to(-300, last + 20 if falls else last - 1, last)
 
-    assert set(verdicts_of_pieces("unbiased_cd_fashion", found).values()) == {verdict}
-    quick = verdicts_of_pieces("unbiased_cd_fashion", found, "quick")
+    assert set(verdicts_of_jobs("unbiased_cd_fashion", found).values()) == {verdict}
+    quick = verdicts_of_jobs("unbiased_cd_fashion", found, "quick")
     assert quick["converges"] == quick["cd_30"] == "not run at this size"
     assert quick["tau"] == ("in part" if verdict == "holds" else verdict)

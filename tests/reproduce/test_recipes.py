@@ -13,12 +13,12 @@ from rbmviz.coupling import couple
 from rbmviz.errors import BadInput
 from rbmviz.lessons.state import read_state
 from rbmviz.pages import PAGES as SPECS
-from rbmviz.reproduce import PAPERS, SIZES, Number, all_recipes
+from rbmviz.reproduce import PAPERS, SIZES, Estimate, all_recipes
 from rbmviz.reproduce.claims import judge
 from rbmviz.reproduce.ledger import RESULTS_FOLDER, ledger, markdown, numbers_of, stored
-from rbmviz.reproduce.recipe import Found, Piece, SweepRun, live_link_of
+from rbmviz.reproduce.recipe import Job, Measurements, SweepRun, live_link_of
 from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, rates_fpcd_improvement, unbiased_cd_bas
-from rbmviz.reproduce.run import caption, piece_identity
+from rbmviz.reproduce.run import caption, job_identity
 from rbmviz_app import pages
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +37,7 @@ def test_a_recipe_says_all(name):
     assert recipe.about.endswith(".")
     for claim in recipe.claims:
         assert claim.text.endswith(".")
-        assert claim.parts
+        assert claim.bounds
 
 
 @pytest.mark.parametrize("name", [name for name, recipe in RECIPES.items() if recipe.work])
@@ -49,11 +49,11 @@ def test_its_work_can_be_planned(name):
         names = [part.name for part in work]
         assert len(names) == len(set(names))
         for part in work:
-            if isinstance(part, Piece):
+            if isinstance(part, Job):
                 assert json.loads(json.dumps(part.arguments)) == part.arguments
                 inspect.signature(part.function).bind(**part.arguments)
                 if part.function not in identified:  # this reads the source, which takes milliseconds
-                    assert len(piece_identity(part, "code")) == 16
+                    assert len(job_identity(part, "code")) == 16
                 identified.add(part.function)
             else:
                 assert isinstance(part, SweepRun)
@@ -144,7 +144,7 @@ def test_fewer_samples_counts_from_the_gibbs_curve():
 
     gibbs = table(np.array([1000, 50_000, 200_000]), np.array([-200.0, -150.0, -140.0]))
     rates = table(at, np.array([-150.0, -141.0, -100.0]))
-    found = Found({"gibbs": gibbs, "rates": rates}, {})
+    found = Measurements({"gibbs": gibbs, "rates": rates}, {})
     numbers = rates_fpcd_fewer_samples.numbers(found, "full")
     assert numbers["usps_fpcd_100"].value == pytest.approx(np.log10(500))
     assert numbers["usps_fpcd_1000"].value == pytest.approx(np.log10(200))
@@ -165,16 +165,16 @@ def test_falls_and_rises_of_trainings():
         }
 
     up, down = list(range(-200, -180)), [*range(-200, -190), *range(-190, -200, -1)]
-    pieces = {}
+    jobs = {}
     for label in unbiased_cd_bas.TRAINERS:
         for rate in ("0.1", "0.01"):
             for seed in range(3):
                 good = "UCD" in label
-                pieces[f"{label}-rate{rate}-{seed}"] = run(up if good else down, 3.0 if good else 1.0)
-    numbers = unbiased_cd_bas.numbers(Found({}, pieces), "full")
-    assert numbers["fall_CD-1"] == Number(9.0, 0.0, 3)
-    assert numbers["fall_UCD"] == Number(0.0, 0.0, 3)
-    assert numbers["over_CD-1"] == Number(18.0, 0.0, 3)
+                jobs[f"{label}-rate{rate}-{seed}"] = run(up if good else down, 3.0 if good else 1.0)
+    numbers = unbiased_cd_bas.numbers(Measurements({}, jobs), "full")
+    assert numbers["fall_CD-1"] == Estimate(9.0, 0.0, 3)
+    assert numbers["fall_UCD"] == Estimate(0.0, 0.0, 3)
+    assert numbers["over_CD-1"] == Estimate(18.0, 0.0, 3)
     assert numbers["time_ucd"].value == 3.0
     assert numbers["peak"].value == 400
 

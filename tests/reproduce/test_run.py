@@ -10,10 +10,10 @@ import pytest
 
 from rbmviz import BadInput
 from rbmviz.cli import main
-from rbmviz.reproduce import Number, PaperClaim, Part, Recipe, claims, reproduce
+from rbmviz.reproduce import Bound, Estimate, PaperClaim, Recipe, claims, reproduce
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Piece, SweepRun, recipe_named
-from rbmviz.reproduce.run import _not_run, piece_identity
+from rbmviz.reproduce.recipe import Job, SweepRun, recipe_named
+from rbmviz.reproduce.run import _not_run, job_identity
 from rbmviz.sweeps import Budget, SweepPlan
 
 
@@ -27,14 +27,14 @@ counted.calls = []
 
 def work(size):
     plan = SweepPlan(algorithms=["gibbs"], models=["bas_pcd"], seeds=[0, 1], budget=Budget("samples", 20))
-    pieces = [Piece(f"one-{seed}", counted, {"seed": seed, "model": "bas_cd1"}) for seed in range(3)]
-    return [SweepRun("chains", plan), *pieces]
+    jobs = [Job(f"one-{seed}", counted, {"seed": seed, "model": "bas_cd1"}) for seed in range(3)]
+    return [SweepRun("chains", plan), *jobs]
 
 
 def numbers(found, size):
     return {
-        "x": Number.of([one["x"] for one in found.each("one-")]),
-        "n": Number(len(found.tables["chains"]["n"])),
+        "x": Estimate.of([one["x"] for one in found.each("one-")]),
+        "n": Estimate(len(found.tables["chains"]["n"])),
     }
 
 
@@ -47,7 +47,7 @@ TOY = Recipe(
     place=1,
     title="A toy",
     source="Section 0",
-    claims=(PaperClaim("half", "It is one and a half.", "1.5", (Part("x", "x", 1, 2),)),),
+    claims=(PaperClaim("half", "It is one and a half.", "1.5", (Bound("x", "x", 1, 2),)),),
     about="A toy.",
     cost={"quick": 0.1},
     work=work,
@@ -93,7 +93,7 @@ def calls_another(x):
 def test_a_piece_is_another_when_what_its_function_calls_has_changed(monkeypatch):
     def identities():
         large = recipe_named("population_cd_large").work("quick")[0]
-        return [piece_identity(piece, "code") for piece in (large, Piece("doubled", calls_another, {"x": 1}))]
+        return [job_identity(job, "code") for job in (large, Job("doubled", calls_another, {"x": 1}))]
 
     before, source = identities(), inspect.getsource
     assert identities() == before
@@ -125,9 +125,9 @@ def judged(x):
 
 
 @pytest.mark.parametrize(("function", "name"), [(scaled, "SCALES"), (judged, "claims")])
-def test_a_piece_uses_nothing_whose_change_would_go_unseen(function, name):
-    with pytest.raises(TypeError, match=f"{function.__name__} uses {name}, whose changes"):
-        piece_identity(Piece("scaled", function, {"x": [1]}), "code")
+def test_a_job_uses_nothing_that_could_change_unnoticed(function, name):
+    with pytest.raises(TypeError, match=f"{function.__name__} uses {name}, and a change of it"):
+        job_identity(Job("scaled", function, {"x": [1]}), "code")
 
 
 def test_another_size_is_not_run(tmp_path):

@@ -58,7 +58,7 @@ In numpy (the tests run this block), for lag 1::
         t, tau, met, total = 1, 0, False, f(v)
         while not met or t < k:                                 # (A1, 2)
             t += 1
-            if met:                                             # met before k: f(xi_k) is all that is left
+            if met:                                             # met before k: only f(xi_k) is missing
                 v = draw_visible(h)
                 h = draw_hidden(v)
             else:
@@ -72,19 +72,12 @@ In numpy (the tests run this block), for lag 1::
 
 (A1, 3) is line 3 of algorithm 1; the kernels carry the same marks. ``uniform(n)`` returns n uniform numbers;
 ``common`` is algorithm 3, without it algorithm 1; ``half_step`` (``PairSetup.half_steps``), with ``common``,
-is the coupling of the authors' program, which draws the hidden units by a maximal coupling as well. From the
+is the coupling of the authors' program, which also draws the hidden units by a maximal coupling. From the
 same uniform numbers the kernels make the same chains, but cut pairs off at ``max_sweeps`` and give up a loop
-after ``max_proposals``. The module ``sweep`` says what they compute once and keep. Start
-reading at ``pairs.run_pairs``.
+after ``max_proposals``. Start reading at ``pairs.run_pairs``.
 """
 
-from rbmviz.kernels.coupling.pairs import (
-    PairOutcomes,
-    PairSetup,
-    make_outcomes,
-    make_progress,
-    run_pairs,
-)
+from rbmviz.kernels.coupling.pairs import PairOutcomes, PairSetup, make_outcomes, make_progress, run_pairs
 from rbmviz.kernels.coupling.state import CoupledChains, make_chains, unpack_bits
 from rbmviz.kernels.coupling.statistics import (
     PairSums,

@@ -1,7 +1,7 @@
 """The state of two coupled chains: arrays in named tuples, which numba compiles and Python can print.
 
-Every layer is padded to whole vectors of WIDTH units, and every state of a layer is packed into words of 64
-bits, the first unit lowest. Units and bits beyond the end of a layer are always off.
+Every layer is padded to whole vectors of WIDTH units; its states are packed into words of 64 bits, first unit
+lowest. Units and bits beyond the end of a layer are always off.
 """
 
 from typing import NamedTuple
@@ -14,66 +14,38 @@ from rbmviz.kernels.random import UNIFORM_LANES
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros
 
 PADDING_BIAS = -100.0
-"""Bias of the units that pad a layer: their mean is below every uniform number, so that they stay off."""
+"""Bias of padding units: their mean is below every uniform number, so that they stay off."""
 
 
 class CoupledLayer(NamedTuple):
-    """One layer of both chains, a row for each chain, and its law given the other layer.
+    """One layer of both chains, a row per chain, and its distribution given the other layer.
 
-    Arrays are grouped by the layer that they compute; ``gibbs`` and ``fast_weights`` group them by direction:
-    their ``down`` is ``CoupledChains.v``.
-
-    Parameters
-    ----------
-    weights : float32 (units of the other layer, padded units)
-        The pre-activations are ``bias + input @ weights``, where the input is a state of the other layer.
-    bias : float32 (padded units,)
-        PADDING_BIAS for the units that pad the layer.
-    bits : uint64 (2, words)
-        State of this layer in either chain.
-    preactivation : float32 (2, padded units)
-        The pre-activations at ``input``.
-    mean : float32 (2, padded units)
-        The sigmoids of the pre-activations at the last ``update_means``; ``reset_to_bias``, which sets the
-        input to 0, does not touch them.
-    input : uint64 (2, words of the other layer)
-        States of the other layer for which the pre-activations were computed.
-    slope, term, quotient : float64 (padded units,)
-        Work space of the log ratio: its coefficients, its terms, and the quotients of its constant.
+    Arrays are grouped by the layer they compute; ``gibbs`` and ``fast_weights`` group them by direction
+    (their ``down`` is ``CoupledChains.v``).
     """
 
-    weights: np.ndarray
-    bias: np.ndarray
-    bits: np.ndarray
-    preactivation: np.ndarray
-    mean: np.ndarray
-    input: np.ndarray
-    slope: np.ndarray
-    term: np.ndarray
-    quotient: np.ndarray
+    weights: np.ndarray  # float32 (units of the other layer, padded units)
+    bias: np.ndarray  # float32 (padded units,); PADDING_BIAS for padding units
+    bits: np.ndarray  # uint64 (2, words): state of this layer in each chain
+    preactivation: np.ndarray  # float32 (2, padded units): bias + input @ weights
+    mean: np.ndarray  # float32 (2, padded units): sigmoids at the last update_means, see reset_to_bias
+    input: np.ndarray  # uint64 (2, words of the other layer): states the pre-activations belong to
+    slope: np.ndarray  # float64 (padded units,): work space, coefficients of the log ratio
+    term: np.ndarray  # float64 (padded units,): work space, its terms
+    quotient: np.ndarray  # float64 (padded units,): work space, quotients of its constant
 
 
 class CouplingScratch(NamedTuple):
-    """Work space of a sweep, of which nothing but ``zeros`` has to outlast it.
+    """Work space of a sweep, sized for the larger layer; only ``zeros`` must outlast it."""
 
-    Parameters
-    ----------
-    z : float32 (units of the larger layer + 2 WIDTH,)
-        Uniform numbers: Z of the paper, followed by U and U'.
-    zeros : uint64 (words of the larger layer,)
-        A state with all units off, which is never written.
-    on, off : int32 (units of the larger layer,)
-        Lists of units whose rows are added, and subtracted.
-    """
-
-    z: np.ndarray
-    zeros: np.ndarray
-    on: np.ndarray
-    off: np.ndarray
+    z: np.ndarray  # float32 (units + 2 WIDTH,): uniform numbers, the paper's Z, U and U'
+    zeros: np.ndarray  # uint64 (words,): a state with all units off, never written
+    on: np.ndarray  # int32 (units,): units with rows to add
+    off: np.ndarray  # int32 (units,): units with rows to subtract
 
 
 class CoupledChains(NamedTuple):
-    """Both chains of a pair: of bits, preactivation, mean and input, row 0 is xi, row 1 is eta."""
+    """Both chains of a pair: row 0 of bits, preactivation, mean and input is xi, row 1 is eta."""
 
     v: CoupledLayer
     h: CoupledLayer
@@ -90,7 +62,7 @@ def _make_layer(weights: np.ndarray, bias: np.ndarray) -> CoupledLayer:
     slope, term, quotient = np.zeros((3, mean.shape[1]))
     layer = CoupledLayer(
         aligned_zeros(others, n), aligned_zeros(n), _words(2, n), preactivation, mean, _words(2, others),
-        slope, term, quotient,
+        slope, term, quotient
     )  # fmt: skip
     layer.weights[:, :n] = weights
     layer.bias[:n] = bias
@@ -99,13 +71,7 @@ def _make_layer(weights: np.ndarray, bias: np.ndarray) -> CoupledLayer:
 
 
 def make_chains(W: np.ndarray, b: np.ndarray, c: np.ndarray) -> CoupledChains:
-    """Return the two chains of a model; ``start_chains`` gives them their start.
-
-    Parameters
-    ----------
-    W, b, c : float32 (n_visible, n_hidden), (n_visible,), (n_hidden,)
-        Parameters of the model; they are copied.
-    """
+    """Return two chains of a model, whose float32 parameters are copied; ``start_chains`` starts them."""
     longest = max(W.shape)
     on, off = np.zeros((2, longest), np.int32)
     z = np.ones(longest + 2 * WIDTH, np.float32)
@@ -120,7 +86,7 @@ def unpack_bits(words: np.ndarray, n: int) -> np.ndarray:
 
 @inner
 def reset_to_bias(layer):
-    """Set the pre-activations to those of an empty input: they are the bias, without any rounding error."""
+    """Set the input to 0 and the pre-activations to the bias, without rounding errors."""
     for chain in range(2):
         for w in range(layer.input.shape[1]):
             layer.input[chain, w] = 0
@@ -130,10 +96,7 @@ def reset_to_bias(layer):
 
 @inline
 def start_chains(chains, v0):
-    """Set v of both chains to v0, uint8 (n_visible,), and the pre-activations to the bias.
-
-    h keeps old bits until h_0 is drawn.
-    """
+    """Set v of both chains to v0, uint8 (n_visible,); h keeps old bits until h_0 is drawn."""
     reset_to_bias(chains.v)
     reset_to_bias(chains.h)
     for w in range(chains.v.bits.shape[1]):
@@ -142,7 +105,7 @@ def start_chains(chains, v0):
 
 @inline
 def copy_chain(chains, source, target):
-    """Copy the bits of one chain to the other, but not its means or pre-activations."""
+    """Copy the bits of one chain to the other, without means or pre-activations."""
     for w in range(chains.v.bits.shape[1]):
         chains.v.bits[target, w] = chains.v.bits[source, w]
     for w in range(chains.h.bits.shape[1]):
@@ -151,13 +114,13 @@ def copy_chain(chains, source, target):
 
 @inline
 def layer_sizes(chains):
-    """Return the numbers of visible and hidden units: weights have a row for each unit of the input."""
+    """Return the numbers of visible and hidden units."""
     return chains.h.weights.shape[0], chains.v.weights.shape[0]
 
 
 @inline
 def layer_fits(layer, units, others):
-    """Return whether the arrays of a layer have the sizes of its units and of the other layer's."""
+    """Return whether the arrays of a layer fit its own and the other layer's units."""
     padded = layer.bias.shape[0]
     whole = padded >= units and padded % WIDTH == 0 and layer.weights.shape == (others, padded)
     words = layer.bits.shape == (2, (units + 63) // 64) and layer.input.shape == (2, (others + 63) // 64)

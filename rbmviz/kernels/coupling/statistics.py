@@ -1,7 +1,7 @@
-"""What is collected of pairs: sums of f = (v E[h|v]', v, E[h|v]), and five numbers of each watched pair.
+"""Sums over pairs of f = (v E[h|v]', v, E[h|v]), and five numbers of each watched pair.
 
-The W of f has a row E[h|v] for each visible unit that is on. Up to BUFFER_ROWS rows are therefore collected,
-and then added unit by unit: W is read and written once for all of them.
+The W of f has a row E[h|v] for each visible unit that is on. Up to BUFFER_ROWS rows are collected and then
+added unit by unit, so that W is read and written once for all of them.
 """
 
 from typing import NamedTuple
@@ -15,73 +15,44 @@ from rbmviz.kernels.vectors import aligned_zeros, sum_rows
 f64, i64, u64 = np.float64, np.int64, np.uint64
 
 BUFFER_ROWS = 96
-"""Rows of means that the buffer holds before they are added to W together."""
+"""Rows of means that the buffer holds."""
 
 WATCHED = 5
-"""Numbers of f that are kept of a watched pair."""
+"""Numbers of f kept per watched pair."""
 
 
 class GradientBuffer(NamedTuple):
-    """Rows of means that have not been added to W yet.
+    """Rows of means that have not been added to W yet."""
 
-    Parameters
-    ----------
-    rows : float32 (BUFFER_ROWS, padded n_hidden)
-        The rows; the first ``used[0]`` (int64 (1,)) have not been added yet.
-    rows_of_unit : int32 (n_visible, BUFFER_ROWS)
-        Numbers of the rows that each visible unit receives, of which ``n_rows_of_unit`` int64 (n_visible,)
-        are in use.
-    total, zeros : float32 (padded n_hidden,)
-        Work space for the sum of the rows of a unit, and what it begins with: 0, which is never written.
-    """
-
-    rows: np.ndarray
-    used: np.ndarray
-    rows_of_unit: np.ndarray
-    n_rows_of_unit: np.ndarray
-    total: np.ndarray
-    zeros: np.ndarray
+    rows: np.ndarray  # float32 (BUFFER_ROWS, padded n_hidden)
+    used: np.ndarray  # int64 (1,): number of rows in use
+    rows_of_unit: np.ndarray  # int32 (n_visible, BUFFER_ROWS): rows that each visible unit receives
+    n_rows_of_unit: np.ndarray  # int64 (n_visible,): their numbers
+    total: np.ndarray  # float32 (padded n_hidden,): work space, the sum of a unit's rows
+    zeros: np.ndarray  # float32 (padded n_hidden,): never written
 
 
 class PairSums(NamedTuple):
-    """Sums over pairs of UCD's estimate of <f>; see ``run_pairs``.
+    """Sums of UCD's estimate of <f>, see ``run_pairs``: one total per pair, one for all pairs, or none."""
 
-    Parameters
-    ----------
-    W, b, c : float64 (totals, n_visible, n_hidden), (totals, n_visible), (totals, n_hidden)
-        One total per pair, one total for all pairs, or none, if no sums are wanted.
-    buffer : GradientBuffer
-        What has not been added to W yet; empty when every pair has ended.
-    """
-
-    W: np.ndarray
-    b: np.ndarray
-    c: np.ndarray
-    buffer: GradientBuffer
+    W: np.ndarray  # float64 (totals, n_visible, n_hidden)
+    b: np.ndarray  # float64 (totals, n_visible)
+    c: np.ndarray  # float64 (totals, n_hidden)
+    buffer: GradientBuffer  # empty when every pair has ended
 
 
 class WatchedPairs(NamedTuple):
-    """What is kept of each watched pair, one row per pair, 0 before it begins; no rows if none is watched.
+    """Numbers of each watched pair, one row per pair, 0 before it begins; no rows if none is watched.
 
-    Parameters
-    ----------
-    unit : int64 (2,)
-        The visible unit i and the hidden unit j that are watched.
-    cd_estimate, unbiased : float64 (pairs, WATCHED)
-        f(xi_k), which is CD-k's estimate, and UCD's estimate, of five expectations: 0 the share of visible
-        units that are on, 1 the mean over j of E[h_j|v], 2 v_i, 3 E[h_j|v], 4 v_i E[h_j|v]; zeros unless the
-        lag is 1.
-    times : int64 (times,)
-        Sweeps, ascending, from the lag to max_sweeps.
-    distances : int32 (pairs, times)
-        Hamming distances of the visible units of both chains at these times, 0 from the meeting on.
+    The estimated expectations are: share of visible units that are on, mean over j of E[h_j|v], v_i,
+    E[h_j|v], v_i E[h_j|v]; zeros unless the lag is 1.
     """
 
-    unit: np.ndarray
-    cd_estimate: np.ndarray
-    unbiased: np.ndarray
-    times: np.ndarray
-    distances: np.ndarray
+    unit: np.ndarray  # int64 (2,): the watched visible unit i and hidden unit j
+    cd_estimate: np.ndarray  # float64 (pairs, WATCHED): CD-k's estimate, f(xi_k)
+    unbiased: np.ndarray  # float64 (pairs, WATCHED): UCD's estimate
+    times: np.ndarray  # int64 (times,): sweeps, ascending, from the lag to max_sweeps
+    distances: np.ndarray  # int32 (pairs, times): Hamming distance of v, 0 from the meeting on
 
 
 def make_gradient_buffer(m: int, n: int) -> GradientBuffer:
@@ -108,16 +79,16 @@ def flush(buffer, W):
         if buffer.n_rows_of_unit[i]:
             rows = buffer.rows_of_unit[i]
             sum_rows(buffer.zeros, buffer.total, buffer.rows, rows, buffer.n_rows_of_unit[i], rows, i64(0))
-            out, found = W[i], buffer.total
+            out, total = W[i], buffer.total
             for j in range(out.shape[0]):
-                out[j] += f64(found[j])
+                out[j] += f64(total[j])
             buffer.n_rows_of_unit[i] = 0
     buffer.used[0] = 0
 
 
 @inline
 def reserve_rows(buffer, n, W):
-    """Return the index of the first of n free rows of the buffer, which is flushed first if it has fewer."""
+    """Return the index of the first of n free rows of the buffer; flush it first if it has fewer."""
     if buffer.used[0] + n > BUFFER_ROWS:
         flush(buffer, W)
     buffer.used[0] += n
@@ -126,10 +97,7 @@ def reserve_rows(buffer, n, W):
 
 @inline
 def assign_row(buffer, bits, start, row, sign, b):
-    """Assign a row to each visible unit that is on in the word ``bits``, and add sign to its b.
-
-    start: the unit of the lowest bit; row: index into the buffer.
-    """
+    """Assign a buffer row to each unit that is on in the word ``bits``; add sign to its b."""
     while bits:
         i = start + i64(first_one(bits))
         bits &= bits - u64(1)
@@ -140,10 +108,7 @@ def assign_row(buffer, bits, start, row, sign, b):
 
 @inline
 def add_statistics(v, p, buffer, W, b, c):
-    """Add f of one chain to b and c, float64, and to the buffer of W.
-
-    v uint64 (words,): its visible units, packed; p float32 (padded n_hidden,): E[h|v].
-    """
+    """Add f of one chain to b and c, float64, and to the buffer; v uint64 (words,), p float32: E[h|v]."""
     t = reserve_rows(buffer, i64(1), W)
     row = buffer.rows[t]
     for j in range(c.shape[0]):
@@ -171,10 +136,7 @@ def add_difference(v, p, v2, p2, buffer, W, b, c):
 
 @private
 def add_watched_statistics(v, p, m, n, unit, sign, out):
-    """Add sign times the watched numbers of a chain, of m and n units, to out, float64 (WATCHED,).
-
-    v and p as for ``add_statistics``; see WatchedPairs.
-    """
+    """Add sign times the watched numbers of a chain, of m and n units, to out, float64 (WATCHED,)."""
     on, on_h = 0.0, 0.0
     for w in range(v.shape[0]):
         on += f64(popcount(v[w]))
@@ -191,10 +153,7 @@ def add_watched_statistics(v, p, m, n, unit, sign, out):
 
 @private
 def record_distance(layer, t, progress, times, distances):
-    """Add the Hamming distance of both chains to ``distances``, where it is 0, if t is the next of the times.
-
-    layer : CoupledLayer of v; distances : of one pair; times that were passed over keep their 0
-    """
+    """Add the Hamming distance of both chains to ``distances`` of a pair if t is the next time; layer: v."""
     while progress.next_time < times.shape[0] and times[progress.next_time] <= t:
         if times[progress.next_time] == t:
             for w in range(layer.bits.shape[1]):
@@ -204,7 +163,7 @@ def record_distance(layer, t, progress, times, distances):
 
 @inline
 def sums_fit(sums, pairs, m, n, padded):
-    """Return whether sums fit this number of pairs, m visible, n hidden and padded hidden units."""
+    """Return whether sums fit the number of pairs and of units (padded: hidden)."""
     totals, buffer = sums.W.shape[0], sums.buffer
     some = totals <= 1 or totals >= pairs
     shapes = sums.W.shape == (totals, m, n) and sums.b.shape == (totals, m) and sums.c.shape == (totals, n)
@@ -216,7 +175,7 @@ def sums_fit(sums, pairs, m, n, padded):
 
 @inline
 def watch_fits(watched, pairs, m, n):
-    """Return whether the watched arrays fit this number of pairs, m visible and n hidden units."""
+    """Return whether the watched arrays fit the number of pairs and of units."""
     rows, unit = watched.cd_estimate.shape[0], watched.unit
     some = rows == 0 or rows >= pairs
     numbers = watched.cd_estimate.shape == (rows, WATCHED) and watched.unbiased.shape == (rows, WATCHED)

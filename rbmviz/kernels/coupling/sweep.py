@@ -1,9 +1,9 @@
 """One sweep of two coupled chains: the maximal coupling of v, then h (UCD, algorithms 1 and 3; half-step).
 
-Everything that depends only on the state of the other layer is computed once in a half-step: the
-pre-activations (from as few rows as possible), the means, and the constant of the log ratio. A proposal then
-costs its uniform numbers, a comparison and a masked sum. Densities are compared by their logarithms: a
-product of clamped probabilities can make the residual loop endless.
+Whatever depends only on the state of the other layer is computed once per half-step: the pre-activations
+(from as few rows as possible), the means, and the constant of the log ratio. A proposal then costs its
+uniform numbers, a comparison and a masked sum. Densities are compared by their logarithms, because a product
+of clamped probabilities can make the residual loop endless.
 """
 
 from typing import NamedTuple
@@ -19,51 +19,37 @@ from rbmviz.kernels.vectors import WIDTH, ones_below, product, sum_rows, total
 f32, f64, i64, u64 = np.float32, np.float64, np.int64, np.uint64
 
 FACTORS = 800
-"""Quotients that are multiplied before one logarithm is taken of them: a product of 800 factors in [1/2, 2]
-neither overflows nor underflows in float64. It is a multiple of WIDTH, in whose lanes they are read."""
+"""Quotients per logarithm, a multiple of WIDTH: a product of 800 factors in [1/2, 2] stays inside float64."""
 
 
 class SweepOutcome(NamedTuple):
-    """What happened in a coupled sweep, or in the coupled draw of one layer (``couple_layer``).
+    """Outcome of a coupled sweep, or of the coupled draw of one layer (``couple_layer``)."""
 
-    Parameters
-    ----------
-    met : bool
-        Of a sweep: whether the chains are equal from now on. Of one layer: whether its two states are.
-    rejected, rejected2 : int
-        Residual proposals that the first chain and the second chain rejected, of v and, in the half-step
-        coupling, of h.
-    loops_given_up : int
-        Residual loops that were given up: 0, 1 or, in the half-step coupling, 2.
-    """
-
-    met: bool
-    rejected: int
-    rejected2: int
-    loops_given_up: int
+    met: bool  # whether the chains, or the layer's two states, are now equal
+    rejected: int  # residual proposals rejected by the first chain
+    rejected2: int  # and by the second chain
+    loops_given_up: int  # residual loops given up: 0, 1 or, in the half-step coupling, 2
 
 
 @inline
 def update_means(layer, state, chain, scratch):
     """Update the pre-activations and means of a layer for a state of the other layer, from few rows.
 
-    The rows added are those of the active units, or of the units that flipped, or, in the second chain, of
-    the units in which the chains differ: whichever are fewest. For the same state of the other layer, both
-    chains get the same bits, and meet with certainty. ``input`` and ``preactivation`` of a chain always
-    belong together. The first chain is updated first, so that the second may begin at its new
-    pre-activations.
+    It adds the rows of the active units, of the flipped units or, in the second chain, of the units in which
+    the chains differ, whichever are fewest. For the same state both chains get the same bits, so they meet
+    with certainty. The first chain is updated first: the second may begin at its new pre-activations.
     """
     on, off = scratch.on, scratch.off
     active, flipped, apart = u64(0), u64(0), u64(0)
     for w in range(state.shape[0]):
         active += popcount(state[w])
         flipped += popcount(state[w] ^ layer.input[chain, w])
-        apart += popcount(state[w] ^ layer.input[0, w])  # from the other chain; in the first chain: flipped
+        apart += popcount(state[w] ^ layer.input[0, w])  # for the first chain: flipped
     # Begin at the state ``origin``, whose pre-activations are ``base``.
     origin, base = layer.input[0], layer.preactivation[0]
-    # That is ``apart > 0 and flipped <= apart``; as two branches a tenth slower. Chains at one state (apart
-    # 0) have to begin at the same pre-activations: else their last bits may differ, and they may not meet.
-    # They do: at those of the first chain, or, if no unit is active, at the bias, as the first chain did.
+    # That is ``apart > 0 and flipped <= apart``; two branches are a tenth slower. Chains at one state (apart
+    # 0) must begin at the same pre-activations, else their last bits may differ, and they may not meet: at
+    # the first chain's or, if no unit is active, at the bias, as the first chain did.
     if flipped < apart + min(apart, u64(1)):
         origin, base = layer.input[chain], layer.preactivation[chain]
     if active <= min(flipped, apart):
@@ -82,10 +68,7 @@ def update_means(layer, state, chain, scratch):
 
 @inline
 def draw(layer, chain, z):
-    """Set the state of a layer to [z < p], for its means p and uniform numbers z.
-
-    Units that only pad the layer stay off, see ``state.PADDING_BIAS``.
-    """
+    """Set the state of a layer to [z < p], for its means p and uniforms z; padding units stay off."""
     p = layer.mean[chain]
     for w in range(layer.bits.shape[1]):
         bits = u64(0)
@@ -98,8 +81,8 @@ def draw(layer, chain, z):
 def log_ratio_constant(layer):
     """Prepare log p_2(x) - log p_1(x), which is linear in x: write ``layer.slope``, return the constant.
 
-    p_1 and p_2 are the laws of the layer in the first and in the second chain. The constant is
-    sum softplus(a_1) - softplus(a_2), and softplus(a) = max(a, 0) - log max(p, 1 - p) for p = sigmoid(a):
+    p_1 and p_2 are the layer's distributions in the first and the second chain. The constant is sum
+    softplus(a_1) - softplus(a_2), where softplus(a) = max(a, 0) - log max(p, 1 - p) for p = sigmoid(a), and
     max(p, 1 - p) lies in [1/2, 1], so that one logarithm serves FACTORS quotients.
     """
     slope, term, quotient, half, zero = layer.slope, layer.term, layer.quotient, f32(0.5), f32(0.0)
@@ -125,19 +108,16 @@ def log_ratio(layer, chain, z, constant):
 
 @inline
 def draw_residuals(layer, units, z, common, constant, max_proposals, stream):
-    """Draw the layer of each chain from what its law has in excess of the other's; count rejected proposals.
+    """Draw the layer of each chain from its residual distribution; count rejected proposals.
 
-    Both chains propose from the same Z_2 until each has accepted. In algorithm 1 (``common`` false) the
-    first chain keeps the state that it has: because U did not accept it for both chains, it follows the
-    residual law already.
+    The residual is a distribution's excess over the other chain's. Both chains propose from the same Z_2
+    until each has accepted. In algorithm 1 (``common`` false) the first chain keeps its state, which follows
+    the residual distribution already because U did not accept it for both chains.
 
-    Returns
-    -------
-    rejected, rejected2, loops_given_up : int
-        See SweepOutcome.
+    Returns rejected, rejected2 and loops_given_up of SweepOutcome.
     """
     first_waits, second_waits, rejected, rejected2, proposals = common, True, 0, 0, 0
-    # If a training diverges, pre-activations overflow and have no ratio: the loop is given up and counted.
+    # If training diverges, pre-activations overflow and have no ratio: the loop is given up and counted.
     while (first_waits or second_waits) and proposals < max_proposals and np.isfinite(constant):
         proposals += 1
         uniforms(stream, z, units + 2)  # (A3, 6) Z_2, then U_2 and U'_2
@@ -145,7 +125,7 @@ def draw_residuals(layer, units, z, common, constant, max_proposals, stream):
             waits = second_waits if chain else first_waits
             if waits:  # (A3, 7 and 10)
                 ratio = log_ratio(layer, chain, z, constant)
-                # Rejected is what the other chain's law covers: the residual lies above it.
+                # A proposal below the other chain's density is rejected: the residual lies above it.
                 again = np.log(f64(z[units + chain])) <= (-ratio if chain else ratio)
                 if not again:
                     draw(layer, chain, z)  # (A3, 8 and 11; A1, 7 for the second chain)
@@ -160,14 +140,10 @@ def draw_residuals(layer, units, z, common, constant, max_proposals, stream):
 def couple_layer(layer, units, z, common, max_proposals, stream):
     """Draw the layer of both chains by a maximal coupling.
 
-    Its means have been updated for both chains before (``update_means``). If the residual loop is given up, a
-    chain that has not accepted keeps what it had: the first its draw from Z_1, which has the right law, the
-    second its state of the sweep before.
-
-    Returns
-    -------
-    SweepOutcome
-        If both states are equal (``met``), only the first chain's has been written.
+    ``update_means`` has updated its means for both chains. If the residual loop is given up, a chain that has
+    not accepted keeps its state: the first its draw from Z_1, which has the right distribution, the second
+    its state of the previous sweep.
+    If both states are equal (``met``), only the first chain's has been written.
     """
     uniforms(stream, z, units + 1)  # (A3, 1) Z_1 and U_1
     draw(layer, i64(0), z)  # (A1, 3; A3, 1)
@@ -182,31 +158,26 @@ def couple_layer(layer, units, z, common, max_proposals, stream):
 
 @inline
 def sweep(chains, n_moving, common, couple_hidden, max_proposals, stream):
-    """Do one sweep in place; (A1, 3) is line 3 of algorithm 1 of the paper.
+    """Do one sweep in place; (A1, 3) is line 3 of the paper's algorithm 1.
 
-    A sweep of coupled chains begins at h: v from h, then the new h from v, so that xi_t = (v_t, h_t), and
-    only h_0 is drawn before.
+    A sweep of coupled chains draws v from h, then the new h from v, so that xi_t = (v_t, h_t); only h_0 is
+    drawn before.
 
     Parameters
     ----------
     chains : CoupledChains
     n_moving : int
-        Chains that move. 2: both, jointly. 1: the first alone. 0: none; only h is drawn given v, the same for
-        both chains.
+        2: both chains move jointly. 1: the first moves alone. 0: only h is drawn given v, the same for both.
     common : bool
         Algorithm 3: residual proposals and hidden draws of the two chains share their uniform numbers.
         False is algorithm 1.
     couple_hidden : bool
-        Half-step coupling: unless v has met, h of both chains is drawn by a maximal coupling as well, even
-        that of a second chain whose v does not move.
+        Half-step coupling: unless v has met, both h are drawn by a maximal coupling as well, even if the
+        second chain's v does not move.
     max_proposals : int
         Residual proposals after which a loop is given up.
     stream : uint32 (4, UNIFORM_LANES)
         Random stream of the pair, advanced in place.
-
-    Returns
-    -------
-    SweepOutcome
     """
     v, h, scratch, z = chains.v, chains.h, chains.scratch, chains.scratch.z
     m, n = layer_sizes(chains)

@@ -2,15 +2,15 @@
 
     P = sum_s w_s (v_s h_s', v_s, h_s),   w_s = eps_s alpha^age
 
-Under a decay, the weights fall below float32's precision after ``history_length_of(alpha)`` samples, so a
-ring buffer of that many samples holds all of P. At v, P contributes to the pre-activations
+The weights decay below float32's precision after ``history_length_of(alpha)`` samples, so a ring buffer of
+that length holds all of P. At v, P contributes to the pre-activations
 
     sum_s w_s (v.v_s + 1) h_s,
 
-in numpy ``(weight * (V @ v + 1)) @ H`` for the samples as the rows of V and H. The overlaps v.v_s are
-population counts of packed words. The sum over h_s takes eight samples, one byte a unit, at once: four
-samples have sixteen possible sums, a table that fits into one vector register, and four bits of each unit
-select its entry. All of it stays in the first two cache levels; the rows of M would not.
+in numpy ``(weight * (V @ v + 1)) @ H`` with the samples as the rows of V and H. The overlaps v.v_s are
+population counts of packed words. The sum over h_s takes eight samples at once, a byte per unit: four samples
+have sixteen possible sums, a table in one vector register that four bits of each unit index. All of it stays
+in the first two cache levels; the rows of M would not.
 """
 
 import math
@@ -26,48 +26,24 @@ from rbmviz.kernels.vectors import WIDTH, aligned_zeros
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
 
 CAPACITY = 1024
-"""Samples that the ring buffer can hold."""
+"""Samples in the ring buffer."""
 NEGLIGIBLE = 2.0**-24
-"""A sample is dropped when its weight has fallen to this share of what it was when it was the newest: beside
-others of the same step size float32 cannot show it."""
+"""Samples are dropped when their weight has fallen to this share, the resolution of float32."""
 ALPHA_OF_ROWS = NEGLIGIBLE ** (1 / CAPACITY)
-"""From this alpha on, 0.98389, a history would need more than CAPACITY samples: rows take its place."""
+"""From this alpha on, 0.98389, a history would exceed CAPACITY samples, and rows are used."""
 
 
 class LayerHistory(NamedTuple):
-    """The samples of one layer of n units, visible or hidden.
+    """The samples of one layer of n units, visible or hidden."""
 
-    Attributes
-    ----------
-    packed_samples : uint8 (CAPACITY / 8, padded n)
-        The samples by units: bit s % 8 of packed_samples[s // 8, i] is unit i in sample s.
-    words : uint64 (ceil(n / 64), CAPACITY)
-        The same bits by samples: sample s is in words[:, s].
-    now : uint64 (ceil(n / 64),)
-        The present state of this layer.
-    overlap : uint64 (CAPACITY,)
-        Number of units that are on both in the present state and in sample s; not kept where the weight of
-        the sample is 0, nor beyond the length of the history.
-    """
-
-    packed_samples: np.ndarray
-    words: np.ndarray
-    now: np.ndarray
-    overlap: np.ndarray
+    packed_samples: np.ndarray  # uint8 (CAPACITY / 8, padded n): bit s % 8 of [s // 8, i]: unit i, sample s
+    words: np.ndarray  # uint64 (ceil(n / 64), CAPACITY): the same bits, sample s in words[:, s]
+    now: np.ndarray  # uint64 (ceil(n / 64),): the current state
+    overlap: np.ndarray  # uint64 (CAPACITY,): units on in it and in sample s; stale where weights are 0
 
 
 class History(NamedTuple):
-    """The newest samples of a chain.
-
-    Attributes
-    ----------
-    visible, hidden : LayerHistory
-        The samples of both layers.
-    weight : float64 (CAPACITY,)
-        The weights w_s of the samples.
-    factor : float32 (CAPACITY,)
-        Work space.
-    """
+    """The newest samples: weight float64 (CAPACITY,), the w_s; factor float32 (CAPACITY,), work space."""
 
     visible: LayerHistory
     hidden: LayerHistory
@@ -76,7 +52,7 @@ class History(NamedTuple):
 
 
 def make_history(n_visible: int, n_hidden: int) -> History:
-    """Return an empty history; the operating system gives it memory only as samples are written."""
+    """Return an empty history; the system provides memory as samples are written."""
 
     def layer(n: int) -> LayerHistory:
         padded, words = aligned_zeros(n).shape[0], -(-n // 64)
@@ -88,7 +64,7 @@ def make_history(n_visible: int, n_hidden: int) -> History:
 
 
 def history_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of a history once all of its memory is in use."""
+    """Return the bytes of a full history."""
 
     def layer(n: int) -> int:
         words = -(-n // 64)
@@ -108,7 +84,7 @@ def sum_of_history(history: History) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def history_length_of(alpha: float) -> int:
-    """Return after how many samples (a multiple of 8) a weight is negligible; 0 if more than CAPACITY."""
+    """Return the samples (a multiple of 8) until a weight is negligible; 0 if more than CAPACITY."""
     if alpha >= ALPHA_OF_ROWS:
         return 0
     if alpha <= 0.0:
@@ -118,7 +94,7 @@ def history_length_of(alpha: float) -> int:
 
 @inline
 def layer_history_fits(layer, n):
-    """Return whether the arrays of a layer have the sizes of n units."""
+    """Return whether the arrays of a layer fit n units."""
     packed_samples, words, count = layer.packed_samples, layer.words, (n + 63) // 64
     whole = (
         packed_samples.shape[0] == CAPACITY // 8
@@ -131,7 +107,7 @@ def layer_history_fits(layer, n):
 
 @inline
 def history_fits(history, m, n):
-    """Return whether the arrays of a history have the sizes of m visible and n hidden units."""
+    """Return whether the arrays of a history fit m visible and n hidden units."""
     weights = history.weight.shape[0] == CAPACITY and history.factor.shape[0] == CAPACITY
     return weights and layer_history_fits(history.visible, m) and layer_history_fits(history.hidden, n)
 
@@ -145,7 +121,7 @@ def pack(x, words):
 
 @inner
 def update_overlaps(layer, x, history_length):
-    """Count for every sample the units that are on both in it and in x, uint8 (n,); four words per pass."""
+    """Count for every sample the units that are on in it and in x, uint8 (n,); four words per pass."""
     words, now, overlap = layer.words, layer.now, layer.overlap[:history_length]
     pack(x, now)
     for s in range(overlap.shape[0]):
@@ -228,7 +204,7 @@ def decay_weights(history, alpha, history_length):
 
 @inner
 def append(history, v, h, eps, sample, history_length):
-    """P <- P + eps (v h', v, h): sample number ``sample`` replaces one whose weight is negligible."""
+    """P <- P + eps (v h', v, h): sample number ``sample`` replaces one of negligible weight."""
     s = sample % history_length
     history.weight[s] = eps
     if eps > 0.0:

@@ -1,4 +1,4 @@
-"""A masked sum of samples that are stored as bits, eight samples and sixteen units at once."""
+"""A masked sum of samples stored as bits, eight samples and sixteen units at once."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ f32 = np.float32
 PATTERNS = 16
 """Patterns of four bits."""
 UNIT_LANES = PATTERNS
-"""Units that look their sums up at once: a vector holds the table of all patterns, or the sums of so many."""
+"""Units that look their sums up at once: a vector holds the table of all patterns, or as many sums."""
 
 
 def _table(build, factor, first):
-    """Return the sums of four factors, from the first on, for all sixteen patterns of four bits."""
+    """Return the sums of four factors, from ``first`` on, for all patterns of four bits."""
     a, b, c, d = (
         build.fmul(
             constant(vector(FLOAT, UNIT_LANES), [float(pattern >> k & 1) for pattern in range(PATTERNS)]),
@@ -27,14 +27,14 @@ def _table(build, factor, first):
 def _look_up(build, table, pattern):
     """Return table[pattern], lane by lane.
 
-    Portable: where no instruction permutes UNIT_LANES floats, the compiler makes UNIT_LANES loads of it.
+    Where no instruction permutes UNIT_LANES floats, the compiler makes UNIT_LANES loads of it.
     """
-    found = undefined(table.type)
+    looked_up = undefined(table.type)
     for lane in range(UNIT_LANES):
         place = constant(INT, lane)
         value = build.extract_element(table, build.extract_element(pattern, place))
-        found = build.insert_element(found, value, place)
-    return found
+        looked_up = build.insert_element(looked_up, value, place)
+    return looked_up
 
 
 def _add_packed_in_python(factor, packed, out):
@@ -54,7 +54,6 @@ def add_packed(build, factor, packed, out):
     whole = vector(INT, UNIT_LANES)
     with loop(build, 0, out.shape[0], UNIT_LANES) as place:
         pattern = build.zext(packed.load(place, UNIT_LANES), whole)
-        found = _look_up(build, low, build.and_(pattern, constant(whole, 15)))
-        value = build.fadd(out.load(place, UNIT_LANES), found)
-        found = _look_up(build, high, build.lshr(pattern, constant(whole, 4)))
-        out.store(place, build.fadd(value, found))
+        low_sum = _look_up(build, low, build.and_(pattern, constant(whole, 15)))
+        high_sum = _look_up(build, high, build.lshr(pattern, constant(whole, 4)))
+        out.store(place, build.fadd(build.fadd(out.load(place, UNIT_LANES), low_sum), high_sum))

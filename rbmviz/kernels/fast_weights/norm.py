@@ -1,12 +1,12 @@
-"""|theta_F|, which is shown for every driven chain, from one sample to the next without a pass over M.
+"""|theta_F| of a driven chain, from one sample to the next without a pass over M.
 
-With F = theta_F, already decayed (``decay`` scales F_F, F_R and the weights of P, too), and s = (v h', v, h),
+With F = theta_F, already decayed (``decay`` also scales F_F, F_R and the weights of P), and s = (v h', v, h),
 the step F <- F + eps (R - s) changes
 
     |F|^2  by  2 eps (<F, R> - <F, s>) + eps^2 |R - s|^2,
     <F, R> by  eps (|R|^2 - <R, s>),
 
-and <F, s>, <R, s> follow from pre-activations at v, which are known: for parameters (W, b, c) with the
+where <F, s> and <R, s> follow from the pre-activations at v: for parameters (W, b, c) with the
 pre-activations a = c + v @ W, <(W, b, c), s> is ``a @ h + b @ v``.
 """
 
@@ -24,9 +24,9 @@ f32 = np.float32
 def dot(x, y):
     """Return <x, y> over the length of y, summed in float32, in an order that depends on the processor.
 
-    Norms are displayed; besides, ``regime`` drops M where |theta_F|^2 is 0, which no order of the sum
-    changes. If the statistics have means, <h, E[h|v]> enters the pre-activations of v
-    (``rows.update_rows``), so that the last bits of these samples depend on the processor, too.
+    Norms are only displayed, except that ``regime`` drops M where |theta_F|^2 is 0, which holds in any order.
+    With mean statistics <h, E[h|v]> enters the pre-activations of v (``rows.update_rows``), so the last bits
+    of those samples depend on the processor.
     """
     total = f32(0.0)
     for i in range(y.shape[0]):
@@ -36,10 +36,7 @@ def dot(x, y):
 
 @private
 def advance_norm(up, down, history, h_h, scalars, eps):
-    """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s), after its decay; h_h is <h, h> of s.
-
-    history: None in the regime of rows
-    """
+    """Advance |theta_F|^2 and <theta_F, R> by theta_F += eps (R - s), after its decay; h_h is <h, h> of s."""
     M_coef, theta_part = f32(scalars.M_coef), f32(scalars.theta_coef - 1.0)
     # theta_F = rates_coef R + M_coef M + (theta_coef - 1) theta - P. Where M has absorbed theta in a history,
     # M = theta + absorbed_rates_coef R, so that theta_F = all_of_R R - P; elsewhere all_of_R is rates_coef.
@@ -63,23 +60,19 @@ def advance_norm(up, down, history, h_h, scalars, eps):
 
 
 @private
-def add_norm(M, rates, theta, theta_coef, piece, scalars):
-    """Add what one row or bias contributes to <F, F> and <F, R>, where F = M - (1 - theta_coef) theta.
-
-    ``piece``: work space of the same length.
-    """
-    combine(f32(1.0), M, f32(0.0), rates, f32(theta_coef - 1.0), theta, piece)
-    scalars.F_F += dot(piece, piece)
-    scalars.F_R += dot(piece, rates)
+def add_norm(M, rates, theta, theta_coef, row, scalars):
+    """Add one row or bias to <F, F> and <F, R>, where F = M - (1 - theta_coef) theta; ``row``: work space."""
+    combine(f32(1.0), M, f32(0.0), rates, f32(theta_coef - 1.0), theta, row)
+    scalars.F_F += dot(row, row)
+    scalars.F_R += dot(row, rates)
 
 
 @inner
 def recompute_norm(up, down, chain_scalars):
     """Recompute |theta_F|^2 and <theta_F, R> from M of ``up`` and both biases.
 
-    Valid only where M holds all of theta_F, alone or with theta: after a write-out (rates_coef = 0,
-    M_coef = 1, nothing pending), without a history, or with one that has been folded in. In a history -P is
-    missing in M.
+    Valid only where M holds all of theta_F, alone or with theta: after a write-out (rates_coef = 0, M_coef =
+    1, nothing pending), without a history or after it is folded in. In a history M lacks -P.
     """
     m, n = up.flips.input.shape[0], down.flips.input.shape[0]
     if not (half_step_fits(up, m, n) and half_step_fits(down, n, m) and chain_scalars.shape[0] == 1):

@@ -1,8 +1,8 @@
 """Which parts hold theta_F: the newest samples as bits (a history), or the rows of M; see the package.
 
 A kernel makes as many samples as the last ``prepare`` allows, and none if eps, alpha or the kind of
-statistics have changed since then (``samples_allowed``). Its caller then calls ``prepare``, which chooses the
-regime for these knobs and changes to it; the other knobs need no ``prepare``. Nothing here changes theta_F,
+statistics has changed since (``samples_allowed``). Its caller then calls ``prepare``, which chooses the
+regime for these knobs and changes to it; other knobs need no ``prepare``. Nothing here changes theta_F,
 except by rounding.
 """
 
@@ -28,11 +28,11 @@ from rbmviz.kernels.layers import rebuild
 f32 = np.float32
 
 SMALLEST_M_COEF = 1e-6
-"""If the coefficient of M is smaller, theta_F is written out, because updates of M are divided by it."""
+"""Below this coefficient of M theta_F is written out, because updates of M are divided by it."""
 WRITE_OUT_SAMPLES = 256
-"""Samples after which theta_F is written out, in the regime of rows."""
+"""Samples between write-outs of theta_F, in rows."""
 TRANSPOSE_SAMPLES = 16 * WRITE_OUT_SAMPLES
-"""Samples after which ``down.M`` is copied from ``up.M``, transposed: each has roundings of its own."""
+"""Samples between copies of ``up.M`` to ``down.M``, transposed: each rounds separately."""
 UNLIMITED_SAMPLES = 2**62
 """No limit: more samples than any call makes."""
 
@@ -50,27 +50,27 @@ def is_prepared(chain: DrivenChain) -> bool:
 
 
 def in_regime(chain: DrivenChain) -> tuple[Any, ...]:
-    """Return v, h, up, down, in_rows, history, scalars, stream of a chain, as the kernels take them.
+    """Return v, h, up, down, rows_regime, history, scalars, stream of a chain, as the kernels take them.
 
-    In the regime of rows, in_rows is True and history None; in the other, in_rows is None (not False: numba
-    then compiles no line that rows alone need, see ``sample``).
+    In rows, rows_regime is True and history None; in a history, rows_regime is None (not False: numba then
+    compiles no line that only rows need, see ``sample``).
     """
     v, h, up, down, history, scalars, stream = chain
-    in_rows, history_used = (None, history) if scalars["history_length"][0] else (True, None)
-    return v, h, up, down, in_rows, history_used, scalars, stream
+    if scalars["history_length"][0]:
+        return v, h, up, down, None, history, scalars, stream
+    return v, h, up, down, True, None, scalars, stream
 
 
 def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool) -> None:
     """Choose the regime for these knobs, change the chain to it, and set how many samples it may make.
 
-    The regime is a history if CAPACITY samples hold all weights that are not negligible, and the h in s are
-    bits; otherwise rows. A history has one decay: when alpha changes, it is written into M, and a new one
-    begins. eps, alpha: step size and decay of theta_F; mean_statistics: whether the h in s are means.
+    The regime is a history if CAPACITY samples hold all weights that matter and the h in s are bits;
+    otherwise rows. A history has one decay: when alpha changes, it is written into M, and a new one begins.
     """
     scalars = chain.scalars[0]
     history_length = 0 if mean_statistics else history_length_of(alpha)
-    theta_coef_after = 0.0 if alpha == 1.0 else 1.0  # in the regime of rows without decay, M absorbs theta
-    # Another length, another decay of a history, or rows that have to absorb theta or to give it back.
+    theta_coef_after = 0.0 if alpha == 1.0 else 1.0  # in rows without decay, M absorbs theta
+    # Another length, another decay of a history, or rows that must absorb theta or give it back.
     if (
         history_length != scalars.history_length
         or (history_length and alpha != scalars.alpha)
@@ -88,10 +88,7 @@ def prepare(chain: DrivenChain, eps: float, alpha: float, mean_statistics: bool)
 
 
 def _change_regime(chain: DrivenChain, history_length: int, theta_coef_after: float) -> None:
-    """Write all of theta_F into M; begin an empty history, or none.
-
-    theta_coef_after: 0: M absorbs theta, too; 1: it gives it back, if it has it
-    """
+    """Write all of theta_F into M; begin an empty history, or none. theta_coef_after: see ``_write_out``."""
     up, down, history, scalars = chain.up, chain.down, chain.history, chain.scalars[0]
     _rebuild_untracked(chain)
     _write_out(chain, theta_coef_after)
@@ -103,22 +100,22 @@ def _change_regime(chain: DrivenChain, history_length: int, theta_coef_after: fl
     recompute_norm(up, down, chain.scalars)
     scalars.history_length, scalars.samples_since_change = history_length, 0
     if history_length and scalars.F_F == 0.0:
-        scalars.M_coef = 0.0  # the norm has just been recomputed: theta_F is 0, and M is empty
+        scalars.M_coef = 0.0  # the norm was just recomputed: theta_F and M are 0
 
 
 def _continue_history(chain: DrivenChain, eps: float) -> None:
-    """Track R again if eps has changed; once rates_coef is at its limit, let M absorb theta + limit R."""
+    """Track R again if eps has changed; let M absorb theta + limit R once rates_coef is at its limit."""
     scalars = chain.scalars[0]
     if eps != scalars.eps:
         _rebuild_untracked(chain)
         scalars.samples_since_change = 0
-    elif scalars.samples_since_change == scalars.history_length:  # where ``prepare`` has the kernel stop
+    elif scalars.samples_since_change == scalars.history_length:  # ``prepare`` stops the kernel here
         scalars.absorbed_rates_coef += scalars.rates_coef
         _write_out(chain, 0.0)
 
 
 def _renew_rows(chain: DrivenChain, theta_coef_after: float) -> None:
-    """Write theta_F out into M, because its parts R and M grow with opposite signs and lose precision."""
+    """Write theta_F out into M: its parts R and M grow with opposite signs and lose precision."""
     up, down = chain.up, chain.down
     _write_out(chain, theta_coef_after)
     recompute_norm(up, down, chain.scalars)
@@ -128,12 +125,10 @@ def _renew_rows(chain: DrivenChain, theta_coef_after: float) -> None:
 
 
 def _write_out(chain: DrivenChain, theta_coef_after: float) -> None:
-    """Multiply M by M_coef, and let it absorb rates_coef R; then rates_coef = 0 and M_coef = 1.
+    """Multiply M by M_coef and let it absorb rates_coef R; then rates_coef = 0 and M_coef = 1.
 
-    theta_coef_after: 0: M absorbs theta, too; 1: it gives it back, if it has it
-
-    Without a history M is then theta_F, or theta + theta_F if theta_coef_after is 0. With one, -P is missing
-    in M: it stays in the history.
+    theta_coef_after: 0: M also absorbs theta; 1: it gives theta back, if it has it. M is then theta_F, or
+    theta + theta_F if theta_coef_after is 0, without -P, which stays in the history.
     """
     scalars = chain.scalars[0]
     write_out(chain.up, chain.scalars, theta_coef_after)
@@ -151,25 +146,21 @@ def _rebuild_untracked(chain: DrivenChain) -> None:
 
 
 def _choose_tracked(chain: DrivenChain) -> None:
-    """Select which of theta, R and M are updated each sweep.
+    """Track theta, R or M if its coefficient is not 0 before the next ``prepare``.
 
-    Updated are those whose coefficient is not 0 before the next ``prepare``: that of R is 0 after a
-    write-out, but grows with the next sample, except in a history at its limit. The upward direction also
-    needs R and, in rows, theta, for |theta_F|.
+    R's coefficient is 0 after a write-out but grows with the next sample, except in a history at its limit.
+    The upward direction also needs R and, in rows, theta, for |theta_F|.
     """
     scalars, up, down = chain.scalars[0], chain.up.tracked[0], chain.down.tracked[0]
-    in_rows, has_rates = not scalars.history_length, scalars.R_R > 0.0
-    rates_coef_moves = in_rows or scalars.samples_since_change < scalars.history_length
-    up.theta, down.theta = scalars.theta_coef > 0.0 or in_rows, scalars.theta_coef > 0.0
+    rows, has_rates = not scalars.history_length, scalars.R_R > 0.0
+    rates_coef_moves = rows or scalars.samples_since_change < scalars.history_length
+    up.theta, down.theta = scalars.theta_coef > 0.0 or rows, scalars.theta_coef > 0.0
     up.rates, down.rates = has_rates, has_rates and rates_coef_moves
     up.M = down.M = scalars.M_coef > 0.0
 
 
 def _samples_until_limit(chain: DrivenChain) -> int:
-    """Return the samples until rates_coef has reached its limit, one history after the last change of eps.
-
-    Once it has, UNLIMITED_SAMPLES.
-    """
+    """Return the samples until rates_coef reaches its limit, one history after eps changed, or no limit."""
     scalars = chain.scalars[0]
     left = int(scalars.history_length - scalars.samples_since_change)
     return left if left > 0 else UNLIMITED_SAMPLES
@@ -181,7 +172,7 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
     allowed = WRITE_OUT_SAMPLES - int(scalars.samples) % WRITE_OUT_SAMPLES
     if scalars.alpha < 1.0:
         decays = math.log(SMALLEST_M_COEF / scalars.M_coef) / math.log(max(scalars.alpha, SMALLEST_M_COEF))
-        # Rounded down with a margin, so that M_coef stays above it; at least 1, as for alpha = 0.
+        # Rounded down with a margin, so that M_coef stays above the smallest; at least 1, for alpha = 0.
         allowed = min(allowed, max(1, int(decays - 1e-9)))
     return allowed
 
@@ -190,19 +181,16 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
 
 
 @private
-def write_piece(M_coef, M, rates_coef, rates, theta_factor, theta, piece):
-    """M <- M_coef M + rates_coef R + theta_factor theta for one row, the bias or the value.
-
-    The map is linear, so that all three change alike. ``piece``: work space.
-    """
-    combine(M_coef, M, rates_coef, rates, theta_factor, theta, piece)
-    for j in range(piece.shape[0]):
-        M[j] = piece[j]
+def write_row(M_coef, M, rates_coef, rates, theta_factor, theta, row):
+    """M <- M_coef M + rates_coef R + theta_factor theta for one row, the bias or the value."""
+    combine(M_coef, M, rates_coef, rates, theta_factor, theta, row)
+    for j in range(row.shape[0]):
+        M[j] = row[j]
 
 
 @inner
 def write_out(half_step, chain_scalars, theta_coef_after):
-    """M <- M_coef M + rates_coef R + (theta_coef - theta_coef_after) theta; the caller sets the scalars."""
+    """M <- M_coef M + rates_coef R + (theta_coef - theta_coef_after) theta; callers set the scalars."""
     n_in, n_out = half_step.flips.input.shape[0], half_step.units.shape[0]
     if not (half_step_fits(half_step, n_in, n_out) and chain_scalars.shape[0] == 1):
         raise ValueError("write_out: the arrays do not fit each other")
@@ -212,12 +200,12 @@ def write_out(half_step, chain_scalars, theta_coef_after):
         f32(scalars.M_coef),
         f32(scalars.theta_coef - theta_coef_after),
     )
-    theta, rates, M, piece = half_step.theta, half_step.rates, half_step.M, half_step.total
+    theta, rates, M, row = half_step.theta, half_step.rates, half_step.M, half_step.total
     apply_pending(half_step)
     for r in range(M.weights.shape[0]):
-        write_piece(M_coef, M.weights[r], rates_coef, rates.weights[r], theta_factor, theta.weights[r], piece)
-    write_piece(M_coef, M.bias, rates_coef, rates.bias, theta_factor, theta.bias, piece)
-    write_piece(M_coef, M.value, rates_coef, rates.value, theta_factor, theta.value, piece)
+        write_row(M_coef, M.weights[r], rates_coef, rates.weights[r], theta_factor, theta.weights[r], row)
+    write_row(M_coef, M.bias, rates_coef, rates.bias, theta_factor, theta.bias, row)
+    write_row(M_coef, M.value, rates_coef, rates.value, theta_factor, theta.value, row)
 
 
 @inner

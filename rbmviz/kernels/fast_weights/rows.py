@@ -1,11 +1,11 @@
 """Rank-1 updates of M that reach a row only when its unit flips (a lazy rank-1 update).
 
 Between rebuilds a row of M is read only where its unit flips, and each sample adds the same vector y to the
-rows of all active units. One vector ``pending`` holds the sum that every active row has yet to receive. A
-unit that turns on subtracts ``pending`` from its row, a unit that turns off adds it. The update thus becomes
-a write to rows that are being read anyway. A rebuild sums all active rows, and adds ``pending`` to the sum
-once for each, and for the bias; it writes to no row. ``layers.rebuild`` alone is right only while nothing is
-pending. In numpy, M is at any moment ::
+rows of all active units. The vector ``pending`` holds the sum that every active row has yet to receive. A
+unit that turns on subtracts ``pending`` from its row, a unit that turns off adds it, so updates only write to
+rows that are read anyway. A rebuild sums the active rows and adds ``pending`` once for each and for the bias,
+without writing to them; ``layers.rebuild`` alone is right only while nothing is pending. In numpy, M is at
+any moment ::
 
     rows + np.outer(input, pending), bias + pending
 """
@@ -37,7 +37,7 @@ def add_to_rows(rows, index, n, sign, y):
 
 @private
 def update_with_pending(half_step, force_rebuild):
-    """Update the value of M for the flipped inputs, and apply the pending sum to the rows that flipped."""
+    """Update the value of M for the flipped inputs, and apply the pending sum to their rows."""
     M, pending, flips = half_step.M, half_step.pending, half_step.flips
     counts = flips.counts[0]
     add_to_rows(M.weights, flips.off, counts.off, f32(1.0), pending)
@@ -63,7 +63,7 @@ def defer_update(half_step, y, step):
 
 @private
 def apply_pending(half_step):
-    """Add the pending sum to the bias and to the rows of the active units, and empty it."""
+    """Add the pending sum to the bias and the active rows, and empty it."""
     M, pending, flips = half_step.M, half_step.pending, half_step.flips
     list_active(flips)
     add_to_rows(M.weights, flips.active, flips.counts[0].active, f32(1.0), pending)
@@ -75,7 +75,7 @@ def apply_pending(half_step):
 
 @private
 def add_outer(half_step, x, y, step):
-    """Add ``step * y`` to the bias and ``step * x[r] * y`` to row r: for means x, each row has a factor."""
+    """Add ``step * y`` to the bias and ``step * x[r] * y`` to row r, for means x."""
     apply_pending(half_step)
     add_scaled(half_step.M.bias, step, y)
     for r in range(x.shape[0]):
@@ -86,8 +86,8 @@ def add_outer(half_step, x, y, step):
 def update_rows(up, down, h_sampled_h, step, mean_statistics):
     """M <- M + step s, for the statistics s of h = ``up.units`` and v = ``down.units``.
 
-    h_sampled_h: inner product of that h with the sampled h, which is the input of ``down``: the value of
-    ``down`` moves by step (h_sampled_h + 1) v.
+    h_sampled_h: inner product of this h with the sampled h, the input of ``down``, whose value moves by
+    step (h_sampled_h + 1) v.
     """
     hidden, visible = up.units, down.units
     add_scaled(up.M.value, step * f32(up.flips.counts[0].active + 1), hidden)

@@ -1,12 +1,12 @@
 """The algorithms: rates-FPCD and sample penalization (``driven_gibbs``), rates-herding (``herding``).
 
 The kernels run within one regime, and return when the chain has to be prepared again (see ``regime``);
-``sample_chain`` and ``climb_chain`` prepare it and call them until all samples are made.
+``sample_chain`` and ``climb_chain`` prepare it and call them until all samples are done.
 
-Each kernel is compiled once for each regime, when the regime is first needed. Of the arguments ``in_rows``
-(True) and ``history`` one is None: when numba compiles for the type None, it leaves out what stands under
-``if history is not None``. For any other type it keeps the test, and would compile an ``else``, too, in which
-the types are wrong. Hence there are two ``if``s, and no ``else``.
+Each kernel is compiled once per regime, when the regime is first needed. Either ``rows_regime`` (True) or
+``history`` is None: for the type None numba drops the block under ``if history is not None``. For any other
+type it keeps the test, and would also compile an ``else``, where the types are wrong. Hence two ``if`` and no
+``else``.
 """
 
 import numpy as np
@@ -32,20 +32,20 @@ f32 = np.float32
 def sample_chain(
     chain: DrivenChain, n: int, eps: float, alpha: float, mean_statistics: bool, k: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw n samples of k sweeps each, theta_F <- alpha theta_F + eps (R - s) after every one.
+    """Draw n samples of k sweeps each, with theta_F <- alpha theta_F + eps (R - s) after each.
 
-    Returns v uint8 and p float32 (n, n_visible), the samples and the means that they were drawn from, and
-    |theta_F| after each, float64 (n,). With ``mean_statistics`` the h in s are means.
+    Returns the samples v uint8 (n, n_visible), the means p float32 they were drawn from, and |theta_F| after
+    each, float64 (n,). With ``mean_statistics`` the h in s are means.
     """
     v = np.empty((n, len(chain.v)), np.uint8)
     p = np.empty((n, len(chain.v)), np.float32)
     fast_norm = np.empty(n)
-    made = 0
-    while made < n:
+    done = 0
+    while done < n:
         if is_prepared(chain):
-            state, out = in_regime(chain), (v[made:], p[made:], fast_norm[made:])
-            made += driven_gibbs(*state, eps, alpha, mean_statistics, k, *out)
-        if made < n:
+            state, out = in_regime(chain), (v[done:], p[done:], fast_norm[done:])
+            done += driven_gibbs(*state, eps, alpha, mean_statistics, k, *out)
+        if done < n:
             prepare(chain, eps, alpha, mean_statistics)
     return v, p, fast_norm
 
@@ -53,49 +53,36 @@ def sample_chain(
 def climb_chain(
     chain: DrivenChain, n: int, eps: float, alpha: float, max_sweeps: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw n samples of rates-herding, theta_F <- alpha theta_F + eps (R - s) after every one.
+    """Draw n samples of rates-herding, with theta_F <- alpha theta_F + eps (R - s) after each.
 
-    Each sample is where the chain climbs to from the one before under theta + theta_F: a fixed point of (1)
-    and (2) of the package, or where it is after max_sweeps sweeps.
-    Returns v uint8 (n, n_visible), the sweeps that each took, int64 (n,), and |theta_F| after each, float64.
+    From the previous sample the chain climbs under theta + theta_F to a fixed point of the package's (1) and
+    (2), or for max_sweeps sweeps. Returns v uint8 (n, n_visible), the sweeps of each, int64 (n,), and
+    |theta_F| after each, float64 (n,).
     """
     v = np.empty((n, len(chain.v)), np.uint8)
     sweeps, fast_norm = np.empty(n, np.int64), np.empty(n)
-    made = 0
-    while made < n:
+    done = 0
+    while done < n:
         if is_prepared(chain):
-            state, out = in_regime(chain), (v[made:], sweeps[made:], fast_norm[made:])
-            made += herding(*state, eps, alpha, max_sweeps, *out)
-        if made < n:
+            state, out = in_regime(chain), (v[done:], sweeps[done:], fast_norm[done:])
+            done += herding(*state, eps, alpha, max_sweeps, *out)
+        if done < n:
             prepare(chain, eps, alpha, False)
     return v, sweeps, fast_norm
 
 
 @inner
 def driven_gibbs(
-    v,
-    h,
-    up,
-    down,
-    in_rows,
-    history,
-    chain_scalars,
-    stream,
-    eps,
-    alpha,
-    mean_statistics,
-    k,
-    out_v,
-    out_p,
-    out_fast_norm,
-):
+    v, h, up, down, rows_regime, history, chain_scalars, stream, eps, alpha, mean_statistics, k,
+    out_v, out_p, out_fast_norm
+):  # fmt: skip
     """Emit samples of rates-FPCD, or of sample penalization if the rates are 0; return how many.
 
-    The first eight arguments are what ``in_regime`` returns. There are out_v.shape[0] samples, or fewer where
-    the chain has to be prepared again before. Per sample: k Gibbs sweeps (1 at least) under theta + theta_F,
-    then the update of theta_F with the last (v, h), or with (v, E[h|v]) if ``mean_statistics``.
+    The first eight arguments come from ``in_regime``. It makes out_v.shape[0] samples, or fewer if the chain
+    must be prepared again. Per sample: k >= 1 Gibbs sweeps under theta + theta_F, then the update of theta_F
+    with the last (v, h), or (v, E[h|v]) if ``mean_statistics``.
     """
-    fit = chain_fits(v, h, up, down, in_rows, history, chain_scalars, out_v, out_fast_norm)
+    fit = chain_fits(v, h, up, down, rows_regime, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_p.shape == out_v.shape and stream.shape == (4, STREAM_LANES)):
         raise ValueError("driven_gibbs: the arrays do not fit each other")
     scalars = chain_scalars[0]
@@ -111,61 +98,47 @@ def driven_gibbs(
             preactivate(up, history, v_history, h_history, scalars)
             sigmoids(up.total, hidden)
             bernoulli(stream, hidden, h)
-            update_half_step(down, in_rows, h_history, h, scalars)
+            update_half_step(down, rows_regime, h_history, h, scalars)
             # (2) sample v ~ p(v | h; theta + theta_F)
             preactivate(down, history, h_history, v_history, scalars)
             sigmoids(down.total, mean_v)
             bernoulli(stream, mean_v, v)
-            update_half_step(up, in_rows, v_history, v, scalars)
+            update_half_step(up, rows_regime, v_history, v, scalars)
             scalars.sweeps += 1
         # (3) emit v
         copy_bits(v, out_v[t])
         as_float(v, visible)
         as_float(h, hidden)
-        if in_rows is not None:
+        if rows_regime is not None:
             if mean_statistics:
                 preactivate(up, history, v_history, h_history, scalars)
                 sigmoids(up.total, hidden)
         # (4) theta_F <- alpha theta_F + eps (R - s)
         out_fast_norm[t] = update_fast_weights(
-            up, down, in_rows, history, v, h, scalars, eps, alpha, mean_statistics
+            up, down, rows_regime, history, v, h, scalars, eps, alpha, mean_statistics
         )
     return n
 
 
 @inner
 def herding(
-    v,
-    h,
-    up,
-    down,
-    in_rows,
-    history,
-    chain_scalars,
-    stream,
-    eps,
-    alpha,
-    max_sweeps,
-    out_v,
-    out_sweeps,
-    out_fast_norm,
-):
+    v, h, up, down, rows_regime, history, chain_scalars, stream, eps, alpha, max_sweeps,
+    out_v, out_sweeps, out_fast_norm
+):  # fmt: skip
     """Emit samples of rates-herding, without random numbers; return how many.
 
-    The first eight arguments are what ``in_regime`` returns; the random stream is not used. There are
-    out_v.shape[0] samples, or fewer where the chain has to be prepared again before. Per sample: h and v are
-    maximised in turn under theta + theta_F until v stays, or max_sweeps; then the update of theta_F with
+    The arguments are as for ``driven_gibbs``; the random stream is not used. Per sample: h and v are
+    maximised in turn under theta + theta_F until v stays, or for max_sweeps; then the update of theta_F with
     (v, h).
     """
-    fit = chain_fits(v, h, up, down, in_rows, history, chain_scalars, out_v, out_fast_norm)
+    fit = chain_fits(v, h, up, down, rows_regime, history, chain_scalars, out_v, out_fast_norm)
     if not (fit and out_sweeps.shape[0] == out_v.shape[0]):
         raise ValueError("herding: the arrays do not fit each other")
     scalars = chain_scalars[0]
     v_history = h_history = None
     if history is not None:
         v_history, h_history = history.visible, history.hidden
-    # Always False, as eps is never negative. The literal False has a type of its own, for which numba would
-    # compile every callee once more.
+    # Always False, as eps is never negative. For the literal False numba would compile every callee again.
     mean_statistics = eps < 0.0
     n = samples_allowed(scalars, eps, alpha, mean_statistics, out_v.shape[0])
     for t in range(n):
@@ -174,11 +147,11 @@ def herding(
             # (1) h <- argmax p(h | v; theta + theta_F)
             preactivate(up, history, v_history, h_history, scalars)
             maximise(up.total, h)
-            update_half_step(down, in_rows, h_history, h, scalars)
+            update_half_step(down, rows_regime, h_history, h, scalars)
             # (2) v <- argmax p(v | h; theta + theta_F)
             preactivate(down, history, h_history, v_history, scalars)
             changed = maximise(down.total, v)
-            update_half_step(up, in_rows, v_history, v, scalars)
+            update_half_step(up, rows_regime, v_history, v, scalars)
             scalars.sweeps += 1
             sweeps += 1
         # (3) emit v
@@ -188,7 +161,7 @@ def herding(
         as_float(h, up.units)
         # (4) theta_F <- alpha theta_F + eps (R - s)
         out_fast_norm[t] = update_fast_weights(
-            up, down, in_rows, history, v, h, scalars, eps, alpha, mean_statistics
+            up, down, rows_regime, history, v, h, scalars, eps, alpha, mean_statistics
         )
     return n
 
@@ -197,11 +170,11 @@ def herding(
 
 
 @private
-def update_half_step(half_step, in_rows, input_history, x, scalars):
-    """Update the tracked pre-activations of a half-step, and the overlaps of the history, for the input x."""
+def update_half_step(half_step, rows_regime, input_history, x, scalars):
+    """Update the tracked pre-activations of a half-step and the history's overlaps for the input x."""
     force_rebuild, tracked = scalars.sweeps % REBUILD_SWEEPS == 0, half_step.tracked[0]
     find_flips(half_step.flips, x)
-    if in_rows is not None:
+    if rows_regime is not None:
         update_with_pending(half_step, force_rebuild)
     if input_history is not None:
         if tracked.M:
@@ -216,16 +189,8 @@ def update_half_step(half_step, in_rows, input_history, x, scalars):
 
 @private
 def preactivate(half_step, history, input_history, output_history, scalars):
-    """Write the pre-activations under theta + theta_F into ``total``.
-
-    input_history, output_history: the history of the input's layer and of the output's; None in the regime of
-    rows, as ``history`` is.
-    """
-    rates_coef, M_coef, theta_coef = (
-        f32(scalars.rates_coef),
-        f32(scalars.M_coef),
-        f32(scalars.theta_coef),
-    )
+    """Write the pre-activations under theta + theta_F into ``total``; the histories are None in rows."""
+    rates_coef, M_coef, theta_coef = (f32(scalars.rates_coef), f32(scalars.M_coef), f32(scalars.theta_coef))
     theta, rates, M = half_step.theta.value, half_step.rates.value, half_step.M.value
     combine(M_coef, M, rates_coef, rates, theta_coef, theta, half_step.total)
     if history is not None:
@@ -234,17 +199,14 @@ def preactivate(half_step, history, input_history, output_history, scalars):
 
 @private
 def sigmoids(total, out):
-    """Write the means of units with the pre-activations ``total`` into out."""
+    """Write the means for the pre-activations ``total`` into out."""
     for i in range(out.shape[0]):
         out[i] = sigmoid(total[i])
 
 
 @private
 def maximise(total, out):
-    """Set each unit to 1 where its pre-activation is above 0 (ties to 0); return whether any changed.
-
-    out : holds the state before, with which the new one is compared
-    """
+    """Set out to 1 where the pre-activation is above 0, else 0; return whether any unit changed."""
     changed = False
     for i in range(out.shape[0]):
         bit = np.uint8(total[i] > f32(0.0))
@@ -257,47 +219,45 @@ def maximise(total, out):
 
 
 @private
-def update_fast_weights(up, down, in_rows, history, v, h, scalars, eps, alpha, mean_statistics):
+def update_fast_weights(up, down, rows_regime, history, v, h, scalars, eps, alpha, mean_statistics):
     """Advance theta_F by one emitted sample, and return its norm.
 
     s are the statistics of ``down.units`` (v) and ``up.units`` (h, or its means if ``mean_statistics``). The
-    pre-activations of ``up`` are those at v, and those of ``down`` are those at the sampled h, before and
-    after the update.
+    pre-activations of ``up`` belong to v, and of ``down`` to the sampled h, before and after the update.
     """
-    decay(in_rows, history, scalars, alpha)
-    # Inner products of the h in s with the sampled h and with itself: for bits, the number of active ones.
+    decay(rows_regime, history, scalars, alpha)
+    # Inner products of the h in s with the sampled h and with itself: for bits, the number of active units.
     h_sampled_h = h_h = np.float64(down.flips.counts[0].active)
-    if in_rows is not None:
+    if rows_regime is not None:
         if mean_statistics:
-            as_float(h, up.total)  # which is free until the next sweep, and holds the sampled h here
+            as_float(h, up.total)  # free until the next sweep: holds the sampled h here
             h_sampled_h, h_h = dot(up.total, up.units), dot(up.units, up.units)
     if eps > 0.0:
         advance_norm(up, down, history, h_h, scalars, eps)
         scalars.rates_coef += eps
-        if in_rows is not None:
+        if rows_regime is not None:
             update_rows(up, down, h_sampled_h, f32(-eps / scalars.M_coef), mean_statistics)
     if history is not None:
         append(history, v, h, eps, scalars.samples, scalars.history_length)
-        scalars.samples_since_change += 1  # since the history began, or eps changed
+        scalars.samples_since_change += 1  # since the history began or eps changed
         if scalars.samples_since_change > scalars.history_length:
-            scalars.rates_coef = 0.0  # M has absorbed the limit, see ``regime``; the rest is rounding
+            scalars.rates_coef = 0.0  # M has absorbed the limit; the rest is rounding
     scalars.samples += 1
     return np.sqrt(max(scalars.F_F, 0.0))
 
 
 @private
-def decay(in_rows, history, scalars, alpha):
+def decay(rows_regime, history, scalars, alpha):
     """theta_F <- alpha theta_F.
 
-    In the regime of rows M_coef stays positive, because updates divide by it: an alpha below SMALLEST_M_COEF,
-    0 for example, multiplies M by SMALLEST_M_COEF instead, and that share of M is left. In a history M stops
-    decaying when it has absorbed theta (theta_coef = 0). Then M = theta + absorbed R, so that theta_F is
-    (absorbed + rates_coef) R - P: the sum of both coefficients decays, and, as M stays, only rates_coef
-    changes.
+    In rows M_coef stays positive, because updates divide by it: an alpha below SMALLEST_M_COEF, such as 0,
+    multiplies M by SMALLEST_M_COEF, and that share of M remains. In a history M stops decaying when it has
+    absorbed theta (theta_coef = 0). Then M = theta + absorbed R and theta_F = (absorbed + rates_coef) R - P:
+    the sum of both coefficients decays, and as M stays, only rates_coef changes.
     """
     absorbed = scalars.absorbed_rates_coef
     scalars.rates_coef = alpha * (absorbed + scalars.rates_coef) - absorbed
-    if in_rows is not None:
+    if rows_regime is not None:
         scalars.M_coef *= max(alpha, SMALLEST_M_COEF)
     if history is not None:
         if scalars.theta_coef > 0.0:

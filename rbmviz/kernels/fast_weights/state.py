@@ -25,15 +25,15 @@ from rbmviz.kernels.layers import (
     start_at_input,
     zero_preactivation,
 )
-from rbmviz.kernels.records import new_record, record, record_bytes
+from rbmviz.kernels.records import new_record, record_bytes, structured
 from rbmviz.kernels.vectors import aligned_bytes, aligned_zeros
 
 
-@record
+@structured
 class Tracked:
-    """Which pre-activations of a half-step are updated at every input; the others are out of date.
+    """Which pre-activations of a half-step are updated at every input; the others are stale.
 
-    In the regime of rows M_coef is never 0, and those under M are always updated.
+    In rows M_coef is never 0, and M is always tracked.
     """
 
     theta: bool
@@ -41,91 +41,63 @@ class Tracked:
     M: bool
 
 
-@record
+@structured
 class ChainScalars:
-    """The scalars of a chain.
+    """The scalars of a chain."""
 
-    Parameters
-    ----------
-    sweeps, samples : int
-        Numbers made so far.
-    history_length : int
-        Length of the ring in which the newest samples are kept, by alpha: the weight of an older sample is
-        negligible. 0 in the regime of rows.
-    samples_since_change : int
-        Samples since the history began, or since eps changed.
-    theta_coef, rates_coef, M_coef : float
-        Coefficients of theta, R and M.
-    absorbed_rates_coef : float
-        Where M has absorbed theta in a history: so much of R is in M, and rates_coef is the excess over it;
-        else 0.
-    F_F, F_R, R_R : float
-        |theta_F|^2, <theta_F, R>, |R|^2.
-    eps, alpha, mean_statistics : float, float, bool
-        The knobs that the chain is prepared for; see ``regime``.
-    prepared_until : int
-        The value of ``samples`` at which the chain has to be prepared again.
-    """
-
-    sweeps: int
-    samples: int
-    history_length: int
-    samples_since_change: int
-    theta_coef: float
+    sweeps: int  # so far
+    samples: int  # so far
+    history_length: int  # of the ring buffer of the newest samples, by alpha; 0 in rows
+    samples_since_change: int  # samples since the history began or eps changed
+    theta_coef: float  # coefficients of theta, R and M
     rates_coef: float
-    absorbed_rates_coef: float
+    absorbed_rates_coef: float  # coefficient of R in M where a history's M has absorbed theta, else 0
     M_coef: float
-    F_F: float
-    F_R: float
-    R_R: float
-    eps: float
+    F_F: float  # |theta_F|^2
+    F_R: float  # <theta_F, R>
+    R_R: float  # |R|^2
+    eps: float  # the knobs the chain is prepared for
     alpha: float
     mean_statistics: bool
-    prepared_until: int
+    prepared_until: int  # the value of samples at which it must be prepared again
 
 
 class HalfStep(NamedTuple):
-    """One half of a sweep (up: v to h, or down: h to v): the pre-activations under theta, the rates R, and M.
+    """Half a sweep (up: v to h, or down: h to v); n_out is the padded number of output units.
 
-    What M holds depends on the regime, see the package: a part of theta_F or all of it, alone or with theta.
-    Its bias and its rows for active inputs have yet to receive ``pending``, float32 (n_out,), which is
-    ``pending64``, float64 (n_out,), rounded; n_out is the number of output units, padded. Work space,
-    float32: ``total`` (n_out,), the pre-activations under theta + theta_F; ``units`` (output units,), the
-    output or its means. tracked: Tracked (1,).
+    The content of M depends on the regime, see the package. Its bias and its rows for active inputs have yet
+    to receive ``pending``.
     """
 
-    theta: PreActivation
-    rates: PreActivation
-    M: PreActivation
-    pending: np.ndarray
-    pending64: np.ndarray
-    total: np.ndarray
-    units: np.ndarray
+    theta: PreActivation  # pre-activations under theta
+    rates: PreActivation  # under R
+    M: PreActivation  # under M
+    pending: np.ndarray  # float32 (n_out,): pending64, rounded
+    pending64: np.ndarray  # float64 (n_out,)
+    total: np.ndarray  # float32 (n_out,): work space, pre-activations under theta + theta_F
+    units: np.ndarray  # float32 (output units,): work space, the output or its means
     flips: Flips
-    tracked: np.ndarray
+    tracked: np.ndarray  # Tracked (1,)
 
 
 class DrivenChain(NamedTuple):
     """A chain with fast weights; everything advances in place.
 
-    v, h uint8 (n_visible,), (n_hidden,): the newest sample and the hidden state that it was drawn from. The
-    next pre-activations come from ``flips.input``, the values and the overlaps, so that writing to v moves no
-    chain: make a new one. v must stay as the last call left it: ``herding`` looks whether it still changes.
-    up, down: the half-steps from v to h and from h to v. history: the newest samples. stream uint32
-    (4, STREAM_LANES): the random stream. scalars: ChainScalars (1,).
+    Do not write to v: the next pre-activations come from ``flips.input``, the values and the overlaps, and
+    ``herding`` checks whether v still changes.
     """
 
-    v: np.ndarray
-    h: np.ndarray
-    up: HalfStep
-    down: HalfStep
+    v: np.ndarray  # uint8 (n_visible,): the newest sample
+    h: np.ndarray  # uint8 (n_hidden,): the hidden state it was drawn from
+    up: HalfStep  # from v to h
+    down: HalfStep  # from h to v
     history: History
-    scalars: np.ndarray
-    stream: np.ndarray
+    scalars: np.ndarray  # ChainScalars (1,)
+    stream: np.ndarray  # uint32 (4, STREAM_LANES)
 
 
 def make_half_step(theta: PreActivation, rates: PreActivation, n_units: int) -> HalfStep:
-    """Return a half-step of a new chain, with M = 0, whose output has n_units; theta and R share weights."""
+    """Return a half-step of a new chain with n_units outputs and M = 0; weights of theta and R are shared."""
     n_in, n_out = theta.weights.shape
     return HalfStep(
         theta=share_preactivation(theta),
@@ -159,21 +131,21 @@ def make_chain(
 
 
 def half_step_bytes(n_in: int, n_out: int) -> int:
-    """Return the bytes of a half-step beyond the weights and biases of theta and R, which chains share."""
+    """Return the bytes of a half-step beyond the shared weights and biases of theta and R."""
     # M; values of theta and R, pending, total; pending64, which is twice as wide
     vectors = preactivation_bytes(n_in, n_out) + 6 * aligned_bytes(n_out)
     return vectors + 4 * n_out + flips_bytes(n_in) + record_bytes(Tracked)  # units
 
 
 def chain_bytes(n_visible: int, n_hidden: int) -> int:
-    """Return the bytes of a chain, beyond those of theta and R and of its random stream."""
+    """Return the bytes of a chain without theta, R and its random stream."""
     half_steps = half_step_bytes(n_visible, n_hidden) + half_step_bytes(n_hidden, n_visible)
     units = n_visible + n_hidden
     return half_steps + history_bytes(n_visible, n_hidden) + units + record_bytes(ChainScalars)
 
 
 def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return theta + theta_F as (W, b, c), float64: the parameters that the next sample is drawn from."""
+    """Return theta + theta_F as (W, b, c), float64: the parameters of the next sample."""
     up, down, scalars = chain.up, chain.down, chain.scalars[0]
     m, n = len(chain.v), len(chain.h)
     P_W, P_b, P_c = sum_of_history(chain.history)
@@ -191,7 +163,7 @@ def current_parameters(chain: DrivenChain) -> tuple[np.ndarray, np.ndarray, np.n
 
 @inline
 def half_step_fits(half_step, n_in, n_out):
-    """Return whether the arrays of a half-step have the sizes of n_in inputs and n_out outputs."""
+    """Return whether the arrays of a half-step fit n_in inputs and n_out outputs."""
     width = half_step.total.shape[0]
     theta = preactivation_fits(half_step.theta, n_in, n_out)
     rates = preactivation_fits(half_step.rates, n_in, n_out)
@@ -204,16 +176,13 @@ def half_step_fits(half_step, n_in, n_out):
 
 
 @inline
-def chain_fits(v, h, up, down, in_rows, history, scalars, out_v, out_fast_norm):
-    """Return whether the arrays of a chain fit each other and the arrays that receive its samples.
-
-    in_rows, history: see ``regime.in_regime``
-    """
-    m, n, one = v.shape[0], h.shape[0], scalars.shape[0] == 1
-    history_length = scalars[0].history_length if one else -1
+def chain_fits(v, h, up, down, rows_regime, history, scalars, out_v, out_fast_norm):
+    """Return whether the arrays of a chain fit each other and the arrays that receive its samples."""
+    m, n = v.shape[0], h.shape[0]
+    history_length = scalars[0].history_length if scalars.shape[0] == 1 else -1
     half_steps = half_step_fits(up, m, n) and half_step_fits(down, n, m)
     regime = False
-    if in_rows is not None:
+    if rows_regime is not None:
         regime = history_length == 0
     if history is not None:
         regime = 0 < history_length <= CAPACITY and history_length % 8 == 0 and history_fits(history, m, n)
@@ -222,6 +191,6 @@ def chain_fits(v, h, up, down, in_rows, history, scalars, out_v, out_fast_norm):
 
 @private
 def combine(M_coef, M, rates_coef, rates, theta_coef, theta, out):
-    """Write M_coef M + rates_coef R + theta_coef theta for one row, bias or value; out is another array."""
+    """Write M_coef M + rates_coef R + theta_coef theta for a row, bias or value to another array."""
     for j in range(out.shape[0]):
         out[j] = (M_coef * M[j] + rates_coef * rates[j]) + theta_coef * theta[j]

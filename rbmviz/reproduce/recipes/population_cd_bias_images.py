@@ -1,36 +1,33 @@
 """Population CD, table 1: bias and variance of gradient estimates on images, 16 hidden units."""
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, Work
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, seeds
 from rbmviz.reproduce.recipes.population_cd_bias_variance import (
     beside_the_paper,
-    bias_parts,
+    bias_bounds,
     logarithms,
     models,
-    printed_part,
-    variance_parts,
+    printed_bound,
+    variance_bounds,
 )
-from rbmviz.reproduce.run import seeds
 
 IMAGES = ("letters", "mnist")
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: models of two data sets."""
+    """Return models of two data sets."""
     n = 400 if size == "quick" else 20_000
-    return [part for data in IMAGES for part in models(data, n, seeds(size, quick=4, full=12))]
+    return [job for data in IMAGES for job in models(data, n, seeds(size, quick=4, full=12))]
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return the logarithms."""
-    return logarithms(found, IMAGES)
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    return logarithms(measured, IMAGES)
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the ratios of bias and variance beside the paper's."""
-    return beside_the_paper(found, IMAGES)
+def drawing(measured: Measurements, size: Size) -> Drawing:
+    return beside_the_paper(measured, IMAGES)
 
 
 RECIPE = Recipe(
@@ -39,21 +36,20 @@ RECIPE = Recipe(
     title="Bias and variance of gradient estimates, images, 16 hidden units",
     source="Section 4.2, table 1, rows of Letters and MNIST with 16 hidden units",
     claims=(
-        PaperClaim(
+        claim(
             "bias_images",
             "On Letters and on MNIST with 16 hidden units, too, the bias of pop-CD is smaller.",
             "Letters 3.1 times (k = 1) and 5.7 times; MNIST 20 times",
-            (
-                Part("letters_1_bias", "log10 of bias, CD over pop-CD, letters, k = 1", at_least=0.2),
-                Part("letters_10_bias", "log10 of bias, CD over pop-CD, letters, k = 10", at_least=0.2),
-                *bias_parts("mnist"),
-            ),
+            Bound("letters_1_bias", "log10 of bias, CD over pop-CD, letters, k = 1", at_least=0.2),
+            Bound("letters_10_bias", "log10 of bias, CD over pop-CD, letters, k = 10", at_least=0.2),
+            *bias_bounds("mnist"),
         ),
-        PaperClaim(
+        claim(
             "variance_images",
             "There, too, the variance of pop-CD is larger, often by an order of magnitude or more.",
             "Letters 51 times (k = 1) and 34 times (k = 10); MNIST 26 times and 16 times",
-            (*variance_parts("letters"), *variance_parts("mnist")),
+            *variance_bounds("letters"),
+            *variance_bounds("mnist"),
             live_link=link_to(
                 "weights",
                 ("pop_cd:n_chains=246",),
@@ -62,11 +58,11 @@ RECIPE = Recipe(
                 growth_quantity="variance",
             ),
         ),
-        PaperClaim(
+        claim(
             "printed_images",
             "The bias of CD itself is as printed.",
             "Letters 2.13e-3 (k = 1), MNIST 1.46e-2",
-            tuple(printed_part(data) for data in IMAGES),
+            *(printed_bound(data) for data in IMAGES),
         ),
     ),
     about=(
@@ -75,9 +71,6 @@ RECIPE = Recipe(
         "estimates, the noise stands in its place, so that a ratio is too small if anything."
     ),
     cost={"quick": 2.5, "full": 120.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("weights", ("pop_cd:n_chains=246",), weights_model="letters_fpcd", grown="letters"),
     needs=("letters", "mnist"),
 )

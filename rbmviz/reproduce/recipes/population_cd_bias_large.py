@@ -1,22 +1,22 @@
 """Population CD, table 1, rows with 100 and 500 hidden units, where pop-CD loses."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.drawing import Row as DrawnRow
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.recipes.population_cd_bias_variance import of_models, printed_part, variance_parts
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
+from rbmviz.reproduce.recipes.population_cd_bias_variance import of_models, printed_bound, variance_bounds
 from rbmviz.reproduce.tables import dots
 from rbmviz.reproduce.trainings import estimator_biases
 
 
 class Row(NamedTuple):
-    """A row of the table: its model, the updates by size, and the paper's biases and variances by k."""
+    """A row of the table: model, updates by size, and the paper's biases and variances (CD, pop-CD) by k."""
 
     n_hidden: int
     batch: int
@@ -44,67 +44,65 @@ ROWS = {
         printed_variance={1: (2.98891e-05, 0.00581998), 10: (6.47712e-05, 0.0059567)},
     ),
 }
-"""Biases and variances are those of CD and of pop-CD."""
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: models of both data sets, each with its own long parallel tempering."""
+    """Return models of both data sets, each with its own long parallel tempering."""
     quick = size == "quick"
-    found: list[Work] = []
+    jobs: list[Work] = []
     for data, row in ROWS.items():
-        given = {"data": data, "n_hidden": row.n_hidden, "batch": row.batch, "rate": row.rate}
-        given |= {"updates": row.updates[size], "replications": 100 if quick else 20_000}
-        given |= {"samples": 10_000, "burn_in": 500} if quick else {"samples": 200_000, "burn_in": 5000}
+        arguments = {"data": data, "n_hidden": row.n_hidden, "batch": row.batch, "rate": row.rate}
+        arguments |= {"updates": row.updates[size], "replications": 100 if quick else 20_000}
+        arguments |= {"samples": 10_000, "burn_in": 500} if quick else {"samples": 200_000, "burn_in": 5000}
         each = seeds(size, quick=8 if data == "letters" else 4, full=12)
-        found += [Piece(f"{data}-{seed}", estimator_biases, given | {"seed": seed}) for seed in each]
-    return found
+        jobs += per_seed(data, estimator_biases, arguments, each)
+    return jobs
 
 
-def ratios(found: Found, data: str, k: int) -> Number:
-    """Return log10 of CD's bias over pop-CD's over models; unknown if one of the biases is not resolved."""
-    logs = []
-    for one in found.each(f"{data}-"):
-        cd, pop = one[f"cd-{k}"], one[f"pop_cd-{k}"]
-        known = cd["resolved"] and pop["resolved"]
-        logs.append(float(np.log10(cd["bias_corrected"] / pop["bias_corrected"])) if known else np.nan)
-    return Number.of(logs)
+def ratios(measured: Measurements, data: str, k: int) -> Estimate:
+    """Return log10 of CD's bias over pop-CD's, averaged over models; NaN if a bias is not resolved."""
+
+    def log_ratio(run: Mapping[str, Any]) -> float:
+        cd, pop = run[f"cd-{k}"], run[f"pop_cd-{k}"]
+        resolved = cd["resolved"] and pop["resolved"]
+        return float(np.log10(cd["bias_corrected"] / pop["bias_corrected"])) if resolved else np.nan
+
+    return measured.mean(f"{data}-", log_ratio)
 
 
-def variances(found: Found, data: str, k: int) -> list[float]:
-    """Return, by model, log10 of CD's variance over pop-CD's."""
-    each = found.each(f"{data}-")
-    return [float(np.log10(one[f"cd-{k}"]["variance"] / one[f"pop_cd-{k}"]["variance"])) for one in each]
+def variances(measured: Measurements, data: str, k: int) -> list[float]:
+    """Return log10 of CD's variance over pop-CD's by model."""
+    each = measured.each(f"{data}-")
+    return [float(np.log10(run[f"cd-{k}"]["variance"] / run[f"pop_cd-{k}"]["variance"])) for run in each]
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return logarithms of ratios, and of what is measured over what is printed."""
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     result = {}
     for data, row in ROWS.items():
         for k in (1, 10):
-            result[f"{data}_{k}"] = ratios(found, data, k)
-            result[f"{data}_{k}_variance"] = Number.of(variances(found, data, k))
-        measured = [one["cd-1"]["bias_corrected"] for one in found.each(f"{data}-")]
-        logs = [float(np.log10(max(bias, 1e-12) / row.paper[1][0])) for bias in measured]
-        result[f"{data}_1_printed"] = Number.of(logs)
+            result[f"{data}_{k}"] = ratios(measured, data, k)
+            result[f"{data}_{k}_variance"] = Estimate.of(variances(measured, data, k))
+        biases = [run["cd-1"]["bias_corrected"] for run in measured.each(f"{data}-")]
+        logs = [float(np.log10(max(bias, 1e-12) / row.paper[1][0])) for bias in biases]
+        result[f"{data}_1_printed"] = Estimate.of(logs)
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the biases of each model, the error of their reference, and the paper's."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows: list[DrawnRow] = []
     for data, row in ROWS.items():
         panel = f"{data}, {row.n_hidden} hidden units: log10 of the squared bias per parameter"
-        each = found.each(f"{data}-")
+        each = measured.each(f"{data}-")
         for k in (1, 10):
             for label, key, printed in (("CD", "cd", row.paper[k][0]), ("pop-CD", "pop_cd", row.paper[k][1])):
                 name = f"{label}, k = {k}"
-                logs = np.log10([max(one[f"{key}-{k}"]["bias_corrected"], 1e-12) for one in each])
-                rows += dots([(name, Number.of(logs))], "measured", panel)
+                logs = np.log10([max(run[f"{key}-{k}"]["bias_corrected"], 1e-12) for run in each])
+                rows += dots([(name, Estimate.of(logs))], "measured", panel)
                 rows.append({"x": name, "y": float(np.log10(printed)), "series": "paper", "panel": panel})
-                error = Number.of(np.log10([one[f"{key}-{k}"]["reference_error"] for one in each]))
+                error = Estimate.of(np.log10([run[f"{key}-{k}"]["reference_error"] for run in each]))
                 rows += dots([(name, error)], "squared error of the reference", panel)
             cd, pop = row.printed_variance[k]
-            each_ratio = variances(found, data, k)
+            each_ratio = variances(measured, data, k)
             rows += of_models(f"{data}, k = {k}", each_ratio, float(np.log10(cd / pop)), "log10 of variance")
     return Drawing(rows, "", "", mark="point")
 
@@ -120,42 +118,39 @@ RECIPE = Recipe(
     title="Bias and variance of gradient estimates, larger models",
     source="Section 4.2, table 1, rows with 100 and 500 hidden units",
     claims=(
-        PaperClaim(
+        claim(
             "letters_100",
             "On Letters with 100 hidden units the bias of pop-CD is larger than that of CD.",
             "1.34e-2 against 3.2e-3 (k = 1); 9.4e-3 against 3.0e-3 (k = 10)",
-            (
-                Part("letters_1", "log10 of bias, CD over pop-CD, letters, 100 hidden, k = 1", at_most=0),
-                Part("letters_10", "the same, k = 10", at_most=0),
-            ),
-            SHORT,
+            Bound("letters_1", "log10 of bias, CD over pop-CD, letters, 100 hidden, k = 1", at_most=0),
+            Bound("letters_10", "the same, k = 10", at_most=0),
+            only_in_part=SHORT,
         ),
-        PaperClaim(
+        claim(
             "mnist_500",
             "On MNIST with 500 hidden units it is larger at k = 1, and smaller at k = 10.",
             "9.7e-3 against 7.6e-3 (k = 1); 2.9e-3 against 6.7e-3 (k = 10)",
-            (
-                Part("mnist_1", "log10 of bias, CD over pop-CD, MNIST, 500 hidden, k = 1", at_most=0),
-                Part("mnist_10", "the same, k = 10", at_least=0),
-            ),
-            SHORT,
+            Bound("mnist_1", "log10 of bias, CD over pop-CD, MNIST, 500 hidden, k = 1", at_most=0),
+            Bound("mnist_10", "the same, k = 10", at_least=0),
+            only_in_part=SHORT,
             live_link=link_to(
                 "weights", ("pop_cd:n_chains=500", "pop_cd:k=10,n_chains=500"), weights_model="mnist_cd1"
             ),
         ),
-        PaperClaim(
+        claim(
             "variance_large",
             "Its variance is larger on both, by two orders of magnitude.",
             "Letters 149 times (k = 1) and 69 times (k = 10); MNIST 195 times and 92 times",
-            (*variance_parts("letters"), *variance_parts("mnist")),
-            SHORT,
+            *variance_bounds("letters"),
+            *variance_bounds("mnist"),
+            only_in_part=SHORT,
         ),
-        PaperClaim(
+        claim(
             "printed_large",
             "The bias of CD itself is as printed.",
             "Letters 3.22e-3 (k = 1), MNIST 7.57e-3",
-            tuple(printed_part(data) for data in ROWS),
-            SHORT,
+            *(printed_bound(data) for data in ROWS),
+            only_in_part=SHORT,
         ),
     ),
     about=(
@@ -166,9 +161,6 @@ RECIPE = Recipe(
         "updates in a full run and 10^4 in a quick one, MNIST at 0.01 with 15,000 and 1,500."
     ),
     cost={"quick": 7.5, "full": 700.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("weights", ("pop_cd:n_chains=100",), weights_model="letters_fpcd"),
     needs=("letters", "mnist"),
 )

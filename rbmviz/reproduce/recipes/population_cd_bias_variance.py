@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing, Row
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.reproduce.trainings import estimator_biases
 
@@ -24,105 +23,96 @@ PAPER = {
     ("mnist", 1): (0.0145665, 0.000746869, 0.000143567, 0.00377791),
     ("mnist", 10): (0.0136011, 0.000694042, 0.000156719, 0.00244656),
 }
-"""Bias of CD and of pop-CD, variance of CD and of pop-CD, by data and k: rows with 16 hidden units."""
+"""Bias of CD and of pop-CD, variance of CD and of pop-CD, by data and k, with 16 hidden units."""
 
 GENERATED = ("bas", "modes")
 
 
 def models(data: str, replications: int, each: Sequence[int]) -> list[Work]:
-    """Return the work: models of a data set, one for each seed, and the estimates on them."""
-    given = {"data": data, "n_hidden": 16, "batch": BATCH[data], "rate": 0.1, "updates": UPDATES[data]}
-    given |= {"replications": replications}
-    return [Piece(f"{data}-{seed}", estimator_biases, given | {"seed": seed}) for seed in each]
+    """Return models of a data set, one per seed, and the estimates on them."""
+    arguments = {"data": data, "n_hidden": 16, "batch": BATCH[data], "rate": 0.1, "updates": UPDATES[data]}
+    arguments |= {"replications": replications}
+    return per_seed(data, estimator_biases, arguments, each)
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: models of generated data."""
+    """Return models of generated data."""
     n = 400 if size == "quick" else 20_000
-    return [
-        *models("bas", n, seeds(size, quick=12, full=12)),
-        *models("modes", n, seeds(size, quick=3, full=12)),
-    ]
+    bas, modes = seeds(size, quick=12, full=12), seeds(size, quick=3, full=12)
+    return [*models("bas", n, bas), *models("modes", n, modes)]
 
 
-def ratios(found: Found, data: str, k: int, what: str) -> list[float]:
-    """Return, by model, log10 of CD's bias (or variance) over pop-CD's.
-
-    A bias that is lost in its noise counts as the noise: the ratio is then too small.
-    """
+def ratios(measured: Measurements, data: str, k: int, what: str) -> list[float]:
+    """Return log10 of CD's bias (or variance) over pop-CD's by model; noise replaces a smaller bias."""
     logs = []
-    for one in found.each(f"{data}-"):
-        cd, pop = one[f"cd-{k}"], one[f"pop_cd-{k}"]
+    for run in measured.each(f"{data}-"):
+        cd, pop = run[f"cd-{k}"], run[f"pop_cd-{k}"]
         below = max(pop["bias_corrected"], 2 * pop["std_error"]) if what == "bias" else pop["variance"]
         above = cd["bias_corrected"] if what == "bias" else cd["variance"]
         logs.append(float(np.log10(max(above, 1e-300) / below)))
     return logs
 
 
-def logarithms(found: Found, chosen: Sequence[str]) -> dict[str, Number]:
-    """Return logarithms of ratios, and of what is measured over what is printed, by data and k."""
+def logarithms(measured: Measurements, chosen: Sequence[str]) -> dict[str, Estimate]:
+    """Return logarithms of ratios, and of measured over printed biases, by data and k."""
     result = {}
     for data, k in PAPER:
         if data not in chosen:
             continue
         for what in ("bias", "variance"):
-            result[f"{data}_{k}_{what}"] = Number.of(ratios(found, data, k, what))
+            result[f"{data}_{k}_{what}"] = Estimate.of(ratios(measured, data, k, what))
         printed = PAPER[data, k][0]
-        logs = [
-            np.log10(max(one[f"cd-{k}"]["bias_corrected"], 1e-12) / printed) for one in found.each(f"{data}-")
-        ]
-        result[f"{data}_{k}_printed"] = Number.of(logs)
+        biases = [run[f"cd-{k}"]["bias_corrected"] for run in measured.each(f"{data}-")]
+        result[f"{data}_{k}_printed"] = Estimate.of([np.log10(max(bias, 1e-12) / printed) for bias in biases])
     return result
 
 
-def beside_the_paper(found: Found, chosen: Sequence[str]) -> Drawing:
-    """Return the ratios of bias and variance, of each model and of all, beside the paper's."""
+def beside_the_paper(measured: Measurements, chosen: Sequence[str]) -> Drawing:
+    """Return the ratios of bias and variance, with the paper's."""
     rows: list[Row] = []
     for data, k in PAPER:
         if data in chosen:
             name = f"{data}, k = {k}"
             cd, pop, of_cd, of_pop = PAPER[data, k]
             for what, printed in (("bias", cd / pop), ("variance", of_cd / of_pop)):
-                rows += of_models(name, ratios(found, data, k, what), float(np.log10(printed)), what)
+                rows += of_models(name, ratios(measured, data, k, what), float(np.log10(printed)), what)
     return Drawing(rows, "", "log10 of CD over pop-CD", mark="point")
 
 
 def of_models(name: str, each: Sequence[float], printed: float, panel: str) -> list[Row]:
-    """Return the rows of one setting: each model, their mean with its error, their median, and the paper."""
-    rows: list[Row] = [{"x": name, "y": one, "series": "one model"} for one in each]
-    rows += dots([(name, Number.of(each))], "mean of the models")
+    """Return the rows of a setting: each model, their mean with its error, their median, and the paper."""
+    rows: list[Row] = [{"x": name, "y": ratio, "series": "one model"} for ratio in each]
+    rows += dots([(name, Estimate.of(each))], "mean of the models")
     rows.append({"x": name, "y": float(np.median(each)), "series": "median of the models"})
     rows.append({"x": name, "y": printed, "series": "paper"})
     return [row | {"panel": f"{panel}, CD over pop-CD"} for row in rows]
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return the logarithms for generated data."""
-    return logarithms(found, GENERATED)
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    return logarithms(measured, GENERATED)
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the ratios of bias and variance beside the paper's."""
-    return beside_the_paper(found, GENERATED)
+def drawing(measured: Measurements, size: Size) -> Drawing:
+    return beside_the_paper(measured, GENERATED)
 
 
-def variance_parts(data: str) -> tuple[Part, ...]:
-    """Return the parts of "the variance is larger, often by an order of magnitude"."""
+def variance_bounds(data: str) -> tuple[Bound, ...]:
+    """Return the bounds of "the variance is larger, often by an order of magnitude"."""
     return tuple(
-        Part(f"{data}_{k}_variance", f"log10 of variance, CD / pop-CD, {data}, k = {k}", at_most=-0.5)
+        Bound(f"{data}_{k}_variance", f"log10 of variance, CD / pop-CD, {data}, k = {k}", at_most=-0.5)
         for k in (1, 10)
     )
 
 
-def printed_part(data: str) -> Part:
-    """Return the part of "the bias of CD is as printed"."""
-    return Part(f"{data}_1_printed", f"log10 of bias of CD-1, over the printed one, {data}", -0.3, 0.3)
+def printed_bound(data: str) -> Bound:
+    """Return the bound of "the bias of CD is as printed"."""
+    return Bound(f"{data}_1_printed", f"log10 of bias of CD-1, over the printed one, {data}", -0.3, 0.3)
 
 
-def bias_parts(data: str) -> tuple[Part, ...]:
-    """Return the parts of "the bias is much smaller"."""
+def bias_bounds(data: str) -> tuple[Bound, ...]:
+    """Return the bounds of "the bias is much smaller"."""
     return tuple(
-        Part(f"{data}_{k}_bias", f"log10 of bias, CD over pop-CD, {data}, k = {k}", at_least=0.5)
+        Bound(f"{data}_{k}_bias", f"log10 of bias, CD over pop-CD, {data}, k = {k}", at_least=0.5)
         for k in (1, 10)
     )
 
@@ -133,29 +123,28 @@ RECIPE = Recipe(
     title="Bias and variance of gradient estimates, generated data",
     source="Section 4.2, table 1, rows of Bars and Stripes and Artificial Modes",
     claims=(
-        PaperClaim(
+        claim(
             "bias",
             "On generated data with 16 hidden units the bias of pop-CD is much smaller than that of CD.",
             "Bars and Stripes 156 times (k = 1) and 167 times (k = 10); Modes 2 x 10^7 times",
-            (*bias_parts("bas"), *bias_parts("modes")),
+            *bias_bounds("bas"),
+            *bias_bounds("modes"),
         ),
-        PaperClaim(
+        claim(
             "variance",
             "The variance of pop-CD is larger, often by an order of magnitude or more.",
             "Bars and Stripes 9.9 times (k = 1) and 5.0 times; Modes 157 times and 73 times",
-            (*variance_parts("bas"), *variance_parts("modes")),
+            *variance_bounds("bas"),
+            *variance_bounds("modes"),
             live_link=link_to(
-                "weights",
-                ("pop_cd:n_chains=500",),
-                weights_model="modes_cd1",
-                growth_quantity="variance",
+                "weights", ("pop_cd:n_chains=500",), weights_model="modes_cd1", growth_quantity="variance"
             ),
         ),
-        PaperClaim(
+        claim(
             "printed",
             "The bias of CD itself is as printed.",
             "Bars and Stripes 2.43e-2 (k = 1), Modes 1.78e-1",
-            tuple(printed_part(data) for data in GENERATED),
+            *(printed_bound(data) for data in GENERATED),
         ),
     ),
     about=(
@@ -165,8 +154,5 @@ RECIPE = Recipe(
         "lost in the noise, the noise stands in its place, so that a ratio is too small if anything."
     ),
     cost={"quick": 0.6, "full": 26.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("weights", ("pop_cd:n_chains=32",), weights_model="bas_cd1"),
 )

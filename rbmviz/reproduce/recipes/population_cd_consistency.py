@@ -1,6 +1,7 @@
 """Population CD, sections 3.1 and 3.2: the estimate is consistent, and costs little more than that of CD."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,9 @@ from rbmviz.gradient import enumerated, gradient_quality
 from rbmviz.links import link_to
 from rbmviz.models import load_model
 from rbmviz.registry import trainers
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.trainers import make_trainer, train
 
@@ -22,20 +22,20 @@ HIDDEN = (16, 500)
 
 
 def biases(model: str, data: str, populations: list[int], replications: int, seed: int) -> dict[str, Any]:
-    """Return the squared bias per parameter of pop-CD by the size of its population, and that of CD."""
+    """Return the squared bias per parameter of pop-CD and of CD by population size."""
     rbm, rows = load_model(model).rbm, load_dataset(data).train
     reference = enumerated(rbm, rows)
-    found = {}
+    result = {}
     for n in populations:
         for name in ("pop_cd", "cd"):
-            one = make_trainer(name, k=1, n_chains=n)
-            quality = gradient_quality(rbm, rows, one, replications, seed, reference=reference)
-            found[f"{name}-{n}"] = {"bias": quality.bias_corrected, "error": quality.std_error}
-    return found
+            trainer = make_trainer(name, k=1, n_chains=n)
+            quality = gradient_quality(rbm, rows, trainer, replications, seed, reference=reference)
+            result[f"{name}-{n}"] = {"bias": quality.bias_corrected, "error": quality.std_error}
+    return result
 
 
 def seconds(data: str, n_hidden: int, updates: int, seed: int) -> dict[str, Any]:
-    """Return seconds of processor time of an update of each trainer; they take turns."""
+    """Return processor seconds per update of each trainer; they take turns."""
     rows = load_dataset(data).train
     common = "schedule=constant,batch_size=500"
     texts = {
@@ -49,65 +49,48 @@ def seconds(data: str, n_hidden: int, updates: int, seed: int) -> dict[str, Any]
     }
     spent = dict.fromkeys(texts, 0.0)
     for turn in range(6):
-        for name, one in running.items():
+        for name, training in running.items():
             begin = time.thread_time()
-            next(one)
+            next(training)
             # The first turn compiles.
             spent[name] += (time.thread_time() - begin) * (turn > 0)
     return {name: value / (5 * updates) for name, value in spent.items()}
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: biases over populations, and times of updates."""
+    """Return biases by population, and times of updates."""
     quick = size == "quick"
-    given: dict[str, Any] = {"model": "bas_cd1", "data": "bas", "populations": list(POPULATIONS)}
-    given |= {"replications": 2000 if quick else 50_000}
-    found: list[Work] = [
-        Piece(f"bias-{seed}", biases, given | {"seed": seed}) for seed in seeds(size, quick=6, full=12)
-    ]
+    arguments: dict[str, Any] = {"model": "bas_cd1", "data": "bas", "populations": list(POPULATIONS)}
+    arguments |= {"replications": 2000 if quick else 50_000}
+    jobs = per_seed("bias", biases, arguments, seeds(size, quick=6, full=12))
     for n in HIDDEN:
         timed: dict[str, Any] = {"data": "mnist5k", "n_hidden": n, "updates": 10 if quick else 50}
-        found += [
-            Piece(f"time-{n}-{seed}", seconds, timed | {"seed": seed})
-            for seed in seeds(size, quick=5, full=10)
-        ]
-    return found
+        jobs += per_seed(f"time-{n}", seconds, timed, seeds(size, quick=5, full=10))
+    return jobs
 
 
-def resolved(one: Any, name: str, n: int) -> float:
-    """Return a squared bias; the noise of the estimates stands for one that is lost in it."""
-    found = one[f"{name}-{n}"]
-    return max(found["bias"], 2 * found["error"])
+def log_biases(run: Mapping[str, Any], name: str) -> list[float]:
+    """Return log10 of the squared biases by population; the estimates' noise replaces a smaller bias."""
+    results = [run[f"{name}-{n}"] for n in POPULATIONS]
+    return [float(np.log10(max(result["bias"], 2 * result["error"]))) for result in results]
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return slopes of the bias over the population, and ratios of times."""
-    logs = np.log10(POPULATIONS)
-    result = {
-        f"slope_{name}": Number.of(
-            [
-                float(np.polyfit(logs, [np.log10(resolved(one, name, n)) for n in POPULATIONS], 1)[0])
-                for one in found.each("bias-")
-            ]
-        )
-        for name in ("pop_cd", "cd")
-    }
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    logs, result = np.log10(POPULATIONS), {}
+    for name in ("pop_cd", "cd"):
+        slopes = [np.polyfit(logs, log_biases(run, name), 1)[0] for run in measured.each("bias-")]
+        result[f"slope_{name}"] = Estimate.of(slopes)
     for n in HIDDEN:
-        each = found.each(f"time-{n}-")
-        result[f"time_{n}"] = Number.of([one["pop_cd"] / one["cd"] for one in each])
-        result[f"pt_{n}"] = Number.of([one["pt"] / one["pop_cd"] for one in each])
+        result[f"time_{n}"] = measured.mean(f"time-{n}-", lambda run: run["pop_cd"] / run["cd"])
+        result[f"pt_{n}"] = measured.mean(f"time-{n}-", lambda run: run["pt"] / run["pop_cd"])
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the biases over populations."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for name in ("pop_cd", "cd"):
-        each = [
-            (n, Number.of([float(np.log10(resolved(one, name, n))) for one in found.each("bias-")]))
-            for n in POPULATIONS
-        ]
-        rows += dots(each, name)
+        logs = np.transpose([log_biases(run, name) for run in measured.each("bias-")])
+        rows += dots([(n, Estimate.of(each)) for n, each in zip(POPULATIONS, logs, strict=True)], name)
     return Drawing(rows, "Samples of an estimate", "log10 of the squared bias per parameter", log_x=True)
 
 
@@ -117,31 +100,29 @@ RECIPE = Recipe(
     title="Consistency and cost",
     source="Abstract, sections 3.1 and 3.2",
     claims=(
-        PaperClaim(
+        claim(
             "consistent",
             "The bias of pop-CD vanishes as its population grows; that of CD does not.",
             "Compared to CD, it leads to a consistent estimate",
-            (
-                Part("slope_pop_cd", "slope of log squared bias over log samples, pop-CD-1", at_most=-0.5),
-                Part("slope_cd", "the same, CD-1", -0.1, 0.1),
-            ),
+            Bound("slope_pop_cd", "slope of log squared bias over log samples, pop-CD-1", at_most=-0.5),
+            Bound("slope_cd", "the same, CD-1", -0.1, 0.1),
         ),
-        PaperClaim(
+        claim(
             "negligible_cost",
             "The cost of the weights is negligible.",
             "Its computational overhead is negligible compared to CD",
-            tuple(
-                Part(f"time_{n}", f"time of an update, pop-CD-1 over CD-1, {n} hidden units", at_most=1.2)
+            *(
+                Bound(f"time_{n}", f"time of an update, pop-CD-1 over CD-1, {n} hidden units", at_most=1.2)
                 for n in HIDDEN
             ),
             live_link=link_to("train", ("cd:batch_size=500", "pop_cd:batch_size=500"), train_data="mnist5k"),
         ),
-        PaperClaim(
+        claim(
             "pt_costs_more",
             "Parallel tempering with 10 temperatures costs far more.",
             "The computationally more expensive PT-10",
-            tuple(
-                Part(f"pt_{n}", f"time of an update, PT-10 over pop-CD-1, {n} hidden units", at_least=2)
+            *(
+                Bound(f"pt_{n}", f"time of an update, PT-10 over pop-CD-1, {n} hidden units", at_least=2)
                 for n in HIDDEN
             ),
             live_link=link_to(
@@ -162,8 +143,5 @@ RECIPE = Recipe(
         "computes, and the fewer hidden units there are, the more that weighs."
     ),
     cost={"quick": 1.7, "full": 20.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("weights", ("pop_cd:n_chains=32", "pop_cd:n_chains=500"), weights_model="bas_cd1"),
 )

@@ -3,10 +3,9 @@
 from typing import Any
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
 
@@ -17,7 +16,7 @@ RATES = (0.1, 0.01)
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: trainers on two data sets; a quick run has the larger rate only."""
+    """Return trainers on two data sets; a quick run has only the larger rate."""
     return [
         SweepRun(
             data,
@@ -40,27 +39,25 @@ def work(size: Size) -> list[Work]:
     ]
 
 
-def ends(found: Found, label: str, data: str, rate: float) -> dict[int, float]:
-    """Return the log-likelihood of each seed at the end."""
+def ends(measured: Measurements, label: str, data: str, rate: float) -> dict[int, float]:
+    """Return the final log-likelihood by seed."""
     name = TRAINERS[label].partition(":")[0]
-    rows = where(found.tables[data], algorithm=name, knob_learning_rate=rate)
+    rows = where(measured.tables[data], algorithm=name, knob_learning_rate=rate)
     return by_seed(rows, "log_likelihood", float(rows["n"].max()))
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return differences at the end."""
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     result = {}
     for data in BATCH:
-        pop = ends(found, "pop-CD-1", data, 0.1)
-        result[f"{data}_cd"] = difference(pop, ends(found, "CD-1", data, 0.1))
-        result[f"{data}_pcd"] = difference(pop, ends(found, "PCD", data, 0.1))
+        pop = ends(measured, "pop-CD-1", data, 0.1)
+        result[f"{data}_cd"] = difference(pop, ends(measured, "CD-1", data, 0.1))
+        result[f"{data}_pcd"] = difference(pop, ends(measured, "PCD", data, 0.1))
         if size == "full":
-            result[f"{data}_rates"] = difference(ends(found, "pop-CD-1", data, 0.01), pop)
+            result[f"{data}_rates"] = difference(ends(measured, "pop-CD-1", data, 0.01), pop)
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the curves."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for data in BATCH:
         for rate in RATES if size == "full" else RATES[:1]:
@@ -68,7 +65,7 @@ def drawing(found: Found, size: Size) -> Drawing:
                 if size == "full" or label != "PT-10":
                     wanted: dict[str, Any] = {"algorithm": text.partition(":")[0], "knob_learning_rate": rate}
                     panel = f"{data}, rate {rate:g}"
-                    rows += curve(found.tables[data], "log_likelihood", label, panel, least=20, **wanted)
+                    rows += curve(measured.tables[data], "log_likelihood", label, panel, least=20, **wanted)
     return Drawing(rows, "Updates", "Log-likelihood (nats a row)", log_x=True)
 
 
@@ -78,22 +75,22 @@ RECIPE = Recipe(
     title="Training on MNIST and Letters, 16 hidden units",
     source="Section 4.2, figure 2",
     claims=(
-        PaperClaim(
+        claim(
             "mnist",
             "On MNIST pop-CD-1 reaches higher likelihoods than CD-1.",
             "Pop-CD-1 still reaches higher likelihood values than CD-1, which stops improving after 3,000",
-            (Part("mnist_cd", "end, pop-CD-1 less CD-1, MNIST, rate 0.1 (nats)", at_least=0),),
-            {"quick": "A quick run ends at 1,000 updates, before the plateau of which the paper speaks."},
+            Bound("mnist_cd", "end, pop-CD-1 less CD-1, MNIST, rate 0.1 (nats)", at_least=0),
+            only_in_part={
+                "quick": "A quick run ends at 1,000 updates, before the plateau of which the paper speaks."
+            },
         ),
-        PaperClaim(
+        claim(
             "letters",
             "On Letters all trainers are almost the same.",
             "All algorithms performed almost the same on Letters",
-            (
-                Part("letters_cd", "end, pop-CD-1 less CD-1, Letters, rate 0.1 (nats)", -0.5, 0.5),
-                Part("letters_pcd", "end, pop-CD-1 less PCD, Letters, rate 0.1 (nats)", -0.5, 0.5),
-            ),
-            {"quick": "A quick run ends at 2,000 updates; the paper's has 10,000 and 30,000."},
+            Bound("letters_cd", "end, pop-CD-1 less CD-1, Letters, rate 0.1 (nats)", -0.5, 0.5),
+            Bound("letters_pcd", "end, pop-CD-1 less PCD, Letters, rate 0.1 (nats)", -0.5, 0.5),
+            only_in_part={"quick": "A quick run ends at 2,000 updates; the paper's has 10,000 and 30,000."},
             live_link=link_to(
                 "train",
                 (
@@ -104,12 +101,12 @@ RECIPE = Recipe(
                 train_data="letters",
             ),
         ),
-        PaperClaim(
+        claim(
             "smaller_rate",
             "Pop-CD is slightly better with the smaller rate.",
             "Slightly better with a smaller learning rate of 0.01 than with 0.1",
-            tuple(
-                Part(f"{data}_rates", f"end, rate 0.01 less 0.1, pop-CD-1, {data} (nats)", at_least=0)
+            *(
+                Bound(f"{data}_rates", f"end, rate 0.01 less 0.1, pop-CD-1, {data} (nats)", at_least=0)
                 for data in BATCH
             ),
             live_link=link_to(
@@ -125,9 +122,6 @@ RECIPE = Recipe(
         "the rate 0.01 are part of a full run."
     ),
     cost={"quick": 2.2, "full": 2500.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="mnist5k"),
     needs=("mnist", "letters"),
 )

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import numpy as np
-
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Job, Measurements, Recipe, Work, seeds
+from rbmviz.reproduce.tables import band, falls, last, paired
 from rbmviz.reproduce.trainings import large_training
 
 TRAINERS = {"CD-1": "cd:k=1", "CD-10": "cd:k=10", "pop-CD-1": "pop_cd:k=1", "pop-CD-10": "pop_cd:k=10"}
@@ -26,58 +24,39 @@ UPDATES: dict[str, dict[Size, int]] = {
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: a quick run has CD-1 and pop-CD-1 alone, and larger steps on MNIST."""
+    """Return trainings; a quick run has only CD-1 and pop-CD-1, and a larger rate on MNIST."""
     quick = size == "quick"
-    found: list[Work] = []
+    jobs: list[Work] = []
     for data in HIDDEN:
-        given: dict[str, Any] = {"data": data, "n_hidden": HIDDEN[data], "updates": UPDATES[data][size]}
-        given |= {"points": 8, "betas": 500} if quick else {"points": 50, "betas": 5000}
+        arguments: dict[str, Any] = {"data": data, "n_hidden": HIDDEN[data], "updates": UPDATES[data][size]}
+        arguments |= {"points": 8, "betas": 500} if quick else {"points": 50, "betas": 5000}
         knobs = f"learning_rate={RATE[data][size]:g},schedule=constant,batch_size={BATCH[data]}"
         for seed in seeds(size, quick=4 if data == "letters" else 3, full=10):
             for label in QUICK if quick else TRAINERS:
                 trainer = f"{TRAINERS[label]},{knobs}"
-                piece = given | {"trainer": trainer, "seed": seed}
-                found.append(Piece(f"{data}-{label}-{seed}", large_training, piece))
-    return found
+                job = arguments | {"trainer": trainer, "seed": seed}
+                jobs.append(Job(f"{data}-{label}-{seed}", large_training, job))
+    return jobs
 
 
-def ends(found: Found, data: str, label: str) -> list[float]:
-    """Return the last log-likelihood of each training."""
-    return [one["log_likelihood"][-1] for one in found.each(f"{data}-{label}-")]
-
-
-def falls(found: Found, data: str, label: str) -> list[float]:
-    """Return how far each training ends below its maximum."""
-    each = found.each(f"{data}-{label}-")
-    return [max(one["log_likelihood"]) - one["log_likelihood"][-1] for one in each]
-
-
-def less(one: list[float], other: list[float]) -> Number:
-    """Return the mean of the paired differences."""
-    return Number.of([a - b for a, b in zip(one, other, strict=True)])
-
-
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return differences at the end, and falls."""
-    result = {"letters": less(ends(found, "letters", "CD-1"), ends(found, "letters", "pop-CD-1"))}
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    cd, pop = (measured.each(f"letters-{label}-") for label in QUICK)
+    result = {"letters": paired(last(cd), last(pop))}
     if size == "full":
-        end = ends(found, "letters", "CD-10")
-        result["letters_10"] = less(end, ends(found, "letters", "pop-CD-10"))
-    fall = falls(found, "mnist", "CD-1")
-    return result | {"fall": Number.of(fall), "mnist": less(fall, falls(found, "mnist", "pop-CD-1"))}
+        cd, pop = (measured.each(f"letters-{label}-") for label in ("CD-10", "pop-CD-10"))
+        result["letters_10"] = paired(last(cd), last(pop))
+    cd_fall, pop_fall = (falls(measured.each(f"mnist-{label}-")) for label in QUICK)
+    return result | {"fall": Estimate.of(cd_fall), "mnist": paired(cd_fall, pop_fall)}
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the curves."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for data in HIDDEN:
         panel = f"{data}, {HIDDEN[data]} hidden units, rate {RATE[data][size]:g}"
         for label in TRAINERS:
-            runs = found.each(f"{data}-{label}-")
-            for i, update in enumerate(runs[0]["update"] if runs else ()):
-                values = [one["log_likelihood"][i] for one in runs]
-                row = {"x": update, "y": float(np.mean(values)), "low": min(values), "high": max(values)}
-                rows.append({**row, "series": label, "panel": panel})
+            runs = measured.each(f"{data}-{label}-")
+            updates = runs[0]["update"] if runs else ()
+            rows += band(updates, [run["log_likelihood"] for run in runs], series=label, panel=panel)
     return Drawing(rows, "Updates", "Log-likelihood (AIS, nats a row)")
 
 
@@ -87,24 +66,20 @@ RECIPE = Recipe(
     title="Training of larger models",
     source="Section 4.2, figure 3",
     claims=(
-        PaperClaim(
+        claim(
             "letters_100",
             "On Letters with 100 hidden units CD is better than pop-CD.",
             "CD-1 and CD-10 performed better than pop-CD-1 and pop-CD-10 (10 trials)",
-            (
-                Part("letters", "end, CD-1 less pop-CD-1, Letters, 100 hidden (nats)", at_least=0),
-                Part("letters_10", "end, CD-10 less pop-CD-10, Letters, 100 hidden (nats)", at_least=0),
-            ),
+            Bound("letters", "end, CD-1 less pop-CD-1, Letters, 100 hidden (nats)", at_least=0),
+            Bound("letters_10", "end, CD-10 less pop-CD-10, Letters, 100 hidden (nats)", at_least=0),
         ),
-        PaperClaim(
+        claim(
             "mnist_500",
             "On MNIST with 500 hidden units CD diverges, and pop-CD less so.",
             "All algorithms diverge in the long run, divergence was less pronounced for pop-CD (one trial)",
-            (
-                Part("fall", "fall of CD-1 from its maximum, MNIST, 500 hidden (nats)", at_least=1),
-                Part("mnist", "fall of CD-1 less that of pop-CD-1, MNIST, 500 hidden (nats)", at_least=1),
-            ),
-            {
+            Bound("fall", "fall of CD-1 from its maximum, MNIST, 500 hidden (nats)", at_least=1),
+            Bound("mnist", "fall of CD-1 less that of pop-CD-1, MNIST, 500 hidden (nats)", at_least=1),
+            only_in_part={
                 "quick": "A quick run has a tenth of the paper's updates at ten times its rate: what it says "
                 "of the paper's setting is an extrapolation."
             },
@@ -123,9 +98,6 @@ RECIPE = Recipe(
         "quick one 10^4 updates of Letters, and on MNIST 10^3 updates at the rate 0.1."
     ),
     cost={"quick": 6.0, "full": 1500.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to(
         "train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="letters", hidden=100
     ),

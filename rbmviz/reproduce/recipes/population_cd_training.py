@@ -3,10 +3,9 @@
 import numpy as np
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
 
@@ -24,14 +23,14 @@ RATES = (0.1, 0.01)
 
 
 def setting(label: str, data: str) -> str:
-    """Return the trainer of a curve, with as many chains as the batch has rows."""
+    """Return the trainer of a curve, with one chain per row of the batch."""
     persistent = label.startswith("P")
     chains = f",n_chains={BATCH[data]}" if persistent else ""
     return f"{TRAINERS[label]},schedule=constant,batch_size={BATCH[data]}{chains}"
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: six trainers at two rates on two data sets."""
+    """Return six trainers at two rates on two data sets."""
     return [
         SweepRun(
             data,
@@ -49,64 +48,63 @@ def work(size: Size) -> list[Work]:
     ]
 
 
-def rows_of(found: Found, label: str, data: str, rate: float) -> dict[str, np.ndarray]:
-    """Return the rows of one curve."""
+def rows_of(measured: Measurements, label: str, data: str, rate: float) -> dict[str, np.ndarray]:
+    """Return the rows of a curve."""
     name, _, knobs = TRAINERS[label].partition(":")
     knob, value = knobs.split("=")
     return where(
-        found.tables[data], algorithm=name, knob_learning_rate=rate, **{f"knob_{knob}": float(value)}
+        measured.tables[data], algorithm=name, knob_learning_rate=rate, **{f"knob_{knob}": float(value)}
     )
 
 
-def ends(found: Found, label: str, data: str, rate: float) -> dict[int, float]:
-    """Return the log-likelihood of each seed at the end."""
-    rows = rows_of(found, label, data, rate)
+def ends(measured: Measurements, label: str, data: str, rate: float) -> dict[int, float]:
+    """Return the final log-likelihood by seed."""
+    rows = rows_of(measured, label, data, rate)
     return by_seed(rows, "log_likelihood", float(rows["n"].max()))
 
 
-def fall(found: Found, label: str, data: str, rate: float) -> Number:
-    """Return how far the curve of each seed ends below its maximum."""
-    rows = rows_of(found, label, data, rate)
-    end = ends(found, label, data, rate)
-    return Number.of(
+def fall(measured: Measurements, label: str, data: str, rate: float) -> Estimate:
+    """Return how far the curves end below their maximum."""
+    rows = rows_of(measured, label, data, rate)
+    end = ends(measured, label, data, rate)
+    return Estimate.of(
         [float(np.nanmax(rows["log_likelihood"][rows["seed"] == seed])) - end[seed] for seed in end]
     )
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return falls and differences at the end, for each data set and rate."""
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     result = {}
     for data in BATCH:
         for rate in RATES if size == "full" else RATES[:1]:
             key = f"{data}_{rate:g}"
-            one = ends(found, "pop-CD-1", data, rate)
+            pop = ends(measured, "pop-CD-1", data, rate)
             for label in ("CD-1", "CD-10", "PT-10", "pop-CD-10"):
-                result[f"{key}_{label}"] = difference(one, ends(found, label, data, rate))
+                result[f"{key}_{label}"] = difference(pop, ends(measured, label, data, rate))
             for label in ("CD-1", "PCD", "pop-CD-1"):
-                result[f"{key}_fall_{label}"] = fall(found, label, data, rate)
+                result[f"{key}_fall_{label}"] = fall(measured, label, data, rate)
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the curves."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for data in BATCH:
         for rate in RATES if size == "full" else RATES[:1]:
             for label in TRAINERS:
                 panel = f"{data}, rate {rate:g}"
-                rows += curve(rows_of(found, label, data, rate), "log_likelihood", label, panel, least=30)
+                rows += curve(rows_of(measured, label, data, rate), "log_likelihood", label, panel, least=30)
     return Drawing(rows, "Updates", "Log-likelihood (nats a row)", log_x=True)
 
 
-def each(data: str, rate: float, words: str) -> tuple[Part, ...]:
-    """Return the parts of "pop-CD-1 ends above CD" for one panel of the figure."""
+def each(data: str, rate: float, words: str) -> tuple[Bound, ...]:
+    """Return the bounds of "pop-CD-1 ends above CD" for one panel of the figure."""
     key = f"{data}_{rate:g}"
     return (
-        Part(f"{key}_CD-1", f"end, pop-CD-1 less CD-1, {words}, rate {rate:g} (nats)", at_least=0),
-        Part(f"{key}_CD-10", f"end, pop-CD-1 less CD-10, {words}, rate {rate:g} (nats)", at_least=0),
+        Bound(f"{key}_CD-1", f"end, pop-CD-1 less CD-1, {words}, rate {rate:g} (nats)", at_least=0),
+        Bound(f"{key}_CD-10", f"end, pop-CD-1 less CD-10, {words}, rate {rate:g} (nats)", at_least=0),
     )
 
 
+FALLS = {"CD-1": {"at_least": 0.1}, "PCD": {"at_least": 0.1}, "pop-CD-1": {"at_most": 0.1}}
 PLOTS = (("bas", 0.1, "BAS"), ("modes", 0.1, "Modes"), ("bas", 0.01, "BAS"), ("modes", 0.01, "Modes"))
 
 RECIPE = Recipe(
@@ -115,36 +113,30 @@ RECIPE = Recipe(
     title="Training on Bars and Stripes and Artificial Modes",
     source="Section 4.2, figure 1",
     claims=(
-        PaperClaim(
+        claim(
             "outperforms",
             "Pop-CD reaches significantly higher likelihoods than CD-1 and CD-10.",
             "Pop-CD-1 as well as pop-CD-10 outperformed CD-1 and CD-10 (means of 25 trials)",
-            tuple(part for panel in PLOTS for part in each(*panel)),
+            *(bound for panel in PLOTS for bound in each(*panel)),
         ),
-        PaperClaim(
+        claim(
             "no_divergence",
             "CD and PCD diverge, pop-CD does not.",
             "While CD and PCD diverged, pop-CD did not show any sign of divergence",
-            tuple(
-                part
+            *(
+                Bound(f"{data}_{rate:g}_fall_{label}", f"fall, {label}, {words}, {rate:g} (nats)", **limit)
                 for data, rate, words in PLOTS
-                for part in (
-                    Part(f"{data}_{rate:g}_fall_CD-1", f"fall, CD-1, {words}, {rate:g} (nats)", at_least=0.1),
-                    Part(f"{data}_{rate:g}_fall_PCD", f"fall, PCD, {words}, {rate:g} (nats)", at_least=0.1),
-                    Part(
-                        f"{data}_{rate:g}_fall_pop-CD-1",
-                        f"fall, pop-CD-1, {words}, {rate:g} (nats)",
-                        at_most=0.1,
-                    ),
-                )
+                for label, limit in FALLS.items()
             ),
         ),
-        PaperClaim(
+        claim(
             "k_does_not_matter",
             "One sweep is almost as good as ten for pop-CD.",
             "Almost the same performance; the two variants cannot be distinguished in the figure",
-            tuple(
-                Part(f"{data}_{rate:g}_pop-CD-10", f"end, k = 1 less 10, {words}, {rate:g} (nats)", -0.1, 0.1)
+            *(
+                Bound(
+                    f"{data}_{rate:g}_pop-CD-10", f"end, k = 1 less 10, {words}, {rate:g} (nats)", -0.1, 0.1
+                )
                 for data, rate, words in PLOTS
             ),
             live_link=link_to(
@@ -153,12 +145,12 @@ RECIPE = Recipe(
                 train_data="bas",
             ),
         ),
-        PaperClaim(
+        claim(
             "on_a_par_with_pt",
             "Pop-CD-1 is on a par with or better than parallel tempering with 10 replicas.",
             "On a par or better than the computationally more expensive PT-10",
-            tuple(
-                Part(
+            *(
+                Bound(
                     f"{data}_{rate:g}_PT-10", f"pop-CD-1 less PT-10, {words}, {rate:g} (nats)", at_least=-0.05
                 )
                 for data, rate, words in PLOTS
@@ -179,9 +171,6 @@ RECIPE = Recipe(
         "3,000 updates (Modes); a full one 25 seeds at both rates and the paper's 50,000 and 10,000."
     ),
     cost={"quick": 3.2, "full": 600.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to(
         "train",
         ("cd:learning_rate=0.1", "pcd:learning_rate=0.1,schedule=constant", "pop_cd:learning_rate=0.1"),

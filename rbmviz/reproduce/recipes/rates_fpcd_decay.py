@@ -1,63 +1,50 @@
 """Rates-FPCD, figure 3, left: the decay of the fast parameters hurts sampling."""
 
-import numpy as np
-
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
-from rbmviz.reproduce.run import seeds
-from rbmviz.reproduce.tables import by_seed, curve, difference, where
+from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from rbmviz.reproduce.tables import best_setting, by_seed, curve, difference, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
 
 MODEL = "usps_fpcd"
-
-
-def length(size: Size) -> int:
-    """Return the samples of a run."""
-    return 10_000 if size == "quick" else 100_000
+SAMPLES = {"quick": 10_000, "full": 100_000}
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: two decays over step sizes."""
+    """Return two decays over step sizes."""
     plan = SweepPlan(
         algorithms=("rates_fpcd",),
         axes=(Axis("alpha", (0.95, 1.0)), Axis("eps", (0.003, 0.01, 0.03, 0.1, 0.3))),
         models=(MODEL,),
         seeds=seeds(size, quick=4, full=10),
-        budget=Budget("samples", length(size)),
+        budget=Budget("samples", SAMPLES[size]),
     )
     return [SweepRun("decay", plan)]
 
 
-def best_step(found: Found, alpha: float, at: int) -> float:
+def best_step(measured: Measurements, alpha: float, at: int) -> float:
     """Return the step size that is best on the validation part with this decay."""
-    columns = where(found.tables["decay"], knob_alpha=alpha)
-
-    def validation(eps: float) -> float:
-        return float(np.mean(list(by_seed(columns, "isl_validation", at, knob_eps=eps).values())))
-
-    return max(np.unique(columns["knob_eps"]).tolist(), key=validation)
+    step: float = best_setting(where(measured.tables["decay"], knob_alpha=alpha), "knob_eps", at)
+    return step
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return what decay costs, with the best step size of each decay."""
-    at = length(size)
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    at = SAMPLES[size]
 
     def of(alpha: float) -> dict[int, float]:
-        eps = best_step(found, alpha, at)
-        return by_seed(found.tables["decay"], "isl_test", at, knob_alpha=alpha, knob_eps=eps)
+        eps = best_step(measured, alpha, at)
+        return by_seed(measured.tables["decay"], "isl_test", at, knob_alpha=alpha, knob_eps=eps)
 
     return {"gain": difference(of(1.0), of(0.95))}
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the curves of both decays at their best step sizes."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for alpha in (1.0, 0.95):
-        eps = best_step(found, alpha, length(size))
+        eps = best_step(measured, alpha, SAMPLES[size])
         name = f"alpha = {alpha:g}, eps = {eps:g}"
-        rows += curve(found.tables["decay"], "isl_test", name, least=10, knob_alpha=alpha, knob_eps=eps)
+        rows += curve(measured.tables["decay"], "isl_test", name, least=10, knob_alpha=alpha, knob_eps=eps)
     return Drawing(rows, "Samples", "ISL, test part (nats)", log_x=True)
 
 
@@ -67,15 +54,11 @@ RECIPE = Recipe(
     title="No decay is best for sampling",
     source="Section 5.1, figure 3, left",
     claims=(
-        PaperClaim(
+        claim(
             "no_decay",
             "The best decay for sampling is none (alpha = 1); alpha = 0.95 is worse.",
             "The optimal value is 1; 0.95 yielded worse results",
-            (
-                Part(
-                    "gain", "ISL, alpha = 1 less alpha = 0.95, each at its best step size (nats)", at_least=0
-                ),
-            ),
+            Bound("gain", "ISL, alpha = 1 less alpha = 0.95, each at its best step size (nats)", at_least=0),
         ),
     ),
     about=(
@@ -83,9 +66,6 @@ RECIPE = Recipe(
         "on the validation part."
     ),
     cost={"quick": 0.3, "full": 5.5},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("sample", ("rates_fpcd:eps=0.03", "rates_fpcd:eps=0.1,alpha=0.95"), model=MODEL),
     needs=("usps",),
 )

@@ -4,10 +4,9 @@ import math
 from typing import Any
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import by_seed, dots, where
 from rbmviz.sweeps import Budget, SweepPlan
 
@@ -17,40 +16,40 @@ COUNTS = (100, 1000, 10_000)
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: long Gibbs chains, and short ones of rates-FPCD."""
-    given: dict[str, Any] = {"models": MODELS, "seeds": seeds(size, quick=8, full=40)}
-    given |= {"metrics": ("isl_test", "isl_validation")}
+    """Return long Gibbs chains and short chains of rates-FPCD."""
+    arguments: dict[str, Any] = {"models": MODELS, "seeds": seeds(size, quick=8, full=40)}
+    arguments |= {"metrics": ("isl_test", "isl_validation")}
     samples = Budget("samples", max(COUNTS))
     return [
-        SweepRun("gibbs", SweepPlan(algorithms=("gibbs",), budget=Budget("samples", GIBBS_SAMPLES), **given)),
-        SweepRun("rates", SweepPlan(algorithms=("rates_fpcd:eps=0.1",), budget=samples, **given)),
+        SweepRun(
+            "gibbs", SweepPlan(algorithms=("gibbs",), budget=Budget("samples", GIBBS_SAMPLES), **arguments)
+        ),
+        SweepRun("rates", SweepPlan(algorithms=("rates_fpcd:eps=0.1",), budget=samples, **arguments)),
     ]
 
 
-def times(found: Found, model: str, n: int) -> list[float]:
-    """Return, by seed, the decimal logarithm of how many times as many samples Gibbs needs.
+def times(measured: Measurements, model: str, n: int) -> list[float]:
+    """Return log10 of how many times as many samples Gibbs needs, by seed.
 
-    A chain that never gets there counts as one that does at its end: the number is then too small.
+    A chain that never reaches the score counts as reaching it at its end: the value is then too small.
     """
-    goals = by_seed(found.tables["rates"], "isl_test", n, model=model)
+    goals = by_seed(measured.tables["rates"], "isl_test", n, model=model)
     logs = []
     for seed, goal in goals.items():
-        chain = where(found.tables["gibbs"], model=model, seed=seed)
+        chain = where(measured.tables["gibbs"], model=model, seed=seed)
         there = chain["n"][chain["isl_test"] >= goal]
         logs.append(math.log10(float(there.min() if len(there) else chain["n"].max()) / n))
     return logs
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return logarithms of ratios by model and number of samples."""
-    return {f"{model}_{n}": Number.of(times(found, model, n)) for model in MODELS for n in COUNTS}
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    return {f"{model}_{n}": Estimate.of(times(measured, model, n)) for model in MODELS for n in COUNTS}
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the ratios over the number of samples."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for model in MODELS:
-        for row in dots([(n, Number.of(times(found, model, n))) for n in COUNTS], model):
+        for row in dots([(n, Estimate.of(times(measured, model, n))) for n in COUNTS], model):
             rows.append(row | {key: 10 ** row[key] for key in ("y", "low", "high") if key in row})
     return Drawing(
         rows, "Samples of rates-FPCD", "Gibbs samples for the same ISL, times as many", log_x=True, log_y=True
@@ -63,27 +62,21 @@ RECIPE = Recipe(
     title="How many fewer samples: 20 times, 250 times",
     source="Section 5.1, abstract of the result in figure 2",
     claims=(
-        PaperClaim(
+        claim(
             "usps_20",
             "On USPS rates-FPCD covers the states at least 20 times faster than Gibbs.",
             "At least 20 times faster (the cost of a sample taken into account)",
-            (
-                Part("usps_fpcd_100", "log10 of the ratio at 100 samples, USPS", at_least=math.log10(20)),
-                Part("usps_fpcd_1000", "log10 of the ratio at 1,000 samples, USPS", at_least=math.log10(20)),
-                Part(
-                    "usps_fpcd_10000", "log10 of the ratio at 10,000 samples, USPS", at_least=math.log10(20)
-                ),
-            ),
+            Bound("usps_fpcd_100", "log10 of the ratio at 100 samples, USPS", at_least=math.log10(20)),
+            Bound("usps_fpcd_1000", "log10 of the ratio at 1,000 samples, USPS", at_least=math.log10(20)),
+            Bound("usps_fpcd_10000", "log10 of the ratio at 10,000 samples, USPS", at_least=math.log10(20)),
             live_link=link_to("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="usps_fpcd"),
         ),
-        PaperClaim(
+        claim(
             "mnist_250",
             "On MNIST 100 samples of rates-FPCD are better than 200,000 of Gibbs.",
             "At least 250 times faster: 100 samples are better than 200,000 Gibbs samples",
-            (
-                Part("mnist_fpcd_100", "log10 of the ratio at 100 samples, `mnist_fpcd`", at_least=3.3),
-                Part("mnist_cd1_100", "log10 of the ratio at 100 samples, `mnist_cd1`", at_least=3.3),
-            ),
+            Bound("mnist_fpcd_100", "log10 of the ratio at 100 samples, `mnist_fpcd`", at_least=3.3),
+            Bound("mnist_cd1_100", "log10 of the ratio at 100 samples, `mnist_cd1`", at_least=3.3),
         ),
     ),
     about=(
@@ -94,9 +87,6 @@ RECIPE = Recipe(
         "strongly on the number of samples, which the paper's sentence does not name for USPS."
     ),
     cost={"quick": 1.2, "full": 6.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="mnist_cd1"),
     needs=("usps",),
 )

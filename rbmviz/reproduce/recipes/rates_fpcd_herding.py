@@ -3,27 +3,22 @@
 import numpy as np
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
-from rbmviz.reproduce.run import seeds
-from rbmviz.reproduce.tables import by_seed, difference, dots, mean, where
+from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
+from rbmviz.reproduce.tables import best_setting, by_seed, difference, dots, mean, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
 
 MODELS = ("mnist_fpcd", "usps_fpcd")
 KERNELS = ("binary", "mean")
 STEPS = (0.003, 0.01, 0.03)
 SWEEPS_A_SAMPLE = 10
-"""Sweeps of a sample of rates-FPCD: about as many as herding needs."""
-
-
-def sweeps(size: Size) -> int:
-    """Return the sweeps of a run."""
-    return 20_000 if size == "quick" else 100_000
+"""Sweeps per sample of rates-FPCD: about as many as herding needs."""
+SWEEPS = {"quick": 20_000, "full": 100_000}
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: both samplers with the same number of sweeps, by both kernels."""
+    """Return both samplers with the same number of sweeps, by both kernels."""
     return [
         SweepRun(
             kernel,
@@ -32,7 +27,7 @@ def work(size: Size) -> list[Work]:
                 axes=(Axis("eps", STEPS),),
                 models=MODELS,
                 seeds=seeds(size, quick=3, full=10),
-                budget=Budget("sweeps", sweeps(size)),
+                budget=Budget("sweeps", SWEEPS[size]),
                 kernel=kernel,  # type: ignore[arg-type]
             ),
         )
@@ -40,42 +35,36 @@ def work(size: Size) -> list[Work]:
     ]
 
 
-def best(found: Found, kernel: str, model: str, algorithm: str) -> dict[int, float]:
-    """Return the ISL of each seed at the end, with the step size that is best on the validation part."""
-    columns = where(found.tables[kernel], model=model, algorithm=algorithm)
+def best(measured: Measurements, kernel: str, model: str, algorithm: str) -> dict[int, float]:
+    """Return the final ISL by seed, with the step size that is best on the validation part."""
+    columns = where(measured.tables[kernel], model=model, algorithm=algorithm)
     end = float(columns["n"].max())
-
-    def validation(eps: float) -> float:
-        return mean(by_seed(columns, "isl_validation", end, knob_eps=eps)).value
-
-    return by_seed(columns, "isl_test", end, knob_eps=max(STEPS, key=validation))
+    return by_seed(columns, "isl_test", end, knob_eps=best_setting(columns, "knob_eps", end, STEPS))
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return herding's sweeps a sample, and differences at equal sweeps."""
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     result = {}
     for model in MODELS:
-        columns = where(found.tables["binary"], model=model, algorithm="rates_herding", knob_eps=0.01)
+        columns = where(measured.tables["binary"], model=model, algorithm="rates_herding", knob_eps=0.01)
         each = [
             float(columns["sweeps"][own].max() / columns["n"][own].max())
             for seed in np.unique(columns["seed"])
             if (own := columns["seed"] == seed).any()
         ]
-        result[f"sweeps_{model}"] = Number.of(each)
+        result[f"sweeps_{model}"] = Estimate.of(each)
         for kernel in KERNELS:
-            one, other = (best(found, kernel, model, name) for name in ("rates_fpcd", "rates_herding"))
-            result[f"{kernel}_{model}"] = difference(one, other)
+            fpcd, herding = (best(measured, kernel, model, name) for name in ("rates_fpcd", "rates_herding"))
+            result[f"{kernel}_{model}"] = difference(fpcd, herding)
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the scores of both at equal sweeps."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for kernel in KERNELS:
         for algorithm in ("rates_fpcd", "rates_herding"):
-            each = [(model, mean(best(found, kernel, model, algorithm))) for model in MODELS]
+            each = [(model, mean(best(measured, kernel, model, algorithm))) for model in MODELS]
             rows += dots(each, algorithm, f"{kernel} kernel")
-    return Drawing(rows, "", f"ISL after {sweeps(size):,} sweeps (nats)", mark="point")
+    return Drawing(rows, "", f"ISL after {SWEEPS[size]:,} sweeps (nats)", mark="point")
 
 
 RECIPE = Recipe(
@@ -84,33 +73,29 @@ RECIPE = Recipe(
     title="Rates-herding at equal sweeps",
     source="Section 5.1",
     claims=(
-        PaperClaim(
+        claim(
             "several_sweeps",
             "Herding runs to a fixed point, which takes it several sweeps a sample.",
             "The chain is run until a fixed point is reached",
-            tuple(
-                Part(f"sweeps_{model}", f"sweeps of a herding sample, eps = 0.01, `{model}`", at_least=2)
+            *(
+                Bound(f"sweeps_{model}", f"sweeps of a herding sample, eps = 0.01, `{model}`", at_least=2)
                 for model in MODELS
             ),
             live_link=link_to("sample", ("rates_herding:eps=0.01",), model="mnist_fpcd", axis="sweeps"),
         ),
-        PaperClaim(
+        claim(
             "mnist",
             "On MNIST rates-FPCD scores significantly higher for a comparable k.",
             "Most observable on MNIST, where rates-FPCD, for a comparable k, scores significantly higher",
-            (
-                Part("mean_mnist_fpcd", "ISL, means, rates-FPCD less herding, MNIST (nats)", at_least=0),
-                Part("binary_mnist_fpcd", "ISL, binary, rates-FPCD less herding, MNIST (nats)", at_least=0),
-            ),
+            Bound("mean_mnist_fpcd", "ISL, means, rates-FPCD less herding, MNIST (nats)", at_least=0),
+            Bound("binary_mnist_fpcd", "ISL, binary, rates-FPCD less herding, MNIST (nats)", at_least=0),
         ),
-        PaperClaim(
+        claim(
             "usps",
             "On other data there is no clear difference.",
             "On other data sets, there is no clear difference",
-            (
-                Part("mean_usps_fpcd", "ISL, means, rates-FPCD less herding, USPS (nats)", -2, 2),
-                Part("binary_usps_fpcd", "ISL, binary, rates-FPCD less herding, USPS (nats)", -2, 2),
-            ),
+            Bound("mean_usps_fpcd", "ISL, means, rates-FPCD less herding, USPS (nats)", -2, 2),
+            Bound("binary_usps_fpcd", "ISL, binary, rates-FPCD less herding, USPS (nats)", -2, 2),
             live_link=link_to(
                 "sample",
                 ("rates_fpcd:eps=0.01,k=10", "rates_herding:eps=0.01"),
@@ -127,9 +112,6 @@ RECIPE = Recipe(
         "several sweeps a sample the order is the opposite, but that is no equal cost."
     ),
     cost={"quick": 1.2, "full": 20.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to(
         "sample",
         ("rates_fpcd:eps=0.01,k=10", "rates_herding:eps=0.01"),

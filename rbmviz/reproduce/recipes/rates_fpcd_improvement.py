@@ -9,10 +9,9 @@ from rbmviz.links import link_to
 from rbmviz.metrics import log_likelihood
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.samplers import make_sampler
 
@@ -20,11 +19,11 @@ MODELS = {"bas_cd1": "bas", "modes_cd1": "modes", "bas_pcd": "bas"}
 STEPS = (0.001, 0.003, 0.01, 0.03)
 
 SAMPLES = 100_000
-"""Samples of a run, a quick one too: with eps = 0.03 the gain of the first 20,000 is a loss by then."""
+"""Samples of a run, quick or full: with eps = 0.03 the gain of the first 20,000 is a loss by then."""
 
 
 def improvement(model: str, data: str, eps: float, n: int, seed: int) -> dict[str, Any]:
-    """Return the exact log-likelihood of a model, of theta + theta_F, and of the mean of these over time."""
+    """Return the exact log-likelihood of a model, of theta + theta_F, and of their mean over time."""
     loaded, rows = load_model(model), load_dataset(data).train
     sampler = make_sampler("rates_fpcd", eps=eps, alpha=1.0)
     state = sampler.init(loaded, seed, rows[0])
@@ -33,8 +32,8 @@ def improvement(model: str, data: str, eps: float, n: int, seed: int) -> dict[st
     for _ in range(parts):
         sampler.step(state, n // parts)
         now = sampler.target(state)
-        total = [one + x.astype(np.float64) for one, x in zip(total, (now.W, now.b, now.c), strict=True)]
-    mean = RBM(*(one / parts for one in total))
+        total = [part + x.astype(np.float64) for part, x in zip(total, (now.W, now.b, now.c), strict=True)]
+    mean = RBM(*(part / parts for part in total))
     return {
         "before": log_likelihood(loaded.rbm, rows),
         "moment": log_likelihood(now, rows),
@@ -43,36 +42,30 @@ def improvement(model: str, data: str, eps: float, n: int, seed: int) -> dict[st
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: runs on small models over step sizes."""
-    return [
-        Piece(
-            f"{model}-{eps:g}-{seed}",
-            improvement,
-            {"model": model, "data": data, "eps": eps, "n": SAMPLES, "seed": seed},
-        )
-        for model, data in MODELS.items()
-        for eps in STEPS
-        for seed in seeds(size, quick=10, full=20)
-    ]
+    """Return runs on small models over step sizes."""
+    jobs = []
+    for model, data in MODELS.items():
+        for eps in STEPS:
+            arguments = {"model": model, "data": data, "eps": eps, "n": SAMPLES}
+            jobs += per_seed(f"{model}-{eps:g}", improvement, arguments, seeds(size, quick=10, full=20))
+    return jobs
 
 
-def gains(found: Found, model: str, eps: float, which: str = "mean") -> Number:
-    """Return how much the log-likelihood has risen."""
-    return Number.of([one[which] - one["before"] for one in found.each(f"{model}-{eps:g}-")])
+def gains(measured: Measurements, model: str, eps: float, which: str = "mean") -> Estimate:
+    """Return the gain of log-likelihood."""
+    return measured.mean(f"{model}-{eps:g}-", lambda run: run[which] - run["before"])
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return the gains at eps = 0.003, and those of a large step."""
-    small = {model: gains(found, model, 0.003) for model in MODELS}
-    return small | {f"{model}_large": gains(found, model, 0.03) for model in MODELS}
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    small = {model: gains(measured, model, 0.003) for model in MODELS}
+    return small | {f"{model}_large": gains(measured, model, 0.03) for model in MODELS}
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the gains over step sizes."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for model in MODELS:
         for which, name in (("mean", "mean over time"), ("moment", "at the end")):
-            rows += dots([(eps, gains(found, model, eps, which)) for eps in STEPS], name, model)
+            rows += dots([(eps, gains(measured, model, eps, which)) for eps in STEPS], name, model)
     return Drawing(rows, "Step size eps", "Gain of log-likelihood (nats)", log_x=True)
 
 
@@ -82,30 +75,28 @@ RECIPE = Recipe(
     title="The sampler improves the model",
     source="Abstract, section 4",
     claims=(
-        PaperClaim(
+        claim(
             "improves",
             "The parameters among which rates-FPCD moves are a better model than the one it began with.",
             "It works to improve the model unless it had already converged to a local maximum",
-            (
-                Part("bas_cd1", "gain of `bas_cd1`, mean over time, eps = 0.003 (nats)", at_least=0),
-                Part("modes_cd1", "gain of `modes_cd1`, mean over time, eps = 0.003 (nats)", at_least=0),
-            ),
+            Bound("bas_cd1", "gain of `bas_cd1`, mean over time, eps = 0.003 (nats)", at_least=0),
+            Bound("modes_cd1", "gain of `modes_cd1`, mean over time, eps = 0.003 (nats)", at_least=0),
         ),
-        PaperClaim(
+        claim(
             "near_optimum",
             "A model that is near its optimum is not made worse.",
             "Unless it had already converged",
-            (Part("bas_pcd", "gain of `bas_pcd`, mean over time, eps = 0.003 (nats)", at_least=-0.1),),
+            Bound("bas_pcd", "gain of `bas_pcd`, mean over time, eps = 0.003 (nats)", at_least=-0.1),
             live_link=link_to(
                 "sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_pcd", improvement="true"
             ),
         ),
-        PaperClaim(
+        claim(
             "large_steps",
             "The same holds with a step as large as those that mix best.",
             "As long as the step size is not excessive",
-            tuple(
-                Part(f"{model}_large", f"gain of `{model}`, mean over time, eps = 0.03 (nats)", at_least=0)
+            *(
+                Bound(f"{model}_large", f"gain of `{model}`, mean over time, eps = 0.03 (nats)", at_least=0)
                 for model in MODELS
             ),
             live_link=link_to(
@@ -121,8 +112,5 @@ RECIPE = Recipe(
         "models, and over 100,000 it is worse."
     ),
     cost={"quick": 0.7, "full": 1.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_cd1", improvement="true"),
 )

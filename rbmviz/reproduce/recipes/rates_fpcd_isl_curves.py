@@ -8,11 +8,10 @@ import numpy as np
 from rbmviz.datasets import load_dataset
 from rbmviz.links import link_to
 from rbmviz.metrics import reference
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, SweepRun, Work
-from rbmviz.reproduce.run import seeds
-from rbmviz.reproduce.tables import by_seed, curve, difference, where
+from rbmviz.reproduce.recipe import Job, Measurements, Recipe, SweepRun, Work, seeds
+from rbmviz.reproduce.tables import best_setting, by_seed, curve, difference, where
 from rbmviz.sweeps import Axis, Budget, SweepPlan
 
 MODEL = "usps_fpcd"
@@ -23,65 +22,52 @@ EARLY = 100
 
 
 def yardstick(data: str) -> dict[str, Any]:
-    """Return the ISL of the training set as samples."""
+    """Return the ISL with the training set as samples."""
     dataset = load_dataset(data)
     score = reference(dataset.train, dataset.test, dataset.validation)
     return {"isl": score.isl, "n": len(dataset.train)}
 
 
-def length(size: Size, kernel: str) -> int:
-    """Return the samples of a run."""
-    if kernel == "binary":
-        return 20_000 if size == "quick" else 100_000
-    return 10_000 if size == "quick" else 50_000
+SAMPLES = {"binary": {"quick": 20_000, "full": 100_000}, "mean": {"quick": 10_000, "full": 50_000}}
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: all samplers over step sizes by the binary kernel, and two by the mean kernel."""
+    """Return all samplers over step sizes by the binary kernel, and two by the mean kernel."""
     many = SweepPlan(
         algorithms=SAMPLERS,
         axes=(Axis("eps", STEPS),),
         models=(MODEL,),
         seeds=seeds(size, quick=5, full=20),
-        budget=Budget("samples", length(size, "binary")),
+        budget=Budget("samples", SAMPLES["binary"][size]),
     )
     means = SweepPlan(
         algorithms=("gibbs:k=5", "rates_fpcd:k=5"),
         axes=(Axis("eps", (0.001, 0.003)),),
         models=(MODEL,),
         seeds=seeds(size, quick=3, full=10),
-        budget=Budget("samples", length(size, "mean")),
+        budget=Budget("samples", SAMPLES["mean"][size]),
         kernel="mean",
     )
     return [
         SweepRun("binary", many),
         SweepRun("mean", means),
-        Piece("training-set", yardstick, {"data": "usps"}),
+        Job("training-set", yardstick, {"data": "usps"}),
     ]
 
 
 def best(columns: Mapping[str, np.ndarray], algorithm: str, at: int) -> tuple[str, dict[int, float]]:
-    """Return the setting of an algorithm that is best on the validation part after so many samples.
-
-    With it the ISL of each seed on the test part.
-    """
-    settings = np.unique(where(columns, algorithm=algorithm)["setting"]).tolist()
-
-    def validation(setting: str) -> float:
-        return float(np.mean(list(by_seed(columns, "isl_validation", at, setting=setting).values())))
-
-    chosen = max(settings, key=validation)
-    return chosen, by_seed(columns, "isl_test", at, setting=chosen)
+    """Return an algorithm's best setting on the validation part at a point, and its test ISL by seed."""
+    setting = best_setting(where(columns, algorithm=algorithm), "setting", at)
+    return setting, by_seed(columns, "isl_test", at, setting=setting)
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return differences of ISL, each sampler at its best step size, paired over seeds."""
-    binary, means = found.tables["binary"], found.tables["mean"]
-    end, mean_end = length(size, "binary"), length(size, "mean")
-    line = found.pieces["training-set"]["isl"]
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    binary, means = measured.tables["binary"], measured.tables["mean"]
+    end, mean_end = SAMPLES["binary"][size], SAMPLES["mean"][size]
+    line = measured.jobs["training-set"]["isl"]
 
-    def at(n: int, one: str, other: str) -> Number:
-        return difference(best(binary, one, n)[1], best(binary, other, n)[1])
+    def at(n: int, *algorithms: str) -> Estimate:
+        return difference(*(best(binary, algorithm, n)[1] for algorithm in algorithms))
 
     return {
         "gibbs_early": at(1000, "rates_fpcd", "gibbs"),
@@ -90,24 +76,23 @@ def numbers(found: Found, size: Size) -> dict[str, Number]:
         "herding_late": at(end, "rates_fpcd", "rates_herding"),
         "sp_gibbs": at(end, "sample_penalization", "gibbs"),
         "sp_rates": at(end, "rates_fpcd", "sample_penalization"),
-        "passed_mean": Number.of([x - line for x in best(means, "rates_fpcd", mean_end)[1].values()]),
-        "passed_binary": Number.of([x - line for x in best(binary, "rates_fpcd", end)[1].values()]),
+        "passed_mean": Estimate.of([x - line for x in best(means, "rates_fpcd", mean_end)[1].values()]),
+        "passed_binary": Estimate.of([x - line for x in best(binary, "rates_fpcd", end)[1].values()]),
     }
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the curves, each sampler at the step size that is best in the end."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for kernel in ("binary", "mean"):
-        columns = found.tables[kernel]
+        columns = measured.tables[kernel]
         for algorithm in np.unique(columns["algorithm"]).tolist():
-            setting, _ = best(columns, algorithm, length(size, kernel))  # type: ignore[arg-type]
+            setting, _ = best(columns, algorithm, SAMPLES[kernel][size])
             knobs = setting.partition(":")[2].split(",")
             name = " ".join([algorithm, *(knob for knob in knobs if knob.startswith("eps="))])
             rows += curve(columns, "isl_test", name, f"{kernel} kernel", least=10, setting=setting)
-    line = found.pieces["training-set"]["isl"]
+    line = measured.jobs["training-set"]["isl"]
     for kernel in ("binary", "mean"):
-        ends = [10.0, float(length(size, kernel))]
+        ends = [10.0, float(SAMPLES[kernel][size])]
         rows += [{"x": x, "y": line, "series": "training set", "panel": f"{kernel} kernel"} for x in ends]
     return Drawing(rows, "Samples", "ISL, test part (nats)", log_x=True)
 
@@ -118,49 +103,43 @@ RECIPE = Recipe(
     title="ISL against samples on USPS",
     source="Section 5.1, figure 2",
     claims=(
-        PaperClaim(
+        claim(
             "gibbs_last",
             "A Gibbs chain covers the test digits far worse than rates-FPCD.",
             "Gibbs sampling performs very poorly",
-            (
-                Part("gibbs_early", "rates-FPCD less Gibbs at 1,000 samples (nats)", at_least=5),
-                Part("gibbs", "rates-FPCD less Gibbs at the end (nats)", at_least=5),
-            ),
+            Bound("gibbs_early", "rates-FPCD less Gibbs at 1,000 samples (nats)", at_least=5),
+            Bound("gibbs", "rates-FPCD less Gibbs at the end (nats)", at_least=5),
         ),
-        PaperClaim(
+        claim(
             "training_set_passed",
             "Samples of rates-FPCD eventually score higher than the training set itself (kernel on means).",
             "-78.5 (rates-FPCD) against -80.0 (training set)",
-            (Part("passed_mean", "rates-FPCD, means, less the training set (nats)", at_least=0),),
+            Bound("passed_mean", "rates-FPCD, means, less the training set (nats)", at_least=0),
             live_link=link_to("sample", ("rates_fpcd:eps=0.001,k=5",), model="usps_fpcd", kernel="mean"),
         ),
-        PaperClaim(
+        claim(
             "training_set_passed_binary",
             "The same with the kernel on binary samples.",
             "The paper does not say which kernel its figure has",
-            (Part("passed_binary", "rates-FPCD, binary, less the training set (nats)", at_least=0),),
+            Bound("passed_binary", "rates-FPCD, binary, less the training set (nats)", at_least=0),
             live_link=link_to("sample", ("rates_fpcd:eps=0.001,k=5",), model="usps_fpcd"),
         ),
-        PaperClaim(
+        claim(
             "herding_first",
             "Rates-herding rises first, and rates-FPCD catches up with it.",
             "Rates-herding starts out with the fastest rise but is caught up with by rates-FPCD",
-            (
-                Part("herding_early", "rates-herding less rates-FPCD at 100 samples (nats)", at_least=0),
-                Part("herding_late", "rates-FPCD less rates-herding at the end (nats)", at_least=0),
-            ),
+            Bound("herding_early", "rates-herding less rates-FPCD at 100 samples (nats)", at_least=0),
+            Bound("herding_late", "rates-FPCD less rates-herding at the end (nats)", at_least=0),
             live_link=link_to(
                 "sample", ("rates_herding:eps=0.01", "rates_fpcd:eps=0.01,k=5"), model="usps_fpcd"
             ),
         ),
-        PaperClaim(
+        claim(
             "sp_between",
             "Sample penalization is better than Gibbs and significantly worse than rates-FPCD.",
             "SP performed systematically better than Gibbs but significantly worse than the other methods",
-            (
-                Part("sp_gibbs", "SP less Gibbs at the end (nats)", at_least=0),
-                Part("sp_rates", "rates-FPCD less SP at the end (nats)", at_least=0),
-            ),
+            Bound("sp_gibbs", "SP less Gibbs at the end (nats)", at_least=0),
+            Bound("sp_rates", "rates-FPCD less SP at the end (nats)", at_least=0),
             live_link=link_to(
                 "sample", ("sample_penalization", "gibbs:k=5", "rates_fpcd:eps=0.01,k=5"), model="usps_fpcd"
             ),
@@ -174,9 +153,6 @@ RECIPE = Recipe(
         "are cut at 0.3, and the training set scores lower than in the paper."
     ),
     cost={"quick": 4.0, "full": 37.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to(
         "sample", ("gibbs:k=5", "rates_fpcd:eps=0.01,k=5", "rates_herding:eps=0.01"), model=MODEL
     ),

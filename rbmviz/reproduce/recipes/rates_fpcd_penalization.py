@@ -9,10 +9,9 @@ from rbmviz.links import link_to
 from rbmviz.metrics import total_variation
 from rbmviz.models import load_model
 from rbmviz.rbm import RBM, Model
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.samplers import make_sampler, sample
 
@@ -20,21 +19,21 @@ STEPS = (0.0001, 0.0003, 0.001)
 
 
 def ink(model: str, data: str, eps: float, n: int, seed: int) -> dict[str, Any]:
-    """Return the mean pixels on of samples by sample penalization, by Gibbs, and of the data."""
+    """Return the mean pixels on of samples by sample penalization and by Gibbs, and of the data."""
     loaded, dataset = load_model(model), load_dataset(data)
     g = np.random.default_rng([seed, 7])
     v0 = dataset.validation[g.integers(len(dataset.validation), size=20)]
-    found = {"data": float(dataset.train.sum(axis=1).mean())}
+    result = {"data": float(dataset.train.sum(axis=1).mean())}
     for name, knobs in (("sample_penalization", {"eps": eps, "alpha": 0.9}), ("gibbs", {})):
-        made = sample(loaded, make_sampler(name, n_chains=20, **knobs), n, seed, v0)
-        found[name] = float(made.v.sum(axis=1, dtype=np.int64).mean())
-    return found
+        samples = sample(loaded, make_sampler(name, n_chains=20, **knobs), n, seed, v0)
+        result[name] = float(samples.v.sum(axis=1, dtype=np.int64).mean())
+    return result
 
 
 def end_state(eps: float, n: int, seed: int) -> dict[str, Any]:
-    """Return where sample penalization without decay ends on a random model of 4 + 3 units.
+    """Run sample penalization without decay on a random model of 4 + 3 units.
 
-    With it: the distance to the uniform law, and the share of the empty state, in the second half of the run.
+    Return the distance to the uniform distribution and the share of the empty state in the second half.
     """
     g = np.random.default_rng([seed, 4, 3])
     model = Model(RBM(*(g.normal(0, 1, shape) for shape in ((4, 3), 4, 3))))
@@ -44,10 +43,10 @@ def end_state(eps: float, n: int, seed: int) -> dict[str, Any]:
 
 
 def symmetric_end_state(eps: float, n: int, seed: int) -> dict[str, Any]:
-    """Return the same for units of -1 and 1, in plain numpy: the statistics are products of these values."""
+    """Return the same for units -1 and 1, in plain numpy: the statistics are products of these values."""
     g = np.random.default_rng([seed, 4, 3])
     W, b, c = (g.normal(0, 1, shape) for shape in ((4, 3), 4, 3))
-    # The same law of the states: v = (x + 1) / 2 and h = (y + 1) / 2.
+    # The same distribution of states: v = (x + 1) / 2 and h = (y + 1) / 2.
     A, a, d = W / 4, b / 2 + W.sum(axis=1) / 4, c / 2 + W.sum(axis=0) / 4
     x, law = np.ones(4), np.zeros(16)
     for t in range(n):
@@ -61,47 +60,35 @@ def symmetric_end_state(eps: float, n: int, seed: int) -> dict[str, Any]:
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: ink over step sizes, and ends on little models."""
+    """Return ink over step sizes, and ends on small models."""
     n = 20_000 if size == "quick" else 200_000
-    given = {"model": "mnist_fpcd", "data": "mnist5k", "n": n // 2}
-    inks = [
-        Piece(f"ink-{eps:g}-{seed}", ink, given | {"eps": eps, "seed": seed})
-        for eps in STEPS
-        for seed in seeds(size, quick=12, full=30)
-    ]
-    ends = [
-        Piece(f"end-{seed}", end_state, {"eps": 0.01, "n": n, "seed": seed})
-        for seed in seeds(size, quick=8, full=30)
-    ]
-    turned = [
-        Piece(f"turned-{seed}", symmetric_end_state, {"eps": 0.01, "n": n, "seed": seed})
-        for seed in seeds(size, quick=8, full=30)
-    ]
-    return [*inks, *ends, *turned]
+    arguments = {"model": "mnist_fpcd", "data": "mnist5k", "n": n // 2}
+    jobs = []
+    for eps in STEPS:
+        jobs += per_seed(f"ink-{eps:g}", ink, arguments | {"eps": eps}, seeds(size, quick=12, full=30))
+    for name, function in (("end", end_state), ("turned", symmetric_end_state)):
+        jobs += per_seed(name, function, {"eps": 0.01, "n": n}, seeds(size, quick=8, full=30))
+    return jobs
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return excess ink by step size, and the ends."""
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     result = {
-        f"ink_{eps:g}": Number.of(
-            [one["sample_penalization"] / one["gibbs"] - 1 for one in found.each(f"ink-{eps:g}-")]
+        f"ink_{eps:g}": measured.mean(
+            f"ink-{eps:g}-", lambda run: run["sample_penalization"] / run["gibbs"] - 1
         )
         for eps in STEPS
     }
-    ends, turned = found.each("end-"), found.each("turned-")
     return result | {
-        "turned": Number.of([one["to_uniform"] for one in turned]),
-        "to_uniform": Number.of([one["to_uniform"] for one in ends]),
-        "empty": Number.of([one["empty"] for one in ends]),
+        "turned": measured.mean("turned-", "to_uniform"),
+        "to_uniform": measured.mean("end-", "to_uniform"),
+        "empty": measured.mean("end-", "empty"),
     }
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return ink over step sizes."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for name in ("sample_penalization", "gibbs", "data"):
-        each = [(eps, Number.of([one[name] for one in found.each(f"ink-{eps:g}-")])) for eps in STEPS]
-        rows += dots(each, name)
+        rows += dots([(eps, measured.mean(f"ink-{eps:g}-", name)) for eps in STEPS], name)
     return Drawing(rows, "Step size eps", "Pixels on (mean)", log_x=True)
 
 
@@ -111,30 +98,28 @@ RECIPE = Recipe(
     title="Sample penalization: skew and end",
     source="Section 5.1, figure 1; section 4",
     claims=(
-        PaperClaim(
+        claim(
             "bolder",
             "Samples of sample penalization look larger and bolder than those of the model.",
             "They seem larger and bolder in general",
-            tuple(
-                Part(f"ink_{eps:g}", f"pixels on, SP over Gibbs less 1, eps = {eps:g}", at_least=0)
+            *(
+                Bound(f"ink_{eps:g}", f"pixels on, SP over Gibbs less 1, eps = {eps:g}", at_least=0)
                 for eps in STEPS
             ),
             live_link=link_to("sample", ("gibbs", "sample_penalization:eps=0.001"), model="mnist_fpcd"),
         ),
-        PaperClaim(
+        claim(
             "uniform_end",
             "Without decay, samples rapidly converge to the uniform law on all states.",
             "Without a decay of the fast weights, the samples rapidly converge to a uniform distribution",
-            (
-                Part("to_uniform", "total variation distance to the uniform law", at_most=0.1),
-                Part("empty", "share of the empty state", at_most=0.2),
-            ),
+            Bound("to_uniform", "total variation distance to the uniform law", at_most=0.1),
+            Bound("empty", "share of the empty state", at_most=0.2),
         ),
-        PaperClaim(
+        claim(
             "uniform_end_symmetric",
             "The same with units of -1 and 1.",
             "The paper's equations have units of 0 and 1",
-            (Part("turned", "total variation distance to the uniform law, units of -1 and 1", at_most=0.1),),
+            Bound("turned", "total variation distance to the uniform law, units of -1 and 1", at_most=0.1),
             live_link=link_to("chain", ("sample_penalization:eps=0.05,alpha=1.0,units=symmetric",)),
         ),
     ),
@@ -146,8 +131,5 @@ RECIPE = Recipe(
         "in this sentence; its equations have 0 and 1."
     ),
     cost={"quick": 0.3, "full": 16.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("chain", ("sample_penalization:eps=0.05,alpha=1.0", "gibbs")),
 )

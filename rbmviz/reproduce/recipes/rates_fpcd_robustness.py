@@ -3,10 +3,9 @@
 import numpy as np
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import by_seed, difference, dots, mean
 from rbmviz.sweeps import Budget, SweepPlan
 
@@ -14,15 +13,11 @@ DATA = ("mnist", "usps", "letters", "newsgroups")
 TRAINERS = ("cd1", "pcd", "fpcd")
 MODELS = {data: tuple(f"{data}_{trainer}" for trainer in TRAINERS) for data in DATA}
 SAMPLERS = ("gibbs", "rates_fpcd:eps=0.03", "rates_herding:eps=0.03")
-
-
-def length(size: Size) -> int:
-    """Return the samples of a run."""
-    return 5000 if size == "quick" else 50_000
+SAMPLES = {"quick": 5000, "full": 50_000}
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: three samplers on the models of each data set."""
+    """Return three samplers on the models of each data set."""
     return [
         SweepRun(
             data,
@@ -30,7 +25,7 @@ def work(size: Size) -> list[Work]:
                 algorithms=SAMPLERS,
                 models=MODELS[data],
                 seeds=seeds(size, quick=12 if data == "mnist" else 5, full=40),
-                budget=Budget("samples", length(size)),
+                budget=Budget("samples", SAMPLES[size]),
                 metrics=("isl_test", "isl_validation", "blank"),
             ),
         )
@@ -38,38 +33,36 @@ def work(size: Size) -> list[Work]:
     ]
 
 
-def of(found: Found, size: Size, model: str, algorithm: str) -> dict[int, float]:
-    """Return the ISL of each seed at the end."""
+def of(measured: Measurements, size: Size, model: str, algorithm: str) -> dict[int, float]:
+    """Return the final ISL by seed."""
     data = model.rpartition("_")[0]
-    return by_seed(found.tables[data], "isl_test", length(size), model=model, algorithm=algorithm)
+    return by_seed(measured.tables[data], "isl_test", SAMPLES[size], model=model, algorithm=algorithm)
 
 
-def spread(found: Found, size: Size, data: str, algorithm: str) -> dict[int, float]:
+def spread(measured: Measurements, size: Size, data: str, algorithm: str) -> dict[int, float]:
     """Return the standard deviation over the models of a data set, by seed."""
-    each = [of(found, size, model, algorithm) for model in MODELS[data]]
+    each = [of(measured, size, model, algorithm) for model in MODELS[data]]
     return {seed: float(np.std([values[seed] for values in each], ddof=1)) for seed in each[0]}
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return differences on each model, and by how much more each data set's models spread with Gibbs."""
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     result = {
-        model: difference(of(found, size, model, "rates_fpcd"), of(found, size, model, "gibbs"))
+        model: difference(of(measured, size, model, "rates_fpcd"), of(measured, size, model, "gibbs"))
         for models in MODELS.values()
         for model in models
     }
     for data in DATA:
-        one, other = (spread(found, size, data, name) for name in ("gibbs", "rates_fpcd"))
-        result[f"spread_{data}"] = difference(one, other)
+        gibbs, fpcd = (spread(measured, size, data, name) for name in ("gibbs", "rates_fpcd"))
+        result[f"spread_{data}"] = difference(gibbs, fpcd)
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the ISL on each model."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for data in DATA:
         for text in SAMPLERS:
             name = text.partition(":")[0]
-            each = [(model, mean(of(found, size, model, name))) for model in MODELS[data]]
+            each = [(model, mean(of(measured, size, model, name))) for model in MODELS[data]]
             rows += dots(each, name, f"{data}: ISL, test part (nats)")
     return Drawing(rows, "", "", mark="point")
 
@@ -80,22 +73,22 @@ RECIPE = Recipe(
     title="Models of all trainers",
     source="Section 5.1",
     claims=(
-        PaperClaim(
+        claim(
             "every_model",
             "Rates-FPCD is better than Gibbs whatever trainer has made the model.",
             "In general, the results of the comparison hold regardless of the trained model",
-            tuple(
-                Part(model, f"ISL on `{model}`, rates-FPCD less Gibbs (nats)", at_least=0)
+            *(
+                Bound(model, f"ISL on `{model}`, rates-FPCD less Gibbs (nats)", at_least=0)
                 for models in MODELS.values()
                 for model in models
             ),
         ),
-        PaperClaim(
+        claim(
             "less_spread",
             "Its ISL varies less from model to model.",
             "Mean and variance of the ISL, respectively, higher and lower",
-            tuple(
-                Part(
+            *(
+                Bound(
                     f"spread_{data}",
                     f"standard deviation over the models of {data}, Gibbs less rates-FPCD (nats)",
                     at_least=0,
@@ -110,9 +103,6 @@ RECIPE = Recipe(
         "one sweep a sample. The second claim is one about models of words in the paper."
     ),
     cost={"quick": 2.0, "full": 100.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("sample", SAMPLERS, model="mnist_cd1"),
     needs=("usps", "letters", "newsgroups"),
 )

@@ -1,4 +1,4 @@
-"""Rates-FPCD, section 3: a chain that stays less often has the same law, and mixes faster."""
+"""Rates-FPCD, section 3: a chain that stays less often has the same distribution and mixes faster."""
 
 from typing import Any
 
@@ -13,17 +13,16 @@ from rbmviz.metrics import (
     transition_matrix,
 )
 from rbmviz.models import random_model
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
 
 
 def random_chains(kind: str, chains: int, seed: int) -> dict[str, Any]:
-    """Return what happens to random chains whose smallest self-transition is removed.
+    """Remove the smallest self-transition of random chains; return the effect.
 
-    kind : "dense" (rows of uniform numbers), "lazy" (the same, staying with 1/2), "two wells" (a lazy walk
-        over a barrier), or "gibbs" (a sweep of a random RBM with 4 + 4 units)
+    kind : "dense" (rows of uniform numbers), "lazy" (the same, staying with probability 1/2), "two wells" (a
+        lazy walk over a barrier), or "gibbs" (a sweep of a random RBM with 4 + 4 units)
     """
     g = np.random.default_rng([seed, len(kind)])
     apart, before, after = [], [], []
@@ -45,37 +44,37 @@ def random_chains(kind: str, chains: int, seed: int) -> dict[str, Any]:
         before.append(abs(eigenvalues(A)[1]))
         after.append(abs(eigenvalues(B)[1]))
     faster = np.array(after) < np.array(before)
-    found = {"apart": max(apart), "faster": faster.mean(), "before": np.mean(before), "after": np.mean(after)}
-    if kind == "gibbs":  # the law is that of the model
+    result = {
+        "apart": max(apart),
+        "faster": faster.mean(),
+        "before": np.mean(before),
+        "after": np.mean(after),
+    }
+    if kind == "gibbs":  # stationary at the model's distribution
         model = random_model(4, 4, 1.0, seed).rbm
-        found["model"] = total_variation(stationary_law(transition_matrix(model)), probabilities(model))
-    return found
+        result["model"] = total_variation(stationary_law(transition_matrix(model)), probabilities(model))
+    return result
 
 
 CONSTRUCTIONS = ("dense", "lazy", "two wells", "gibbs")
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: random chains of four constructions."""
-    return [
-        Piece(f"{kind}-{seed}", random_chains, {"kind": kind, "chains": 50, "seed": seed})
-        for kind in CONSTRUCTIONS
-        for seed in seeds(size, quick=4, full=20)
-    ]
+    """Return random chains of four constructions."""
+    jobs = []
+    for kind in CONSTRUCTIONS:
+        jobs += per_seed(kind, random_chains, {"kind": kind, "chains": 50}, seeds(size, quick=4, full=20))
+    return jobs
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return the largest change of the law, and the share of chains that mix faster, by construction."""
-    result = {
-        f"faster_{kind}": Number.of([one["faster"] for one in found.each(kind)]) for kind in CONSTRUCTIONS
-    }
-    return result | {"apart": Number(max(one["apart"] for one in found.pieces.values()))}
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    result = {f"faster_{kind}": measured.mean(kind, "faster") for kind in CONSTRUCTIONS}
+    return result | {"apart": Estimate(max(run["apart"] for run in measured.jobs.values()))}
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the second eigenvalues before and after."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = [
-        {"x": kind, "y": float(np.mean([one[when] for one in found.each(kind)])), "series": when}
+        {"x": kind, "y": measured.mean(kind, when).value, "series": when}
         for kind in CONSTRUCTIONS
         for when in ("before", "after")
     ]
@@ -88,19 +87,21 @@ RECIPE = Recipe(
     title="Staying less often",
     source="Section 3",
     claims=(
-        PaperClaim(
+        claim(
             "same_law",
             "Removing mass from all self-transitions leaves the stationary law as it is.",
             "The new chain converges to the same asymptotic distribution (proved)",
-            (Part("apart", "largest total variation distance of the two laws", at_most=1e-8),),
+            Bound("apart", "largest total variation distance of the two laws", at_most=1e-8),
             live_link="chain?little=matrix&chain_matrix=sticky+ring",
         ),
-        PaperClaim(
+        claim(
             "mixes_faster",
             "A chain that stays less often mixes faster.",
             "A procedure that unlearns what it yields is likely to have good mixing (an argument)",
-            tuple(
-                Part(f"faster_{kind}", f"share of chains whose second eigenvalue falls, {kind}", at_least=0.9)
+            *(
+                Bound(
+                    f"faster_{kind}", f"share of chains whose second eigenvalue falls, {kind}", at_least=0.9
+                )
                 for kind in CONSTRUCTIONS
             ),
         ),
@@ -111,8 +112,5 @@ RECIPE = Recipe(
         "eigenvalue z to (z - lambda) / (1 - lambda), which is farther from 0 if z is small or negative."
     ),
     cost={"quick": 0.1, "full": 0.2},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link="chain?little=matrix",
 )

@@ -1,10 +1,9 @@
 """Rates-FPCD, figure 1: how sequences of samples on MNIST move from digit to digit."""
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import by_seed, difference, dots, mean
 from rbmviz.sweeps import Budget, SweepPlan
 
@@ -18,7 +17,7 @@ SAMPLERS = {
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: short runs with many seeds."""
+    """Return short runs with many seeds."""
     plan = SweepPlan(
         algorithms=tuple(SAMPLERS.values()),
         models=(MODEL,),
@@ -29,15 +28,14 @@ def work(size: Size) -> list[Work]:
     return [SweepRun("sequences", plan)]
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return differences between samplers, paired over seeds."""
-    columns = found.tables["sequences"]
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    columns = measured.tables["sequences"]
 
     def of(measure: str, algorithm: str) -> dict[int, float]:
         return by_seed(columns, measure, SAMPLES, algorithm=algorithm)
 
-    def more(measure: str, one: str, other: str) -> Number:
-        return difference(of(measure, one), of(measure, other))
+    def more(measure: str, *algorithms: str) -> Estimate:
+        return difference(*(of(measure, algorithm) for algorithm in algorithms))
 
     return {
         "herding": more("switches", "rates_herding", "gibbs"),
@@ -48,9 +46,8 @@ def numbers(found: Found, size: Size) -> dict[str, Number]:
     }
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return class switches and spurious shares of the samplers."""
-    columns, rows = found.tables["sequences"], []
+def drawing(measured: Measurements, size: Size) -> Drawing:
+    columns, rows = measured.tables["sequences"], []
     for measure, panel in (("switches", "class switches"), ("spurious", "spurious samples (share)")):
         for label, text in SAMPLERS.items():
             number = mean(by_seed(columns, measure, SAMPLES, algorithm=text.partition(":")[0]))
@@ -64,22 +61,20 @@ RECIPE = Recipe(
     title="Sequences of samples on MNIST",
     source="Section 5.1, figure 1",
     claims=(
-        PaperClaim(
+        claim(
             "leaders",
             "Rates-herding and rates-FPCD go from digit to digit; Gibbs is a distant last.",
             "Rates-herding and rates-FPCD leading and Gibbs a distant last (by eye)",
-            (
-                Part("herding", "class switches in 1,000 samples, rates-herding less Gibbs", at_least=50),
-                Part("rates", "class switches in 1,000 samples, rates-FPCD less Gibbs", at_least=50),
-                Part("sp", "class switches in 1,000 samples, SP less Gibbs", at_least=0),
-                Part("rates_sp", "ISL at 1,000 samples, rates-FPCD less SP (nats)", at_least=0),
-            ),
+            Bound("herding", "class switches in 1,000 samples, rates-herding less Gibbs", at_least=50),
+            Bound("rates", "class switches in 1,000 samples, rates-FPCD less Gibbs", at_least=50),
+            Bound("sp", "class switches in 1,000 samples, SP less Gibbs", at_least=0),
+            Bound("rates_sp", "ISL at 1,000 samples, rates-FPCD less SP (nats)", at_least=0),
         ),
-        PaperClaim(
+        claim(
             "spurious",
             "Faster mixing sometimes has more spurious samples, on the way from one mode to another.",
             "Sometimes mitigated by a higher proportion of spurious samples",
-            (Part("spurious", "share of spurious samples, rates-FPCD less Gibbs", at_least=0),),
+            Bound("spurious", "share of spurious samples, rates-FPCD less Gibbs", at_least=0),
         ),
     ),
     about=(
@@ -89,9 +84,6 @@ RECIPE = Recipe(
         "nearly empty."
     ),
     cost={"quick": 0.6, "full": 1.2},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to(
         "sample", ("gibbs", *(text for text in SAMPLERS.values() if text != "gibbs")), model=MODEL
     ),

@@ -3,14 +3,11 @@
 import time
 from typing import Any
 
-import numpy as np
-
 from rbmviz.links import link_to
 from rbmviz.models import load_model
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
 from rbmviz.reproduce.tables import dots
 from rbmviz.samplers import make_sampler
 
@@ -18,54 +15,47 @@ MODELS = ("usps_fpcd", "mnist_fpcd")
 
 
 def seconds(model: str, n: int, seed: int) -> dict[str, Any]:
-    """Return seconds of processor time of a sample, of each sampler; they take turns."""
+    """Return processor seconds per sample of each sampler; they take turns."""
     loaded = load_model(model)
     samplers = {name: make_sampler(name) for name in ("gibbs", "rates_fpcd", "rates_herding")}
-    states = {name: one.init(loaded, seed) for name, one in samplers.items()}
+    states = {name: sampler.init(loaded, seed) for name, sampler in samplers.items()}
     spent = dict.fromkeys(samplers, 0.0)
     sweeps = dict.fromkeys(samplers, 0)
-    for name, one in samplers.items():  # compiled, and past the first samples
-        one.step(states[name], n // 10)
+    for name, sampler in samplers.items():  # compiled, and past the first samples
+        sampler.step(states[name], n // 10)
     for _ in range(10):
-        for name, one in samplers.items():
+        for name, sampler in samplers.items():
             begin = time.thread_time()
-            made = one.step(states[name], n // 10)
+            samples = sampler.step(states[name], n // 10)
             spent[name] += time.thread_time() - begin
-            sweeps[name] += int(made.info["sweeps"].sum())
+            sweeps[name] += int(samples.info["sweeps"].sum())
     return {name: spent[name] / n for name in samplers} | {
         f"{name} a sweep": spent[name] / sweeps[name] for name in samplers
     }
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: some short runs on each model."""
-    n = 2000 if size == "quick" else 20_000
-    return [
-        Piece(f"{model}-{seed}", seconds, {"model": model, "n": n, "seed": seed})
+    """Return short runs on each model."""
+    jobs = []
+    for model in MODELS:
+        arguments = {"model": model, "n": 2000 if size == "quick" else 20_000}
+        jobs += per_seed(model, seconds, arguments, seeds(size, quick=5, full=10))
+    return jobs
+
+
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    return {
+        model.partition("_")[0]: measured.mean(model, lambda run: run["rates_fpcd"] / run["gibbs"])
         for model in MODELS
-        for seed in seeds(size, quick=5, full=10)
-    ]
+    }
 
 
-def ratios(found: Found, model: str) -> Number:
-    """Return how many times as long rates-FPCD takes for a sample as Gibbs."""
-    return Number.of([one["rates_fpcd"] / one["gibbs"] for one in found.each(model)])
-
-
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return the ratio of both data sets."""
-    return dict(zip(("usps", "mnist"), (ratios(found, model) for model in MODELS), strict=True))
-
-
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return microseconds of a sweep."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for name in ("gibbs", "rates_fpcd", "rates_herding"):
-        each = [
-            (model, Number.of(1e6 * np.array([one[f"{name} a sweep"] for one in found.each(model)])))
-            for model in MODELS
-        ]
-        rows += dots(each, name)
+        key = f"{name} a sweep"
+        each = {model: [1e6 * run[key] for run in measured.each(model)] for model in MODELS}
+        rows += dots([(model, Estimate.of(values)) for model, values in each.items()], name)
     return Drawing(rows, "", "Processor time of a sweep (µs)", mark="bar")
 
 
@@ -75,14 +65,12 @@ RECIPE = Recipe(
     title="Speed at equal k",
     source="Section 5.1",
     claims=(
-        PaperClaim(
+        claim(
             "gibbs_faster",
             "At equal k a sample of rates-FPCD costs about two (USPS) to seven (MNIST) times one of Gibbs.",
             "About 2 (USPS) to 7 (MNIST; cache or paging may be the reason), called an overestimate",
-            (
-                Part("usps", "time of a sample, rates-FPCD over Gibbs, USPS", 1.3, 3),
-                Part("mnist", "time of a sample, rates-FPCD over Gibbs, MNIST", 4, 12),
-            ),
+            Bound("usps", "time of a sample, rates-FPCD over Gibbs, USPS", 1.3, 3),
+            Bound("mnist", "time of a sample, rates-FPCD over Gibbs, MNIST", 4, 12),
         ),
     ),
     about=(
@@ -91,8 +79,5 @@ RECIPE = Recipe(
         "been added to them, so that a sample does not touch all of them."
     ),
     cost={"quick": 0.1, "full": 0.8},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("sample", ("gibbs", "rates_fpcd"), model="mnist_fpcd", axis="seconds"),
 )

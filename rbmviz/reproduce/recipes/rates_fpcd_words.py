@@ -5,37 +5,31 @@ from collections.abc import Sequence
 import numpy as np
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, mean
 from rbmviz.sweeps import Budget, SweepPlan
 
 MODELS = ("reviews_cd1", "reviews_fpcd")
 SAMPLERS = ("gibbs", "rates_fpcd:eps=0.01")
-
-
-def length(size: Size) -> int:
-    """Return the samples of a run."""
-    return 10_000 if size == "quick" else 200_000
+SAMPLES = {"quick": 10_000, "full": 200_000}
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: long chains on models of words."""
+    """Return long chains on models of words."""
     plan = SweepPlan(
         algorithms=SAMPLERS,
         models=MODELS,
         seeds=seeds(size, quick=8, full=10),
-        budget=Budget("samples", length(size)),
+        budget=Budget("samples", SAMPLES[size]),
         metrics=("isl_test", "isl_validation", "blank"),
     )
     return [SweepRun("words", plan)]
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return rises of the ISL along the run, differences between samplers, and blank shares."""
-    columns, end = found.tables["words"], length(size)
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    columns, end = measured.tables["words"], SAMPLES[size]
 
     def isl(model: str, algorithm: str, at: int) -> dict[int, float]:
         return by_seed(columns, "isl_test", at, model=model, algorithm=algorithm)
@@ -50,18 +44,17 @@ def numbers(found: Found, size: Size) -> dict[str, Number]:
     }
 
 
-def draw_models(found: Found, models: Sequence[str]) -> Drawing:
-    """Return the curves of both samplers, a panel for each model."""
-    columns, rows = found.tables["words"], []
+def draw_models(measured: Measurements, models: Sequence[str]) -> Drawing:
+    """Return the curves of both samplers, a panel per model."""
+    columns, rows = measured.tables["words"], []
     for model in models:
         for algorithm in np.unique(columns["algorithm"]).tolist():
             rows += curve(columns, "isl_test", algorithm, model, least=10, model=model, algorithm=algorithm)
     return Drawing(rows, "Samples", "ISL, test part (nats)", log_x=True)
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the curves on both models."""
-    return draw_models(found, MODELS)
+def drawing(measured: Measurements, size: Size) -> Drawing:
+    return draw_models(measured, MODELS)
 
 
 RECIPE = Recipe(
@@ -70,29 +63,25 @@ RECIPE = Recipe(
     title="Words: Gibbs gets stuck on a CD model",
     source="Section 5.1, figure 3, right",
     claims=(
-        PaperClaim(
+        claim(
             "gibbs_stuck",
             "On a model of words trained by CD, Gibbs gets stuck in the empty document and its ISL falls.",
             "Gibbs quickly gets stuck in a very narrow mode (usually zeros), and the ISL decreases",
-            (
-                Part("gibbs_rise", "ISL of Gibbs, end less a tenth of the run (nats)", at_most=0),
-                Part("blank", "share of nearly empty samples of Gibbs", at_least=0.5),
-            ),
+            Bound("gibbs_rise", "ISL of Gibbs, end less a tenth of the run (nats)", at_most=0),
+            Bound("blank", "share of nearly empty samples of Gibbs", at_least=0.5),
         ),
-        PaperClaim(
+        claim(
             "rates_consistent",
             "Rates-FPCD has no such trouble: its ISL goes on rising.",
             "Rates-FPCD does not encounter any obvious mixing problems",
-            (
-                Part("rates_rise", "ISL of rates-FPCD, end less a tenth of the run (nats)", at_least=0),
-                Part("on_cd", "ISL on the CD model, rates-FPCD less Gibbs (nats)", at_least=0),
-            ),
+            Bound("rates_rise", "ISL of rates-FPCD, end less a tenth of the run (nats)", at_least=0),
+            Bound("on_cd", "ISL on the CD model, rates-FPCD less Gibbs (nats)", at_least=0),
         ),
-        PaperClaim(
+        claim(
             "on_par",
             "On a model trained by FPCD, Gibbs is on a par with rates-FPCD.",
             "On par for some models (trained with SML or FPCD)",
-            (Part("on_fpcd", "ISL on the FPCD model, rates-FPCD less Gibbs (nats)", -3, 3),),
+            Bound("on_fpcd", "ISL on the FPCD model, rates-FPCD less Gibbs (nats)", -3, 3),
             live_link=link_to("sample", SAMPLERS, model="reviews_fpcd"),
         ),
     ),
@@ -101,9 +90,6 @@ RECIPE = Recipe(
         "public; `reviews_cd1` and `reviews_fpcd` have 100 hidden units. One chain, one sweep a sample."
     ),
     cost={"quick": 0.8, "full": 3.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("sample", SAMPLERS, model="reviews_cd1"),
     needs=("reviews",),
 )

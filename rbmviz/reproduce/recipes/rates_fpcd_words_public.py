@@ -1,45 +1,39 @@
-"""Rates-FPCD, figure 3, right, on words that everybody can have: films and newsgroups."""
+"""Rates-FPCD, figure 3, right, on public data: films and newsgroups."""
 
 import math
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Recipe, SweepRun, Work
+from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.recipes.rates_fpcd_words import SAMPLERS, draw_models
-from rbmviz.reproduce.run import seeds
 from rbmviz.reproduce.tables import by_seed, difference, mean
 from rbmviz.sweeps import Budget, SweepPlan
 
 FILMS = "film_reviews_cd1"
 NEWSGROUPS = ("newsgroups_cd1", "newsgroups_pcd", "newsgroups_fpcd")
-
-
-def length(size: Size) -> int:
-    """Return the samples of a run."""
-    return 20_000 if size == "quick" else 200_000
+SAMPLES = {"quick": 20_000, "full": 200_000}
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: long chains on models of words."""
+    """Return long chains on models of words."""
     plan = SweepPlan(
         algorithms=SAMPLERS,
         models=(FILMS, *NEWSGROUPS),
         seeds=seeds(size, quick=8, full=10),
-        budget=Budget("samples", length(size)),
+        budget=Budget("samples", SAMPLES[size]),
         metrics=("isl_test", "isl_validation", "blank", "ess"),
     )
     return [SweepRun("words", plan)]
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return rises of the ISL along the run, differences between samplers, and effective sample sizes."""
-    columns, end = found.tables["words"], length(size)
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    columns, end = measured.tables["words"], SAMPLES[size]
 
     def of(measure: str, model: str, algorithm: str, at: int = end) -> dict[int, float]:
         return by_seed(columns, measure, at, model=model, algorithm=algorithm)
 
-    def rise(algorithm: str) -> Number:
+    def rise(algorithm: str) -> Estimate:
         now, before = (of("isl_test", FILMS, algorithm, at) for at in (end, end // 10))
         return difference(now, before)
 
@@ -48,16 +42,15 @@ def numbers(found: Found, size: Size) -> dict[str, Number]:
         "gibbs_rise": rise("gibbs"),
         "rates_rise": rise("rates_fpcd"),
         "blank": mean(of("blank", FILMS, "gibbs")),
-        "ess": Number.of([math.log10(ess[0][seed] / ess[1][seed]) for seed in ess[0]]),
+        "ess": Estimate.of([math.log10(ess[0][seed] / ess[1][seed]) for seed in ess[0]]),
     }
     for model in (FILMS, *NEWSGROUPS):
         result[model] = difference(of("isl_test", model, "rates_fpcd"), of("isl_test", model, "gibbs"))
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the curves on all models."""
-    return draw_models(found, (FILMS, *NEWSGROUPS))
+def drawing(measured: Measurements, size: Size) -> Drawing:
+    return draw_models(measured, (FILMS, *NEWSGROUPS))
 
 
 RECIPE = Recipe(
@@ -66,45 +59,41 @@ RECIPE = Recipe(
     title="Words that everybody can have",
     source="Section 5.1, figure 3, right",
     claims=(
-        PaperClaim(
+        claim(
             "gibbs_stuck",
             "On a model of words trained by CD, Gibbs gets stuck in a narrow mode.",
             "Gibbs quickly gets stuck in a very narrow mode (usually zeros)",
-            (
-                Part("ess", "log10 of effective samples, rates-FPCD over Gibbs, film reviews", at_least=1),
-                Part(FILMS, "ISL on film reviews, rates-FPCD less Gibbs (nats)", at_least=0),
-            ),
+            Bound("ess", "log10 of effective samples, rates-FPCD over Gibbs, film reviews", at_least=1),
+            Bound(FILMS, "ISL on film reviews, rates-FPCD less Gibbs (nats)", at_least=0),
         ),
-        PaperClaim(
+        claim(
             "empty_document",
             "This mode is the empty document, and the ISL of Gibbs falls.",
             "Usually, this mode is a vector of zeros; this causes the ISL measure to decrease",
-            (
-                Part("blank", "share of nearly empty samples of Gibbs, film reviews", at_least=0.5),
-                Part("gibbs_rise", "ISL of Gibbs, end less a tenth of the run (nats)", at_most=0),
-            ),
+            Bound("blank", "share of nearly empty samples of Gibbs, film reviews", at_least=0.5),
+            Bound("gibbs_rise", "ISL of Gibbs, end less a tenth of the run (nats)", at_most=0),
         ),
-        PaperClaim(
+        claim(
             "rates_consistent",
             "Rates-FPCD has no such trouble: its ISL goes on rising.",
             "Rates-FPCD does not encounter any obvious mixing problems",
-            (Part("rates_rise", "ISL of rates-FPCD, end less a tenth of the run (nats)", at_least=0),),
+            Bound("rates_rise", "ISL of rates-FPCD, end less a tenth of the run (nats)", at_least=0),
         ),
-        PaperClaim(
+        claim(
             "on_par",
             "On models trained by PCD or FPCD, Gibbs is on a par with rates-FPCD.",
             "On par for some models (trained with SML or FPCD)",
-            tuple(
-                Part(model, f"ISL on `{model}`, rates-FPCD less Gibbs (nats)", -3, 3)
+            *(
+                Bound(model, f"ISL on `{model}`, rates-FPCD less Gibbs (nats)", -3, 3)
                 for model in NEWSGROUPS[1:]
             ),
             live_link=link_to("sample", SAMPLERS, model="newsgroups_pcd"),
         ),
-        PaperClaim(
+        claim(
             "cd_fails",
             "On models of newsgroups trained by CD, Gibbs fails, too.",
             "Failed badly on other models, in particular those trained using CD",
-            (Part(NEWSGROUPS[0], "ISL on `newsgroups_cd1`, rates-FPCD less Gibbs (nats)", at_least=3),),
+            Bound(NEWSGROUPS[0], "ISL on `newsgroups_cd1`, rates-FPCD less Gibbs (nats)", at_least=3),
             live_link=link_to("sample", SAMPLERS, model="newsgroups_cd1"),
         ),
     ),
@@ -115,9 +104,6 @@ RECIPE = Recipe(
         "The effective sample size is that of the number of words on."
     ),
     cost={"quick": 0.6, "full": 4.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to("sample", SAMPLERS, model=FILMS),
     needs=("film_reviews", "newsgroups"),
 )

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from rbmviz.links import link_to
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing, Row
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
+from rbmviz.reproduce.recipe import Job, Measurements, Recipe, Work
+from rbmviz.reproduce.tables import band, central, falls, last, paired, ratio
 from rbmviz.reproduce.trainings import small_training
 
 TRAINERS = {
@@ -27,20 +28,20 @@ UPDATES, POINTS, SCALE = 10_000, 100, 0.1
 """Updates of a run, points of its curve, and the standard deviation of its first parameters."""
 
 SMALL_RATE = 0.01
-"""The rate that the paper prints; the numbers of its figure are those of ten times as much."""
+"""The rate that the paper prints; the numbers of its figure belong to ten times this rate."""
 
 
-def pieces(labels: Sequence[str], rate: float, each: Sequence[int]) -> list[Work]:
-    """Return the trainings of some trainers at a rate, with 1,000 chains and batches of all 32 rows."""
+def jobs(labels: Sequence[str], rate: float, each: Sequence[int]) -> list[Work]:
+    """Return trainings at a rate, with 1,000 chains and batches of all 32 rows."""
     return [
-        Piece(
+        Job(
             f"{label}-rate{rate:g}-{seed}",
             small_training,
             {
                 "trainer": f"{TRAINERS[label]},learning_rate={rate:g},{KNOBS}",
                 **{"data": "bas", "n_hidden": 16, "updates": UPDATES, "seed": seed},
-                **{"scale": SCALE, "points": POINTS},
-            },
+                **{"scale": SCALE, "points": POINTS}
+            }
         )
         for seed in each
         for label in labels
@@ -48,119 +49,96 @@ def pieces(labels: Sequence[str], rate: float, each: Sequence[int]) -> list[Work
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: trainers at the rate of the numbers, and at the rate that is printed.
+    """Return trainings at the rate of the numbers and at the printed rate.
 
     A quick run has no CD with more sweeps, and no UCD at the small rate.
     """
     if size == "quick":
         quick = ("CD-1", "PCD", "UCD", "half-step UCD", "capped half-step UCD")
-        return [*pieces(quick, 0.1, range(5)), *pieces(("CD-1", "PCD"), SMALL_RATE, range(3))]
-    most = pieces(list(TRAINERS), 0.1, range(100))
-    return [*most, *pieces(("CD-1", "PCD", "UCD"), SMALL_RATE, range(20))]
+        return [*jobs(quick, 0.1, range(5)), *jobs(("CD-1", "PCD"), SMALL_RATE, range(3))]
+    most = jobs(list(TRAINERS), 0.1, range(100))
+    return [*most, *jobs(("CD-1", "PCD", "UCD"), SMALL_RATE, range(20))]
 
 
-def curves(found: Found, label: str, rate: float = 0.1) -> list[Any]:
+def curves(measured: Measurements, label: str, rate: float = 0.1) -> list[Any]:
     """Return the trainings of a trainer."""
-    return found.each(f"{label}-rate{rate:g}-")
+    return measured.each(f"{label}-rate{rate:g}-")
 
 
-def ends(found: Found, label: str, rate: float = 0.1) -> list[float]:
-    """Return the last log-likelihood of each training."""
-    return [one["log_likelihood"][-1] for one in curves(found, label, rate)]
-
-
-def late(found: Found, label: str) -> list[float]:
+def late(runs: Sequence[Any]) -> list[float]:
     """Return the mean log-likelihood of each training over its last tenth, 1,000 updates."""
-    each = curves(found, label)
-    return [float(np.mean(one["log_likelihood"][-(len(one["log_likelihood"]) // 10) :])) for one in each]
+    return [float(np.mean(run["log_likelihood"][-(len(run["log_likelihood"]) // 10) :])) for run in runs]
 
 
-def falls(found: Found, label: str, rate: float = 0.1) -> Number:
-    """Return how far each training ends below its maximum."""
-    return Number.of(
-        [max(one["log_likelihood"]) - one["log_likelihood"][-1] for one in curves(found, label, rate)]
-    )
-
-
-def less(one: Sequence[float], other: Sequence[float]) -> Number:
-    """Return the mean of the paired differences."""
-    return Number.of([a - b for a, b in zip(one, other, strict=True)])
-
-
-def peak(one: Any) -> float:
+def peak(run: Any) -> float:
     """Return the update at which the mean meeting time, smoothed over 3 points, is longest."""
-    tau = np.convolve(one["tau_mean"], np.ones(3) / 3, mode="valid")
-    return float(one["update"][int(np.argmax(tau)) + 1])
+    tau = np.convolve(run["tau_mean"], np.ones(3) / 3, mode="valid")
+    return float(run["update"][int(np.argmax(tau)) + 1])
 
 
-def narrower(found: Found, one: str, other: str) -> Number:
-    """Return log10 of the spread of one trainer's ends over that of another's, with the error of normal ends.
+def narrower(runs: Sequence[Any], others: Sequence[Any]) -> Estimate:
+    """Return log10 of the ratio of the spreads of two trainers' ends, with the error for normal ends.
 
     The variance of the logarithm of a standard deviation of n values is about 1 / (2 n - 2).
     """
-    spreads = [float(np.std(ends(found, label), ddof=1)) for label in (one, other)]
-    n = len(curves(found, one))
+    spreads = [float(np.std(last(each), ddof=1)) for each in (runs, others)]
+    n = len(runs)
     if n < 2 or min(spreads) == 0:
-        return Number(float("nan"), float("nan"), n)
+        return Estimate(float("nan"), float("nan"), n)
     error = math.sqrt(2 / (2 * n - 2)) / math.log(10)
-    return Number(float(np.log10(spreads[0] / spreads[1])), error, n)
+    return Estimate(float(np.log10(spreads[0] / spreads[1])), error, n)
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return falls, ends, meeting times and times."""
-    ucd, ucd_runs = ends(found, "UCD"), curves(found, "UCD")
-    there = [label for label in TRAINERS if curves(found, label)]
-    result = {f"fall_{label}": falls(found, label) for label in ("CD-1", "PCD", "UCD")}
-    result |= {f"small_fall_{label}": falls(found, label, SMALL_RATE) for label in ("CD-1", "PCD")}
-    result |= {f"over_{label}": less(ucd, ends(found, label)) for label in there if "UCD" not in label}
-    if half := ends(found, "half-step UCD"):
-        result |= {
-            f"half_over_{label}": less(half, ends(found, label)) for label in there if label[:3] == "CD-"
-        }
-        result["fall_half"] = falls(found, "half-step UCD")
-        result["late_half"] = Number.of(late(found, "half-step UCD"))
-        result["half_over_UCD"] = less(late(found, "half-step UCD"), late(found, "UCD"))
-        for key, label in (("tau_half", "half-step UCD"), ("tau_capped", "capped half-step UCD")):
-            result[key] = Number.of([float(np.mean(one["tau_mean"])) for one in curves(found, label)])
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    runs = {label: curves(measured, label) for label in TRAINERS}
+    runs = {label: each for label, each in runs.items() if each}
+    ends = {label: last(each) for label, each in runs.items()}
+    ucd, half, capped = runs["UCD"], "half-step UCD", "capped half-step UCD"
+    result = {f"fall_{label}": Estimate.of(falls(runs[label])) for label in ("CD-1", "PCD", "UCD")}
     result |= {
-        "peak": Number.of([peak(one) for one in ucd_runs]),
-        "cd_fails": Number.of(
-            [float(one["update"][int(np.argmax(one["log_likelihood"]))]) for one in curves(found, "CD-1")]
-        ),
-        "narrower_cd": narrower(found, "UCD", "CD-1"),
-        "narrower_pcd": narrower(found, "UCD", "PCD"),
-        "tau": Number.of([float(np.mean(one["tau_mean"])) for one in ucd_runs]),
-        "rejected": Number.of([float(np.quantile(one["rejected_mean"], 0.95)) for one in ucd_runs]),
+        f"small_fall_{label}": Estimate.of(falls(curves(measured, label, SMALL_RATE)))
+        for label in ("CD-1", "PCD")
     }
-    seconds = {label: [one["seconds"][-1] for one in curves(found, label)] for label in there}
-    for name, one, other in (
+    result |= {f"over_{label}": paired(ends["UCD"], ends[label]) for label in runs if "UCD" not in label}
+    if half in runs:
+        result |= {
+            f"half_over_{label}": paired(ends[half], ends[label]) for label in runs if label[:3] == "CD-"
+        }
+        result["fall_half"] = Estimate.of(falls(runs[half]))
+        result["late_half"] = Estimate.of(late(runs[half]))
+        result["half_over_UCD"] = paired(late(runs[half]), late(ucd))
+        for key, label in (("tau_half", half), ("tau_capped", capped)):
+            result[key] = Estimate.of([float(np.mean(run["tau_mean"])) for run in runs.get(label, ())])
+    highest = [float(run["update"][int(np.argmax(run["log_likelihood"]))]) for run in runs["CD-1"]]
+    result |= {
+        "peak": Estimate.of([peak(run) for run in ucd]),
+        "cd_fails": Estimate.of(highest),
+        "narrower_cd": narrower(ucd, runs["CD-1"]),
+        "narrower_pcd": narrower(ucd, runs["PCD"]),
+        "tau": Estimate.of([float(np.mean(run["tau_mean"])) for run in ucd]),
+        "rejected": Estimate.of([float(np.quantile(run["rejected_mean"], 0.95)) for run in ucd]),
+    }
+    seconds = {label: last(each, "seconds") for label, each in runs.items()}
+    for name, slow, fast in (
         ("time_ucd", "UCD", "CD-1"),
         ("time_20", "CD-20", "UCD"),
         ("time_pcd", "PCD", "CD-1"),
         ("time_5", "CD-5", "CD-1"),
         ("time_10", "CD-10", "CD-1"),
     ):
-        if one in seconds:
-            result[name] = Number.of([a / b for a, b in zip(seconds[one], seconds[other], strict=True)])
+        if slow in seconds:
+            result[name] = ratio(seconds[slow], seconds[fast])
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the likelihoods, and the meeting times."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows: list[Row] = []
 
     def add(label: str, rate: float, key: str, panel: str) -> None:
-        runs = curves(found, label, rate)
-        values = np.array([one[key] for one in runs if len(one[key]) == POINTS])
-        for i in range(POINTS if len(values) else 0):
-            row: Row = {
-                "x": runs[0]["update"][i],
-                "y": float(values[:, i].mean()),
-                "series": label,
-                "panel": panel,
-            }
-            low, high = np.quantile(values[:, i], [0.025, 0.975]).tolist()
-            rows.append(row | {"low": low, "high": high})
+        runs = curves(measured, label, rate)
+        values = [run[key] for run in runs if len(run[key]) == POINTS]
+        if values:
+            rows.extend(band(runs[0]["update"], values, central, series=label, panel=panel))
 
     for label in TRAINERS:
         add(label, 0.1, "log_likelihood", "log-likelihood, rate 0.1")
@@ -179,12 +157,12 @@ BOTH_COUPLINGS = link_to("train", (f"ucd:{ALGORITHM_3}", f"ucd:{HALF_STEP}"), tr
 
 
 def ucd_alone(statistic: str) -> str:
-    """Return the address of a training by UCD that draws one of its statistics."""
+    """Return a link to a training by UCD that draws one of its statistics."""
     return link_to("train", (f"ucd:{ALGORITHM_3}",), train_data="bas", statistic=statistic)
 
 
 def beside_cd(ucd: str) -> str:
-    """Return the address of trainings by UCD and by CD with 5, 10 and 20 sweeps."""
+    """Return a link to trainings by UCD and by CD with 5, 10 and 20 sweeps."""
     rivals = (f"cd:k={k},learning_rate=0.1,n_chains=1000" for k in (5, 10, 20))
     return link_to("train", (ucd, *rivals), train_data="bas")
 
@@ -195,24 +173,22 @@ RECIPE = Recipe(
     title="Training on Bars and Stripes",
     source="Section 6.1, figure 2; appendix B.1, figure 6 and table 1",
     claims=(
-        PaperClaim(
+        claim(
             "converges",
             "CD and PCD fall away from the maximum; UCD does not, and ends higher than both.",
             "CD and PCD fail to converge to the maximum likelihood value, UCD does (100 runs)",
-            (
-                Part("fall_CD-1", "fall of CD-1 from its maximum, rate 0.1 (nats in all)", at_least=5),
-                Part("fall_PCD", "fall of PCD, rate 0.1 (nats in all)", at_least=5),
-                Part("fall_UCD", "fall of UCD, rate 0.1 (nats in all)", at_most=5),
-                Part("over_CD-1", "end, UCD less CD-1 (nats in all)", at_least=0),
-                Part("over_PCD", "end, UCD less PCD (nats in all)", at_least=0),
-            ),
+            Bound("fall_CD-1", "fall of CD-1 from its maximum, rate 0.1 (nats in all)", at_least=5),
+            Bound("fall_PCD", "fall of PCD, rate 0.1 (nats in all)", at_least=5),
+            Bound("fall_UCD", "fall of UCD, rate 0.1 (nats in all)", at_most=5),
+            Bound("over_CD-1", "end, UCD less CD-1 (nats in all)", at_least=0),
+            Bound("over_PCD", "end, UCD less PCD (nats in all)", at_least=0),
         ),
-        PaperClaim(
+        claim(
             "printed_rate",
             "CD and PCD fall with the rate that is printed, 0.01.",
             "Learning rate 0.01 (its numbers are those of 0.1)",
-            tuple(
-                Part(
+            *(
+                Bound(
                     f"small_fall_{label}",
                     f"fall of {label}, rate 0.01, 10,000 updates (nats in all)",
                     at_least=5,
@@ -225,109 +201,97 @@ RECIPE = Recipe(
                 train_data="bas",
             ),
         ),
-        PaperClaim(
+        claim(
             "steep_rise",
             "Meeting times rise steeply near update 1,200.",
             "A steep increase around the 1200th iteration",
-            (Part("peak", "update at which the mean meeting time is longest, rate 0.1", 800, 1600),),
+            Bound("peak", "update at which the mean meeting time is longest, rate 0.1", 800, 1600),
             live_link=ucd_alone("tau_mean"),
         ),
-        PaperClaim(
+        claim(
             "where_cd_fails",
             "This is where CD begins to fail.",
             "Interestingly, this is exactly where CD begins to fail",
-            (Part("cd_fails", "update at which the likelihood of CD-1 is highest, rate 0.1", 800, 1600),),
+            Bound("cd_fails", "update at which the likelihood of CD-1 is highest, rate 0.1", 800, 1600),
         ),
-        PaperClaim(
+        claim(
             "narrow_band",
             "At the end the band of UCD's trainings is much narrower than those of CD and PCD.",
             "At the end of training the quantile band for UCD is much narrower than those of CD and PCD",
-            (
-                Part("narrower_cd", "log10 of the spread of ends, UCD over CD-1", at_most=0),
-                Part("narrower_pcd", "log10 of the spread of ends, UCD over PCD", at_most=0),
-            ),
+            Bound("narrower_cd", "log10 of the spread of ends, UCD over CD-1", at_most=0),
+            Bound("narrower_pcd", "log10 of the spread of ends, UCD over PCD", at_most=0),
         ),
-        PaperClaim(
+        claim(
             "mean_tau",
             "The mean meeting time over a whole training is 2.40 sweeps.",
             "2.40",
-            (Part("tau", "mean meeting time, rate 0.1 (sweeps)", 2.1, 2.7),),
+            Bound("tau", "mean meeting time, rate 0.1 (sweeps)", 2.1, 2.7),
             live_link=ucd_alone("tau_mean"),
         ),
-        PaperClaim(
+        claim(
             "mean_tau_half",
             "The same with the coupling of the authors' program, which couples the hidden units, too.",
             "2.40",
-            (Part("tau_half", "mean meeting time of half-step UCD, rate 0.1 (sweeps)", 2.1, 2.7),),
+            Bound("tau_half", "mean meeting time of half-step UCD, rate 0.1 (sweeps)", 2.1, 2.7),
             live_link=BOTH_COUPLINGS,
         ),
-        PaperClaim(
+        claim(
             "mean_tau_capped",
             "The same with this coupling and pairs cut off at 10 sweeps, as the authors' program does.",
             "2.40",
-            (Part("tau_capped", "mean meeting time, half-step, 10 sweeps at most (sweeps)", 2.1, 2.7),),
+            Bound("tau_capped", "mean meeting time, half-step, 10 sweeps at most (sweeps)", 2.1, 2.7),
             live_link=link_to(
                 "train", (f"ucd:t_max=10,{HALF_STEP}",), train_data="bas", statistic="tau_mean"
             ),
         ),
-        PaperClaim(
+        claim(
             "few_rejected",
             "Hardly any proposals are rejected.",
             "The number of rejected samples rarely goes above two",
-            (Part("rejected", "95th percentile over a training of rejected proposals a pair", at_most=2),),
+            Bound("rejected", "95th percentile over a training of rejected proposals a pair", at_most=2),
             live_link=ucd_alone("rejected_mean"),
         ),
-        PaperClaim(
+        claim(
             "like_cd_20",
             "UCD is comparable to CD-20: CD with fewer sweeps ends lower.",
             "The smallest k to make the result comparable to UCD is about 20",
-            (
-                Part("over_CD-5", "end, UCD less CD-5 (nats in all)", at_least=0),
-                Part("over_CD-10", "end, UCD less CD-10 (nats in all)", at_least=0),
-                Part("over_CD-20", "end, UCD less CD-20 (nats in all)", -3, 3),
-            ),
+            Bound("over_CD-5", "end, UCD less CD-5 (nats in all)", at_least=0),
+            Bound("over_CD-10", "end, UCD less CD-10 (nats in all)", at_least=0),
+            Bound("over_CD-20", "end, UCD less CD-20 (nats in all)", -3, 3),
             live_link=beside_cd(f"ucd:{ALGORITHM_3}"),
         ),
-        PaperClaim(
+        claim(
             "half_step_like_cd_20",
             "The same with the coupling of the authors' program, which couples the hidden units, too.",
             "The smallest k to make the result comparable to UCD is about 20",
-            (
-                Part("fall_half", "fall of half-step UCD from its maximum (nats in all)", at_most=5),
-                Part("half_over_CD-5", "end, half-step UCD less CD-5 (nats in all)", at_least=0),
-                Part("half_over_CD-10", "end, half-step UCD less CD-10 (nats in all)", at_least=0),
-                Part("half_over_CD-20", "end, half-step UCD less CD-20 (nats in all)", -3, 3),
-            ),
+            Bound("fall_half", "fall of half-step UCD from its maximum (nats in all)", at_most=5),
+            Bound("half_over_CD-5", "end, half-step UCD less CD-5 (nats in all)", at_least=0),
+            Bound("half_over_CD-10", "end, half-step UCD less CD-10 (nats in all)", at_least=0),
+            Bound("half_over_CD-20", "end, half-step UCD less CD-20 (nats in all)", -3, 3),
             live_link=beside_cd(f"ucd:{HALF_STEP}"),
         ),
-        PaperClaim(
+        claim(
             "coupling_decides",
             "With the coupling of the authors' program UCD ends higher than with the printed one.",
             "No sentence of the paper: algorithm 3 is printed, and its program has another coupling",
-            (
-                Part("half_over_UCD", "half-step UCD less UCD, mean of the last 1,000 updates", at_least=0),
-                Part("late_half", "half-step UCD, mean of the last 1,000 updates (nats)", at_least=-123),
-            ),
+            Bound("half_over_UCD", "half-step UCD less UCD, mean of the last 1,000 updates", at_least=0),
+            Bound("late_half", "half-step UCD, mean of the last 1,000 updates (nats)", at_least=-123),
             live_link=BOTH_COUPLINGS,
         ),
-        PaperClaim(
+        claim(
             "times",
             "UCD takes three times as long as CD-1, and CD-20 four times as long as UCD.",
             "Table 1, seconds: CD-1 5.38, CD-20 63.51, PCD 5.18, UCD 15.99: ratios 2.97, 3.97, 0.96",
-            (
-                Part("time_ucd", "time, UCD over CD-1", 2, 4.5),
-                Part("time_20", "time, CD-20 over UCD", 2.5, 6),
-                Part("time_pcd", "time, PCD over CD-1", 0.7, 1.3),
-            ),
+            Bound("time_ucd", "time, UCD over CD-1", 2, 4.5),
+            Bound("time_20", "time, CD-20 over UCD", 2.5, 6),
+            Bound("time_pcd", "time, PCD over CD-1", 0.7, 1.3),
         ),
-        PaperClaim(
+        claim(
             "times_of_sweeps",
             "The time of CD grows a little less than its number of sweeps.",
             "Table 1, seconds: CD-1 5.38, CD-5 17.89, CD-10 33.17: ratios 3.3 and 6.2",
-            (
-                Part("time_5", "time, CD-5 over CD-1", 2.2, 5),
-                Part("time_10", "time, CD-10 over CD-1", 4.1, 9.3),
-            ),
+            Bound("time_5", "time, CD-5 over CD-1", 2.2, 5),
+            Bound("time_10", "time, CD-10 over CD-1", 4.1, 9.3),
             live_link=link_to(
                 "train",
                 tuple(f"cd:k={k},learning_rate=0.1,n_chains=1000" for k in (1, 5, 10)),
@@ -345,9 +309,6 @@ RECIPE = Recipe(
         "three to five trainings of each, and no CD with more sweeps."
     ),
     cost={"quick": 6.1, "full": 400.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to(
         "train",
         (

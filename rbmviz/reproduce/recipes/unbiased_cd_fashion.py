@@ -8,11 +8,10 @@ from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
 from rbmviz.links import link_to
 from rbmviz.registry import trainers
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
-from rbmviz.reproduce.tables import dots
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
+from rbmviz.reproduce.tables import dots, falls, last, paired
 from rbmviz.reproduce.trainings import large_training
 from rbmviz.trainers import train
 
@@ -20,101 +19,75 @@ KNOBS = "learning_rate=0.1,schedule=constant,batch_size=1000,n_chains=1000"
 TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "CD-30": "cd:k=30", "UCD": "ucd:k=1,t_max=1000"}
 FULL_UPDATES = 5000
 DATA = {"data": "fashion_mnist", "data_options": {"binarise": "bernoulli"}}
-"""Each pixel is drawn with its brightness as its probability."""
+"""Each pixel is 1 with its brightness as probability."""
 
 
 def meeting_and_times(
-    data: str, data_options: dict[str, Any], knobs: str, updates: int, pairs: int, made: int, seed: int
+    data: str, data_options: dict[str, Any], knobs: str, updates: int, pairs: int, timed: int, seed: int
 ) -> dict[str, Any]:
-    """Train 1,000 hidden units by PCD; return meeting times, rejected proposals, and what updates cost.
+    """Train 1,000 hidden units by PCD; return meeting times, rejected proposals, and seconds per update.
 
-    Parameters
-    ----------
-    data : str
-        Name of the data.
-    data_options : dict
-        How they are read.
-    knobs : str
-        Those of all trainers.
-    updates, pairs, made, seed : int
-        Updates of the training, coupled pairs, timed updates of each trainer, and the seed.
+    knobs: of all trainers; pairs: coupled pairs; timed: timed updates of each trainer.
     """
     import time
 
     rows = load_dataset(data, **data_options).train
     *_, start = train(rows, trainers.read(f"pcd:k=1,{knobs}"), 1000, updates, seed, every=updates)
     v0 = rows[np.random.default_rng([seed, updates]).integers(len(rows), size=pairs)]
-    found = couple(start.rbm, v0, "rbm", max_sweeps=1000, seed=seed)
+    coupled = couple(start.rbm, v0, "rbm", max_sweeps=1000, seed=seed)
     seconds = {}
     for label, text in (("CD-1", "cd:k=1"), ("CD-30", "cd:k=30"), ("UCD", "ucd:k=1,t_max=1000")):
         training = train(
-            rows, trainers.read(f"{text},{knobs}"), 1000, made + 1, seed, warm_start=start.rbm, every=1
+            rows, trainers.read(f"{text},{knobs}"), 1000, timed + 1, seed, warm_start=start.rbm, every=1
         )
-        next(training)  # compiled, and past what the first update prepares
+        next(training)  # compiled, and past the preparations of the first update
         begin = time.thread_time()
         for _ in training:
             pass
-        seconds[label] = (time.thread_time() - begin) / made
-    tau = np.where(found.truncated, 1001, found.tau)
-    return {"tau": float(tau.mean()), "rejected": float(found.rejected.mean()), "seconds": seconds}
+        seconds[label] = (time.thread_time() - begin) / timed
+    tau = np.where(coupled.truncated, 1001, coupled.tau)
+    return {"tau": float(tau.mean()), "rejected": float(coupled.rejected.mean()), "seconds": seconds}
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: pairs and times after short trainings by PCD; a full run has the trainings, too."""
+    """Return pairs and times after short trainings by PCD; a full run also has the long trainings."""
     quick = size == "quick"
-    given: dict[str, Any] = DATA | {"knobs": KNOBS}
-    given |= {"made": 1, "pairs": 200} if quick else {"made": 5, "pairs": 1000}
+    arguments: dict[str, Any] = DATA | {"knobs": KNOBS}
+    arguments |= {"timed": 1, "pairs": 200} if quick else {"timed": 5, "pairs": 1000}
     lengths = (300,) if quick else (300, 2000)
-    found: list[Work] = [
-        Piece(f"short-{updates}-{seed}", meeting_and_times, given | {"updates": updates, "seed": seed})
-        for updates in lengths
-        for seed in seeds(size, quick=3, full=5)
-    ]
-    if not quick:
+    jobs: list[Work] = []
+    for updates in lengths:
+        each = seeds(size, quick=3, full=5)
+        jobs += per_seed(f"short-{updates}", meeting_and_times, arguments | {"updates": updates}, each)
+    for label, text in () if quick else TRAINERS.items():
         long: dict[str, Any] = DATA | {"n_hidden": 1000, "updates": FULL_UPDATES, "points": 50}
-        long |= {"betas": 5000}
-        found += [
-            Piece(f"{label}-{seed}", large_training, long | {"trainer": f"{text},{KNOBS}", "seed": seed})
-            for label, text in TRAINERS.items()
-            for seed in range(2)
-        ]
-    return found
+        long |= {"betas": 5000, "trainer": f"{text},{KNOBS}"}
+        jobs += per_seed(label, large_training, long, range(2))
+    return jobs
 
 
-def last_of(found: Found, size: Size) -> list[Any]:
-    """Return what was found after the longest of the short trainings."""
-    return found.each(f"short-{300 if size == 'quick' else 2000}-")
-
-
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return meeting times, rejected proposals and ratios of times; in a full run ends and falls."""
-    short = last_of(found, size)
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    short = f"short-{300 if size == 'quick' else 2000}-"  # the longest of the short trainings
     result = {
-        "tau": Number.of([one["tau"] for one in short]),
-        "rejected": Number.of([one["rejected"] for one in short]),
-        "time": Number.of([one["seconds"]["UCD"] / one["seconds"]["CD-30"] for one in short]),
+        "tau": measured.mean(short, "tau"),
+        "rejected": measured.mean(short, "rejected"),
+        "time": measured.mean(short, lambda run: run["seconds"]["UCD"] / run["seconds"]["CD-30"]),
     }
     if size == "full":
-        curves = {label: [one["log_likelihood"] for one in found.each(f"{label}-")] for label in TRAINERS}
-        pairs = zip(curves["UCD"], curves["CD-1"], strict=True)
-        result["end"] = Number.of([one[-1] - other[-1] for one, other in pairs])
+        result["end"] = paired(last(measured.each("UCD-")), last(measured.each("CD-1-")))
         for key, label in (("fall_1", "CD-1"), ("fall_ucd", "UCD"), ("fall_30", "CD-30")):
-            result[key] = Number.of([max(one) - one[-1] for one in curves[label]])
+            result[key] = Estimate.of(falls(measured.each(f"{label}-")))
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return what pairs do and what updates take after the short trainings."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
-    lengths = (300,) if size == "quick" else (300, 2000)
-    for updates in lengths:
-        each = found.each(f"short-{updates}-")
-        name = f"{updates:,} updates"
-        rows += dots([(name, Number.of([one["tau"] for one in each]))], "pairs", "mean meeting time (sweeps)")
-        rejected = Number.of([one["rejected"] for one in each])
-        rows += dots([(name, rejected)], "pairs", "rejected proposals a pair")
+    for updates in (300,) if size == "quick" else (300, 2000):
+        short, name = f"short-{updates}-", f"{updates:,} updates"
+        rows += dots([(name, measured.mean(short, "tau"))], "pairs", "mean meeting time (sweeps)")
+        rows += dots([(name, measured.mean(short, "rejected"))], "pairs", "rejected proposals a pair")
         for label in ("CD-1", "CD-30", "UCD"):
-            seconds = Number.of([one["seconds"][label] for one in each])
+            seconds = Estimate.of([run["seconds"][label] for run in measured.each(short)])
             rows += dots([(name, seconds)], label, "processor time of an update (s)")
     return Drawing(rows, "", "", mark="bar")
 
@@ -131,47 +104,47 @@ RECIPE = Recipe(
     title="Training on Fashion-MNIST, 1,000 hidden units",
     source="Section 6.3, figure 4; appendix B.3, figures 10 and 11 and table 3",
     claims=(
-        PaperClaim(
+        claim(
             "converges",
             "The likelihood of CD falls and that of PCD bounces; UCD rises steadily (figure 4).",
             "CD decreasing, PCD bounces among three paths",
-            (
-                Part("end", "end, UCD less CD-1 (nats)", at_least=0),
-                Part("fall_1", "fall of CD-1 from its maximum (nats)", at_least=1),
-                Part("fall_ucd", "fall of UCD from its maximum (nats)", at_most=1),
-            ),
+            Bound("end", "end, UCD less CD-1 (nats)", at_least=0),
+            Bound("fall_1", "fall of CD-1 from its maximum (nats)", at_least=1),
+            Bound("fall_ucd", "fall of UCD from its maximum (nats)", at_most=1),
         ),
-        PaperClaim(
+        claim(
             "cd_30",
             "Thirty sweeps do not help CD (figure 10).",
             "CD-k does not converge even if k is as large as 30",
-            (Part("fall_30", "fall of CD-30 from its maximum (nats)", at_least=1),),
+            Bound("fall_30", "fall of CD-30 from its maximum (nats)", at_least=1),
             live_link=link_to(
                 "train", ("cd:k=30,learning_rate=0.1",), train_data="fashion_mnist", hidden=1000
             ),
         ),
-        PaperClaim(
+        claim(
             "tau",
             "Meeting times settle near 27 to 30 sweeps (figure 11).",
             "Gets stable around 30 after 2000 iterations; about 27 on average",
-            (Part("tau", "mean meeting time after the training (sweeps)", 20, 40),),
-            {"quick": "A quick run has 300 updates, by PCD; the paper's sentence is about more than 2,000."},
+            Bound("tau", "mean meeting time after the training (sweeps)", 20, 40),
+            only_in_part={
+                "quick": "A quick run has 300 updates, by PCD; the paper's sentence is about more than 2,000."
+            },
             live_link=ucd_alone(),
         ),
-        PaperClaim(
+        claim(
             "few_rejected",
             "The rejection step costs little (figure 11, right).",
             "The cost for rejection sampling can be ignored",
-            (Part("rejected", "rejected proposals a pair after the training", at_most=2),),
-            {"quick": "A quick run has 300 updates, by PCD."},
+            Bound("rejected", "rejected proposals a pair after the training", at_most=2),
+            only_in_part={"quick": "A quick run has 300 updates, by PCD."},
             live_link=ucd_alone(statistic="rejected_mean"),
         ),
-        PaperClaim(
+        claim(
             "times",
             "UCD takes longer than CD-30 (table 3).",
             "Minutes: CD-1 25.63, CD-30 311.89, UCD 494.01: 19 times CD-1, 1.6 times CD-30",
-            (Part("time", "time of an update, UCD over CD-30", at_least=1),),
-            {"quick": "A quick run times single updates after 300 updates of PCD."},
+            Bound("time", "time of an update, UCD over CD-30", at_least=1),
+            only_in_part={"quick": "A quick run times single updates after 300 updates of PCD."},
         ),
     ),
     about=(
@@ -182,9 +155,6 @@ RECIPE = Recipe(
         "updates each; by the paper's own times one UCD training takes 494 minutes of 12 cores."
     ),
     cost={"quick": 1.4, "full": 5900.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to(
         "train",
         ("cd:learning_rate=0.1", "ucd:learning_rate=0.1,schedule=linear"),

@@ -8,11 +8,11 @@ from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
 from rbmviz.links import link_to
 from rbmviz.registry import trainers
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
-from rbmviz.reproduce.trainings import annealed
+from rbmviz.reproduce.recipe import Job, Measurements, Recipe, Work, per_seed, seeds
+from rbmviz.reproduce.tables import band, falls, last, ratio
+from rbmviz.reproduce.trainings import annealed, timed
 from rbmviz.trainers import train
 
 CHECKED = (50, 200, 500)
@@ -22,55 +22,48 @@ TRAINERS = {"CD-1": "cd:k=1", "CD-10": "cd:k=10", "PCD": "pcd:k=1", "UCD": "ucd:
 
 
 def simulated_training(trainer: str, data: str, updates: int, points: int, seed: int) -> dict[str, Any]:
-    """Train 100 hidden units; return the curves, with the likelihood by annealed importance sampling."""
-    import time
-
+    """Train 100 hidden units; return the curves, with likelihoods by annealed importance sampling."""
     rows = load_dataset(data).train
     chosen = trainers.read(trainer)
     next(train(rows, chosen, 100, points, seed, every=1))  # compiled outside the clock
     training = train(rows, chosen, 100, updates, seed, every=updates // points)
-    found: dict[str, list[float]] = {"update": [], "log_likelihood": [], "seconds": [], "error": []}
-    spent = 0.0
-    while True:
-        begin = time.thread_time()
-        progress = next(training, None)
-        spent += time.thread_time() - begin
-        if progress is None:
-            return found
+    result: dict[str, list[float]] = {"update": [], "log_likelihood": [], "seconds": [], "error": []}
+    for progress, spent in timed(training):
         value, error = annealed(progress.rbm, rows, 1000, seed)
-        for name, one in zip(found, (progress.update, value, spent, error), strict=False):
-            found[name].append(one)
+        for name, number in zip(result, (progress.update, value, spent, error), strict=False):
+            result[name].append(number)
         for name in ("tau_mean", "rejected_mean", "truncated"):
             if name in progress.stats:
-                found.setdefault(name, []).append(progress.stats[name])
+                result.setdefault(name, []).append(progress.stats[name])
+    return result
 
 
 def warm_training(data: str, first: int, then: int, seed: int) -> dict[str, Any]:
-    """Return likelihoods after PCD, after as many more updates of PCD, and after as many of UCD instead."""
+    """Return likelihoods after PCD, and after the same number of further updates of PCD or of UCD."""
     rows = load_dataset(data).train
     common = "schedule=constant,batch_size=1000,n_chains=1000"
     pcd, slow = (trainers.read(f"pcd:k=1,learning_rate={rate},{common}") for rate in (0.2, 0.02))
     ucd = trainers.read(f"ucd:k=1,t_max=100,learning_rate=0.02,{common}")
     *_, start = train(rows, pcd, 100, first, seed, every=first)
-    found = {}
+    result = {}
     for name, trainer in (("start", None), ("pcd", pcd), ("slow pcd", slow), ("ucd", ucd)):
         rbm = start.rbm
         if trainer is not None:
             *_, last = train(rows, trainer, 100, then, seed + 1, warm_start=start.rbm, every=then)
             rbm = last.rbm
-        found[name] = annealed(rbm, rows, 1000, seed)[0]
-    return found
+        result[name] = annealed(rbm, rows, 1000, seed)[0]
+    return result
 
 
 def gradient_variances(data: str, updates: list[int], pairs: int, seed: int) -> dict[str, Any]:
-    """Return log10 of the variance over chains of UCD's estimate over that of CD-1's, along a PCD training.
+    """Return log10 of the variance of UCD's estimate over CD-1's, at updates of a PCD training.
 
-    The variance is the sum over all parameters, at each of the updates.
+    The variance is over chains, summed over the parameters.
     """
     rows = load_dataset(data).train
     knobs = "k=1,learning_rate=0.2,schedule=constant,batch_size=1000,n_chains=1000"
     g = np.random.default_rng([seed, 12])
-    found: dict[str, list[float]] = {"W": [], "b": [], "c": []}
+    result: dict[str, list[float]] = {"W": [], "b": [], "c": []}
     done = iter(train(rows, trainers.read(f"pcd:{knobs}"), 100, max(updates), seed, every=1))
     for update, progress in enumerate(done, 1):
         if update not in updates:
@@ -82,81 +75,61 @@ def gradient_variances(data: str, updates: list[int], pairs: int, seed: int) -> 
         v = (g.random(v0.shape) < rbm.mean_visible(h.astype(np.uint8))).astype(np.uint8)
         mean = rbm.mean_hidden(v)
         cd = v[:, :, None] * mean[:, None, :], v, mean
-        for name, one, other in zip(found, ucd, cd, strict=True):
-            found[name].append(float(np.log10(one.var(axis=0).sum() / other.var(axis=0).sum())))
-    return found
+        for name, x, y in zip(result, ucd, cd, strict=True):
+            result[name].append(float(np.log10(x.var(axis=0).sum() / y.var(axis=0).sum())))
+    return result
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: four trainers; a quick run is the first part of a full one."""
+    """Return trainings by four trainers; a quick run is the first part of a full run."""
     updates = 300 if size == "quick" else 5000
-    given = {"data": "simulated", "updates": updates, "points": 15 if size == "quick" else 50}
+    arguments = {"data": "simulated", "updates": updates, "points": 15 if size == "quick" else 50}
     knobs = "learning_rate=0.2,schedule=constant,batch_size=1000,n_chains=1000"
     curves: list[Work] = [
-        Piece(f"{label}-{seed}", simulated_training, given | {"trainer": f"{text},{knobs}", "seed": seed})
+        Job(f"{label}-{seed}", simulated_training, arguments | {"trainer": f"{text},{knobs}", "seed": seed})
         for seed in seeds(size, quick=4, full=10)
         for label, text in TRAINERS.items()
     ]
     times = {"data": "simulated", "first": 500, "then": 200 if size == "quick" else 1000}
-    warm = [
-        Piece(f"warm-{seed}", warm_training, times | {"seed": seed}) for seed in seeds(size, quick=3, full=10)
-    ]
-    chosen = {"data": "simulated", "updates": list(CHECKED), "pairs": 200 if size == "quick" else 1000}
-    spread = [
-        Piece(f"variance-{seed}", gradient_variances, chosen | {"seed": seed})
-        for seed in seeds(size, quick=3, full=10)
-    ]
-    return [*curves, *warm, *spread]
+    checked = {"data": "simulated", "updates": list(CHECKED), "pairs": 200 if size == "quick" else 1000}
+    each = seeds(size, quick=3, full=10)
+    warm = per_seed("warm", warm_training, times, each)
+    return [*curves, *warm, *per_seed("variance", gradient_variances, checked, each)]
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return ratios of times, meeting times and rejected proposals; in a full run what falls."""
-    seconds = {label: [one["seconds"][-1] for one in found.each(f"{label}-")] for label in TRAINERS}
-
-    def ratio(one: str, other: str) -> Number:
-        return Number.of([a / b for a, b in zip(seconds[one], seconds[other], strict=True)])
-
-    ucd = found.each("UCD-")
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
+    runs = {label: measured.each(f"{label}-") for label in TRAINERS}
+    seconds = {label: last(each, "seconds") for label, each in runs.items()}
     result = {
-        "time_ucd": ratio("UCD", "CD-1"),
-        "time_10": ratio("CD-10", "CD-1"),
-        "rejected": Number.of([float(np.mean(one["rejected_mean"])) for one in ucd]),
+        "time_ucd": ratio(seconds["UCD"], seconds["CD-1"]),
+        "time_10": ratio(seconds["CD-10"], seconds["CD-1"]),
+        "rejected": measured.mean("UCD-", lambda run: float(np.mean(run["rejected_mean"]))),
+        "warm_pcd": measured.mean("warm-", lambda run: run["ucd"] - run["pcd"]),
+        "warm_slow": measured.mean("warm-", lambda run: run["ucd"] - run["slow pcd"]),
+        "warm_start": measured.mean("warm-", lambda run: run["ucd"] - run["start"]),
     }
-    warm = found.each("warm-")
-    result["warm_pcd"] = Number.of([one["ucd"] - one["pcd"] for one in warm])
-    result["warm_slow"] = Number.of([one["ucd"] - one["slow pcd"] for one in warm])
-    result["warm_start"] = Number.of([one["ucd"] - one["start"] for one in warm])
     for name in ("W", "b", "c"):
-        medians = [float(np.median(one[name])) for one in found.each("variance-")]
-        result[f"gradient_variance_{name}"] = Number.of(medians)
+        medians = [float(np.median(run[name])) for run in measured.each("variance-")]
+        result[f"gradient_variance_{name}"] = Estimate.of(medians)
     if size == "full":
-        for label in TRAINERS:
-            runs = found.each(f"{label}-")
-            falls = [max(one["log_likelihood"]) - one["log_likelihood"][-1] for one in runs]
-            result[f"fall_{label}"] = Number.of(falls)
+        result |= {f"fall_{label}": Estimate.of(falls(each)) for label, each in runs.items()}
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return the likelihoods and the meeting times."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for key, panel in (
         ("log_likelihood", "log-likelihood (AIS, nats a row)"),
         ("tau_mean", "mean meeting time"),
     ):
         for label in TRAINERS:
-            runs = [one for one in found.each(f"{label}-") if key in one]
-            for i, update in enumerate(runs[0]["update"] if runs else ()):
-                values = [one[key][i] for one in runs]
-                row = {"x": update, "y": float(np.mean(values)), "low": min(values), "high": max(values)}
-                rows.append({**row, "series": label, "panel": panel})
-    spread = found.each("variance-")
+            runs = [run for run in measured.each(f"{label}-") if key in run]
+            updates = runs[0]["update"] if runs else ()
+            rows += band(updates, [run[key] for run in runs], series=label, panel=panel)
+    panel = "log10 of the variance of a gradient, UCD over CD-1"
     for name in ("W", "b", "c"):
-        for i, update in enumerate(CHECKED if spread else ()):
-            values = [one[name][i] for one in spread]
-            row = {"x": update, "y": float(np.mean(values)), "low": min(values), "high": max(values)}
-            panel = "log10 of the variance of a gradient, UCD over CD-1"
-            rows.append({**row, "series": f"gradient of {name}", "panel": panel})
+        ratios = [run[name] for run in measured.each("variance-")]
+        rows += band(CHECKED, ratios, series=f"gradient of {name}", panel=panel)
     return Drawing(rows, "Updates", "")
 
 
@@ -166,23 +139,21 @@ RECIPE = Recipe(
     title="Training on simulated data",
     source="Section 6.2, figure 3; appendices B.2 and C, figures 7, 8, 9 and 12 and table 2",
     claims=(
-        PaperClaim(
+        claim(
             "converges",
             "CD, with more sweeps too, and PCD diverge in the end; UCD does not (figures 3 and 7).",
             "CD and PCD eventually diverge, whereas UCD follows the typical behavior of SG",
-            (
-                Part("fall_CD-1", "fall of CD-1 from its maximum (nats a row)", at_least=0.5),
-                Part("fall_CD-10", "fall of CD-10 (nats a row)", at_least=0.5),
-                Part("fall_PCD", "fall of PCD (nats a row)", at_least=0.5),
-                Part("fall_UCD", "fall of UCD (nats a row)", at_most=0.5),
-            ),
+            Bound("fall_CD-1", "fall of CD-1 from its maximum (nats a row)", at_least=0.5),
+            Bound("fall_CD-10", "fall of CD-10 (nats a row)", at_least=0.5),
+            Bound("fall_PCD", "fall of PCD (nats a row)", at_least=0.5),
+            Bound("fall_UCD", "fall of UCD (nats a row)", at_most=0.5),
         ),
-        PaperClaim(
+        claim(
             "few_rejected",
             "The rejection step costs little (figure 8, right).",
             "Very few samples are rejected",
-            (Part("rejected", "rejected proposals a pair, mean over the training", at_most=2),),
-            {"quick": "A quick run sees the first 300 updates only."},
+            Bound("rejected", "rejected proposals a pair, mean over the training", at_most=2),
+            only_in_part={"quick": "A quick run sees the first 300 updates only."},
             live_link=link_to(
                 "train",
                 ("ucd:learning_rate=0.2,schedule=constant,n_chains=1000",),
@@ -190,27 +161,21 @@ RECIPE = Recipe(
                 hidden=100,
             ),
         ),
-        PaperClaim(
+        claim(
             "times",
             "UCD costs little more than CD-1 (table 2).",
             "Seconds: CD-1 16.52, CD-10 89.09, UCD 28.47: ratios 5.4 and 1.72",
-            (
-                Part("time_ucd", "time, UCD over CD-1", 1, 3),
-                Part("time_10", "time, CD-10 over CD-1", 3, 9),
-            ),
-            {"quick": "A quick run sees the first 300 updates only, when pairs meet soonest."},
+            Bound("time_ucd", "time, UCD over CD-1", 1, 3),
+            Bound("time_10", "time, CD-10 over CD-1", 3, 9),
+            only_in_part={"quick": "A quick run sees the first 300 updates only, when pairs meet soonest."},
         ),
-        PaperClaim(
+        claim(
             "warm_start",
             "PCD first and UCD after it is efficient and converges (figure 9).",
             "500 iterations by PCD, then UCD with a reduced rate",
-            (
-                Part("warm_start", "UCD after PCD, less where it began (nats a row)", at_least=0),
-                Part("warm_pcd", "UCD after PCD, less PCD all along (nats a row)", at_least=0),
-                Part(
-                    "warm_slow", "UCD after PCD, less PCD with the reduced rate, too (nats a row)", at_least=0
-                ),
-            ),
+            Bound("warm_start", "UCD after PCD, less where it began (nats a row)", at_least=0),
+            Bound("warm_pcd", "UCD after PCD, less PCD all along (nats a row)", at_least=0),
+            Bound("warm_slow", "UCD after PCD, less PCD with the reduced rate, too (nats a row)", at_least=0),
             live_link=link_to(
                 "train",
                 (
@@ -221,19 +186,17 @@ RECIPE = Recipe(
                 hidden=100,
             ),
         ),
-        PaperClaim(
+        claim(
             "variance",
             "The variance of the gradient of UCD is comparable to that of CD and PCD (figure 12).",
             "Generally comparable, with only a few extreme cases",
-            (
-                *(
-                    Part(
-                        f"gradient_variance_{name}",
-                        f"log10 of variance of {name}'s gradient, UCD over CD-1, median of three updates",
-                        at_most=0.5,
-                    )
-                    for name in ("W", "b", "c")
-                ),
+            *(
+                Bound(
+                    f"gradient_variance_{name}",
+                    f"log10 of variance of {name}'s gradient, UCD over CD-1, median of three updates",
+                    at_most=0.5,
+                )
+                for name in ("W", "b", "c")
             ),
             live_link=link_to(
                 "train",
@@ -255,9 +218,6 @@ RECIPE = Recipe(
         "1.1."
     ),
     cost={"quick": 2.5, "full": 47.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link=link_to(
         "train",
         ("cd:learning_rate=0.2,n_chains=1000", "ucd:learning_rate=0.2,schedule=linear,n_chains=1000"),

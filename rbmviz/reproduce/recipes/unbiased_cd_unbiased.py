@@ -1,4 +1,4 @@
-"""Unbiased CD, theorem 1: the estimate is unbiased; what cutting pairs off costs."""
+"""Unbiased CD, theorem 1: the estimate is unbiased, and the cost of cutting pairs off."""
 
 from typing import Any
 
@@ -9,66 +9,58 @@ from rbmviz.datasets import load_dataset
 from rbmviz.links import link_to
 from rbmviz.metrics import model_statistics
 from rbmviz.models import load_model
-from rbmviz.reproduce.claims import Number, PaperClaim, Part, Size
+from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Found, Piece, Recipe, Work
-from rbmviz.reproduce.run import seeds
+from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
 from rbmviz.reproduce.tables import dots
 
 CUTS = (20, 100, 1000, 10_000, 100_000)
 
 
 def estimates(model: str, data: str, most: int, pairs: int, seed: int) -> dict[str, Any]:
-    """Return how far the mean estimate of pairs that start at data is from the exact statistics."""
+    """Return the distance of the mean estimate of pairs started at data to the exact statistics."""
     rbm, rows = load_model(model).rbm, load_dataset(data).train
     v0 = rows[np.random.default_rng([seed, most]).integers(len(rows), size=pairs)]
-    found = couple(rbm, v0, "rbm", most, seed=seed)
+    coupled = couple(rbm, v0, "rbm", most, seed=seed)
     exact = model_statistics(rbm)
-    errors = [x - e for x, e in zip(found.estimate, (exact.W, exact.b, exact.c), strict=True)]
+    errors = [x - e for x, e in zip(coupled.estimate, (exact.W, exact.b, exact.c), strict=True)]
     flat = np.concatenate([x.reshape(pairs, -1) for x in errors], axis=1)
     mean, spread = flat.mean(axis=0), flat.std(axis=0, ddof=1) / np.sqrt(pairs)
-    # The squared error of the mean is about the sum of its variances if there is no bias.
+    # Without bias the squared error of the mean is about the sum of its variances.
     return {
         "z": float(np.sqrt((mean**2).sum() / (spread**2).sum())),
         "bias": float((mean @ mean - (spread**2).sum()) / len(mean)),
         "variance": float((spread**2).mean() * pairs),
-        "truncated": float(found.truncated.mean()),
-        "tau": float(found.tau.mean()),
+        "truncated": float(coupled.truncated.mean()),
+        "tau": float(coupled.tau.mean()),
     }
 
 
 def work(size: Size) -> list[Work]:
-    """Return the work: pairs of one model with limits of several lengths."""
-    pairs = 4000 if size == "quick" else 40_000
-    given = {"model": "bas_cd1", "data": "bas", "pairs": pairs}
-    return [
-        Piece(f"{most}-{seed}", estimates, given | {"most": most, "seed": seed})
-        for most in CUTS
-        for seed in seeds(size, quick=20, full=60)
-    ]
+    """Return pairs of one model with several limits."""
+    jobs = []
+    arguments = {"model": "bas_cd1", "data": "bas", "pairs": 4000 if size == "quick" else 40_000}
+    for most in CUTS:
+        jobs += per_seed(f"{most}", estimates, arguments | {"most": most}, seeds(size, quick=20, full=60))
+    return jobs
 
 
-def numbers(found: Found, size: Size) -> dict[str, Number]:
-    """Return the distance of the mean in standard errors, the bias, and the share cut off."""
+def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     result = {}
     for most in CUTS:
-        runs = found.each(f"{most}-")
-        result[f"z_{most}"] = Number.of([one["z"] for one in runs])
-        result[f"bias_{most}"] = Number.of([one["bias"] for one in runs])
-        result[f"cut_{most}"] = Number.of([one["truncated"] for one in runs])
+        for name, key in (("z", "z"), ("bias", "bias"), ("cut", "truncated")):
+            result[f"{name}_{most}"] = measured.mean(f"{most}-", key)
     return result
 
 
-def drawing(found: Found, size: Size) -> Drawing:
-    """Return bias and share cut off by the longest pair that is allowed."""
+def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for key, panel in (
         ("bias", "squared bias per parameter"),
         ("truncated", "pairs cut off (share)"),
         ("variance", "variance per parameter"),
     ):
-        each = [(most, Number.of([one[key] for one in found.each(f"{most}-")])) for most in CUTS]
-        rows += dots(each, "algorithm 3", panel)
+        rows += dots([(most, measured.mean(f"{most}-", key)) for most in CUTS], "algorithm 3", panel)
     return Drawing(rows, "Most sweeps of a pair", "", log_x=True)
 
 
@@ -78,20 +70,18 @@ RECIPE = Recipe(
     title="Unbiased, if no pair is cut off",
     source="Section 3.3, theorem 1",
     claims=(
-        PaperClaim(
+        claim(
             "unbiased",
             "The mean of the estimates is the exact expectation, within its standard error.",
             "Unbiased with a finite variance (theorem 1)",
-            (
-                Part("z_100000", "distance of the mean in standard errors, 100,000 sweeps at most", 0.5, 1.5),
-                Part("cut_100000", "share of pairs cut off, 100,000 sweeps at most", at_most=0.0005),
-            ),
+            Bound("z_100000", "distance of the mean in standard errors, 100,000 sweeps at most", 0.5, 1.5),
+            Bound("cut_100000", "share of pairs cut off, 100,000 sweeps at most", at_most=0.0005),
         ),
-        PaperClaim(
+        claim(
             "cutting",
             "With pairs cut off at 100 sweeps it still is.",
             "A maximum stopping time stands in algorithm 1; its bias is not mentioned",
-            (Part("z_100", "distance of the mean in standard errors, 100 sweeps at most", 0.5, 1.5),),
+            Bound("z_100", "distance of the mean in standard errors, 100 sweeps at most", 0.5, 1.5),
             live_link=link_to("coupling", ("max_sweeps=100",), coupling_model="bas_cd1"),
         ),
     ),
@@ -101,8 +91,5 @@ RECIPE = Recipe(
         "near 1. A pair that is cut off brings a bias, however small the share of such pairs."
     ),
     cost={"quick": 0.3, "full": 7.0},
-    work=work,
-    numbers=numbers,
-    drawing=drawing,
     live_link="coupling?coupling_model=bas_cd1",
 )
