@@ -22,7 +22,7 @@ from rbmviz_app.session import (
     keep_hidden,
 )
 from rbmviz_app.shared import data, pretrained
-from rbmviz_app.uploads import drop_upload, uploaded, uploaded_data, uploader_key
+from rbmviz_app.uploads import drop_upload, one_reader, uploaded, uploaded_data, uploader_key
 
 GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
@@ -234,7 +234,8 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
         return ""
     dataset, content = comparison.setup.dataset, begin_file.getvalue()
     try:
-        found = load_checkpoint(content, dataset.train)
+        with one_reader():
+            found = load_checkpoint(content, dataset.train)
         n_hidden = found.state.theta.W.shape[1]
         comparison.add(
             found.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)
