@@ -21,6 +21,9 @@ SETTINGS_SECONDS = 1.0
 Streamlit itself looks five times a second, for 0.2 % of a core, and has no option for it.
 """
 
+STOP_SECONDS = 1.0
+"""After so long most scripts have stopped whose browser has gone."""
+
 _tidying: list[Callable[[], object]] = []
 _stored_bytes: list[Callable[[], dict[str, int]]] = []
 
@@ -93,8 +96,8 @@ def _close_loops(server: Any) -> None:
     _assigned(AppSession, "_script_event_loop", "_scriptrunner")
 
     def close(session: Any) -> None:
-        loop = session._script_event_loop
-        if session._scriptrunner is None and not loop.is_running():
+        loop, back = session._script_event_loop, manager.is_active_session(session.id)
+        if session._scriptrunner is None and not back and not loop.is_running():
             loop.close()
 
     def disconnect_session(session_id: str) -> None:
@@ -102,6 +105,7 @@ def _close_loops(server: Any) -> None:
         disconnect(session_id)
         if left is not None:
             close(left.session)
+            asyncio.get_running_loop().call_later(STOP_SECONDS, close, left.session)
 
     def connect_session(*args: Any, **kwargs: Any) -> str:
         session_id: str = connect(*args, **kwargs)

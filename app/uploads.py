@@ -87,7 +87,7 @@ def uploaded_files() -> UploadedFiles:
 
 
 class CountedUploads:
-    """Middleware that refuses a file for which the server has no room, before it has read it."""
+    """Middleware that refuses a file for which the server has no room, and lets go of what comes of it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -106,6 +106,8 @@ class CountedUploads:
         try:
             files.expect(session, size)
         except BadInput as full:
+            while (await receive()).get("more_body"):
+                pass  # a browser that is cut off while it sends would not read the answer
             await PlainTextResponse(str(full), 413)(scope, receive, send)
             return
         try:

@@ -73,7 +73,9 @@ def test_pages_that_were_left_keep_no_file_descriptor(server, caplog):
     assert not caplog.records
 
 
-def test_the_loop_of_a_script_that_runs_is_closed_later(server):
+def test_the_loop_of_a_script_that_runs_is_closed_later(server, monkeypatch):
+    monkeypatch.setattr(insides, "STOP_SECONDS", 0.01)
+
     async def test():
         insides.mend(server)
         session = server._session_mgr.get_active_session_info(open_page(server)).session
@@ -83,6 +85,12 @@ def test_the_loop_of_a_script_that_runs_is_closed_later(server):
         assert not session._script_event_loop.is_closed()
         session._scriptrunner = None  # it has ended
         insides.tidy()
+        assert session._script_event_loop.is_closed()
+        # Who is back by then keeps the new loop.
+        assert open_page(server, session.id) == session.id
+        await asyncio.sleep(0.05)
+        assert not session._script_event_loop.is_closed()
+        server._session_mgr.disconnect_session(session.id)
         assert session._script_event_loop.is_closed()
 
     run(test)
