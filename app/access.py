@@ -1,15 +1,17 @@
-"""Who can reach the server: programs and browsers of this machine, unless its owner opens it."""
+"""Who can reach the server, and who can frame its pages: nobody else, unless its owner says so."""
 
 import ipaddress
 import os
 import re
 import socket
 import sys
+from collections.abc import Sequence
 
+from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
 from rbmviz import BadInput
@@ -22,6 +24,9 @@ PUBLIC = "RBMVIZ_PUBLIC"
 HOSTS = "RBMVIZ_HOSTS"
 """Environment variable with the host names that people of other machines type, separated by commas."""
 
+FRAME_ANCESTORS = "RBMVIZ_FRAME_ANCESTORS"
+"""Environment variable with the origins of pages that may frame those of the server, separated by commas."""
+
 ADDRESSES_OF_COMMAND: list[str] = []
 """Addresses of this machine that ``rbmviz app --share`` has opened to other machines; empty: none."""
 
@@ -30,6 +35,9 @@ EVERY_NETWORK = "0.0.0.0"
 """The address on which a server listens in all networks of its machine."""
 
 HOST = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\]")
+
+
+ORIGIN = re.compile(rf"https?://({HOST.pattern})(:[0-9]{{1,5}})?")
 
 
 def public() -> bool:
@@ -146,6 +154,56 @@ def allowed_hosts() -> list[str]:
     return [*LOCAL_HOSTS, *own, *(names if public() else [])]
 
 
+def frame_ancestors() -> list[str]:
+    """Return the origins of pages that may frame those of the server, besides its own.
+
+    Raises
+    ------
+    BadInput
+        If ``RBMVIZ_FRAME_ANCESTORS`` holds something that is not an origin.
+    """
+    origins = [
+        part.strip().lower() for part in os.environ.get(FRAME_ANCESTORS, "").split(",") if part.strip()
+    ]
+    for origin in origins:
+        if not ORIGIN.fullmatch(origin):
+            raise BadInput(
+                f"{FRAME_ANCESTORS}: {origin[:60]!r} is not the origin of a page: give scheme and host, "
+                "separated by commas, as https://moodle.example.org or https://*.example.org."
+            )
+    return origins
+
+
+class PageHeaders:
+    """Tell browsers who may frame a page, not to guess what a file is, and to tell nobody its address.
+
+    A page of another server that frames this one, unseen, could have its visitor click what he does not see.
+    """
+
+    def __init__(self, app: ASGIApp, ancestors: Sequence[str] = ()) -> None:
+        self._app = app
+        self._headers = {
+            "content-security-policy": " ".join(["frame-ancestors 'self'", *ancestors]),
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "no-referrer",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and add the headers to its answer; one that has a policy keeps it, too."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    if name == "content-security-policy" and name in headers:
+                        headers.append(name, value)  # both hold
+                    else:
+                        headers[name] = value
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
 class Loopback:
     """Answer only connections to a loopback address of this machine.
 
@@ -170,12 +228,13 @@ def guarded() -> list[Middleware]:
     """Return the middleware of every route, HTTP and WebSocket.
 
     The process exits with status 2 if the server would be open to other machines without RBMVIZ_PUBLIC=1 or
-    ``--share``, or if a limit in the environment is not a number. Called while the app is imported, before
-    the first request.
+    ``--share``, or if the environment holds a limit that is not a number, or an origin that is none. Called
+    while the app is imported, before the first request.
     """
     try:
         check_address(config.get_option("server.address"))
         hosts = allowed_hosts()
+        ancestors = frame_ancestors()
         limits()
         memory_budget()
     except BadInput as error:
@@ -187,5 +246,8 @@ def guarded() -> list[Middleware]:
             "addresses that the others type, separated by commas.",
             file=sys.stderr,
         )
-    names = Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
-    return [names] if opened() else [Middleware(Loopback), names]
+    all_pages = [
+        Middleware(PageHeaders, ancestors=ancestors),
+        Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
+    ]
+    return all_pages if opened() else [Middleware(Loopback), *all_pages]

@@ -13,7 +13,9 @@ from rbmviz_app import process
 from rbmviz_app.access import guarded
 from rbmviz_app.clicks import ClicksOnce
 from rbmviz_app.share import routes as watching
+from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream.socket import base_path, lifespan, routes
+from rbmviz_app.uploads import CountedUploads
 
 # Beside a folder "pages" Streamlit would not know our pages before the shell has named them: whoever opened
 # the first one by its address would read that it does not exist.
@@ -27,10 +29,10 @@ async def open_first_page(request: Request) -> RedirectResponse:
 
 
 process.configure_allocators()
-process.look_rarely_at_settings()
+process.allow_open_files()
 app = st.App(
     Path(__file__).with_name("shell.py"),
     routes=[*routes, *watching.routes, Route(f"{base_path()}/sample", open_first_page)],
-    middleware=[*guarded(), Middleware(ClicksOnce)],
+    middleware=[*guarded(), Middleware(Sockets), Middleware(ClicksOnce), Middleware(CountedUploads)],
     lifespan=lifespan,
 )

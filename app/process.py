@@ -5,10 +5,9 @@ import contextlib
 import logging
 import os
 
-from streamlit.watcher import polling_path_watcher
-
 from rbmviz.session.release import c_library, trim
 from rbmviz_app.download_files import delete_old
+from rbmviz_app.insides import tidy
 
 log = logging.getLogger(__name__)
 
@@ -42,18 +41,6 @@ def configure_allocators() -> None:
         libc.mallopt(ARENA_MAX, ARENAS)
 
 
-SETTINGS_SECONDS = 1.0
-"""Seconds between two looks at Streamlit's settings files, which nobody edits while the server runs.
-
-Streamlit itself looks five times a second, for 0.2 % of a core, and has no option for it.
-"""
-
-
-def look_rarely_at_settings() -> None:
-    """Have Streamlit look rarely whether its settings files have changed."""
-    polling_path_watcher._POLLING_PERIOD_SECS = SETTINGS_SECONDS  # type: ignore[misc]
-
-
 COLLECT_SECONDS = 10
 """Seconds between two full collections, after which free memory goes back to the system.
 
@@ -63,12 +50,30 @@ counts them until they are many: its own full collections are tens of minutes ap
 """
 
 
+OPEN_FILES = 8192
+"""File descriptors that the server asks for; the default of many systems, 1,024, is for 200 open pages."""
+
+
+def allow_open_files() -> None:
+    """Let the process have OPEN_FILES file descriptors, or as many as the system lets it have."""
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(ValueError, OSError):  # the system has a limit of its own besides
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 async def collect_garbage() -> None:
-    """Collect garbage, delete old downloads, and give free memory back, again and again until cancelled."""
+    """Drop what has ended, collect garbage, and give free memory back, again and again until cancelled."""
     while True:
         await asyncio.sleep(COLLECT_SECONDS)
         try:
             delete_old()
+            tidy()
             trim()
         except Exception:  # the next time comes all the same
             log.exception("garbage was not collected")

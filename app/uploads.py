@@ -1,21 +1,30 @@
 """Models and data that a visitor has brought or trained: read once, counted, there while the session lives.
 
-``place`` is the key of an uploader, by which its file is found.
+``place`` is the key of an uploader, by which its file is found. Its bytes come by a route of Streamlit, which
+holds them until the session ends: ``CountedUploads`` stands before it.
 """
 
 import hashlib
 import itertools
-from collections.abc import Callable
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rbmviz import Model
+from rbmviz import BadInput, Model
+from rbmviz.budget import reading
 from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.errors import shown
 from rbmviz.rbm import load_model_bytes
-from rbmviz_app import messages
+from rbmviz.session import VisitorUsage, limits
+from rbmviz_app import insides, messages
 from rbmviz_app.session import (
     EMPTIED_UPLOADERS,
     TRAINED,
@@ -23,6 +32,7 @@ from rbmviz_app.session import (
     VISITOR,
     add_link_warning,
     setting_value,
+    visitors,
 )
 
 UPLOADERS = {"sample": "sample_own", "weights": "weights_own", "train": "own_data"}
@@ -52,6 +62,108 @@ def uploader(place: str, label: str, suffixes: list[str], help: str) -> Any:
             drop_upload(place)
 
     return st.file_uploader(label, suffixes, key=uploader_key(place), on_change=changed, help=help)
+
+
+ROUTE = "/_stcore/upload_file/"
+"""Below this path of Streamlit's browsers put files: the id of their session, and one of the file."""
+
+
+class UploadedFiles(VisitorUsage):
+    """The files that Streamlit holds, or is being sent: in the server's budget they are one more visitor."""
+
+    def __init__(self) -> None:
+        super().__init__(visitors())
+        self._coming: Counter[str] = Counter()  # bytes by session
+        self._lock = threading.Lock()
+
+    def bytes(self, but: Any = None) -> int:
+        """Return the bytes of all files."""
+        return sum(insides.stored_bytes().values()) + self._coming.total()
+
+    def expect(self, session: str, size: int) -> None:
+        """Count a file that a session is about to send; BadInput if there is no room for it.
+
+        All files together may take what one visitor may, and those of a session half of what others leave: so
+        nobody takes the room of all.
+        """
+        with self._lock:
+            own = insides.stored_bytes().get(session, 0) + self._coming[session]
+            most = (limits().session_mb * 10**6 - (self.bytes() - own)) // 2
+            if own + size > most or size > self.room():
+                most = max(min(most, own + self.room()), 0)
+                raise BadInput(
+                    f"The server has no room for this file of {size / 1e6:,.0f} MB: the files of one visitor "
+                    f"may take {most / 1e6:,.0f} MB now. Give a smaller one, or try again later."
+                )
+            self._coming[session] += size
+
+    def came(self, session: str, size: int) -> None:
+        """Count a file no longer that has come, which Streamlit holds now, or has been refused."""
+        with self._lock:
+            self._coming[session] -= size
+            self._coming += Counter()  # drops what is 0
+
+
+@st.cache_resource(show_spinner=False)
+def uploaded_files() -> UploadedFiles:
+    """Return the files that the visitors of this server have sent."""
+    return UploadedFiles()
+
+
+class CountedUploads:
+    """Middleware that refuses a file for which the server has no room, and lets go of what comes of it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        _, _, after = scope.get("path", "").partition(ROUTE)
+        if scope["type"] != "http" or scope["method"] != "PUT" or not after:
+            await self._app(scope, receive, send)
+            return
+        length = Headers(scope=scope).get("content-length", "")
+        if not (length.isascii() and length.isdecimal() and len(length) < 16):
+            await PlainTextResponse("Say how long the file is.", 411)(scope, receive, send)
+            return
+        session, size, files = after.partition("/")[0], int(length), uploaded_files()
+        try:
+            files.expect(session, size)
+        except BadInput as full:
+            while (await receive()).get("more_body"):
+                pass  # a browser that is cut off while it sends would not read the answer
+            await PlainTextResponse(str(full), 413)(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            files.came(session, size)
+
+
+_ONE_READER = threading.Lock()
+
+WAIT_SECONDS = 0.2
+"""Between two looks whether the page is still there whose file waits to be read."""
+
+
+@contextmanager
+def one_reader() -> Iterator[None]:
+    """Read a file of a visitor: one at a time, within what the server has left, while its page is open.
+
+    What reading takes for a moment is a multiple of the file, and nobody else is to add to it.
+    """
+
+    def stop_with_the_page() -> None:
+        if not insides.page_is_open():
+            st.stop()
+
+    while not _ONE_READER.acquire(timeout=WAIT_SECONDS):
+        stop_with_the_page()
+    try:
+        with reading(VISITOR.ensure().room(), stop_with_the_page):
+            yield
+    finally:
+        _ONE_READER.release()
 
 
 def uploader_key(place: str) -> str:
@@ -161,7 +273,9 @@ def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dat
     if known is not None and known.key == key:
         return known
     drop_upload(place)
-    return put_in_place(place, given.name, read(), key)
+    with one_reader():
+        content = read()
+    return put_in_place(place, given.name, content, key)
 
 
 def _size(x: Model | Dataset) -> int:

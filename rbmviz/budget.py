@@ -1,6 +1,10 @@
 """The memory budget of one input (file, upload, checkpoint, link), and the error if an input exceeds it."""
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
 
 from rbmviz.errors import BadInput
 
@@ -8,6 +12,40 @@ SETTING = "RBMVIZ_MEMORY_MB"
 """Environment variable that sets the budget, in megabytes of 10^6 bytes."""
 
 DEFAULT_MB = 1000
+
+
+class Reading(NamedTuple):
+    """What a server gives to the reading of one file, see ``reading``."""
+
+    room: int
+    go_on: Callable[[], object]
+
+
+_READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
+
+
+@contextmanager
+def reading(room: int, go_on: Callable[[], object]) -> Iterator[None]:
+    """Read a file within the memory that a server has left, and as long as somebody waits for it.
+
+    Parameters
+    ----------
+    room : int
+        Bytes that reading may take at most, besides ``memory_budget()``.
+    go_on : callable
+        Called between two parts of a long file; what it raises ends the reading.
+    """
+    token = _READING.set(Reading(room, go_on))
+    try:
+        yield
+    finally:
+        _READING.reset(token)
+
+
+def go_on() -> None:
+    """End the reading of a file that nobody waits for any more; for readers, between two parts of it."""
+    if (now := _READING.get()) is not None:
+        now.go_on()
 
 
 def memory_budget() -> int:
@@ -41,9 +79,14 @@ def check_memory(what: str, needed: int, advice: str) -> None:
     Raises
     ------
     BadInput
-        If ``needed`` is more than ``memory_budget()``.
+        If ``needed`` is more than ``memory_budget()``, or than a server has left (``reading``).
     """
-    budget = memory_budget()
+    budget, now = memory_budget(), _READING.get()
+    if now is not None and now.room < needed <= budget:
+        raise BadInput(
+            f"{what} needs {needed / 1e9:,.2f} GB of memory and the server has "
+            f"{max(now.room, 0) / 1e9:,.2f} GB left: {advice}, or try again later."
+        )
     if needed > budget:
         raise BadInput(
             f"{what} needs {needed / 1e9:,.2f} GB of memory and the budget is {budget / 1e9:,.2f} GB: "

@@ -53,6 +53,8 @@ const RETRY_MS = 500;
 // Shorter than the 5 s (HIDDEN_SECONDS in app/timer.py) after which the server stops the page's timers, so that no stop
 // is missed.
 const UNASKED_MS = 4000;
+const TURN_MS = 16; // what is dragged is sent this often at most: a pointer may move more often than pictures come
+const EDIT_MS = 200; // the page is told of turned knobs this often at most: a held key turns one thirty times a second
 const WORDS_MS = 1000; // words change this often at most: more could not be read
 const ANNOUNCE_MS = 2000; // what is read aloud changes this often at most
 const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
@@ -66,6 +68,30 @@ function dashed(dash) {
   let end = 0;
   const stops = dash.map((length, i) => `${i % 2 ? 'transparent' : 'var(--accent)'} ${end}px ${end += length}px`);
   return stops.length ? `repeating-linear-gradient(90deg, ${stops.join(', ')})` : 'var(--accent)';
+}
+
+/**
+ * Return a function that takes values of knobs and hands them on: at once, or when the last time is long enough ago, and then the newest of each knob.
+ * @param {number} ms
+ * @param {(panel: number, knobs: Record<string, KnobValue>) => void} hand
+ * @returns {(panel: number, knobs: Record<string, KnobValue>) => void}
+ */
+function spaced(ms, hand) {
+  /** @type {Map<number, Record<string, KnobValue>>} */
+  const waiting = new Map();
+  let timer = 0;
+  const next = () => {
+    timer = 0;
+    for (const [panel, knobs] of waiting) {
+      waiting.delete(panel);
+      timer = setTimeout(next, ms);
+      return hand(panel, knobs);
+    }
+  };
+  return (panel, knobs) => {
+    waiting.set(panel, { ...waiting.get(panel), ...knobs });
+    if (!timer) next();
+  };
 }
 
 /**
@@ -346,6 +372,9 @@ class Grid {
     this.asked = '';
     this.fittedAt = 0;
     this.pauseTimer = 0;
+    this.turnKnobs = spaced(TURN_MS, (panel, knobs) => this.send({ panel, knobs }));
+    this.tellPage = spaced(EDIT_MS, (key, knobs) => { if (this.alive) this.trigger('edit', { key, knobs }); });
+    this.askSoon = spaced(TURN_MS, () => this.askForFrame());
     /** Whether the page has been opened just now, and may make the steps of its address again. */
     this.repeats = true;
     /** Since when the server has not been asked for a frame, ms; long since if it has stopped timers of a page that was hidden. */
@@ -484,7 +513,7 @@ class Grid {
   lookBack(at) {
     if (at === this.at) return;
     this.at = at;
-    this.askForFrame();
+    this.askSoon(0, {});
   }
 
   connect() {
@@ -586,8 +615,8 @@ class Grid {
    * @param {boolean} done
    */
   changeKnobs(key, knobs, live, done) {
-    if (live) this.send({ panel: key, knobs });
-    if (done) this.trigger('edit', { key, knobs });
+    if (live) this.turnKnobs(key, knobs);
+    if (done) this.tellPage(key, knobs);
   }
 
   close() {

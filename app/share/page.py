@@ -42,11 +42,7 @@ BODY = """<noscript>This page draws what is shared by a script of its own: allow
 
 SENTENCE = """<main class="sentence"><h1>rbmviz</h1><p>{sentence}</p></main>"""
 
-HEADERS = {
-    "Referrer-Policy": "no-referrer",  # the address has the token
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-}
+HEADERS = {"Cache-Control": "no-store"}
 
 
 def _policy(scripts: Sequence[str], styles: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Messages of a browser on the live socket: requests of frames, and changes of live knobs.
 
-Anybody who knows the token can send messages. Names, types and sizes are therefore checked before use.
+Anybody who knows the token can send messages. Names, types and numbers are therefore checked before use; how
+long a message may be, ``sockets`` says.
 """
 
 import json
@@ -9,9 +10,6 @@ from typing import Any, Literal, NamedTuple
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value
-
-MAX_MESSAGE_BYTES = 4096
-"""Longest message, in bytes of UTF-8; those of our pages have a few hundred."""
 
 MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED, MAX_SAMPLES_ASKED = 100, 1000, 100_000, 2**53
 """Largest numbers of a request; pages ask for far less."""
@@ -81,10 +79,8 @@ def read_message(text: str, views: Collection[str]) -> FrameRequest | KnobChange
     Raises
     ------
     BadInput
-        If it is too long, not JSON, or not a valid request.
+        If it is not JSON, or not a valid request.
     """
-    if len(text.encode(errors="replace")) > MAX_MESSAGE_BYTES:
-        raise BadInput(f"A message has more than {MAX_MESSAGE_BYTES} bytes.")
     try:
         message = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):

@@ -5,8 +5,8 @@ a ``FrameRequest`` asks for the next frame, and ``{"panel": key, "knobs": {...}}
 (see ``requests``). A frame is one binary message that describes itself (see ``frames``).
 
 No browser can take more than its share. Of several messages the newest counts: at most one request waits for
-its frame, and a knob has one value. MESSAGES_PER_SECOND messages are read in a second, and what comes faster
-waits at the sender. A frame is made when the one before it has left, and no run is ever begun here.
+its frame, and a knob has one value. A frame is made when the one before it has left, and no run is ever begun
+here. How many messages are read in a second, and from whose pages, ``sockets`` says.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ import gc
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
-from streamlit import config
+from streamlit import config, runtime
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value
 from rbmviz.session import Comparison
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.slowdown import SLOWDOWN
+from rbmviz_app import insides
 from rbmviz_app.checkpoints import write_all, write_each_minute
 from rbmviz_app.comparisons import comparisons_by_token, views_by_token
 from rbmviz_app.process import collect_garbage
@@ -36,8 +36,7 @@ from rbmviz_app.stream.encoder import FrameEncoder, known_views
 from rbmviz_app.stream.requests import FrameRequest, KnobChange, read_message
 
 UNKNOWN_TOKEN = 4403
-"""Close code for an unknown token: the page must not try again. An origin that is not the server's gets no
-connection at all (HTTP 403)."""
+"""Close code for an unknown token: the page must not try again."""
 
 UNSUPPORTED = 1003
 """Close code of the standard for a message that makes no sense."""
@@ -47,9 +46,6 @@ BUSY = 1013
 
 QUIET_SECONDS = 5.0
 """While nothing changes, a frame is sent this often all the same, so that dead connections are found."""
-
-MESSAGES_PER_SECOND = 250
-"""Messages of one connection that are read; a page at 60 frames a second that drags a knob sends 120."""
 
 KNOB_SECONDS = 1 / 60
 """Seconds between two changes of knobs, at least."""
@@ -138,16 +134,6 @@ class EndOfBeat:
         self._woken.clear()
 
 
-def is_own_origin(origin: str | None, host: str | None) -> bool:
-    """Return whether a connection comes from a page that this server served.
-
-    Browsers always say where a page is from. A client that says nothing is a program: it is let in with the
-    token, which only the session's own page knows. The host has been checked against the server's names
-    (``access``); without that check, a page of any name could have an origin equal to its host.
-    """
-    return origin is None or urlsplit(origin).netloc == host
-
-
 _connections: Counter[str] = Counter()
 """Connections by token."""
 
@@ -156,9 +142,6 @@ async def live(socket: WebSocket) -> None:
     """Serve one browser until it leaves."""
     token = socket.path_params["token"]
     comparison: Any = comparisons_by_token().get(token) or views_by_token().get(token)
-    if not is_own_origin(socket.headers.get("origin"), socket.headers.get("host")):
-        await socket.close(code=UNKNOWN_TOKEN)
-        return
     await socket.accept()
     if comparison is None:
         await socket.close(code=UNKNOWN_TOKEN, reason="This page belongs to a session that has ended.")
@@ -186,9 +169,7 @@ async def live(socket: WebSocket) -> None:
 
 
 async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
-    """Read what the browser sends, as fast as is allowed, and put it where the other two tasks take it."""
-    now = asyncio.get_running_loop().time
-    budget_at = 0.0  # when all messages so far would have been read at the allowed rate
+    """Read what the browser sends, and put it where the other two tasks take it."""
     last, read = "", None
     while True:
         message = await socket.receive()
@@ -200,9 +181,6 @@ async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
         if read is None or text != last:  # a page asks for its frames with the same words again and again
             last, read = text, read_message(text, known_views())
         pending.put(read)
-        # The messages of one second may come at once.
-        budget_at = max(budget_at, now() - 1) + 1 / MESSAGES_PER_SECOND
-        await asyncio.sleep(max(budget_at - now(), 0))
 
 
 async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> None:
@@ -271,6 +249,8 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
     On a new machine other processes compile meanwhile what the first page needs, and then the rest.
     """
+    if runtime.exists():
+        insides.mend(runtime.get_instance())
     COMPILING.start()
     work = anyio.to_thread.run_sync(_warm_up), collect_garbage(), write_each_minute()
     tasks = [asyncio.create_task(each) for each in work]

@@ -1,6 +1,7 @@
 """Reading image files of a folder or a zip archive as grey levels."""
 
 import io
+import math
 import os
 import zipfile
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from rbmviz.array_files import Damaged, is_file, printable, read_file, read_member, why, zip_archive
-from rbmviz.budget import check_memory
+from rbmviz.budget import check_memory, go_on
 from rbmviz.errors import BadInput, brought_by
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
@@ -23,6 +24,10 @@ MAX_PIXELS_KEPT = 64 * 64
 
 MAX_IMAGE_PIXELS, MAX_IMAGE_BYTES = 50_000_000, 100_000_000
 """Most pixels and bytes of one image file; larger files may be decompression bombs."""
+
+MAX_ZIP_PIXELS = 1_000_000_000
+"""Most pixels of all images of an archive, some six seconds of decoding: 150 images of one colour, of 7,000 x
+7,000 pixels each, pack to 55 kB."""
 
 PIXEL_COST = 18
 """Peak of memory for the conversion to grey, in bytes per pixel: a transparent colour image is the worst."""
@@ -120,7 +125,9 @@ def _grey(content: bytes):  # type: ignore[no-untyped-def]
     return image.convert("L")
 
 
-def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...], str]:
+def grey_images(
+    files: Files, name: str, most_pixels: float = math.inf
+) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...], str]:
     """Return PNG and JPEG files as one array, with their classes.
 
     Parameters
@@ -129,6 +136,8 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
         See ``Files``.
     name : str
         Name of the folder or archive in error messages.
+    most_pixels : float
+        Most pixels of all images together (default inf).
 
     Returns
     -------
@@ -145,14 +154,15 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     Raises
     ------
     BadInput
-        If there are no images, if one cannot be read, or if some are in sub-folders and others are not.
+        If there are no images, if one cannot be read, if they have too many pixels, or if some are in
+        sub-folders and others are not.
     """
     files = _images(files)
     if not files:
         raise BadInput(f"'{name}' holds no PNG or JPEG images; put some there, one sub-folder per class.")
     with brought_by("data", f"Reading '{name}'"):
         import PIL.Image  # noqa: F401
-    sizes, most = set(), 0
+    sizes, most, pixels = set(), 0, 0
 
     def tried(path: PurePath, do: Callable[[], T]) -> T:
         try:
@@ -171,8 +181,15 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
             content = read()
             return _open(content)[1], len(content)
 
+        go_on()
         size, length = tried(path, measure)
         sizes.add(size)
+        pixels += size[0] * size[1]
+        if pixels > most_pixels:
+            raise BadInput(
+                f"The images in '{name}' have more than {most_pixels:,.0f} pixels together: make them "
+                "smaller, or unpack it and name the folder."
+            )
         most = max(most, PIXEL_COST * size[0] * size[1] + 2 * length)
     width, height = size = next(iter(sizes)) if len(sizes) == 1 else USUAL_SIZE
     if len(sizes) > 1:
@@ -187,6 +204,7 @@ def grey_images(files: Files, name: str) -> tuple[np.ndarray, np.ndarray | None,
     check_memory(f"'{name}'", needed, "give fewer or smaller images")
     grey = np.empty((len(files), size[1], size[0]), np.uint8)
     for i, (path, read) in enumerate(files):
+        go_on()
         image = tried(path, lambda read=read: _grey(read()))  # type: ignore[misc]
         if len(sizes) == 1 and image.size not in sizes:
             raise BadInput(

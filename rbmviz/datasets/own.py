@@ -1,6 +1,7 @@
 """The user's own data: a file, a folder of images, or the bytes of an upload."""
 
 import functools
+import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -23,7 +24,7 @@ from rbmviz.array_files import (
 from rbmviz.datasets.bag_of_words import documents_of, presence
 from rbmviz.datasets.binarise import VALUES_PER_BLOCK, binarised, rule_of, sentence
 from rbmviz.datasets.csv_table import read_table
-from rbmviz.datasets.images import Files, grey_images, in_folder, in_zip
+from rbmviz.datasets.images import MAX_ZIP_PIXELS, Files, grey_images, in_folder, in_zip
 from rbmviz.datasets.raw import Arrays
 from rbmviz.datasets.record import MAX_CLASSES, MAX_WORD_LENGTH, Dataset
 from rbmviz.errors import BadInput
@@ -334,10 +335,12 @@ def text(
     )
 
 
-def _from_images(opened: AbstractContextManager[Files], name: str, binarise: str | float) -> Dataset:
+def _from_images(
+    opened: AbstractContextManager[Files], name: str, binarise: str | float, most_pixels: float = math.inf
+) -> Dataset:
     rule = rule_of(binarise, f"'{name}'")
     with opened as files:
-        grey, labels, classes, note = grey_images(files, name)
+        grey, labels, classes, note = grey_images(files, name, most_pixels)
     return _in_parts(
         _own_name(name, rule, "0.5"),
         {"train": binarised(grey, rule, "own", "train")},
@@ -350,8 +353,8 @@ def _from_images(opened: AbstractContextManager[Files], name: str, binarise: str
 
 
 def zipped_images(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
-    """Read the PNG and JPEG files of a zip archive in the same way as ``image_folder``."""
-    return _from_images(in_zip(content, name), name, binarise)
+    """Read the PNG and JPEG files of a zip archive as ``image_folder`` does; at most 10^9 pixels together."""
+    return _from_images(in_zip(content, name), name, binarise, MAX_ZIP_PIXELS)
 
 
 def image_folder(folder: str | Path, binarise: str | float = "0.5") -> Dataset:

@@ -6,9 +6,9 @@ each other; callers check the values. Kernels that only this package calls check
 not fit, compiled code writes elsewhere, silently. ``_jit`` has the decorators, ``_llvm`` the vectors and
 words of bits that numba has no name for, ``_numba`` all that reaches into numba's inside.
 
-Other packages call a kernel by its module, ``kernels.batch.times(v, W)`` after ``from rbmviz import kernels``,
-which is imported when it is first named: importing numba takes most of a second, which ``rbmviz --help`` and
-everything else that computes nothing do not spend.
+Other packages call a kernel by its module: ``from rbmviz import kernels``, ``kernels.batch.times(v, W)``.
+A module is imported when it is first named: importing numba takes most of a second, which ``rbmviz --help``
+does not spend.
 """
 
 import lazy_loader

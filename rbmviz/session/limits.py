@@ -153,9 +153,11 @@ class VisitorUsage:
 
     def has_room(self) -> bool:
         """Return whether all that is in use now is within the limits."""
-        most, here = limits(), self.bytes()
-        room = max(most.server_mb - BASE_MB, 0) * 10**6
-        return here <= most.session_mb * 10**6 and self._elsewhere() + here <= room
+        return self.bytes() <= limits().session_mb * 10**6 and self.room() >= 0
+
+    def room(self) -> int:
+        """Return the bytes that the server has left, for all visitors; below 0 if they use more."""
+        return _server_bytes() - self._elsewhere() - self.bytes()
 
     def allow(self, comparison: "Comparison[Any]", wanted: Sequence[Wanted]) -> None:
         """Check that a comparison may have these panels instead of those it has.
@@ -194,8 +196,7 @@ class VisitorUsage:
         )
 
     def _check(self, others: int, needed: int, comparison: "Comparison[Any] | None" = None) -> None:
-        most = limits()
-        room = max(most.server_mb - BASE_MB, 0) * 10**6
+        most, room = limits(), _server_bytes()
         if others + needed > most.session_mb * 10**6 or self._elsewhere() + others + needed > room:
             for session in list(self._server):
                 for _, other in list(session._comparisons.values()):
@@ -235,6 +236,11 @@ class VisitorUsage:
             for _, comparison in list(self._comparisons.values())
             if (closed_at := comparison.closed_at) is not None
         ]
+
+
+def _server_bytes() -> int:
+    """Return the bytes of all visitors together."""
+    return max(limits().server_mb - BASE_MB, 0) * 10**6
 
 
 def _mb(n: int) -> str:

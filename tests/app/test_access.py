@@ -20,7 +20,7 @@ MAIN = Path(__file__).parents[2] / "app" / "main.py"
 
 @pytest.fixture(autouse=True)
 def closed(monkeypatch):
-    for name in (access.PUBLIC, access.HOSTS):
+    for name in (access.PUBLIC, access.HOSTS, access.FRAME_ANCESTORS):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -191,3 +191,36 @@ def test_a_machine_without_a_network_cannot_share(monkeypatch):
     monkeypatch.setattr(access.socket.socket, "connect", no_network)
     with pytest.raises(BadInput, match="in no network"):
         access.network_address()
+
+
+def test_only_its_own_pages_frame_a_page_unless_the_owner_names_others(monkeypatch):
+    answer = client(monkeypatch).get("/")
+    assert answer.headers["content-security-policy"] == "frame-ancestors 'self'"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    monkeypatch.setenv(access.FRAME_ANCESTORS, "https://moodle.example.org, http://127.0.0.1:8080,")
+    policy = client(monkeypatch).get("/").headers["content-security-policy"]
+    assert policy == "frame-ancestors 'self' https://moodle.example.org http://127.0.0.1:8080"
+
+
+def test_a_page_with_a_policy_of_its_own_keeps_it(monkeypatch):
+    monkeypatch.setattr(access.config, "get_option", lambda name: "127.0.0.1")
+    own = {"Content-Security-Policy": "default-src 'none'", "Referrer-Policy": "origin"}
+    here = Route("/", lambda request: PlainTextResponse("here", headers=own))
+    app = Starlette(routes=[here], middleware=access.guarded())
+    headers = TestClient(app, base_url="http://127.0.0.1:8501").get("/").headers
+    assert headers.get_list("content-security-policy") == ["default-src 'none'", "frame-ancestors 'self'"]
+    assert headers.get_list("referrer-policy") == ["no-referrer"]
+
+
+@pytest.mark.parametrize(
+    "origins",
+    ["moodle.example.org", "https://a.example; script-src *", "*", "https://a.example/page", "'self'"],
+)
+def test_what_is_no_origin_ends_the_server_with_one_sentence(origins, monkeypatch, capsys):
+    monkeypatch.setenv(access.FRAME_ANCESTORS, origins)
+    with pytest.raises(SystemExit) as ended:
+        client(monkeypatch)
+    told = capsys.readouterr().err
+    assert (ended.value.code, told.count("\n")) == (2, 1)
+    assert told.startswith("RBMVIZ_FRAME_ANCESTORS: ")

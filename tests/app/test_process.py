@@ -70,3 +70,16 @@ def test_the_server_collects_cycles_that_python_would_leave_for_long(monkeypatch
             thread.submit(asyncio.run, serve()).result()
     finally:
         gc.enable()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_the_server_takes_the_file_descriptors_that_the_system_lets_it_have():
+    code = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200))
+from rbmviz_app.process import allow_open_files
+allow_open_files()
+print(resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(200, 200)"

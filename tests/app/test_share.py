@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from waiting import wait
@@ -35,6 +36,7 @@ from rbmviz_app.share.routes import SILENT
 from rbmviz_app.share.shares import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
+from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 
@@ -341,7 +343,8 @@ def client(share, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("rbmviz_app.access.config.get_option", lambda name: "127.0.0.1")
     monkeypatch.setattr(routes, "base_path", lambda: "")
-    with TestClient(Starlette(routes=routes.routes, middleware=guarded()), base_url=HOME) as client:
+    app = Starlette(routes=routes.routes, middleware=[*guarded(), Middleware(Sockets)])
+    with TestClient(app, base_url=HOME) as client:
         yield client
 
 
@@ -378,7 +381,7 @@ SAID = {
     "a knob": '{"panel":0,"knobs":{"eps":1}}',
     "a request": '{"fps":60}',
     "nothing": "",
-    "much": "x" * 5000,
+    "much": "x" * 60,
     "nearly": "alive ",
     "bytes": b"alive",
     "no text": b"\xff",

@@ -55,16 +55,26 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(log: Path, root: Path = ROOT, folder: Path | None = None, **environment: str) -> Iterator[Server]:
-    """Serve the app of a checkout with the command of the README, from its root or another folder."""
+def serving(
+    log: Path,
+    root: Path = ROOT,
+    folder: Path | None = None,
+    open_files: int | None = None,
+    **environment: str,
+) -> Iterator[Server]:
+    """Serve the app of a checkout with the command of the README, from its root or another folder.
+
+    ``open_files`` is the number of file descriptors that the process may have, for good.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = ["--server.headless", "true", "--server.port", str(port), "--server.address", "127.0.0.1"]
     environment.setdefault("RBMVIZ_KEPT_DIR", str(log.parent / "kept"))
+    before = ["prlimit", f"--nofile={open_files}:{open_files}"] if open_files else []
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", str(root / "app" / "main.py"), *options],
+            [*before, sys.executable, "-m", "streamlit", "run", str(root / "app" / "main.py"), *options],
             cwd=folder or root,
             stdout=out,
             stderr=subprocess.STDOUT,

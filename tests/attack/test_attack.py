@@ -57,6 +57,27 @@ async def short_soak(server):
     return rows
 
 
+def test_a_crowded_server_goes_on(minutes, report, tmp_path):
+    from tests.attack import crowding
+    from tests.attack.server import serving
+
+    with serving(tmp_path / "flood.txt") as server:
+        before, beside, rows = asyncio.run(crowding.flood(server))
+        ends, more = asyncio.run(crowding.uploads(server, size=30_000_000))
+        rows += more
+    loads = 1000 if minutes >= LONG else 100
+    with serving(
+        tmp_path / "loads.txt", open_files=200
+    ) as server:  # each kept three: 384 of those that ended
+        drawn, more = asyncio.run(crowding.page_loads(server, loads, every=0 if minutes >= LONG else 1.0))
+        assert crowding.answers(f"{server.address}/_stcore/health")
+    report("\n".join(f"{what}: {value}" for what, value in (*rows, *more)))
+    assert beside > before / 2
+    assert 0 < ends[204] <= 8  # half of 500 MB, the files of one visitor
+    assert ends[204] + ends[413] == 40
+    assert drawn["drawn"] > 0.9 * loads  # a server that is full says so
+
+
 def test_what_is_killed_leaves_whole_files(minutes, report):
     from tests.attack.kills import kill
 

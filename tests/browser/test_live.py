@@ -109,6 +109,27 @@ def test_a_turned_knob_begins_the_numbers_again(live):
     assert "–" not in [page.number(panel, "isl") for panel in (0, 1)]
 
 
+def test_a_held_key_turns_a_knob_without_a_flood_of_messages(live):
+    page, sent, closed = live(), [], []
+
+    def watch(socket):
+        socket.on("framesent", lambda _: sent.append(socket.url))
+        socket.on("close", lambda _: closed.append(socket.url))
+
+    page.page.on("websocket", watch)
+    page.open("?p=rates_fpcd&paused=1")
+    slider = page.page.get_by_role("slider", name="Step size")
+    slider.focus()
+    sent.clear()
+    for _ in range(150):
+        page.page.keyboard.down("ArrowRight")  # the second one on repeats it
+    page.page.keyboard.up("ArrowRight")
+    turned = page.ask("panels[0].getRootNode().activeElement.getAttribute('aria-valuetext')")
+    page.until(f"[...panels[0].getRootNode().rbmviz.panels.values()][0].spec.values.eps === {turned}")
+    assert sum("/_stcore/stream" in url for url in sent) < 75
+    assert not closed
+
+
 def test_chains_begin_anew_where_the_hand_lets_go(live):
     page = live().open("?p=rates_fpcd&speed=1000")
     page.until("Number(panels[0].dataset.n) > 1000")

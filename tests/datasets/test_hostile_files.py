@@ -18,9 +18,10 @@ from PIL import Image
 
 from rbmviz import RBM, BadInput, Model
 from rbmviz.array_files import Damaged, read_json, read_npz
+from rbmviz.budget import reading
 from rbmviz.cli import main
 from rbmviz.cli.train import read_history
-from rbmviz.datasets import Dataset, bag_of_words, load_bytes, load_dataset, raw
+from rbmviz.datasets import Dataset, bag_of_words, images, load_bytes, load_dataset, own, raw
 from rbmviz.datasets.binarise import binarised
 from rbmviz.metrics import ais_log_z, log_z, model_statistics, too_large
 from rbmviz.models import load_model
@@ -636,3 +637,51 @@ def test_an_array_without_elements_is_read_as_it_was_written():
         "empty": ((0, 6), np.float64),
         "bits": ((3, 0), np.bool_),
     }
+
+
+def one_colour(side: int, white: bool = False) -> bytes:
+    """Return a PNG of ``side`` x ``side`` pixels, all black or all white."""
+    file = io.BytesIO()
+    Image.new("1", (side, side), int(white)).save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def test_an_archive_of_few_bytes_does_not_decode_for_long(monkeypatch):
+    """150 images of 7,000 x 7,000 pixels pack to 55 kB, and took 41 seconds."""
+    monkeypatch.setattr(images, "_grey", None)  # none is decoded
+    image = one_colour(7000)
+    content = zipped({f"{i:03}.png": image for i in range(150)})
+    assert len(content) < 1_500_000
+    with pytest.raises(BadInput, match=r"'own\.zip' have more than 1,000,000,000 pixels"):
+        load_bytes(content, "own.zip")
+
+
+def test_a_folder_of_large_photographs_is_read_as_long_as_it_takes(tmp_path, monkeypatch):
+    monkeypatch.setattr(own, "MAX_ZIP_PIXELS", 50)
+    for i in range(8):
+        (tmp_path / f"{i}.png").write_bytes(one_colour(3, i % 2 == 0))
+    assert load_dataset(tmp_path).image_shape == (3, 3)
+    with pytest.raises(BadInput, match="more than 50 pixels together: make them smaller, or unpack it"):
+        load_bytes(zipped({path.name: path.read_bytes() for path in tmp_path.iterdir()}), "own.zip")
+
+
+class Left(BaseException):
+    """The page has gone."""
+
+
+@pytest.mark.parametrize("looks", [3, 14])
+def test_reading_stops_between_two_images_when_nobody_waits(looks):
+    asked = []
+
+    def leave():
+        asked.append(1)
+        if len(asked) == looks:
+            raise Left
+
+    content = zipped({f"{i}.png": one_colour(20, i > 4) for i in range(10)})
+    with pytest.raises(Left), reading(10**9, leave):
+        load_bytes(content, "own.zip")
+    assert len(asked) == looks
+    asked.clear()
+    assert load_bytes(content, "own.zip").image_shape == (20, 20)
+    assert not asked

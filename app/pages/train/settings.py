@@ -22,6 +22,7 @@ from rbmviz_app.session import (
     keep_hidden,
 )
 from rbmviz_app.shared import data, pretrained
+from rbmviz_app.uploads import one_reader
 
 GRIDS = (4, 6, 8, 10, 12)
 BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
@@ -219,7 +220,8 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
         return ""
     dataset, content = comparison.setup.dataset, begin_file.getvalue()
     try:
-        found = load_checkpoint(content, dataset.train)
+        with one_reader():
+            found = load_checkpoint(content, dataset.train)
         n_hidden = found.state.theta.W.shape[1]
         comparison.add(
             found.trainer, TrainingPlan(dataset, n_hidden, comparison.setup.seed, checkpoint=content)

@@ -113,7 +113,7 @@ class MapPanel extends Panel {
 
   /** @param {Record<string, KnobValue>} knobs */
   ask(knobs) {
-    this.grid.send({ panel: this.key, knobs });
+    this.grid.turnKnobs(this.key, knobs);
     // What stands below the map is drawn again every second while the sweep computes, and else when it is asked for.
     clearTimeout(this.lookTimer);
     if (!this.grid.data.present && !['planned', 'queued', 'running', undefined].includes(this.shown?.sweep_status)) {

@@ -1,0 +1,150 @@
+"""What a socket lets through: pages of this server, messages of its size, at its rate."""
+
+import asyncio
+import time
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
+from waiting import wait
+
+from rbmviz_app import sockets
+from rbmviz_app.clicks import MESSAGES
+from rbmviz_app.share.routes import watch_path
+from rbmviz_app.sockets import LIVE, PAGES, POLICY, WATCHING, Rate, Sockets, rate_of
+from rbmviz_app.stream.socket import live_path
+
+HOME = "http://127.0.0.1:8501"
+WHERE = [MESSAGES, f"{live_path()}token", f"{watch_path()}token/live"]
+
+
+class Page:
+    """A socket's handler that notes what it has read, and when."""
+
+    def __init__(self):
+        self.read, self.at, self.ended_at = [], [], 0.0
+
+    async def serve(self, socket):
+        await socket.accept()
+        try:
+            while True:
+                self.read.append(await socket.receive_text())
+                self.at.append(time.monotonic())
+                await socket.send_text("read")
+        except WebSocketDisconnect:
+            self.ended_at = time.monotonic()
+            await socket.send_text("nobody hears it")
+
+
+@pytest.fixture
+def page():
+    return Page()
+
+
+@pytest.fixture
+def client(page):
+    routes = [WebSocketRoute(path, page.serve) for path in WHERE]
+    with TestClient(Starlette(routes=routes, middleware=[Middleware(Sockets)]), base_url=HOME) as client:
+        yield client
+
+
+def connect(client, path=MESSAGES, origin=HOME):
+    headers = {} if origin is None else {"origin": origin}
+    return client.websocket_connect(f"ws://127.0.0.1:8501{path}", headers=headers)
+
+
+def closed(socket):
+    while (message := socket.receive())["type"] != "websocket.close":
+        pass
+    return message["code"], message.get("reason")
+
+
+def test_each_socket_has_its_rate():
+    assert [rate_of(path) for path in (*WHERE, "/base/_stcore/stream", "/other")] == [
+        PAGES,
+        LIVE,
+        WATCHING,
+        PAGES,
+        PAGES,
+    ]
+
+
+@pytest.mark.parametrize("path", WHERE)
+@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:8502", "null", ""])
+def test_no_page_of_another_server_opens_a_socket(client, page, path, origin):
+    """Also one of another port of this machine, whose browser sends the cookies of ours along."""
+    with pytest.raises(WebSocketDisconnect) as refused, connect(client, path, origin):
+        pass
+    assert (refused.value.code, page.read) == (POLICY, [])
+
+
+@pytest.mark.parametrize("origin", [HOME, None])
+def test_a_page_of_ours_and_a_program_are_let_in(client, page, origin):
+    with connect(client, origin=origin) as socket:
+        socket.send_text("a click")
+        assert socket.receive_text() == "read"
+
+
+@pytest.mark.parametrize(("path", "rate"), list(zip(WHERE, (PAGES, LIVE, WATCHING), strict=True)))
+def test_a_message_that_is_too_long_ends_the_connection(client, page, path, rate, monkeypatch):
+    monkeypatch.setattr(sockets, "PENALTY_SECONDS", 0.0)
+    with connect(client, path) as socket:
+        socket.send_text("x" * (rate.size - 1) + "é")
+        assert closed(socket) == (POLICY, f"A message is longer than {rate.size:,} bytes.")
+    with connect(client, path) as socket:
+        socket.send_text("x" * rate.size)
+        assert socket.receive_text() == "read"
+    assert page.read == ["x" * rate.size]
+
+
+def test_what_comes_too_fast_waits_and_nothing_is_lost(client, page, monkeypatch):
+    """As after a lost connection, when all that a page has said meanwhile comes at once."""
+    monkeypatch.setattr(sockets, "PAGES", Rate(50, 20, 100))
+    with connect(client) as socket:
+        for i in range(60):
+            socket.send_text(str(i))
+        for _ in range(60):
+            assert socket.receive_text() == "read"
+    assert page.read == [str(i) for i in range(60)]
+    assert page.at[-1] - page.at[0] >= 0.75  # 20 at once, and 40 at 50 a second
+
+
+def test_a_flood_ends_the_connection_and_its_sender_waits(client, page, monkeypatch):
+    monkeypatch.setattr(sockets, "PENALTY_SECONDS", 0.3)
+    with connect(client) as socket:
+        for _ in range(1000):
+            socket.send_text("a click")
+        assert closed(socket) == (POLICY, "More than 20 messages a second, for too long.")
+        assert time.monotonic() - page.ended_at >= 0.29  # the session ends at once, the connection later
+    assert len(page.read) < 100
+
+
+def test_who_has_gone_is_not_waited_for(client, page):
+    with connect(client) as socket:
+        for _ in range(PAGES.burst + 100):
+            socket.send_text("a click")
+        wait(lambda: len(page.read) >= PAGES.burst, "what may come at once")
+    wait(lambda: page.ended_at, "the end")
+    assert len(page.read) < PAGES.burst + 50
+
+
+def test_an_hour_of_a_page_at_rest_and_then_clicks_is_not_held_up():
+    """Time without messages does not add up to more than the burst, and costs nothing."""
+
+    async def clicks():
+        sent = asyncio.Queue()
+        inbox = sockets.Inbox(Rate(1000, 5, 10), sent.get)
+        inbox._turn = inbox._now() - 3600
+        filling = asyncio.create_task(inbox.fill())
+        for i in range(5):
+            sent.put_nowait({"type": "websocket.receive", "text": str(i)})
+        before = inbox._now()
+        taken = [(await inbox.take())["text"] for _ in range(5)]
+        assert inbox._now() - before < 0.05
+        filling.cancel()
+        return taken
+
+    assert asyncio.run(clicks()) == list("01234")
