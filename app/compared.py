@@ -27,19 +27,6 @@ def _number_text(cost_unit: CostUnit, amount: float) -> str:
     return f"{float(f'{amount:.2g}'):,.10g}" if cost_unit == "seconds" else f"{amount:,.0f}"
 
 
-def choice_help(made_unit: CostUnit) -> str:
-    """Return the help of the choice of the unit at equal numbers of which panels are compared.
-
-    made_unit : what the runs of the page make: samples or updates
-    """
-    newest = " All other numbers are of the newest samples." if made_unit == "samples" else ""
-    return (
-        f"All scores of all panels are those at the last number of {made_unit}, of sweeps, or of seconds of "
-        f"computing that every panel has passed.{newest} It changes what is compared, not the pace. Seconds "
-        "are those of this machine, and differ with its load."
-    )
-
-
 def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned: bool = False) -> str:
     """Say at which point the numbers of a panel were taken, and which panel holds that point back.
 

@@ -10,6 +10,7 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz.origin import with_origin
+from rbmviz.pages.settings import MultipleOf, Whole
 from rbmviz_app import card, links, messages, uploads
 from rbmviz_app.session import (
     TRAINED,
@@ -23,14 +24,16 @@ from rbmviz_app.shared import MODELS_OF_COMMAND, model_called, pretrained_line
 
 T = TypeVar("T")
 
-MAX_SEED = 2**31 - 1
 
-
-def _lockable(setting: Setting[Any], help: str | None, more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a widget, which is disabled where a challenge leaves the setting as it is."""
-    why = card.why_setting_locked(setting.key)
-    said = f"**{why}** {help or ''}".strip() if why else help
-    return {**more, **setting.bound, "help": said, "disabled": bool(why) or more.get("disabled", False)}
+def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a setting's widget; a challenge that leaves the setting as it is disables it."""
+    why, help = card.why_setting_locked(setting.key), more.get("help", setting.spec.help) or None
+    return {
+        **more,
+        **setting.bound,
+        "help": f"**{why}** {help or ''}".strip() if why else help,
+        "disabled": bool(why) or more.get("disabled", False),
+    }
 
 
 def _open_link(setting: Setting[T], options: Iterable[T], more: Mapping[str, Any]) -> None:
@@ -42,65 +45,69 @@ def _open_link(setting: Setting[T], options: Iterable[T], more: Mapping[str, Any
                 start_with(setting.key, option)
 
 
-def choose(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
-    """Draw a row of buttons, one of which is always pressed."""
+def choose(setting: Setting[T], options: Sequence[T] | None = None, **more: Any) -> T:
+    """Draw a row of buttons, one of which is always pressed.
+
+    options : those of the setting, if they are others than its specification allows
+    """
+    options = setting.spec.options() if options is None else list(options)
     _open_link(setting, options, more)
     chosen = st.segmented_control(
-        label, list(options), default=setting.default, required=True, **_lockable(setting, help, more)
+        setting.label, options, default=setting.default, required=True, **_widget(setting, more)
     )
     return chosen  # type: ignore[return-value]
 
 
-def select(setting: Setting[T], label: str, options: Sequence[T], help: str, **more: Any) -> T:
-    """Draw a drop-down list; its first option has to be the default of the setting."""
+def select(setting: Setting[T], options: Sequence[T] | None = None, **more: Any) -> T:
+    """Draw a drop-down list. It begins with the default of the setting; so do other ``options``."""
+    if options is None:
+        options = sorted(setting.spec.options(), key=lambda option: option != setting.default)
     _open_link(setting, options, more)
-    return st.selectbox(label, options, **_lockable(setting, help, more))
+    return st.selectbox(setting.label, options, **_widget(setting, more))
 
 
-def slide(setting: Setting[T], label: str, options: Sequence[T], help: str | None, **more: Any) -> T:
+def slide(setting: Setting[T], **more: Any) -> T:
     """Draw a slider over a few values."""
+    options = setting.spec.options()
     _open_link(setting, options, more)
-    return st.select_slider(label, options, value=setting.default, **_lockable(setting, help, more))
+    return st.select_slider(setting.label, options, value=setting.default, **_widget(setting, more))
 
 
-def slide_number(
-    setting: Setting[float], label: str, lo: float, hi: float, step: float, help: str, **more: Any
-) -> float:
-    """Draw a slider over numbers."""
-    return st.slider(label, lo, hi, setting.default, step, **_lockable(setting, help, more))
+def slide_number(setting: Setting[float], **more: Any) -> float:
+    """Draw a slider over multiples of a number."""
+    assert isinstance(setting.spec.allowed, MultipleOf)
+    lo, hi, step = setting.spec.allowed
+    return st.slider(setting.label, lo, hi, setting.default, step, **_widget(setting, more))
 
 
-def toggle(setting: Setting[bool], label: str, help: str | None = None) -> bool:
+def toggle(setting: Setting[bool]) -> bool:
     """Draw a switch."""
-    return st.toggle(label, value=setting.default, **_lockable(setting, help, {}))
+    return st.toggle(setting.label, value=setting.default, **_widget(setting, {}))
 
 
-def number(setting: Setting[int], label: str, lo: int, hi: int, help: str, **more: Any) -> int:
+def number(setting: Setting[int], **more: Any) -> int:
     """Draw a field for a whole number."""
-    value = st.number_input(
-        label,
-        min_value=lo,
-        max_value=hi,
-        value=setting.default,
-        step=1,
-        **_lockable(setting, help, more),
+    assert isinstance(setting.spec.allowed, Whole)
+    lo, hi = setting.spec.allowed
+    return int(
+        st.number_input(
+            setting.label,
+            min_value=lo,
+            max_value=hi,
+            value=setting.default,
+            step=1,
+            **_widget(setting, more),
+        )
     )
-    return int(value)
 
 
-def seed(setting: Setting[int], help: str) -> int:
-    """Draw the field of a seed."""
-    return number(setting, setting.label, 0, MAX_SEED, help)
-
-
-def model_name(setting: Setting[str], help: str, before: Sequence[str] = (), width: int = 180) -> str:
+def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 180) -> str:
     """Draw the list of models: pretrained ones, the default first, the command line's, the Train page's."""
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
-    help = "\n".join([help, "", *lines])
-    return select(
-        setting, setting.label, [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value], help, width=width
-    )
+    options = [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value]
+    help = "\n".join([setting.spec.help, "", *lines])
+    return select(setting, options, help=help, width=width)
 
 
 def model_line(name: str, model: Model) -> None:

@@ -70,13 +70,12 @@ class Transport(NamedTuple):
 
     Parameters
     ----------
-    speed_help, play_help, step_help, reset_help : str
+    play_help, step_help, reset_help : str
         What each control does.
     width : int
         Width of the slider of speeds, in pixels.
     """
 
-    speed_help: str
     play_help: str
     step_help: str
     reset_help: str
@@ -663,14 +662,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             help=transport.reset_help,
         )
         draw_undo(page, comparison)
-        rate = controls.slide(
-            speed,
-            speed.label,
-            speed.spec.allowed,  # type: ignore[arg-type]
-            transport.speed_help,
-            format_func=address_text,
-            width=transport.width,
-        )
+        rate = controls.slide(speed, format_func=address_text, width=transport.width)
         if rate != comparison.rate:
             comparison.set_rate(rate)
         if clicked:

@@ -6,14 +6,15 @@ from urllib.parse import parse_qs, urlsplit
 from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.links import NO_PANEL, read_panel, read_panels, write_changed_panel
 from rbmviz.pages import PAGES, RANDOM_MODEL, Sources
+from rbmviz.sweeps import SweepPlan
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.trainers import STATS
 
 MAX_LINK = 2000
 """Longest link, in characters."""
 
-MAX_RUNS_OF_MAP = 400
-"""Most runs of the sweep of a step about the page tune: settings times seeds."""
+MAX_RUNS_OF_MAP, MAX_STEPS_OF_MAP_RUN = 400, 20_000
+"""Most runs (settings times seeds) of a step's sweep on the page tune, and most steps of each."""
 
 LEFT_OUT = {"preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
 """Parts of a copied address that say nothing about what runs."""
@@ -125,6 +126,17 @@ def read_state(link: str) -> PageState:
         raise BadInput(f"the panels of the page {page} are all {spec.only}.")
     if page == "train" and "statistic" not in said:  # the page shows the first that the panels have
         values["statistic"] = next(iter([*(x for one in algorithms for x in one.own_stats), *STATS]))
-    if page == "tune" and (size := plan_of(values).size) > MAX_RUNS_OF_MAP:
-        raise BadInput(f"the map has {size:,} runs and may have {MAX_RUNS_OF_MAP:,}.")
+    if page == "tune":
+        _check_map(plan_of(values))
     return PageState(page, tuple(write_changed_panel(algorithm) for algorithm in algorithms), values)
+
+
+def _check_map(plan: SweepPlan) -> None:
+    """Check that a map can be made while a lesson is read, and has the same scores on every machine."""
+    if plan.size > MAX_RUNS_OF_MAP:
+        raise BadInput(f"the map has {plan.size:,} runs and may have {MAX_RUNS_OF_MAP:,}.")
+    if plan.budget.unit == "seconds" or plan.budget.amount > MAX_STEPS_OF_MAP_RUN:
+        raise BadInput(
+            f"the runs of the map last {plan.budget.amount:,} {plan.budget.unit}: give at most "
+            f"{MAX_STEPS_OF_MAP_RUN:,} samples, sweeps or updates."
+        )

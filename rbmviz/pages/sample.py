@@ -7,7 +7,7 @@ from typing import Any, get_args
 from rbmviz.datasets import list_datasets
 from rbmviz.metrics import Kernel
 from rbmviz.models import list_models
-from rbmviz.pages.settings import SettingSpec, Whole
+from rbmviz.pages.settings import SettingSpec, Whole, compared_at
 from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
 from rbmviz.registry import samplers
 from rbmviz.session import SamplingSetup, Start
@@ -32,17 +32,75 @@ SPEC = PageSpec(
     algorithms=samplers,
     default_panels=("gibbs", "rates_fpcd", "rates_herding", "sample_penalization"),
     settings={
-        "model": SettingSpec("mnist_fpcd", list_models, "Model", makes_samples=True),
-        "data": SettingSpec(AUTOMATIC, scored_data, "Score against", makes_samples=True),
-        "kernel": SettingSpec("binary", get_args(Kernel), "ISL kernel", makes_samples=True),
-        "start": SettingSpec("data", get_args(Start), "Start from", makes_samples=True),
-        "seed": SettingSpec(0, Whole(0, 2**31 - 1), "Seed", makes_samples=True),
-        "view": SettingSpec("sequence", ("sequence", "single"), "View"),
-        "pixels": SettingSpec("binary", ("binary", "mean"), "Pixels"),
-        "cells": SettingSpec(10, (6, 8, 10, 12), "Rows and columns"),
-        "axis": SettingSpec("samples", tuple(SAMPLER_UNITS), "Compare at equal"),
-        "curve": SettingSpec("ISL", ("ISL", "difference to the best"), "Curves"),
-        "speed": SettingSpec(60, (5, 20, 60, 200, 1000, 5000, math.inf), "Samples per second"),
+        "model": SettingSpec(
+            "mnist_fpcd",
+            list_models,
+            "Model",
+            "The trained RBM that every panel samples. Compare one trained by CD-1 with one trained by FPCD.",
+            makes_samples=True,
+        ),
+        "data": SettingSpec(
+            AUTOMATIC,
+            scored_data,
+            "Score against",
+            "Test images for the ISL, training images for the classes. *automatic* takes the data that the "
+            "model was trained on.",
+            makes_samples=True,
+        ),
+        "kernel": SettingSpec(
+            "binary",
+            get_args(Kernel),
+            "ISL kernel",
+            "Centre the kernels on the 0/1 samples or on their means. Means give smoother, higher"
+            " scores and take longer. rates-herding gains nothing: its means are its bits.",
+            makes_samples=True,
+        ),
+        "start": SettingSpec(
+            "data",
+            get_args(Start),
+            "Start from",
+            "A held-out image, or random bits. Watch how long a chain remembers where it began.",
+            makes_samples=True,
+        ),
+        "seed": SettingSpec(
+            0,
+            Whole(0, 2**31 - 1),
+            "Seed",
+            "The same seed gives the same samples. All panels share it, so differences come from "
+            "the samplers alone.",
+            makes_samples=True,
+        ),
+        "view": SettingSpec(
+            "sequence",
+            ("sequence", "single"),
+            "View",
+            "Consecutive samples row by row, the newest framed; or only the newest, large, beside its mean.",
+        ),
+        "pixels": SettingSpec(
+            "binary",
+            ("binary", "mean"),
+            "Pixels",
+            "The sampled bits, or the probabilities they were drawn from: easier to read, less honest.",
+        ),
+        "cells": SettingSpec(
+            10,
+            (6, 8, 10, 12),
+            "Rows and columns",
+            "How many consecutive samples a panel shows. Fewer are larger.",
+        ),
+        "axis": SettingSpec("samples", tuple(SAMPLER_UNITS), "Compare at equal", compared_at("samples")),
+        "curve": SettingSpec(
+            "ISL",
+            ("ISL", "difference to the best"),
+            "Curves",
+            "The ISL itself, or its difference to the best panel: below 0 is worse.",
+        ),
+        "speed": SettingSpec(
+            60,
+            (5, 20, 60, 200, 1000, 5000, math.inf),
+            "Samples per second",
+            "Slow to follow single samples by eye, fast to see where the ISL curves end.",
+        ),
         "improvement": SettingSpec(False, (False, True), left_alone=True),
     },
     setup=setup,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from rbmviz.errors import BadInput, shown
 from rbmviz.links import address_text, read_number
+from rbmviz.session.equal_points import CostUnit
 
 
 class Whole(NamedTuple):
@@ -61,7 +62,9 @@ class SettingSpec:
     allowed : Allowed
         What a link, a lesson or a widget may set it to.
     label : str
-        Name of its widget; needed where other parts of the app name it (default "").
+        Name of its widget (default "": it has none).
+    help : str
+        What the widget's question mark says (default "": it has none).
     makes_samples : bool
         Whether the runs depend on it, and not only how they are shown (default False). Every link gives it.
     left_alone : bool
@@ -71,8 +74,13 @@ class SettingSpec:
     default: Any
     allowed: Allowed
     label: str = ""
+    help: str = ""
     makes_samples: bool = False
     left_alone: bool = False
+
+    def options(self) -> list[Any]:
+        """Return the values that a widget offers: ``allowed``, where that is a list or a registry."""
+        return list(self.allowed() if callable(self.allowed) else self.allowed)
 
     def read(self, name: str, texts: list[str]) -> Any:
         """Return the value that a link gives as one or more texts.
@@ -85,6 +93,19 @@ class SettingSpec:
         if isinstance(self.allowed, Several):
             return [read_value(name, text, self.allowed.names) for text in dict.fromkeys(texts)]
         return read_value(name, texts[-1], self.allowed)
+
+
+def compared_at(made_unit: CostUnit) -> str:
+    """Return the help of the choice of the unit at equal numbers of which panels are compared.
+
+    made_unit : what the runs of the page make: samples or updates
+    """
+    newest = " All other numbers are those of the newest samples." if made_unit == "samples" else ""
+    return (
+        f"All scores are taken at the last number of {made_unit}, of sweeps, or of seconds of computing that "
+        f"every panel has passed.{newest} This changes what is compared, not the pace. Seconds are those of "
+        "this machine and depend on its load."
+    )
 
 
 def read_value(name: str, text: str, allowed: Allowed) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rbmviz.datasets import list_datasets
-from rbmviz.pages.settings import SettingSpec, Whole
+from rbmviz.pages.settings import SettingSpec, Whole, compared_at
 from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import trainers
 from rbmviz.session import TrainingSetup
@@ -33,19 +33,81 @@ SPEC = PageSpec(
     algorithms=trainers,
     default_panels=(f"cd:{_RATE}", f"pcd:{_RATE}", f"pop_cd:{_RATE}", f"ucd:{_RATE},t_max=50"),
     settings={
-        "train_data": SettingSpec("bas", list_datasets, "Data", makes_samples=True),
-        "hidden": SettingSpec(16, Whole(1, 2000), "Hidden units", makes_samples=True),
-        "rule": SettingSpec("0.5", ("0.3", "0.5", "0.7", "bernoulli")),
-        "train_seed": SettingSpec(0, Whole(0, 2**31 - 1), "Seed", makes_samples=True),
-        "replicates": SettingSpec(1, Whole(1, 100), "Replicates", makes_samples=True),
-        "show": SettingSpec("both", ("both", "samples", "filters")),
-        "train_pixels": SettingSpec("binary", ("binary", "mean")),
-        "train_cells": SettingSpec(8, (4, 6, 8, 10, 12)),
-        "part": SettingSpec("train", ("train", "test")),
-        "train_axis": SettingSpec("updates", tuple(TRAINER_UNITS), "Compare at equal"),
-        "statistic": SettingSpec("", statistics),
-        "log": SettingSpec(False, (False, True)),
-        "pace": SettingSpec(500, (1, 10, 50, 200, 500, 2000, math.inf), "Updates per second"),
+        "train_data": SettingSpec(
+            "bas",
+            list_datasets,
+            "Data",
+            "What every panel learns. Bars and Stripes is small enough to compute the likelihood exactly.",
+            makes_samples=True,
+        ),
+        "hidden": SettingSpec(
+            16,
+            Whole(1, 2000),
+            "Hidden units",
+            "The likelihood is exact with at most 16 hidden units, or 16 pixels; otherwise it is "
+            "estimated. More units learn more.",
+            makes_samples=True,
+        ),
+        "rule": SettingSpec(
+            "0.5",
+            ("0.3", "0.5", "0.7", "bernoulli"),
+            "Grey values become bits",
+            "Threshold at this share of full ink, or draw each bit once with its grey value as "
+            "the probability.",
+        ),
+        "train_seed": SettingSpec(
+            0,
+            Whole(0, 2**31 - 1),
+            "Seed",
+            "Weights, mini-batches and chains start from it: the same seed repeats every update.",
+            makes_samples=True,
+        ),
+        "replicates": SettingSpec(
+            1,
+            Whole(1, 100),
+            "Replicates",
+            "Each panel trains this many models with consecutive seeds. Numbers and curves are "
+            "means, bands hold the middle 95 %. Pictures, filters and warnings are those of the "
+            "first model.",
+            makes_samples=True,
+        ),
+        "show": SettingSpec(
+            "both",
+            ("samples", "filters", "both"),
+            "Show",
+            "Samples of the model as it learns, the filters of its hidden units, or both.",
+        ),
+        "train_pixels": SettingSpec(
+            "binary",
+            ("binary", "mean"),
+            "Pixels",
+            "The sampled bits, or the probabilities they were drawn from: easier to read, less honest.",
+        ),
+        "train_cells": SettingSpec(
+            8,
+            (4, 6, 8, 10, 12),
+            "Rows and columns",
+            "How many samples and filters a panel shows. Fewer are larger.",
+        ),
+        "part": SettingSpec(
+            "train",
+            ("train", "test"),
+            "Part",
+            "The training images, or held-out test images. (In Bars and Stripes both are the same patterns.)",
+        ),
+        "train_axis": SettingSpec(
+            "updates", tuple(TRAINER_UNITS), "Compare at equal", compared_at("updates")
+        ),
+        "statistic": SettingSpec(
+            "", statistics, "Statistic", "A number that trainers report. Trainers without it are left out."
+        ),
+        "log": SettingSpec(False, (False, True), "Log scale"),
+        "pace": SettingSpec(
+            500,
+            (1, 10, 50, 200, 500, 2000, math.inf),
+            "Updates per second",
+            "Slow to see single updates, fast to see where the curves end.",
+        ),
     },
     setup=setup,
     steps="updates",

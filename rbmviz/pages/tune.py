@@ -13,8 +13,10 @@ from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup, Start, TrainingSetup
+from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
 from rbmviz.sweeps import list_measures
 from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS
+from rbmviz.sweeps.measures import MAX_UNITS_EACH_POINT
 from rbmviz.trainers import list_trainers
 
 
@@ -40,35 +42,90 @@ SPEC = PageSpec(
     algorithms=_SamplersAndTrainers(),
     default_panels=("rates_fpcd",),
     settings={
-        "tune_what": SettingSpec("samplers", tuple(KIND_OF)),
+        "tune_what": SettingSpec(
+            "samplers",
+            tuple(KIND_OF),
+            "Tune",
+            "Samplers on trained models, scored by the ISL; or trainers on data, scored by the "
+            "log-likelihood of the model they learn.",
+        ),
         "tune_models": SettingSpec(["mnist_fpcd"], Several(list_models)),
         "tune_samplers": SettingSpec(["rates_fpcd"], Several(list_samplers)),
-        "tune_data": SettingSpec(AUTOMATIC, scored_data),
+        "tune_data": SettingSpec(
+            AUTOMATIC,
+            scored_data,
+            "Score against",
+            "The best setting is chosen on the validation part and reported on the test part. (In Bars and "
+            "Stripes all parts are the same.) *automatic* takes the data that the model was trained on.",
+        ),
         "tune_trainers": SettingSpec(["cd"], Several(list_trainers)),
-        "tune_train_data": SettingSpec("bas", list_datasets),
-        "tune_hidden": SettingSpec(16, Whole(1, 30)),
-        "tune_updates": SettingSpec(3000, Whole(1, 20_000)),
+        "tune_train_data": SettingSpec("bas", list_datasets, "Data", "What is learned."),
+        "tune_hidden": SettingSpec(
+            16,
+            Whole(1, MAX_UNITS_EACH_POINT),
+            "Hidden units",
+            "Of every model that is trained: few enough to enumerate the likelihood.",
+        ),
+        "tune_updates": SettingSpec(
+            3000, Whole(1, MAX_SAMPLES_OF_CELL), "Updates of a run", "Of each setting with each seed."
+        ),
         "tune_x": SettingSpec("eps", FreeText()),
         "tune_x_from": SettingSpec(0.001, RealNumber(0, 1e4)),
         "tune_x_to": SettingSpec(1.0, RealNumber(0, 1e4)),
-        "tune_x_n": SettingSpec(7, Whole(1, 40)),
-        "tune_x_scale": SettingSpec("log", ("log", "linear")),
+        "tune_x_n": SettingSpec(
+            7, Whole(1, 40), "Values", "Number of values on this axis; whole numbers may give fewer."
+        ),
+        "tune_x_scale": SettingSpec("log", ("log", "linear"), "Spacing", "Equal ratios, or equal steps."),
         "tune_y": SettingSpec("alpha", FreeText()),
         "tune_y_from": SettingSpec(0.8, RealNumber(0, 1e4)),
         "tune_y_to": SettingSpec(1.0, RealNumber(0, 1e4)),
-        "tune_y_n": SettingSpec(5, Whole(1, 40)),
-        "tune_y_scale": SettingSpec("linear", ("log", "linear")),
+        "tune_y_n": SettingSpec(
+            5, Whole(1, 40), "Values", "Number of values on this axis; whole numbers may give fewer."
+        ),
+        "tune_y_scale": SettingSpec("linear", ("log", "linear"), "Spacing", "Equal ratios, or equal steps."),
         "tune_z": SettingSpec(NO_AXIS, FreeText()),
         "tune_z_values": SettingSpec("", FreeText()),
-        "tune_n": SettingSpec(10_000, Whole(1, 20_000)),
-        # Not seconds: another machine would get other scores.
-        "tune_unit": SettingSpec("samples", ("samples", "sweeps")),
-        "tune_seeds": SettingSpec(5, Whole(1, 20)),
-        "tune_kernel": SettingSpec("binary", get_args(Kernel)),
-        "tune_start": SettingSpec("data", get_args(Start)),
+        "tune_n": SettingSpec(
+            10_000,
+            Whole(1, MAX_SAMPLES_OF_CELL),
+            "Length of a run",
+            "Of each setting with each seed. The map can be viewed at every shorter length.",
+        ),
+        "tune_unit": SettingSpec(
+            "samples",
+            ("samples", "sweeps", "seconds"),
+            "Unit",
+            "Equal samples; equal Gibbs sweeps, if samplers spend several on a sample; or equal "
+            "seconds of computing.",
+        ),
+        "tune_seeds": SettingSpec(
+            5,
+            Whole(1, 20),
+            "Seeds",
+            "Each setting runs once with each seed, from the same starts. Only differences over "
+            "seeds tell settings apart: five are few, one tells nothing.",
+        ),
+        "tune_kernel": SettingSpec(
+            "binary",
+            get_args(Kernel),
+            "ISL kernel",
+            "Centre the kernels on the 0/1 samples or on their means: smoother, higher, slower to compute.",
+        ),
+        "tune_start": SettingSpec(
+            "data",
+            get_args(Start),
+            "Start from",
+            "Held-out images, the same for all settings of one seed; or random bits.",
+        ),
         "tune_measures": SettingSpec([], Several(lambda: list(list_measures("sampler")))),
         "tune_knobs": SettingSpec("", FreeText()),
-        "tune_speed": SettingSpec(60, (5, 20, 60, 200, 1000, 5000, math.inf), "Steps per second"),
+        "tune_speed": SettingSpec(
+            60,
+            (5, 20, 60, 200, 1000, 5000, math.inf),
+            "Steps per second",
+            "Samples of the chains beside the map, or updates of the trainings. The sweep takes what they "
+            "leave of the cores.",
+        ),
     },
     setup=setup,
     steps="runs",

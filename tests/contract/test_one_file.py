@@ -190,7 +190,7 @@ PAGE = LivePage(
     question="Do two chains of one model differ?",
     about="Two chains.",
     presets=(),
-    transport=Transport("Speed.", "Go.", "One more.", "Back."),
+    transport=Transport("Go.", "One more.", "Back."),
 )
 
 
@@ -198,7 +198,7 @@ def main():
     """Draw the page."""
     present = PAGE.heading()
     with PAGE.toolbar():
-        seed = controls.seed(Settings.twins_seed, "Same seed, same samples.")
+        seed = controls.number(Settings.twins_seed)
     comparison = PAGE.open(PAGE.setup_of({"twins_seed": seed}))
     with PAGE.notes():
         st.caption("Both are of one model.")

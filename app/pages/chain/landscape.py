@@ -162,7 +162,6 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
     "the ground rise where the ball stood.",
     presets=PRESETS,
     transport=Transport(
-        speed_help="Slow to follow every jump, full speed to see where the visits end.",
         play_help="Stop all chains, or let them go on. Those that keep up with the speed stop at the same "
         "sample.",
         step_help="One more sample of every chain, then pause: see the ground rise where the chain stood.",
@@ -256,13 +255,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     with wide:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("**Do the visits converge to the model’s law?**")
-            quantity = controls.choose(
-                Settings.land_curve,
-                "Compare",
-                list(VISIT_QUANTITIES),
-                "The share of visits against the model’s law, or the mean sample against the rates.",
-                label_visibility="collapsed",
-            )
+            quantity = controls.choose(Settings.land_curve, label_visibility="collapsed")
         title = VISIT_QUANTITIES[quantity]
         draw_chart(
             walk_chart(PAGE.named(comparison), quantity, title),

@@ -49,7 +49,6 @@ from rbmviz_app.shared import random_landscape
 MATRIX, REMOVED = "A", "lam"
 """Names of the matrix and of lambda in the address."""
 
-STEP_CHOICES = (10, 20, 40, 100, 400, 2000)
 NO_DISTANCE = (
     f"Both chains are at the stationary law from the start: no distance is above {LEAST_DISTANCE:.6f}. "
     "Start in another state, or turn the log scale off."
@@ -117,14 +116,7 @@ def draw_matrix(present: bool) -> None:
     messages.draw_link_warnings("chain")
     row = st.container(horizontal=True, vertical_alignment="center" if present else "bottom")
     with row:
-        source = controls.select(
-            Settings.chain_matrix,
-            "Chain",
-            [*MATRICES, FROM_LANDSCAPE],
-            "A table to edit, or the Gibbs chain of the model that the landscape shows.",
-            width=240,
-            on_change=reset_to_preset,
-        )
+        source = controls.select(Settings.chain_matrix, width=240, on_change=reset_to_preset)
         table = None if source == FROM_LANDSCAPE else table_of(source)
         if table is not None and not present:
             st.number_input(
@@ -416,8 +408,8 @@ def draw_convergence(
                 help="All probability is there at step 0; it spreads with every step.",
             )
             CHAIN_STARTS.ensure()[len(A)] = start
-            steps = controls.slide(Settings.chain_steps, "Steps", STEP_CHOICES, None, width=130)
-            log = controls.toggle(Settings.chain_log, "Log scale")
+            steps = controls.slide(Settings.chain_steps, width=130)
+            log = controls.toggle(Settings.chain_log)
         distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
         chart = distance_chart(distances, log)
         draw_chart(chart, "distances", "Distance to the stationary law", NO_DISTANCE)

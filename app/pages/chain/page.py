@@ -5,7 +5,7 @@ import streamlit as st
 from rbmviz_app import controls, links, session
 from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
 from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_QUESTION, draw_matrix
-from rbmviz_app.pages.chain.settings import PAGE_PARTS, Settings
+from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
 
 TITLE, ICON, PLACE = "Little chain", "landscape", 5
@@ -24,14 +24,7 @@ def main() -> None:
         # The choice is drawn beside its heading, and read before: at first the link says which part it is.
         shown = Settings.little.chosen or next(iter(links.values(Settings.little.key)), "")
         PAGE.heading(*HEADINGS.get(shown, ()))
-        part = controls.choose(
-            Settings.little,
-            "Look at",
-            PAGE_PARTS,
-            "All states of a small model while chains move among them; the idea itself, on a matrix; or the "
-            "units of a model, of which one after the other is drawn.",
-            label_visibility="collapsed",
-        )
+        part = controls.choose(Settings.little, label_visibility="collapsed")
     with st.container():
         if part == "landscape":
             draw_landscape(present)

@@ -4,8 +4,7 @@ import contextlib
 from typing import Any
 
 from rbmviz import BadInput, Model
-from rbmviz.links import read_number
-from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE, Order
+from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.pages import PAGES
 from rbmviz.session import LandscapeSetup
@@ -13,11 +12,7 @@ from rbmviz_app import controls, links, session
 from rbmviz_app.session import COMPARISONS, TRAINED, PageSettings, Setting
 from rbmviz_app.shared import once, random_landscape
 
-ORDERS: tuple[Order, ...] = ("valley", "gray", "index")
-PAGE_PARTS = ("landscape", "matrix", "units")
 RANDOM_WEIGHTS = "random weights"
-DEPTHS = (2.0, 12.0)
-"""Least and most depth of a landscape, in nats."""
 
 
 Settings = PageSettings(PAGES["chain"].settings)
@@ -28,35 +23,11 @@ def choose_landscape() -> LandscapeSetup:
     small = {
         name: model for name, model in TRAINED.value.items() if model.rbm.n_visible <= MAX_VISIBLE_LANDSCAPE
     }
-    name = controls.select(
-        Settings.land,
-        Settings.land.label,
-        [*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS, *small],
-        "A small model with one valley a pattern, or random weights, or a small one from the Train page.",
-        width=170,
-    )
-    depth = controls.slide_number(
-        Settings.land_depth,
-        Settings.land_depth.label,
-        *DEPTHS,
-        0.5,
-        "Of each valley, in nats: with one more, Gibbs stays about two and a half times as long. Of random "
-        "weights it says how large they are: their standard deviation is a quarter of it.",
-        format="%g",
-        width=150,
-        disabled=name in small,
-    )
+    name = controls.select(Settings.land, options=[*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS, *small], width=170)
+    depth = controls.slide_number(Settings.land_depth, format="%g", width=150, disabled=name in small)
     with controls.settings("chain"):
-        seed = controls.seed(
-            Settings.land_seed,
-            "Same seed, same walk; all panels share it, and it draws the random weights, too.",
-        )
-        controls.choose(
-            Settings.land_order,
-            "Order of the states",
-            ORDERS,
-            "Valleys side by side; or so that neighbours differ in one bit (Gray code); or as numbers.",
-        )
+        seed = controls.number(Settings.land_seed)
+        controls.choose(Settings.land_order)
     if name in small:
         model = small[name]
     elif name == RANDOM_WEIGHTS:
@@ -88,16 +59,10 @@ def _begin_landscape_with_link() -> None:
     for text in links.values(Settings.land.key)[:1]:
         if text in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
             session.start_with(Settings.land.key, text)
-    ranges: list[tuple[Setting[Any], float, float]] = [
-        (Settings.land_depth, *DEPTHS),
-        (Settings.land_seed, 0, controls.MAX_SEED),
-    ]
-    for setting, least, most in ranges:
+    for setting in (Settings.land_depth, Settings.land_seed):
         for text in links.values(setting.key)[:1]:
             with contextlib.suppress(BadInput):
-                value = read_number(text, setting.label)
-                if least <= value <= most:
-                    session.start_with(setting.key, type(setting.default)(value))
+                session.start_with(setting.key, setting.spec.read(setting.label, [text]))
 
 
 def address_of(*settings: Setting[Any]) -> dict[str, list[str]]:

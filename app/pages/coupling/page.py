@@ -109,8 +109,6 @@ PAGE: LivePage[CouplingSetup] = LivePage(
     knob_labels=knob_labels,
     presets=PRESETS,
     transport=Transport(
-        speed_help="Of the displayed pairs; the pairs of the charts are counted in the background, at full "
-        "speed.",
         play_help="Stop all pairs, or let them go on; counting goes on after a stop until it has 200 pairs.",
         step_help="One more sweep of each pair, then pause; after a meeting the next pair begins.",
         reset_help="Back to the first pair, with the same seed: the same meetings come again.",

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 from rbmviz import BadInput
-from rbmviz.coupling import MAX_PROPOSALS, STATISTICS
+from rbmviz.coupling import MAX_PROPOSALS
 from rbmviz.session import Comparison, CouplingRun, CouplingSetup
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.coupling import charts
-from rbmviz_app.pages.coupling.settings import IN_MORE_CHARTS, K_CHOICES, LAGS, Settings
+from rbmviz_app.pages.coupling.settings import IN_MORE_CHARTS, Settings
 from rbmviz_app.panel.readouts import digits3
 from rbmviz_app.timer import every_second
 
@@ -102,7 +102,7 @@ def draw_meeting_times(found: Results | None, present: bool) -> None:
     with wide:
         with st.container(horizontal=True, vertical_alignment="center"):
             draw_question("When do they meet?")
-            log = controls.toggle(Settings.tau_log, "Log scale", "Shows how heavy the tail is.")
+            log = controls.toggle(Settings.tau_log)
         if found is None:
             return
         draw_chart(charts.tau_chart(found.pairs, log), "tau", "Shares of pairs by meeting time", NOTHING)
@@ -125,15 +125,8 @@ def draw_bound(found: Results | None, present: bool) -> None:
     """Draw the bound on the total variation distance."""
     draw_question("How many sweeps until the chain is at its model?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        controls.slide(
-            Settings.lag,
-            "Lag L",
-            LAGS,
-            "Sweeps that the first chain of a pair runs ahead: a larger lag gives a sharper bound. Another "
-            "one begins new pairs.",
-            width=220,
-        )
-        log = controls.toggle(Settings.tv_log, "Log scale", "Shows the rate of the decay.")
+        controls.slide(Settings.lag, width=220)
+        log = controls.toggle(Settings.tv_log)
     if found is None:
         return
     rows = charts.bound_rows(found, log)
@@ -171,21 +164,8 @@ def draw_estimate(found: Results | None, present: bool) -> None:
     """Draw the running estimates of one statistic."""
     draw_question("What UCD computes, and what CD-k does")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        statistic = controls.select(
-            Settings.coupling_statistic,
-            "Statistic",
-            STATISTICS[::-1],  # a list begins with its first option
-            "A mean under the model; the two units are those of the largest weight.",
-            width=230,
-        )
-        controls.slide(
-            Settings.estimate_k,
-            "k",
-            K_CHOICES,
-            "Sweeps before the estimate begins: CD's bias falls with it, and UCD's spread. Another one "
-            "begins the pairs of all charts of lag 1 anew.",
-            width=160,
-        )
+        statistic = controls.select(Settings.coupling_statistic, width=230)
+        controls.slide(Settings.estimate_k, width=160)
     if found is None:
         return
     k, rows = found.pairs[0].k, charts.estimate_rows(found, statistic)

@@ -13,13 +13,6 @@ from rbmviz_app.controls import data_or_reason
 from rbmviz_app.session import PageSettings
 from rbmviz_app.shared import data, model_called, once
 
-LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-K_CHOICES = (1, 2, 3, 5, 10, 20, 50)
-STARTS = ("random", "data")
-"""Where pairs start: "data" are training examples (on Sample: validation examples)."""
-MAX_RANDOM_UNITS = 1000
-
-
 Settings = PageSettings(PAGES["coupling"].settings)
 
 
@@ -43,25 +36,14 @@ def choose_setup() -> tuple[str, Model, str, int]:
     start : "random" or "data"
     seed : int
     """
-    name = controls.model_name(
-        Settings.coupling_model,
-        "A random one whose weights you scale, or a trained one: well-separated modes hardly let chains "
-        "meet.",
-        before=[RANDOM_MODEL],
-    )
+    name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL])
     with controls.settings("coupling"):
         sizes = choose_sizes() if name == RANDOM_MODEL else None
         start = controls.choose(
             Settings.coupling_start,
-            Settings.coupling_start.label,
-            STARTS,
-            "All couplings have the same starts; the trainer UCD starts at training data.",
             format_func=lambda start: "random bits" if start == "random" else "training data",
         )
-        seed = controls.seed(
-            Settings.coupling_seed,
-            "Random models, starts and chains come from it: the same seed repeats every pair.",
-        )
+        seed = controls.number(Settings.coupling_seed)
     if sizes is None:
         return name, model_called(name), start, seed
     model = once(("random", (*sizes, seed)), lambda: Model(random_rbm(*sizes, seed)))
@@ -70,20 +52,8 @@ def choose_setup() -> tuple[str, Model, str, int]:
 
 def choose_sizes() -> tuple[int, int]:
     """Draw the numbers of visible and of hidden units of a random model."""
-    visible = controls.number(
-        Settings.coupling_visible,
-        Settings.coupling_visible.label,
-        1,
-        MAX_RANDOM_UNITS,
-        "Pixels of a picture: up to about 20 the exact curves can be computed, too.",
-    )
-    hidden = controls.number(
-        Settings.coupling_hidden,
-        Settings.coupling_hidden.label,
-        1,
-        MAX_RANDOM_UNITS,
-        "All parameters are drawn from N(0, 1) and then scaled, as in paper UCD, appendix A.2.",
-    )
+    visible = controls.number(Settings.coupling_visible)
+    hidden = controls.number(Settings.coupling_hidden)
     return visible, hidden
 
 

@@ -1,24 +1,21 @@
 """Samplers side by side on one model, live."""
 
-from typing import Any, get_args
+from typing import Any
 
 import streamlit as st
 
 from rbmviz import Model
-from rbmviz.datasets import Dataset, list_datasets
+from rbmviz.datasets import Dataset
 from rbmviz.metadata import data_name
-from rbmviz.metrics import Kernel
 from rbmviz.models import data_of, training_set_score
 from rbmviz.origin import origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
-from rbmviz.session import Comparison, SamplingSetup, Start
+from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.compiling import seconds_to_compile
-from rbmviz.session.equal_points import SAMPLER_UNITS
 from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
-from rbmviz_app.compared import choice_help
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import (
@@ -30,7 +27,6 @@ from rbmviz_app.page import (
     offer_panels,
 )
 from rbmviz_app.pages.sample.charts import (
-    CurveKind,
     curves_of,
     isl_chart,
     pinned_name,
@@ -49,9 +45,6 @@ from rbmviz_app.shared import data, training_part_isl
 from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
-GRIDS = (6, 8, 10, 12)
-KERNELS: tuple[Kernel, ...] = ("binary", "mean")
-CURVE_KINDS: tuple[CurveKind, ...] = get_args(CurveKind)
 BANDS = (
     "ISL minus that of the panel that is best at the last point that all have reached; higher is better. "
     "Bands are two standard errors of the difference, paired over the test images (in at most 100 groups): "
@@ -69,8 +62,6 @@ SECONDS_CAPTION = (
     "does: the same settings twice may differ by a third. Samples and sweeps do not."
 )
 """What a comparison at equal seconds measures, below its chart."""
-STARTS: tuple[Start, ...] = ("data", "random")
-"""Where chains start: "data" are validation examples."""
 SPEC = PAGES["sample"]
 Settings = PageSettings(SPEC.settings)
 
@@ -191,7 +182,6 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "and watch how the pictures and the numbers answer.",
     presets=PRESETS,
     transport=Transport(
-        speed_help="Slow to follow single samples by eye, full speed to see where the ISL curves end.",
         play_help="Stop all chains, or let them go on: nothing is lost by looking closely. Chains that keep "
         "up with the speed stop at the same sample.",
         step_help="One more sample in every panel, then pause: look for the pixels that change.",
@@ -205,20 +195,12 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
     with PAGE.toolbar():
-        chosen = controls.model_name(
-            Settings.model,
-            "The trained RBM that all panels sample: compare one trained by CD-1 with one by FPCD.",
-        )
+        chosen = controls.model_name(Settings.model)
         with controls.settings("sample"):
             name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
             setup, reason = choose_setup(model)
         PAGE.menu()
-        cost_unit = controls.choose(
-            Settings.axis,
-            "Compare at equal",
-            SAMPLER_UNITS,
-            choice_help("samples"),
-        )
+        cost_unit = controls.choose(Settings.axis)
     comparison = PAGE.open(setup, fill)
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     comparison.cost_unit = cost_unit
@@ -263,47 +245,13 @@ def fill(comparison: Comparison[SamplingSetup], wanted: list[Any]) -> None:
 
 def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     """Draw the settings; return what all panels share, and a sentence where nothing can be scored."""
-    choice = controls.select(
-        Settings.data,
-        Settings.data.label,
-        [AUTOMATIC, *list_datasets()],
-        "Test images for ISL and nearest examples for classes; automatic takes the model's own.",
-    )
-    kernel = controls.choose(
-        Settings.kernel,
-        Settings.kernel.label,
-        KERNELS,
-        "Kernels on the 0/1 samples, or on their means: smoother, higher, and slow to compute. The means of "
-        "rates-herding are its bits, so that it gains nothing from them.",
-    )
-    start = controls.choose(
-        Settings.start,
-        Settings.start.label,
-        STARTS,
-        "A held-out example, or random bits: watch how long a chain remembers where it began.",
-    )
-    seed = controls.seed(
-        Settings.seed,
-        "Same seed, same samples; all panels share it, so differences come from the samplers alone.",
-    )
-    controls.choose(
-        Settings.view,
-        "View",
-        ["sequence", "single"],
-        "Consecutive samples row by row, the newest framed; or the newest large, beside its mean.",
-    )
-    controls.choose(
-        Settings.pixels,
-        "Pixels",
-        ["binary", "mean"],
-        "The drawn bits, or the probabilities they were drawn from: easier to read, less honest.",
-    )
-    controls.choose(
-        Settings.cells,
-        "Rows and columns",
-        GRIDS,
-        "How many consecutive samples a panel shows: fewer are larger.",
-    )
+    choice = controls.select(Settings.data)
+    kernel = controls.choose(Settings.kernel)
+    start = controls.choose(Settings.start)
+    seed = controls.number(Settings.seed)
+    controls.choose(Settings.view)
+    controls.choose(Settings.pixels)
+    controls.choose(Settings.cells)
     dataset, reason = scored_against(model, choice)
     if reason:
         reason = f"Nothing is scored: {reason} Choose other data in Settings."
@@ -365,13 +313,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
         st.markdown(
             f"**How much of the test part of {messages.plain(dataset.name)} have the samples covered?**"
         )
-        kind = controls.choose(
-            Settings.curve,
-            "Curves",
-            CURVE_KINDS,
-            "ISL itself, or its difference to the panel that is best: below 0 is worse.",
-            label_visibility="collapsed",
-        )
+        kind = controls.choose(Settings.curve, label_visibility="collapsed")
         pin_menu(comparison, model_name)
     setup = comparison.setup
     score = training_set_score(

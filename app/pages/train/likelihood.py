@@ -82,10 +82,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         st.markdown(f"**How likely does the model find the data?** {messages.plain(dataset.name)}, {how}.")
         part = controls.choose(
             Settings.part,
-            "Part",
-            ["train", "test"] if len(dataset.test) else ["train"],
-            "The examples that are learned from, or those of the test part, which are held out (of Bars and "
-            "Stripes they are the same patterns).",
+            options=["train", "test"] if len(dataset.test) else ["train"],
             label_visibility="collapsed",
         )
     cost_unit = comparison.cost_unit
@@ -154,16 +151,14 @@ def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         statistic = controls.select(
             Settings.statistic,
-            "Statistic",
-            list(labels),
-            "A number that trainers report; trainers that do not have it are left out.",
+            options=list(labels),
             format_func=lambda name: labels.get(name, name),
             label_visibility="collapsed",
             width=420,
         )
         # The first of the list is what an address shows that does not name one.
         show_in_address([Settings.statistic], statistic != next(iter(labels)))
-        log = controls.toggle(Settings.log, "Log scale")
+        log = controls.toggle(Settings.log)
     having = [
         style
         for style, (_, snapshot) in zip(styles(comparison), shown, strict=True)

@@ -7,10 +7,8 @@ import streamlit as st
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
-from rbmviz.session.equal_points import TRAINER_UNITS
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import checkpoints, controls, links, messages, session
-from rbmviz_app.compared import choice_help
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_page, offer_panels
 from rbmviz_app.pages.train.likelihood import Levels, draw_charts, levels_of
@@ -97,7 +95,6 @@ PAGE: LivePage[TrainingSetup] = LivePage(
     linkable=fresh_starts,  # learned weights to begin at have no place in the address
     presets=PRESETS,
     transport=Transport(
-        speed_help="Slow to see single updates, full speed to see where the curves end.",
         play_help="Stop all trainers, or let them go on. Those that keep up with the speed stop at the same "
         "update.",
         step_help="One more update of every trainer, then pause.",
@@ -114,9 +111,7 @@ def main() -> None:
         data_asked_for = Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
         settings = choose_setup(data_asked_for)
         PAGE.menu()
-        cost_unit = controls.choose(
-            Settings.train_axis, "Compare at equal", TRAINER_UNITS, choice_help("updates")
-        )
+        cost_unit = controls.choose(Settings.train_axis)
     comparison = PAGE.open(settings.setup, fill)
     comparison.cost_unit = cost_unit
     with PAGE.notes():

@@ -11,7 +11,7 @@ from rbmviz.models import list_models
 from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
-from rbmviz.session.training import MAX_HIDDEN, MAX_REPLICATES, MAX_UNITS_EXACT_LIKELIHOOD
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, links, messages, uploads
 from rbmviz_app.session import (
@@ -24,8 +24,6 @@ from rbmviz_app.session import (
 from rbmviz_app.shared import data, pretrained
 from rbmviz_app.uploads import one_reader
 
-GRIDS = (4, 6, 8, 10, 12)
-BINARISATIONS = ("0.3", "0.5", "0.7", "bernoulli")
 DATA_WIDTH = 160
 OWN_DATA, BEGIN_AT = uploads.UPLOADERS["train"], "begin"
 """Keys of the uploads."""
@@ -62,30 +60,11 @@ def choose_setup(asked: str | None) -> Chosen:
     """
     names, caption, refused = data_names(asked), "", ""
     data_box = st.container(width="content")  # says what is learned, which may be a file of the Settings
-    n_hidden = controls.number(
-        Settings.hidden,
-        Settings.hidden.label,
-        1,
-        MAX_HIDDEN,
-        "The likelihood is exact where there are at most 16 of them, or of pixels; else it is an estimate. "
-        "More units learn more.",
-        width=130,
-    )
+    n_hidden = controls.number(Settings.hidden, width=130)
     with controls.settings("train"):
         given, rule, offer, begin_file = draw_uploads()
-        seed = controls.seed(
-            Settings.train_seed,
-            "Weights, mini-batches and chains begin with it: the same seed repeats every update.",
-        )
-        replicates = controls.number(
-            Settings.replicates,
-            Settings.replicates.label,
-            1,
-            MAX_REPLICATES,
-            "Each panel trains so many models with consecutive seeds. Numbers and curves are means over "
-            "them, and bands hold the middle 95 %. Pictures, filters, warnings and how chains of one update "
-            "differ are those of the first.",
-        )
+        seed = controls.number(Settings.train_seed)
+        replicates = controls.number(Settings.replicates)
         choose_view()
     dataset, is_own = None, given is not None
     try:
@@ -112,13 +91,7 @@ def choose_setup(asked: str | None) -> Chosen:
 
 def choose_data(names: list[str]) -> str:
     """Draw the choice of the data; return their name."""
-    return controls.select(
-        Settings.train_data,
-        Settings.train_data.label,
-        names,
-        "What all panels learn: Bars and Stripes is small enough to know the likelihood exactly.",
-        width=DATA_WIDTH,
-    )
+    return controls.select(Settings.train_data, options=names, width=DATA_WIDTH)
 
 
 def say_data(dataset: Dataset, caption: str) -> None:
@@ -174,11 +147,7 @@ def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
         "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text a line (.txt).",
     )
     rule = controls.choose(
-        Settings.rule,
-        "Grey values become bits",
-        BINARISATIONS,
-        "Cut at this share of full ink, or drawn once with the grey value as probability.",
-        format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}",
+        Settings.rule, format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}"
     )
     offer = st.container()
     begin_file = st.file_uploader(
@@ -192,24 +161,9 @@ def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
 
 def choose_view() -> None:
     """Draw what panels show, and how."""
-    controls.choose(
-        Settings.show,
-        "Show",
-        ["samples", "filters", "both"],
-        "Samples of the model while it learns, the filters of its hidden units, or both.",
-    )
-    controls.choose(
-        Settings.train_pixels,
-        "Pixels",
-        ["binary", "mean"],
-        "The drawn bits, or the probabilities they were drawn from: easier to read, less honest.",
-    )
-    controls.choose(
-        Settings.train_cells,
-        "Rows and columns",
-        GRIDS,
-        "How many samples and filters a panel shows: fewer are larger.",
-    )
+    controls.choose(Settings.show)
+    controls.choose(Settings.train_pixels)
+    controls.choose(Settings.train_cells)
 
 
 def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> str:

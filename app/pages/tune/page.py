@@ -91,8 +91,6 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     on_preset=show_plan,
     shows_settings=shows_settings,
     transport=Transport(
-        speed_help="Samples of the chains beside the map, or updates of the trainings there. The sweep takes "
-        "what they leave of the cores.",
         play_help="Stop the runs beside the map, or let them go on. The sweep has buttons of its own.",
         step_help="One more sample, or update, in every run, then pause.",
         reset_help="All runs back to their first state with the same seed.",

@@ -5,7 +5,6 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from rbmviz.datasets import list_datasets
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import Kernel
 from rbmviz.models import data_of, list_models
@@ -14,21 +13,14 @@ from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup, Start
 from rbmviz.session.sweep_view import front_numbers, range_around
-from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
 from rbmviz.sweeps import list_measures, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
-from rbmviz.sweeps.measures import DEFAULT_MEASURES, MAX_UNITS_EACH_POINT
-from rbmviz.sweeps.plan import TABLES, Kind, Unit
+from rbmviz.sweeps.measures import DEFAULT_MEASURES
+from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, links
 from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings, Setting, is_stale, keep_hidden
 from rbmviz_app.shared import data, pretrained_line
-
-RUN_UNITS: tuple[Unit, ...] = ("samples", "sweeps", "seconds")
-SCALES = ("log", "linear")
-MAX_SIDE = 40
-"""Values of one axis."""
-MAX_SEEDS_OF_SWEEP = 20
 
 Scale = Literal["log", "linear"]
 
@@ -86,24 +78,11 @@ def exchange_axes() -> None:
 
 def choose_what() -> tuple[Kind, list[str]]:
     """Draw the choice of what is tuned, and on which models or data; return its kind, and names."""
-    what = controls.choose(
-        Settings.tune_what,
-        "Tune",
-        tuple(KIND_OF),
-        "Samplers on trained models, scored by the ISL; or trainers on data, scored by the log-likelihood of "
-        "what they have learned.",
-        on_change=exchange_axes,
-    )
+    what = controls.choose(Settings.tune_what, on_change=exchange_axes)
     kind = KIND_OF[what]
     keep_hidden(OF_SAMPLERS if kind == "trainer" else OF_TRAINERS)
     if kind == "trainer":
-        controls.select(
-            Settings.tune_train_data,
-            "Data",
-            sorted(list_datasets(), key=lambda name: (name != Settings.tune_train_data.default, name)),
-            "What is learned.",
-            width=150,
-        )
+        controls.select(Settings.tune_train_data, width=150)
         known = {name: TABLES[kind][name].label for name in list_trainers()}
         setting = Settings.tune_trainers
     else:
@@ -144,47 +123,12 @@ def choose_axes(kind: Kind, names: Sequence[str]) -> None:
     _choose_facets([name for one in algorithms for name in knobs_of(one)])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if kind == "trainer":
-            controls.number(
-                Settings.tune_updates,
-                "Updates of a run",
-                1,
-                MAX_SAMPLES_OF_CELL,
-                "Of each setting with each seed. A falling learning rate reaches its end there.",
-                width=150,
-            )
-            controls.number(
-                Settings.tune_hidden,
-                "Hidden units",
-                1,
-                MAX_UNITS_EACH_POINT,
-                "Of all models that are trained: so few that their likelihood can be enumerated.",
-                width=130,
-            )
+            controls.number(Settings.tune_updates, width=150)
+            controls.number(Settings.tune_hidden, width=130)
         else:
-            controls.number(
-                Settings.tune_n,
-                "Length of a run",
-                1,
-                MAX_SAMPLES_OF_CELL,
-                "Of each setting with each seed. The map can be seen at every shorter length.",
-                width=150,
-            )
-            controls.choose(
-                Settings.tune_unit,
-                "Unit",
-                RUN_UNITS,
-                "Equal samples; or equal Gibbs sweeps, if samplers spend several on a sample; or seconds of "
-                "computing.",
-            )
-        controls.number(
-            Settings.tune_seeds,
-            "Seeds",
-            1,
-            MAX_SEEDS_OF_SWEEP,
-            "Each setting runs once with each seed, from the same starts: only differences over seeds say "
-            "what can be told apart. Five are few, one says nothing.",
-            width=110,
-        )
+            controls.number(Settings.tune_n, width=150)
+            controls.choose(Settings.tune_unit)
+        controls.number(Settings.tune_seeds, width=110)
 
 
 def _choose_facets(names: Sequence[str]) -> None:
@@ -252,16 +196,8 @@ def _choose_axis(
             st.number_input(
                 word, value=end.default, format="%g", step=None, disabled=off, width=90, **end.bound
             )
-        controls.number(
-            n,
-            "Values",
-            1,
-            MAX_SIDE,
-            "Number of values on this axis; of whole numbers there may be fewer.",
-            width=105,
-            disabled=off,
-        )
-        controls.choose(scale, "Spacing", SCALES, "Equal ratios, or equal steps.", disabled=off)
+        controls.number(n, width=105, disabled=off)
+        controls.choose(scale, disabled=off)
 
 
 def choose_rest(kind: Kind) -> None:
@@ -275,25 +211,9 @@ def choose_rest(kind: Kind) -> None:
     )
     if kind == "trainer":
         return
-    controls.select(
-        Settings.tune_data,
-        "Score against",
-        [AUTOMATIC_DATA, *list_datasets()],
-        "Settings are chosen on its validation part, and the best one is reported on its test part (of Bars "
-        "and Stripes all parts are the same); automatic takes the model's own.",
-    )
-    controls.choose(
-        Settings.tune_kernel,
-        "ISL kernel",
-        ("binary", "mean"),
-        "Kernels on the 0/1 samples, or on their means: smoother, higher, and slow to compute.",
-    )
-    controls.choose(
-        Settings.tune_start,
-        "Start from",
-        ("data", "random"),
-        "Held-out examples, the same for all settings with one seed; or random bits.",
-    )
+    controls.select(Settings.tune_data)
+    controls.choose(Settings.tune_kernel)
+    controls.choose(Settings.tune_start)
     lines = [f"- **{name}**: {measures[name].label}" for name in MORE_MEASURES]
     several(
         Settings.tune_measures,

@@ -10,7 +10,7 @@ from rbmviz.metadata import data_name
 from rbmviz.models import data_of
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES
-from rbmviz.session import Comparison, Start, WeightSetup
+from rbmviz.session import Comparison, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
@@ -27,7 +27,6 @@ from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.shared import data
 
 TITLE, ICON, PLACE = "Weights", "balance", 4
-STARTS: tuple[Start, ...] = ("data", "random")
 PRESETS = (
     Preset(
         "An even batch can lie",
@@ -112,7 +111,6 @@ PAGE: LivePage[WeightSetup] = LivePage(
     knob_labels=lambda values: {name: label for name, (label, _) in WEIGHT_KNOBS.items()},
     presets=PRESETS,
     transport=Transport(
-        speed_help="Slow to look at single batches, full speed to find the rare heavy weights.",
         play_help="Stop all panels, or let them go on. Those that keep up with the speed stop at the same "
         "batch.",
         step_help="One more batch in every panel, then pause: which sample is the heavy one?",
@@ -125,10 +123,7 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
     with PAGE.toolbar():
-        chosen = controls.model_name(
-            Settings.weights_model,
-            "The RBM that weighs the samples: a small one has an exact log Z, a large one shows the limits.",
-        )
+        chosen = controls.model_name(Settings.weights_model)
         with controls.settings("weights"):
             name, model = controls.own_model(chosen, "weights_own", "Weigh with a model file of your own")
             setup, reason = choose_setup(model)
@@ -152,13 +147,8 @@ def main() -> None:
 
 def choose_setup(model: Model) -> tuple[WeightSetup, str]:
     """Draw the settings; return what all panels share, and why chains cannot begin at data."""
-    start = controls.choose(
-        Settings.weights_start,
-        Settings.weights_start.label,
-        STARTS,
-        "Training examples, as in pop-CD, or random bits: any start gives the right mean weight.",
-    )
-    seed = controls.seed(Settings.weights_seed, "Same seed, same batches: all panels share it.")
+    start = controls.choose(Settings.weights_start)
+    seed = controls.number(Settings.weights_seed)
     dataset, reason = data_or_reason(data_of, model, None, data)
     if reason:
         reason = "" if start == "random" else f"The chains begin at random bits: {reason}"

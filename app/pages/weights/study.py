@@ -114,13 +114,7 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
     """Draw the controls of the study, how far it is, and its charts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("Less bias, more noise: every estimator on models that grow", anchor=False)
-        name = controls.select(
-            Settings.grown,
-            "Models trained by CD-1 on",
-            list(STUDIED),
-            "Small enough for the exact gradient; with more pixels (digits, letters) weights are less even.",
-            width=200,
-        )
+        name = controls.select(Settings.grown, width=200)
         refused = use_data(comparison, name)
         # Unlike other charts this one renews the lease: no canvas asks for the study. It goes on in a hidden
         # tab, too, until it is done or paused, which does little harm: this work ends by itself.
@@ -158,9 +152,6 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
     with right:
         quantity = controls.select(
             Settings.growth_quantity,
-            "What is drawn as the models, or the sweeps, grow",
-            list(ESTIMATOR_QUANTITIES),
-            "What is drawn against the number of hidden units, or of sweeps.",
             format_func=lambda name: ESTIMATOR_QUANTITIES[name],
             label_visibility="collapsed",
         )
