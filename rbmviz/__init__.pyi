@@ -6,7 +6,7 @@ from .metrics import list_metrics
 from .models import from_sklearn, list_models, load_model
 from .rbm import RBM, Model, Statistics, save_model
 from .samplers import Samples, list_samplers, make_sampler, sample, stream
-from .sweeps.one_call import sweep
+from .sweeps.sweep import sweep
 from .trainers import list_trainers, make_trainer, train, trained_model
 from .trainers.checkpoint import load_checkpoint, save_checkpoint
 from .trainers.pop_cd import pop_weights

@@ -1,8 +1,9 @@
 """A sweep of settings: one run over a grid of knobs, models and seeds, and the choice of a setting by scores.
 
-``plan`` says what is run and in which order, ``cell`` runs one cell of it, ``measures`` names what is
-measured, ``choose`` compares settings over seeds. ``execute`` runs cells on threads or a cluster, ``store``
-keeps their tables as a folder of files, ``figures`` draws them. Tables are columns, ``dict`` of
+``plan`` says what is run and in which order, ``cell`` runs one cell, ``measures`` names what is measured,
+``choose`` compares settings over seeds. ``execute`` runs cells on threads or a cluster, ``store`` keeps their
+tables as a folder of files, ``figures`` draws them, and ``sweep`` does all of it in one call. Tables are
+columns, ``dict`` of
 one-dimensional arrays, in long form: a row for each point of each cell's curve.
 """
 
@@ -13,7 +14,6 @@ from rbmviz.sweeps.choose import (
     ScoredSetting,
     compare,
     joined,
-    models_of_data,
     robustness,
     select,
     telling_point,
@@ -41,7 +41,6 @@ __all__ = [
     "joined",
     "list_measures",
     "measures",
-    "models_of_data",
     "robustness",
     "run",
     "select",

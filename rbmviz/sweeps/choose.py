@@ -1,20 +1,19 @@
 """Choosing a setting honestly: on the validation part, by differences that are paired over seeds.
 
 A setting is an algorithm with all its knobs on one model: the columns ``setting`` and ``model`` of a table.
-At a point (so many samples, Gibbs sweeps or seconds) each has one score for each seed. The best setting is
-the one whose mean over the seeds is best on the *validation* part. Another one is compared with it by the
-differences seed by seed, as both had the same seeds and the same starts: mean, standard error over the
-seeds, and the interval of Student's t. The ``region`` has the settings whose interval, at 95 %, is not all
-on the worse side: they cannot be told apart from the best. Each is compared with the best alone. Nothing
-corrects for the best having been picked among many by the same seeds: of ten equal settings with five seeds,
-one stands outside of the region by chance. Chains that start at data start at validation examples; in short
-runs a sampler that has not left them scores high there, and not on the test part. The score that is reported
-for the winner is that on the *test* part, which was not used to choose. Errors over test points say how
-precisely a test set of this size measures a score; they are common to all seeds, and are never used to
-compare.
+At a point (a number of samples, Gibbs sweeps or seconds) each setting has one score per seed. The best
+setting has the best mean over the seeds on the *validation* part. The others are compared with it by paired
+differences, since all have the same seeds and starts: mean, standard error over the seeds, and the interval
+of Student's t. The ``region`` has the settings whose 95 % interval does not lie entirely on the worse side:
+they are statistically tied with the best. Each is compared with the best alone, and nothing corrects for the
+best having been picked by the same seeds: of ten equal settings with five seeds, one is outside the region by
+chance. Chains that start at data start at validation examples, so in short runs a sampler that has not left
+them scores high there, but not on the test part. The winner's score is reported on the *test* part, which was
+not used to choose. Errors over test points say how precisely a test set of this size measures a score; all
+seeds share them, so they are never used to compare.
 
-Only seeds that all settings have are compared, so that a sweep that is not complete yet is compared by the
-seeds that are; the number stands in ``Choice.seeds``.
+Only seeds that all settings have are compared; ``Choice.seeds`` lists them. An unfinished sweep can be
+compared, too.
 """
 
 import math
@@ -27,7 +26,6 @@ import scipy  # loads scipy.special when that is first used: it takes a third of
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics.isl import CURVE_COUNTS
-from rbmviz.models import list_models, load_pretrained
 from rbmviz.sweeps.measures import measures
 from rbmviz.sweeps.plan import TABLES, Unit
 
@@ -58,17 +56,17 @@ class ScoredSetting:
     interval : (float, float)
         Of the difference, at 95 %, by Student's t with (seeds - 1) degrees of freedom; NaN with one seed.
     in_region : bool
-        Whether it cannot be told apart from the best. With one seed, that holds for every setting.
+        Whether it is statistically tied with the best. With one seed, every setting is.
     test : float
         Mean over the seeds of the score on the test part; NaN if it is not in the table.
     test_std_dev : float
         Its standard deviation over the seeds.
     test_point_error : float
-        Mean over the seeds of the standard error over test points, to be shown apart.
+        Mean over the seeds of the standard error over test points; never used to compare.
     blank : float
         Mean share of blank samples; NaN if it is not in the table.
     n, sweeps, seconds : float
-        Mean over the seeds of the samples or updates, Gibbs sweeps and seconds that it had spent by then.
+        Mean over the seeds of the samples or updates, Gibbs sweeps and seconds spent by then.
     """
 
     setting: str
@@ -92,7 +90,7 @@ class ScoredSetting:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a sweep says at one point.
+    """The comparison of all settings at one point.
 
     Parameters
     ----------
@@ -107,7 +105,7 @@ class Choice:
     not_reached : int
         Number of settings of the table that have not reached the point with any seed.
     border : tuple of str
-        A sentence for each axis on whose border the best setting lies, though its knob goes further.
+        A sentence for each axis with the best setting at its end, if the knob goes further.
     """
 
     effort: Unit
@@ -120,21 +118,21 @@ class Choice:
 
     @property
     def best(self) -> ScoredSetting:
-        """The setting with the best mean; ``region`` says which others are as good for all one knows."""
+        """The setting with the best mean; ``region`` has those tied with it."""
         return self.settings[0]
 
     @property
     def region(self) -> tuple[ScoredSetting, ...]:
-        """The settings that cannot be told apart from the best, the best included."""
-        return tuple(one for one in self.settings if one.in_region)
+        """The settings that are statistically tied with the best, including the best."""
+        return tuple(setting for setting in self.settings if setting.in_region)
 
 
 def joined(tables: Iterable[Columns]) -> dict[str, np.ndarray]:
-    """Return the tables of cells of one kind below each other."""
-    each = list(tables)
-    if not each:
+    """Return one table with the rows of several tables of one kind."""
+    parts = list(tables)
+    if not parts:
         raise BadInput("There is no table to join: no cell of the sweep has ended yet.")
-    return {name: np.concatenate([table[name] for table in each]) for name in each[0]}
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
@@ -146,7 +144,7 @@ def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
 
 
 class _Grid:
-    """The cells of a table by setting and seed, with what they measure at any point.
+    """The cells of a table by setting and seed, with their measures at any point.
 
     Attributes
     ----------
@@ -177,7 +175,7 @@ class _Grid:
             self._spend_on()
 
     def _find_cells(self) -> None:
-        """Find the rows of each cell; of two cells of one setting and seed the longer one counts."""
+        """Find the rows of each cell; of two cells with one setting and seed, take the longer."""
         names = [self.columns[name] for name in ("setting", "model", "seed", "identity")]
         codes = [np.unique(column, return_inverse=True)[1] for column in names]
         order = np.lexsort((self.x, *codes[::-1]))
@@ -201,12 +199,12 @@ class _Grid:
         self.seeds = sorted({seed for *_, seed in self.rows})
 
     def _spend_on(self) -> None:
-        """Let cells that diverged spend on as before: their sweeps and seconds stand still, their n rises.
+        """Extrapolate what diverged cells spend: after their end n rises, but not their sweeps and seconds.
 
         Otherwise the whole table would be compared at the point where one of them diverged.
         """
         n, scores = self.columns["n"], [self.columns[name] for name in self.columns if name in measures]
-        dead = np.all([np.isnan(one.astype(np.float64)) for one in scores], axis=0) if scores else n < 0
+        dead = np.all([np.isnan(score.astype(np.float64)) for score in scores], axis=0) if scores else n < 0
         for rows in self.rows.values():
             live = rows[~dead[rows]]
             after = rows[n[rows] > n[live[-1]]] if len(live) else rows
@@ -222,28 +220,28 @@ class _Grid:
         """Return a measure at each point, float64 (settings, seeds, points); NaN where it is not known.
 
         Scores are interpolated linearly in the logarithm of the effort, and what was spent linearly in the
-        effort itself: after 100 samples there are 100. A column that is not in the table is NaN.
+        effort itself: after 100 samples there are 100. A missing column is NaN.
         """
-        found = np.full((len(self.settings), len(self.seeds), len(points)), np.nan)
+        values = np.full((len(self.settings), len(self.seeds), len(points)), np.nan)
         if name in self.columns:
             y = self.columns[name].astype(np.float64)
             for i, j, rows in self._cells():
                 x, where = self.x[rows], points
                 if name not in _SPENT:
                     x, where = np.log(np.maximum(x, 1e-12)), np.log(points)
-                found[i, j] = np.interp(where, x, y[rows], left=np.nan, right=np.nan)
+                values[i, j] = np.interp(where, x, y[rows], left=np.nan, right=np.nan)
                 # A point of the curve has its own number, whatever its neighbours have.
                 place = np.minimum(np.searchsorted(self.x[rows], points), len(rows) - 1)
                 exact = self.x[rows][place] == points
-                found[i, j, exact] = y[rows][place[exact]]
-        return found
+                values[i, j, exact] = y[rows][place[exact]]
+        return values
 
     def reached(self, points: np.ndarray) -> np.ndarray:
         """Return which cells have reached each point, bool (settings, seeds, points)."""
-        found = np.zeros((len(self.settings), len(self.seeds), len(points)), bool)
+        reached = np.zeros((len(self.settings), len(self.seeds), len(points)), bool)
         for i, j, rows in self._cells():
-            found[i, j] = (points >= self.x[rows[0]]) & (points <= self.x[rows[-1]])
-        return found
+            reached[i, j] = (points >= self.x[rows[0]]) & (points <= self.x[rows[-1]])
+        return reached
 
     def _cells(self) -> Iterator[tuple[int, int, np.ndarray]]:
         places = {setting: i for i, setting in enumerate(self.settings)}
@@ -255,7 +253,7 @@ class _Grid:
         first = {(setting, model): rows[0] for (setting, model, _), rows in self.rows.items()}
         rows = np.array([first[setting] for setting in self.settings])
         algorithms = self.columns["algorithm"][rows]
-        found: list[dict[str, float | str]] = [{} for _ in rows]
+        differing: list[dict[str, float | str]] = [{} for _ in rows]
         for name in self.columns:
             if not name.startswith("knob_"):
                 continue
@@ -265,10 +263,10 @@ class _Grid:
                 if len(np.unique(values[here])) > 1:
                     for i in here:
                         value = values[i]
-                        found[i][name.removeprefix("knob_")] = (
+                        differing[i][name.removeprefix("knob_")] = (
                             float(value) if values.dtype.kind in "fiu" else str(value)
                         )
-        return found
+        return differing
 
 
 _NEEDED = ("identity", "setting", "model", "seed", "algorithm", "n")
@@ -287,23 +285,23 @@ _COLUMN_OF: Mapping[Unit, str] = {
 }
 
 _CHOOSING = ("isl_validation", "log_likelihood_validation")
-"""Measures that choose by default: the first of them of which the table has a number."""
+"""Measures that choose by default: the first that the table has a number of."""
 
 _REPORTED = ("isl_test", "log_likelihood_test")
-"""Measures that are reported by default, in the same way."""
+"""Measures that are reported by default, found in the same way."""
 
 
 def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
     """Return the name of a measure of the table; "": the first default of which there is a number."""
-    there = [each for each in default if each in columns]
-    known = [each for each in there if np.isfinite(columns[each]).any()] or there
+    there = [measure for measure in default if measure in columns]
+    finite = [measure for measure in there if np.isfinite(columns[measure]).any()] or there
     if name and (name not in columns or columns[name].dtype.kind not in "fi"):
-        raise unknown("measure of this table", name, [each for each in columns if each in measures])
-    return name or (known or default)[0]
+        raise unknown("measure of this table", name, [column for column in columns if column in measures])
+    return name or (finite or default)[0]
 
 
 def undirected(name: str) -> str:
-    """Return the sentence that has to stand beside a comparison by a measure without a better end, or ""."""
+    """Return the caveat of a comparison by a measure of which neither end is better, or ""."""
     if name not in measures or measures[name].best:
         return ""
     return (
@@ -318,7 +316,7 @@ def _sign(name: str) -> int:
 def _common(known: np.ndarray) -> np.ndarray:
     """Return which seeds are known for every setting, bool (seeds,); ``known``: bool (settings, seeds).
 
-    Settings without any known seed are left aside.
+    Settings without any known seed do not count.
     """
     some = known[known.any(axis=1)]
     return np.asarray(some.all(axis=0)) if len(some) else np.zeros(known.shape[1], bool)
@@ -344,20 +342,17 @@ def compare(
     Parameters
     ----------
     columns : Columns
-        Cells of one data set; rows of several models or samplers are settings side by side (``select`` takes
-        some of them).
+        Cells of one data set, of any number of models and samplers (``select`` takes some of them).
     point : float, optional
-        After so many samples, Gibbs sweeps or seconds (default: the last point that all settings have
-        reached).
+        Number of samples, Gibbs sweeps or seconds (default: the last that all settings have reached).
         Between two points of a curve, scores are interpolated linearly in the logarithm of the effort.
     effort : "samples", "updates", "sweeps" (Gibbs sweeps) or "seconds"
         What is equal at the point; samples of a sampler and updates of a trainer are the column ``n``.
     by : str
-        Measure that chooses (default: ISL, or of trainers log-likelihood, of the validation part). Of one of
-        which neither high nor low values are better (``Measure.best``) the highest counts as the best; see
-        ``undirected``.
+        Measure that chooses (default: ISL, for trainers log-likelihood, of the validation part). If neither
+        high nor low values are better (``Measure.best``), the highest counts as the best; see ``undirected``.
     test : str
-        Measure of the winner that is reported (default: that of the test part).
+        Measure that is reported (default: the same of the test part).
 
     Raises
     ------
@@ -401,7 +396,7 @@ def compare(
         )
     best = int(ranked.argmax())
     also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *_SPENT)}
-    knobs, found = grid.knobs(), []
+    knobs, scored = grid.knobs(), []
     for i, (setting, model) in enumerate(grid.settings):
         if not there[i]:
             continue
@@ -415,7 +410,7 @@ def compare(
         )
         beyond = sign * difference + half < 0  # the whole interval lies on the worse side
         mean_of = {name: _mean(values[i, has]) for name, values in also.items()}
-        found.append(
+        scored.append(
             ScoredSetting(
                 setting=setting,
                 model=model,
@@ -437,13 +432,13 @@ def compare(
             )
         )
     places = [i for i in range(len(grid.settings)) if there[i]]
-    order = sorted(range(len(found)), key=lambda k: (places[k] != best, -ranked[places[k]]))
+    order = sorted(range(len(scored)), key=lambda k: (places[k] != best, -ranked[places[k]]))
     return Choice(
         effort=effort,
         point=point,
         by=by,
         seeds=tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok),
-        settings=tuple(found[k] for k in order),
+        settings=tuple(scored[k] for k in order),
         not_reached=int((~there).sum()),
         border=_border(grid, best, knobs, ranked),
     )
@@ -487,19 +482,12 @@ def _border(
     return tuple(sentences)
 
 
-def points(columns: Columns, effort: Unit = "samples") -> np.ndarray:
-    """Return the points at which all settings of a table can be compared, float64, rising.
-
-    For samples these are the points of the curves, for Gibbs sweeps and seconds about as many, log-spaced.
-    """
-    return _points(_Grid(columns, effort), effort)
-
-
 def _points(grid: _Grid, effort: Unit) -> np.ndarray:
+    """Return the points at which all settings can be compared, float64, rising."""
     last = grid.last()
     first = max(float(grid.x[rows[0]]) for rows in grid.rows.values())
-    found = _POINTS[effort]
-    return np.unique([*found[(found >= first) & (found < last)], last])
+    points = _POINTS[effort]
+    return np.unique([*points[(points >= first) & (points < last)], last])
 
 
 _POINTS: Mapping[Unit, np.ndarray] = {
@@ -508,7 +496,7 @@ _POINTS: Mapping[Unit, np.ndarray] = {
     "sweeps": np.unique(np.rint(np.geomspace(1, 1e9, 145))),
     "seconds": np.array([float(f"{10 ** (i / 16 - 4):.1e}") for i in range(129)]),
 }
-"""The points at which settings are compared, in all cells the same."""
+"""The points at which settings are compared: for samples those of curves, else about as many, log-spaced."""
 
 
 def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> float | None:
@@ -544,7 +532,7 @@ def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> f
 
 
 LEAST_SAMPLES, MOSTLY_BLANK, TELLING = 10, 0.5, 0.99
-"""From so many samples on; beyond this share of blank samples; quantile of F. See ``telling_point``."""
+"""First number of samples; largest share of blank samples; quantile of F. See ``telling_point``."""
 
 
 @dataclass(frozen=True)
@@ -589,15 +577,10 @@ def robustness(
 
     The paper on rates-FPCD (end of section 5.1) asks how much a sampler's result depends on the training of
     the model. The same settings, seeds and starts are run on models of the same data trained by different
-    algorithms. A setting is judged by the seeds that have a score on every model, and left out if there is
-    none.
+    algorithms. A setting is judged by the seeds that have a score on every model; without any it is left out.
 
-    Shipped models (``pretrained/``) of one data set: MNIST, USPS, letters and newsgroups by CD-1, PCD and
-    FPCD each (``mnist_cd1``, ``mnist_pcd``, ``mnist_fpcd``; ``usps_...``, ``letters_...``,
-    ``newsgroups_...``), reviews by CD-1 and FPCD, Bars and Stripes and the 16 modes by CD-1, PCD, population
-    CD and UCD (``bas_cd1``, ``bas_pcd``, ``bas_pop_cd``, ``bas_ucd``; ``modes_...``). There are none of
-    MNIST, USPS, letters or words by population CD or UCD:
-    'rbmviz train' makes them, and files of models can be swept as well.
+    ``rbmviz list models`` shows which pretrained models share a data set (``mnist_cd1``, ``mnist_pcd``,
+    ``mnist_fpcd``). ``rbmviz train`` makes others; files of models can be swept, too.
 
     Parameters
     ----------
@@ -621,7 +604,7 @@ def robustness(
         raise BadInput("All cells are on one model: a sweep over robustness needs two or more models.")
     point = grid.last() if point is None else float(point)
     scores = dict(zip(grid.settings, grid.at(np.array([point]), by)[..., 0], strict=True))
-    found = []
+    settings = []
     for setting in dict.fromkeys(setting for setting, _ in grid.settings):
         if not all((setting, model) in scores for model in models):
             continue
@@ -632,7 +615,7 @@ def robustness(
         means = rows[:, common].mean(axis=1)
         worst = int((_sign(by) * means).argmin())
         errors = tuple(_deviation(row) / math.sqrt(len(row)) for row in rows[:, common])
-        found.append(
+        settings.append(
             Robustness(
                 setting,
                 tuple(models),
@@ -644,19 +627,9 @@ def robustness(
                 models[worst],
             )
         )
-    if not found:
+    if not settings:
         raise BadInput(
             f"No setting has a number of '{by}' on each of the {len(models)} models with the same seed at "
             f"{point:,g} {effort}: take a smaller point, or another measure."
         )
-    return sorted(found, key=lambda one: -_sign(by) * one.mean)
-
-
-def models_of_data(data: str) -> Sequence[str]:
-    """Return the pretrained models that were trained, or are scored, on data of this name: ``mnist5k``."""
-    found = []
-    for name in list_models():
-        meta = load_pretrained(name).meta
-        if data in (str(meta.get(key)).partition("@")[0] for key in ("dataset", "scored_on")):
-            found.append(name)
-    return found
+    return sorted(settings, key=lambda setting: -_sign(by) * setting.mean)

@@ -28,7 +28,7 @@ class Connection(NamedTuple):
 
 
 class ModelsAndData(distributed.WorkerPlugin):
-    """Gives each worker the models and the data of a sweep, once, also those that join later."""
+    """Gives each worker, also those that join later, the models and data of a sweep once."""
 
     name = "rbmviz models and data"
 
@@ -36,18 +36,18 @@ class ModelsAndData(distributed.WorkerPlugin):
         self._loaded = list(loaded)
 
     def setup(self, worker: Any) -> None:
-        """Keep them in the worker's process, where the cells look for them."""
-        for one in self._loaded:
-            provide(one)
+        """Keep them in the worker's process, where cells look for them."""
+        for model_or_data in self._loaded:
+            provide(model_or_data)
 
 
 _NOISY = ("distributed", "distributed.client", "tornado.application", "asyncio")
-"""Logs in which a lost connection leaves tracebacks, each with a level of its own."""
+"""Loggers to which a lost connection writes tracebacks."""
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the logs silent in the block: what is wrong is said in a sentence."""
+    """Silence these loggers: errors become one sentence."""
     levels = {name: logging.getLogger(name).level for name in _NOISY}
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -60,7 +60,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def connected(address: str, loaded: Sequence[Any], on_message: Callable[[str], None]) -> Iterator[Connection]:
-    """Connect to a scheduler, and hand models and data to its workers.
+    """Connect to a scheduler and give its workers models and data.
 
     Raises
     ------

@@ -1,9 +1,8 @@
 """Running the cells of a plan on any ``concurrent.futures.Executor``: threads here, or a Dask cluster.
 
-The kernels release the GIL, so that threads fill the cores of one machine. Each cell is computed on one
-thread, and turned into the bytes of its file there; the process that started the sweep writes the files. Only
-a bounded number of cells is under way at a time. Whatever ends a sweep, what was computed is in the folder,
-and running it again computes the rest.
+The kernels release the GIL, so threads fill the cores of one machine. Each cell is computed and encoded on
+one thread; the process that started the sweep writes the files. Only a bounded number of cells is under way
+at a time. Whatever ends a sweep, its results are in the folder, and running it again computes the rest.
 """
 
 import contextlib
@@ -26,10 +25,10 @@ from rbmviz.sweeps.cell import Cell, CellRun, data_of_cell, model_of, version_of
 from rbmviz.sweeps.store import Store, encode
 
 WAITING_EACH = 2
-"""Cells that are handed to an executor for each of its threads: one runs, the next one lies ready."""
+"""Cells that an executor has for each of its threads: one runs, the next is ready."""
 
 LOOK_SECONDS = 0.5
-"""How often the number of workers of a cluster is looked up."""
+"""Seconds between two look-ups of the number of workers of a cluster."""
 
 
 class FailedCell(NamedTuple):
@@ -51,11 +50,11 @@ class SweepProgress:
     cells : int
         Cells of the plan.
     found : int
-        Cells whose results were in the folder already.
+        Cells whose results were already in the folder.
     computed : int
-        Cells that were computed and written now.
+        Cells computed and written in this run.
     failed : list of FailedCell
-        Cells that ended with an error; they are tried again when the sweep is.
+        Cells that ended with an error; another run tries them again.
     seconds, busy_seconds : float
         Wall time of the run, and the sum of the wall times of its cells, each on its thread.
     interrupted : bool
@@ -100,13 +99,13 @@ def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
     ----------
     cell : Cell
     stop : Event, optional
-        Looked at between two slices (30 ms): if it is set, the cell is given up.
+        Checked between two slices (30 ms): if it is set, the cell is given up.
 
     Raises
     ------
     BadInput
-        If the model or the data cannot be loaded, or this process has other code than the one that made the
-        cell.
+        If the model or the data cannot be loaded, or this process has other code than the process that made
+        the cell.
     """
     begin = time.perf_counter()
     if version_of(cell.kind, cell.algorithm.partition(":")[0]) != cell.version:
@@ -149,20 +148,20 @@ def run(
     cells : sequence of Cell
         ``rbmviz.sweeps.cells`` of a plan.
     store : Store
-        Its folder must be there (``Store.prepare``).
+        Its folder must exist (``Store.prepare``).
     executor : Executor, optional
-        Where cells are computed. Its workers load models and data by the names in the cells, and must have
-        imported algorithms of one's own. It is not shut down. Default: threads of this process.
+        Where cells are computed (default: threads of this process). Its workers load models and data by the
+        names in the cells, and must have imported algorithms of your own. It is not shut down.
     workers : int, optional
         Threads, or the number of workers of ``executor``, which gets twice as many cells at a time (default:
-        one for each core of this machine; give it where the executor has more).
+        one for each core of this machine).
     scheduler : str, optional
         Address of a Dask scheduler, ``tcp://host:8786``, instead of an executor. Models and data are sent to
         each of its workers once.
     on_progress : callable, optional
         Called after each cell with the outcome so far.
     on_message : callable, optional
-        Called with a sentence when workers are lost, or none is there.
+        Called with a sentence when workers are lost or there is none.
 
     Returns
     -------
@@ -193,8 +192,8 @@ def run(
         elif scheduler is not None:
             from rbmviz.sweeps.cluster import connected
 
-            found = stack.enter_context(connected(scheduler, _loaded(todo), on_message or _silent))
-            pool = _Pool(found.executor, found.n_threads)
+            cluster = stack.enter_context(connected(scheduler, _loaded(todo), on_message or _silent))
+            pool = _Pool(cluster.executor, cluster.n_threads)
         else:
             stack.enter_context(one_blas_thread())
             pool = stack.enter_context(_threads(workers or cores()))
@@ -208,13 +207,13 @@ def _silent(_: object) -> None:
 
 def _loaded(cells: Sequence[Cell]) -> list[object]:
     """Return the models and data sets of the cells, each once."""
-    found: dict[str, object] = {}
+    loaded: dict[str, object] = {}
     for cell in cells:
-        if cell.data_digest not in found:
-            found[cell.data_digest] = data_of_cell(cell)
-        if cell.kind == "sampler" and cell.model_digest not in found:
-            found[cell.model_digest] = model_of(cell)
-    return list(found.values())
+        if cell.data_digest not in loaded:
+            loaded[cell.data_digest] = data_of_cell(cell)
+        if cell.kind == "sampler" and cell.model_digest not in loaded:
+            loaded[cell.model_digest] = model_of(cell)
+    return list(loaded.values())
 
 
 @dataclass
@@ -295,7 +294,7 @@ class _Sweeping:
                 continue
 
     def _take(self, future: "Future[ComputedCell]") -> None:
-        """Write the result of a future; it stays under way until that is done."""
+        """Write the result of a future; its cell counts as under way until then."""
         cell = self._flying[future]
         try:
             computed = future.result()
@@ -327,14 +326,14 @@ class _Sweeping:
         )
 
     def _give_up(self) -> None:
-        """Have no cell begin any more, and running ones of this process end soon."""
+        """Let no other cell begin, and let running cells of this process end soon."""
         if self.pool.stop is not None:
             self.pool.stop.set()
         for future in self._flying:
             future.cancel()
 
     def _results(self) -> Iterator[tuple[Cell, ComputedCell]]:
-        """Yield the results that are there and not written; those of threads may need a moment to end."""
+        """Yield the results that are not written yet; cells on threads may need a moment to end."""
         for future, cell in self._flying.items():
             if future.cancelled() or not (future.done() or self.pool.stop is not None):
                 continue

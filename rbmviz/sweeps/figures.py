@@ -1,8 +1,8 @@
 """Drawings of a sweep: the scores over one or two axes, as SVG or PNG.
 
-With two axes a drawing is a map, with one a curve with the spread over seeds; models, samplers and further
-knobs stand side by side. Settings that cannot be told from the best are marked, and so are those whose
-samples are mostly blank. What was run stands below each drawing.
+With two axes a drawing is a map, with one axis a curve with the spread over seeds; models, samplers and other
+knobs get panels of their own. Settings tied with the best are marked, and so are those whose samples are
+mostly blank. The caption says what was run.
 """
 
 import json
@@ -21,28 +21,28 @@ from rbmviz.sweeps.plan import SweepPlan
 IN_REGION, IS_BLANK, FIGURE_MARKS = "not told from the best", "mostly blank samples", ("*", "x")
 
 MAX_CAPTION_NAMES = 3
-"""Most digests of one kind that a caption names."""
+"""Most digests of one kind in a caption."""
 
 _WIDTH, _HEIGHT = 420, 260
 _CAPTION_CHARACTERS = 110
 
 
 def check_installed() -> None:
-    """Raise BadInput unless all that drawing needs is installed."""
+    """Raise BadInput unless Altair and vl-convert are installed."""
     with brought_by("figures", "A figure of a sweep"):
         import altair  # noqa: F401
         import vl_convert  # noqa: F401
 
 
 def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
-    """Return what a figure says about what was run: version, digests, seeds, command.
+    """Return the caption of a figure: version, digests, seeds, command.
 
     Parameters
     ----------
     columns : mapping of str to ndarray
         Table with the columns model, model_digest, data, data_digest, version and seed.
     command : str
-        The call.
+        The call that made the figure.
     """
 
     def named(name: str) -> str:
@@ -96,7 +96,7 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     """Return the drawing in the language of Vega-Lite, with its data."""
     import altair
 
-    rows = [_row(one, choice) for choice in choices for one in choice.settings]
+    rows = [_row(setting) for choice in choices for setting in choice.settings]
     differing = {name for row in rows for name in row["knobs"]}
     axes = [axis.knob for axis in plan.axes if axis.knob in differing][:2] or ["setting"]
     for row in rows:
@@ -104,7 +104,7 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
         rest = [f"{name} = {_text(value)}" for name, value in knobs.items() if name not in axes]
         row["panel"] = ", ".join([row["algorithm"], *rest])
         row |= {name: knobs[name] for name in axes if name in knobs}
-    # A setting without the knob of an axis has no place on it: it stands in words.
+    # A setting without the knob of an axis has no place on it: the subtitle names it.
     apart = [row for row in rows if not all(name in row for name in axes)]
     rows = [row for row in rows if row not in apart] or rows
     by = choices[0].by
@@ -118,11 +118,11 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     facets = {name: f"{name}:N" for name in ("panel", "model") if len({row[name] for row in rows}) > 1}
     if facets:
         named = {"panel": "column", "model": "row"}
-        shown = {
+        facet = {
             named[name]: getattr(altair, named[name].title())(field, title=None)
             for name, field in facets.items()
         }
-        chart = chart.facet(data=altair.Data(values=rows), **shown)
+        chart = chart.facet(data=altair.Data(values=rows), **facet)
     else:
         chart = chart.properties(data=altair.Data(values=rows))
     below = altair.Chart(altair.Data(values=[{}])).mark_text(
@@ -134,32 +134,33 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     return whole.to_dict()
 
 
-def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
+def _row(setting: ScoredSetting) -> dict[str, Any]:
     """Return a setting as a row of the drawing's data."""
-    blank = one.blank > MOSTLY_BLANK  # False for NaN
-    spread = 0.0 if math.isnan(one.std_dev) else one.std_dev
-    finite = math.isfinite(one.mean)
+    blank = setting.blank > MOSTLY_BLANK  # False for NaN
+    spread = 0.0 if math.isnan(setting.std_dev) else setting.std_dev
+    mean = setting.mean if math.isfinite(setting.mean) else None
     return {
-        **{"knobs": dict(one.knobs), "setting": one.setting, "algorithm": one.setting.partition(":")[0]},
-        **{
-            "model": one.model,
-            "mark": FIGURE_MARKS[1] if blank else FIGURE_MARKS[0] if one.in_region else "",
-        },
-        **{"mean": one.mean if finite else None, "lo": one.mean - spread if finite else None},
-        "hi": one.mean + spread if finite else None,
+        "knobs": dict(setting.knobs),
+        "setting": setting.setting,
+        "algorithm": setting.setting.partition(":")[0],
+        "model": setting.model,
+        "mark": FIGURE_MARKS[1] if blank else FIGURE_MARKS[0] if setting.in_region else "",
+        "mean": mean,
+        "lo": None if mean is None else mean - spread,
+        "hi": None if mean is None else mean + spread,
     }
 
 
 def _point(choices: Sequence[Choice]) -> str:
-    """Say where the settings were compared, on each model apart if these differ."""
+    """Say where the settings were compared, for each model if the points differ."""
     points = [f"{choice.point:,.6g} {choice.effort}" for choice in choices]
     if len(set(points)) == 1:
         return points[0]
-    return ", ".join(f"{text} ({one.best.model})" for text, one in zip(points, choices, strict=True))
+    return ", ".join(f"{text} ({choice.best.model})" for text, choice in zip(points, choices, strict=True))
 
 
 def _borders(choices: Sequence[Choice]) -> list[str]:
-    """Return the sentences about the borders of the grid, with the model if there are several."""
+    """Return the sentences about the ends of axes, with the model if there are several."""
     return [
         f"{choice.best.model}: {text}" if len(choices) > 1 else text
         for choice in choices
@@ -168,15 +169,15 @@ def _borders(choices: Sequence[Choice]) -> list[str]:
 
 
 def _in_words(rows: Sequence[Mapping[str, Any]], axes: Sequence[str]) -> list[str]:
-    """Say what settings have scored that lack the knob of an axis."""
-    found = []
+    """Return a sentence with the score of each setting that lacks the knob of an axis."""
+    sentences = []
     for row in rows:
         lacking = " and no ".join(name for name in axes if name not in row)
         on = f" on {row['model']}" if row["model"] else ""
         score = "unknown" if row["mean"] is None else f"{row['mean']:.4g}"
         mark = f" {row['mark']}" if row["mark"] else ""
-        found.append(f"{row['panel']} has no {lacking}: {score}{on}{mark}.")
-    return found
+        sentences.append(f"{row['panel']} has no {lacking}: {score}{on}{mark}.")
+    return sentences
 
 
 def _text(value: float | str) -> str:

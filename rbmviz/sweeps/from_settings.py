@@ -1,4 +1,4 @@
-"""The plan of a sweep from settings by name, as the address of the Tune page holds them."""
+"""The plan of a sweep from the settings of the Tune page, by name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Axis, Budget, Kind, SweepPlan, knob_named
 
 AUTOMATIC_DATA, NO_AXIS = "automatic", "none"
-"""The data that belong to a model; an axis that a map does not have."""
+"""The choice of the data that belong to a model; the choice of no axis."""
 
 What = Literal["samplers", "trainers"]
 """What is tuned, as the address says it."""
@@ -26,7 +26,7 @@ def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
 
 
 def with_knobs(algorithms: Mapping[str, type], text: str) -> list[str]:
-    """Return each algorithm with those of these knobs, ``k=2,n_chains=10``, that it has, as text.
+    """Return each algorithm as text, with those of the knobs ``k=2,n_chains=10`` that it has.
 
     Raises
     ------
@@ -37,19 +37,19 @@ def with_knobs(algorithms: Mapping[str, type], text: str) -> list[str]:
     for pair in pairs:
         knob_named(pair.partition("=")[0].strip(), list(algorithms.values()))
     own = {
-        name: [pair for pair in pairs if pair.partition("=")[0].strip() in knobs_of(one)]
-        for name, one in algorithms.items()
+        name: [pair for pair in pairs if pair.partition("=")[0].strip() in knobs_of(algorithm)]
+        for name, algorithm in algorithms.items()
     }
     return [f"{name}:{','.join(own[name])}".removesuffix(":") for name in algorithms]
 
 
 def plan_of(values: Mapping[str, Any]) -> SweepPlan:
-    """Return the plan of these values of the settings, by name.
+    """Return the plan that the values of the settings, by name, describe.
 
     Raises
     ------
     BadInput
-        If there is none, in one sentence.
+        If they describe none.
     """
     kind = KIND_OF[values["tune_what"]]
     trains = kind == "trainer"
@@ -81,11 +81,11 @@ def plan_of(values: Mapping[str, Any]) -> SweepPlan:
 
 
 def _axes_of(values: Mapping[str, Any], algorithms: Sequence[type]) -> list[Axis]:
-    found = []
+    axes = []
     for axis in ("x", "y"):
         knob, lo, hi, n, scale = (values[f"tune_{axis}{part}"] for part in PARTS_OF_AXIS)
         if knob != NO_AXIS:
-            found.append(Axis.spaced(knob_named(knob, algorithms), lo, hi, n, scale))
+            axes.append(Axis.spaced(knob_named(knob, algorithms), lo, hi, n, scale))
     if values["tune_z"] != NO_AXIS:
-        found.append(Axis.read(f"{values['tune_z']}={values['tune_z_values']}", algorithms))
-    return found
+        axes.append(Axis.read(f"{values['tune_z']}={values['tune_z_values']}", algorithms))
+    return axes

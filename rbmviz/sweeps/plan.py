@@ -1,6 +1,6 @@
 """The plan of a sweep: axes over knobs, models, seeds and a budget; its checks, its order, its JSON.
 
-Nothing is loaded here: a plan names models and data, ``rbmviz.sweeps.cell.cells`` loads them.
+A plan only names models and data; ``rbmviz.sweeps.cell.cells`` loads them.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.knobs import Knob, Value, knobs_of, write_knobs
 from rbmviz.metrics import Kernel
 from rbmviz.registry import Table, samplers, trainers
-from rbmviz.sweeps.measures import DEFAULT_MEASURES, measures
+from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]
 """What a sweep is over: samplers on trained models, or trainers on data."""
@@ -35,7 +35,7 @@ MAX_VALUES_OF_AXIS = 10_000
 """Most values of one axis."""
 
 MAX_NAME = 4096
-"""Most characters of a name of a model or of data, as of a path."""
+"""Most characters of the name of a model or data set, which may be a path."""
 
 _MAX_SEED = 2**53
 
@@ -56,7 +56,7 @@ class Axis:
     Raises
     ------
     BadInput
-        If there is no value, one stands there twice, or there are more than ``MAX_VALUES_OF_AXIS``.
+        If there is no value, a value occurs twice, or there are more than ``MAX_VALUES_OF_AXIS``.
     """
 
     knob: str
@@ -84,7 +84,7 @@ class Axis:
 
     @classmethod
     def spaced(cls, knob: Knob, lo: float, hi: float, n: int, scale: str = "") -> Self:
-        """Return an axis of about n values from lo to hi, both included; of a whole-number knob, rounded.
+        """Return an axis of about n values from lo to hi, both included; rounded for a whole-number knob.
 
         Parameters
         ----------
@@ -93,14 +93,14 @@ class Axis:
         lo, hi : float
             Ends, lo <= hi, positive on a log scale.
         n : int
-            Number of values, from 1 up. Values of a log scale are rounded to four digits.
+            Number of values, at least 1. Values on a log scale are rounded to four digits.
         scale : "linear", "log" or ""
-            "" (default): that of the knob's slider.
+            Default "": the scale of the knob's slider.
 
         Raises
         ------
         BadInput
-            If the knob is no number, or the ends do not fit.
+            If the knob is no number, or the ends do not fit the scale.
         """
         if knob.kind not in (int, float):
             raise BadInput(f"The knob {knob.name} is no number: list its values, {knob.range_text}.")
@@ -111,8 +111,8 @@ class Axis:
                 f"The axis {knob.name} cannot run from {shown(lo)} to {shown(hi)}: give the smaller number "
                 f"first{', both above 0 on a log scale' if log else ''}."
             )
-        found = np.geomspace(lo, hi, n) if log else np.linspace(lo, hi, n)
-        texts = [f"{x:.4g}" if log else f"{x:.10g}" for x in found]
+        spaced = np.geomspace(lo, hi, n) if log else np.linspace(lo, hi, n)
+        texts = [f"{x:.4g}" if log else f"{x:.10g}" for x in spaced]
         ends = {0: lo, n - 1: hi} if n > 1 else {0: lo}
         # Rounded, a value next to an end may lie beyond it.
         numbers = [ends.get(i, min(max(float(text), lo), hi)) for i, text in enumerate(texts)]
@@ -127,7 +127,7 @@ class Axis:
         Parameters
         ----------
         text : str
-            A knob and its values, or ``lo:hi:n`` and if need be the scale (default: that of the slider).
+            A knob and its values, or ``lo:hi:n``, optionally with a scale (default: that of the slider).
         algorithms : sequence
             Samplers or trainers (classes or instances); one of them has the knob.
 
@@ -154,13 +154,13 @@ class Axis:
         if len(parts) > 4 or scale not in ("", "linear", "log"):
             raise BadInput(
                 f"The axis {shown(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, and if "
-                "need be ':log' or ':linear' behind it."
+                "need be ':log' or ':linear' after it."
             )
         return cls.spaced(knob, lo, hi, n, scale)
 
 
 def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
-    """Return the knob of the first of these algorithms that has it, also by its earlier name.
+    """Return the knob of the first of these algorithms that has it, under its name or its earlier name.
 
     Raises
     ------
@@ -171,8 +171,7 @@ def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
         for knob in knobs_of(algorithm).values():
             if name and name in (knob.name, knob.formerly):
                 return knob
-    known = {knob for algorithm in algorithms for knob in knobs_of(algorithm)}
-    raise unknown("knob", name, known)
+    raise unknown("knob", name, {knob for algorithm in algorithms for knob in knobs_of(algorithm)})
 
 
 @dataclass(frozen=True)
@@ -183,11 +182,11 @@ class Budget:
     ----------
     unit : "samples", "updates", "sweeps" or "seconds"
         Samplers: samples, Gibbs sweeps or seconds; trainers: updates, Gibbs sweeps or seconds. Samples and
-        Gibbs sweeps are of all chains together, seconds those of the processor in the algorithm itself,
-        without scores.
+        Gibbs sweeps count all chains together; seconds are processor time in the algorithm itself, without
+        scores.
     amount : int, or float for seconds
-        In Gibbs sweeps, the cell ends with the last sample that is complete by then, and has at least one. In
-        seconds, the number of samples depends on the machine; the table says how many there were.
+        In Gibbs sweeps, the cell ends with the last complete sample, and has at least one. In seconds, the
+        number of samples depends on the machine; the table says how many there were.
 
     Raises
     ------
@@ -213,7 +212,7 @@ class Budget:
 
 
 class GridSetting(NamedTuple):
-    """One place of the grid: an algorithm with all its knobs, on one model.
+    """One setting of the grid: an algorithm with all its knobs, on one model.
 
     algorithm : text with every knob, ``rates_fpcd:eps=0.03,alpha=1.0,...``
     model : name of the model; "" for trainers
@@ -234,17 +233,17 @@ class SweepPlan:
     Parameters
     ----------
     algorithms : sequence of str, Sampler or Trainer
-        Texts ``name`` or ``name:knob=value,...``, of one kind. They are kept with *all* knobs, so that a plan
-        means the same after a default has changed.
+        Texts ``name`` or ``name:knob=value,...``, of one kind. They are kept with *all* knobs: a plan means
+        the same after a default has changed.
     axes : sequence of Axis
-        Over knobs of the algorithms, all different. An algorithm that does not have the knob of an axis is
-        run once along this axis.
+        Over knobs of the algorithms, all different. An algorithm without the knob of an axis is run once
+        along this axis.
     models : sequence of str
-        Samplers: names of pretrained models, or files. Trainers: none.
+        Samplers: names of pretrained models, or files. Trainers: empty.
     data : str
-        Data to score on, or to train on; "": those that each model names.
+        Data to score on, or to train on (default "": those that each model names).
     seeds : sequence of int
-        Replications; seed s is that of ``rbmviz sample --seed s`` (default 0 to 4).
+        Replications (default 0 to 4); seed s means the same as in ``rbmviz sample --seed s``.
     budget : Budget
         Default 20,000 samples; trainers: 1,000 updates.
     metrics : sequence of str
@@ -252,8 +251,8 @@ class SweepPlan:
     kernel : "binary" or "mean"
         Kernel of the ISL.
     start : "data" or "random"
-        Samplers: whether chains start at validation examples, drawn by the seed (the same ones for all
-        settings), or at random bits.
+        Samplers: whether chains start at validation examples, which the seed draws alike for all settings,
+        or at random bits.
     n_hidden : int
         Trainers: hidden units (default 16).
     kind : "sampler" or "trainer"
@@ -262,7 +261,7 @@ class SweepPlan:
     Raises
     ------
     BadInput
-        If a name is unknown, a value out of its range, something stands there twice, or there are more than
+        If a name is unknown, a value is out of range, an entry occurs twice, or there are more than
         ``MAX_SWEEP_CELLS`` cells.
 
     Examples
@@ -298,28 +297,31 @@ class SweepPlan:
                 raise BadInput(f"The sweep's {name} are {shown(value)}: give a list.")
             keep(name, tuple(value))
         self._check_choices()
-        found = [self._algorithm(given) for given in self.algorithms]
-        if not found:
+        algorithms = [self._algorithm(algorithm) for algorithm in self.algorithms]
+        if not algorithms:
             raise BadInput(f"The sweep has no {self.kind}: name at least one.")
-        keep("algorithms", tuple(text_of(algorithm) for algorithm in found))
+        keep("algorithms", tuple(text_of(algorithm) for algorithm in algorithms))
         keep("budget", self.budget or Budget(*(("samples", 20_000) if self._samples else ("updates", 1000))))
         keep("metrics", self.metrics or DEFAULT_MEASURES[self.kind])
-        keep("axes", tuple(self._checked(axis, found) for axis in self.axes))
-        self._check_budget(found)
+        keep("axes", tuple(self._checked(axis, algorithms) for axis in self.axes))
+        self._check_budget()
         self._check_twice()
-        self._check_size(found)
+        if self.size > MAX_SWEEP_CELLS:
+            raise BadInput(
+                f"The sweep has {self.size:,} cells, of which {MAX_SWEEP_CELLS:,} are allowed: give fewer "
+                "values or seeds, or divide it."
+            )
 
     @property
     def _samples(self) -> bool:
         return self.kind == "sampler"
 
-    def _algorithm(self, given: Any) -> Any:
-        table = TABLES[self.kind]
-        if not isinstance(given, str):
-            if not dataclasses.is_dataclass(given) or not hasattr(given, "name"):
-                raise BadInput(f"{shown(given)} is no {self.kind}: give its name, with knobs if need be.")
-            given = text_of(given)
-        return table.read(given)
+    def _algorithm(self, algorithm: Any) -> Any:
+        if isinstance(algorithm, str):
+            return read_algorithm(self.kind, algorithm)
+        if not dataclasses.is_dataclass(algorithm) or not hasattr(algorithm, "name"):
+            raise BadInput(f"{shown(algorithm)} is no {self.kind}: give its name, with knobs if need be.")
+        return read_algorithm(self.kind, text_of(algorithm))
 
     def _check_choices(self) -> None:
         if self.kernel not in get_args(Kernel):
@@ -341,21 +343,20 @@ class SweepPlan:
         object.__setattr__(
             self, "seeds", tuple(whole("A seed of the sweep", seed, 0, _MAX_SEED) for seed in self.seeds)
         )
-        known = [name for name, one in measures.items() if one.kind == self.kind]
         for name in self.metrics:
-            if name not in known:
-                raise unknown(f"metric of {self.kind}s", str(name), known)
+            if name not in (names := list_measures(self.kind)):
+                raise unknown(f"metric of {self.kind}s", str(name), names)
 
     def _checked(self, axis: Any, algorithms: Sequence[Any]) -> Axis:
         if not isinstance(axis, Axis):
             raise BadInput(f"{shown(axis)} is no axis: give an Axis, a knob with its values.")
         knob = knob_named(axis.knob, algorithms).name  # refuses a knob that no algorithm has
         for algorithm in algorithms:
-            if knob in (known := knobs_of(algorithm)):
-                values = tuple(known[knob].check(value, algorithm.name) for value in axis.values)
+            if declared := knobs_of(algorithm).get(knob):
+                values = tuple(declared.check(value, algorithm.name) for value in axis.values)
         return Axis(knob, values)
 
-    def _check_budget(self, algorithms: Sequence[Any]) -> None:
+    def _check_budget(self) -> None:
         if not isinstance(self.budget, Budget):
             raise BadInput(f"{shown(self.budget)} is no budget: give a Budget, a unit with an amount.")
         units = ("samples" if self._samples else "updates", "sweeps", "seconds")
@@ -379,18 +380,11 @@ class SweepPlan:
         ):
             twice = [name for name, times in Counter(names).items() if times > 1]
             if twice:
-                raise BadInput(f"The {what} {shown(twice[0])} stands in the sweep twice: give it once.")
-
-    def _check_size(self, algorithms: Sequence[Any]) -> None:
-        if self.size > MAX_SWEEP_CELLS:
-            raise BadInput(
-                f"The sweep has {self.size:,} cells, of which {MAX_SWEEP_CELLS:,} are allowed: give fewer "
-                "values or seeds, or divide it."
-            )
+                raise BadInput(f"The {what} {shown(twice[0])} occurs twice in the sweep: give it once.")
 
     def _lengths(self, algorithm: Any) -> tuple[int, ...]:
-        known = knobs_of(algorithm)
-        return tuple(len(axis.values) if axis.knob in known else 1 for axis in self.axes)
+        knobs = knobs_of(algorithm)
+        return tuple(len(axis.values) if axis.knob in knobs else 1 for axis in self.axes)
 
     @property
     def size(self) -> int:
@@ -399,7 +393,7 @@ class SweepPlan:
         return places * max(len(self.models), 1) * len(self.seeds)
 
     def differing_knobs(self) -> list[str]:
-        """Return the knobs in which algorithms of one name differ before axes set any: rates_fpcd:k=5."""
+        """Return the knobs in which algorithms of one name differ apart from the axes (rates_fpcd:k=5)."""
         read = [read_algorithm(self.kind, text) for text in self.algorithms]
         pairs = [(a, b) for a, b in itertools.combinations(read, 2) if a.name == b.name]
         return list(
@@ -409,33 +403,35 @@ class SweepPlan:
         )
 
     def settings(self) -> list[GridSetting]:
-        """Return the places of the grid in the order in which they are run, coarse to fine.
+        """Return the settings of the grid in the order in which they are run, coarse to fine.
 
-        A level of the grid is done before the next finer one begins: the places 0, 8, 4, 12, ... of an axis
-        come first, then those between. A sixteenth of a grid of two axes already shows its shape.
+        Each level of the grid is finished before the next finer one begins: places 0, 8, 4, 12, ... of an
+        axis come first, then those between. A sixteenth of a grid of two axes already shows its shape.
         """
-        found = []
+        keyed = []
         for number, text in enumerate(self.algorithms):
             algorithm = self._algorithm(text)
             if self.budget.unit == "updates":  # the end of a falling schedule is that of the training
                 algorithm = dataclasses.replace(algorithm, iterations=self.budget.amount)
-            known, lengths = knobs_of(algorithm), self._lengths(algorithm)
+            knobs, lengths = knobs_of(algorithm), self._lengths(algorithm)
             for at in itertools.product(*(range(n) for n in lengths)):
-                given = {
+                values = {
                     axis.knob: axis.values[i]
                     for axis, i in zip(self.axes, at, strict=True)
-                    if axis.knob in known
+                    if axis.knob in knobs
                 }
-                here = tuple(i if axis.knob in known else -1 for axis, i in zip(self.axes, at, strict=True))
-                one = text_of(dataclasses.replace(algorithm, **given))
-                found += [
-                    (_fineness(at, lengths), number, m, GridSetting(one, model, number, here))
+                places = tuple(
+                    i if axis.knob in values else -1 for axis, i in zip(self.axes, at, strict=True)
+                )
+                text = text_of(dataclasses.replace(algorithm, **values))
+                keyed += [
+                    (_fineness(at, lengths), number, m, GridSetting(text, model, number, places))
                     for m, model in enumerate(self.models or ("",))
                 ]
-        return [setting for *_, setting in sorted(found, key=lambda one: one[:3])]
+        return [setting for *_, setting in sorted(keyed, key=lambda entry: entry[:3])]
 
     def order(self) -> Iterator[tuple[int, GridSetting]]:
-        """Yield seed and setting of each cell in the order in which they are run: seeds outermost."""
+        """Yield seed and setting of each cell in the order in which they run: seeds outermost."""
         settings = self.settings()
         for seed in self.seeds:
             for setting in settings:
@@ -448,12 +444,12 @@ class SweepPlan:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return the plan that a JSON text holds.
+        """Return the plan in a JSON text.
 
         Raises
         ------
         BadInput
-            If it is longer than 1 MB, no JSON, or no plan of a sweep.
+            If it is longer than 1 MB, not JSON, or not the plan of a sweep.
         """
         try:
             content = read_json(text)
@@ -466,14 +462,14 @@ class SweepPlan:
                 "This is not a plan of a sweep, or of a newer rbmviz: it must say rbmviz_sweep: 1."
             )
         fields = {field.name for field in dataclasses.fields(cls)}
-        given = {name: value for name, value in content.items() if name != "rbmviz_sweep"}
-        for name in given:
+        parts = {name: value for name, value in content.items() if name != "rbmviz_sweep"}
+        for name in parts:
             if name not in fields:
                 raise unknown("part of a plan", name, fields)
         try:
-            axes = [Axis(**axis) for axis in given.pop("axes", ())]
-            budget = Budget(**given.pop("budget")) if given.get("budget") is not None else None
-            return cls(axes=axes, budget=budget, **given)  # type: ignore[arg-type]
+            axes = [Axis(**axis) for axis in parts.pop("axes", ())]
+            budget = Budget(**parts.pop("budget")) if parts.get("budget") is not None else None
+            return cls(axes=axes, budget=budget, **parts)  # type: ignore[arg-type]
         except (TypeError, AttributeError):
             raise BadInput(
                 "This is not a plan of a sweep: a part of it is missing or of another type."

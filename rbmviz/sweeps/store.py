@@ -1,14 +1,14 @@
 """The results of a sweep as a folder of Parquet files, one for each cell.
 
 A cell's file is called ``<identity>.parquet`` and holds its table (``cell.columns_of``). It is written under
-a temporary name and renamed, so that it is there whole or not at all, also on a disk that several machines
-share; there is no server and no lock. A cell whose file exists is done. The folder also holds the plan,
-``_plan.json``, and a note for people, ``_README.md``: readers of Parquet folders ignore names that begin with
-``_`` or ``.``, and fail at others.
+a temporary name and renamed, so it is whole or missing, even on a disk that several machines share; there is
+no server and no lock. A cell whose file exists is done. The folder also holds the plan, ``_plan.json``, and a
+note for people, ``_README.md``: readers of Parquet folders ignore names that begin with ``_`` or ``.``, and
+fail at others.
 
-Files are not trusted when they are read. Size, columns, types and numbers of rows are checked; pages must not
-be compressed, and texts, which stand once in a file and in memory in each row, are bounded in it, so that no
-file expands to more than some 100 MB; texts are printable, and nothing in a file is ever executed.
+Files are not trusted. Size, columns, types and numbers of rows are checked before anything is read. Pages
+must not be compressed. Texts, stored once in a file but in memory once per row, are bounded, so that no file
+expands to more than about 100 MB. Texts are printable, and nothing in a file is ever executed.
 """
 
 import io
@@ -39,7 +39,7 @@ from rbmviz.sweeps.parquet_footer import check_uncompressed
 from rbmviz.sweeps.plan import Kind, SweepPlan
 
 MAX_CELL_BYTES = 2**20
-"""Most bytes of the file of one cell; 125 rows take some 15 kB."""
+"""Most bytes of the file of one cell; 125 rows take about 15 kB."""
 
 MAX_CELL_ROWS = 2000
 """Most rows of one cell, more than a curve has points."""
@@ -48,7 +48,7 @@ MAX_CELL_TEXT = 5000
 """Most characters of a text in a table."""
 
 MAX_TEXT_BYTES = 2**16
-"""Most bytes of all texts of a cell in its file; those of 125 rows take some 2 kB."""
+"""Most bytes of all texts in a cell's file; 125 rows take about 2 kB."""
 
 IDENTITY = re.compile(r"[0-9a-f]{32}")
 
@@ -57,13 +57,13 @@ PLAN_FILE, NOTE_FILE = "_plan.json", "_README.md"
 _MAGIC = b"PAR1"
 
 _MAX_NAMED = 5
-"""Most files of one folder that sentences name one by one."""
+"""Most files of one folder that messages name one by one."""
 
 _NOTE = """# Results of a sweep by rbmviz
 
-One Parquet file for each cell (one run: a setting, a model, a seed); the name is a hash of all that its
-result depends on. `_plan.json` is the plan. `rbmviz sweep show {folder}` compares the settings,
-`rbmviz sweep resume {folder}` computes what is missing. All of it in one line:
+One Parquet file for each cell (one run: a setting, a model, a seed); the name is a hash of everything that
+the result depends on. `_plan.json` is the plan. `rbmviz sweep show {folder}` compares the settings,
+`rbmviz sweep resume {folder}` computes what is missing. To read all of it:
 
     pandas.read_parquet("{folder}")
     duckdb.sql("select * from '{folder}/*.parquet'")
@@ -72,7 +72,7 @@ result depends on. `_plan.json` is the plan. `rbmviz sweep show {folder}` compar
 A row is a point of a cell's curve: after `n` samples (or updates), `sweeps` (Gibbs sweeps) and `seconds` of
 processor time, each measure has this value. The columns `setting`, `model_digest`, `data_digest`, `seed` and
 `version` (of the code) say what was run: select one `version` if there are several. Files whose names begin
-with a dot are left by a killed process, or were no whole results; they may be deleted.
+with a dot were left by a killed process or are damaged results; you may delete them.
 
     {command}
     rbmviz {version}
@@ -80,14 +80,14 @@ with a dot are left by a killed process, or were no whole results; they may be d
 
 
 class StoredTable(NamedTuple):
-    """What was read from a folder.
+    """The results in a folder.
 
     columns : dict of str to ndarray (rows,)
         The table in long form; texts are of dtype object, numbers int64 and float64.
     cells : int
         Cells in it.
     refused : list of str
-        A sentence for each file that could not be read, and for those that are no results.
+        A sentence for each file that could not be read or is no result.
     """
 
     columns: dict[str, np.ndarray]
@@ -119,11 +119,11 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
     Parameters
     ----------
     content : bytes
-        The file.
+        Content of the file.
     identity : str
-        Identity that the cell must have; "": any.
+        Identity that the cell must have (default "": any).
     names : collection of str, optional
-        Columns that are wanted (default all).
+        Columns to return (default all).
 
     Returns
     -------
@@ -147,22 +147,20 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
             thrift_string_size_limit=MAX_CELL_BYTES,
             thrift_container_size_limit=10_000,
         )
-        kind = _kind_of(file.schema_arrow)
+        kind, names_there = _kind_of(file.schema_arrow), file.schema_arrow.names
         rows, groups = file.metadata.num_rows, file.metadata.num_row_groups
         if not 1 <= rows <= MAX_CELL_ROWS or groups != 1:
             raise Damaged(f"it declares {rows:,} rows in {groups:,} groups")
         types, group = columns_of(kind), file.metadata.row_group(0)
-        # A text that stands once in the file is written out in each row: Arrow reads no further than this.
+        # Arrow repeats in each row a text that the file has once. It reads no further than these sizes.
         texts = sum(
-            group.column(i).total_compressed_size
-            for i, name in enumerate(file.schema_arrow.names)
-            if types[name] is str
+            group.column(i).total_compressed_size for i, name in enumerate(names_there) if types[name] is str
         )
         if texts > MAX_TEXT_BYTES:
             raise Damaged(f"its texts take {texts:,} bytes")
-        found = [name for name in types if names is None or name in names]
-        needed = [*found, *(name for name in ("identity", "n") if name not in found)]
-        there = set(file.schema_arrow.names)
+        wanted = [name for name in types if names is None or name in names]
+        needed = [*wanted, *(name for name in ("identity", "n") if name not in wanted)]
+        there = set(names_there)
         table = file.read(columns=[name for name in needed if name in there], use_threads=False)
         columns = {
             name: _array(table.column(name), types[name])
@@ -178,7 +176,7 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
         raise Damaged("it is the result of another cell than its name says")
     if (columns["n"] < 1).any() or (np.diff(columns["n"]) <= 0).any():
         raise Damaged("its numbers of samples do not rise")
-    return {name: columns[name] for name in found}
+    return {name: columns[name] for name in wanted}
 
 
 def check_installed() -> None:
@@ -200,7 +198,7 @@ def _schema(kind: Kind) -> Any:
 
 
 def _kind_of(schema: Any) -> Kind:
-    """Return whose columns these are; knobs of algorithms that were not imported then may be missing."""
+    """Return whose columns these are; the writing process may not have known all knobs of this one."""
     kinds: tuple[Kind, ...] = ("sampler", "trainer")
     for kind in kinds:
         known = {field.name: field.type for field in _schema(kind)}
@@ -235,32 +233,32 @@ class Store:
     Parameters
     ----------
     folder : str or Path
-        Nothing is made or read before a method is called.
+        Nothing is created or read before a method is called.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
 
     def path(self, identity: str) -> Path:
-        """Return where the file of the cell with this identity lies."""
+        """Return the path of the file of the cell with this identity."""
         assert IDENTITY.fullmatch(identity)
         return self.folder / f"{identity}.parquet"
 
     def prepare(self, plan: SweepPlan, command: str = "") -> None:
-        """Make the folder, check that it can be written and is for such results, and write plan and note.
+        """Create the folder if needed, check that it can hold these results, and write plan and note.
 
         Parameters
         ----------
         plan : SweepPlan
-            The plan; it takes the place of an earlier one, whose results stay.
+            The plan; it replaces an earlier one, whose results stay.
         command : str
-            What was called, for the note.
+            The command, for the note.
 
         Raises
         ------
         BadInput
-            If the folder is a file, holds something else than a sweep, or results with other columns, or
-            pyarrow is not installed.
+            If the folder is a file, holds other files or results with other columns, or pyarrow is not
+            installed.
         OutputFailure
             If the system refuses: the disk is full or read-only, for example.
         """
@@ -289,17 +287,17 @@ class Store:
         write_whole(path, content)
 
     def _check_columns(self, name: str, plan: SweepPlan) -> None:
-        """Refuse a folder whose results have other columns: readers take those of one file for all."""
+        """Refuse a folder whose results have other columns: readers expect the same in all files."""
         pa, pq = _pyarrow()
         try:
             schema = pq.read_schema(pa.BufferReader(read_file(self.folder / name, name)))
-        except Exception:  # a torn file, which is named when the folder is read
+        except Exception:  # a damaged file, which is named when the folder is read
             return
         if not schema.equals(_schema(plan.kind), check_metadata=False):
             own = _schema(plan.kind).names
-            other = [each for each in own if each not in schema.names]
-            other += [each for each in schema.names if each not in own]
-            named = f" ({', '.join(printable(each)[:40] for each in other[:_MAX_NAMED])})" if other else ""
+            other = [column for column in own if column not in schema.names]
+            other += [column for column in schema.names if column not in own]
+            named = f" ({', '.join(printable(name)[:40] for name in other[:_MAX_NAMED])})" if other else ""
             raise BadInput(
                 f"'{self.folder}' holds results with other columns{named}, of another version, of "
                 f"{'trainers' if plan.kind == 'sampler' else 'samplers'}, or made without an algorithm of "
@@ -332,7 +330,7 @@ class Store:
             raise BadInput(f"'{path}': {error}") from None
 
     def _names(self) -> list[str]:
-        """Return the names of all files that readers of Parquet folders do not ignore, and the plan's."""
+        """Return the names of the plan and of all files that readers of Parquet folders do not ignore."""
         try:
             names = os.listdir(self.folder)
         except OSError as error:
@@ -340,9 +338,9 @@ class Store:
         return sorted(name for name in names if name[0] not in "._" or name == PLAN_FILE)
 
     def done(self, cells: Iterable[Cell]) -> set[str]:
-        """Return the identities of the cells whose files are there, whole by their first and last bytes.
+        """Return the identities of the cells whose files exist and begin and end as Parquet files do.
 
-        Nothing is changed; ``read`` checks the content.
+        ``read`` checks their content.
         """
         there = {identity for name in self._names() if (identity := _identity_of(name))}
         return {
@@ -359,7 +357,7 @@ class Store:
             return False
 
     def write(self, identity: str, content: bytes) -> None:
-        """Write the result of a cell, ``encode``; a broken file of its name is set aside, not written over.
+        """Write the result of a cell, from ``encode``; a damaged file of its name is renamed and kept.
 
         Raises
         ------
@@ -378,9 +376,9 @@ class Store:
         Parameters
         ----------
         cells : iterable of Cell, optional
-            Cells of a plan; the table is in their order. Default: all results, in the order of their names.
+            Cells of a plan, in the order of the table (default: all results, in the order of their names).
         names : collection of str, optional
-            Columns (default all): those of 100,000 cells need 6 GB.
+            Columns (default all; those of 100,000 cells need 6 GB).
 
         Raises
         ------
@@ -405,13 +403,13 @@ class Store:
                 raise Damaged("it is larger than the result of a cell")
             return read_file(path, f"'{path}'")
 
-        found = _read_all([(f"{i}.parquet", i) for i in identities], read_one, names, f"'{self.folder}'")
+        stored = _read_all([(f"{i}.parquet", i) for i in identities], read_one, names, f"'{self.folder}'")
         refused = _sentences(
             strange,
             f"'{self.folder}' also holds {{}}, no result of a sweep: it is left alone, but other readers of "
             "the folder may fail at it.",
         )
-        return StoredTable(found.columns, found.cells, refused + found.refused)
+        return StoredTable(stored.columns, stored.cells, refused + stored.refused)
 
 
 def write_table(path: str | Path, columns: Mapping[str, np.ndarray]) -> None:
@@ -435,11 +433,11 @@ def _identity_of(name: str) -> str:
 
 
 def _sentences(names: Sequence[str], sentence: str) -> list[str]:
-    """Return the sentence for each of the first names, and one for how many more there are."""
-    found = [sentence.format(f"'{printable(name)[:100]}'") for name in names[:_MAX_NAMED]]
+    """Return the sentence for each of the first names, and one that counts the others."""
+    sentences = [sentence.format(f"'{printable(name)[:100]}'") for name in names[:_MAX_NAMED]]
     if len(names) > _MAX_NAMED:
-        found.append(sentence.format(f"{len(names) - _MAX_NAMED:,} more files of this sort"))
-    return found
+        sentences.append(sentence.format(f"{len(names) - _MAX_NAMED:,} more files of this sort"))
+    return sentences
 
 
 def _read_all(
@@ -448,7 +446,7 @@ def _read_all(
     names: Collection[str] | None,
     what: str,
 ) -> StoredTable:
-    """Read and join the tables of many cells; one that is damaged is left out and named."""
+    """Read and join the tables of many cells; leave out damaged ones and name them."""
     width = len(columns_of("sampler")) if names is None else len(names)
     check_memory(what, len(files) * 100 * width * 24, "give fewer cells")  # 100 rows: read, and joined
 
@@ -462,9 +460,9 @@ def _read_all(
             return f"'{name}' is left out: {error.strerror}."
 
     with ThreadPoolExecutor(os.cpu_count()) as executor:
-        found = list(executor.map(table_of, files))
-    tables = [table for table in found if isinstance(table, dict)]
-    refused = [table for table in found if isinstance(table, str)]
+        outcomes = list(executor.map(table_of, files))
+    tables = [outcome for outcome in outcomes if isinstance(outcome, dict)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, str)]
     if len(refused) > _MAX_NAMED:
         refused[_MAX_NAMED:] = [f"{len(refused) - _MAX_NAMED:,} more files are left out in the same way."]
     if any(table.keys() != tables[0].keys() for table in tables):

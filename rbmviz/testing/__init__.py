@@ -1,12 +1,10 @@
-"""The contract of samplers and trainers, those of this package and those of other authors.
+"""The contract of samplers and trainers, for those of this package and for your own.
 
 >>> from rbmviz.samplers.gibbs import Gibbs
 >>> rbmviz.testing.check_sampler(Gibbs)
 
-If an algorithm breaks a promise, an ``AssertionError`` names the promise and says in a sentence what was
-observed. Algorithms are used as the program uses them, through the protocols ``samplers.Sampler`` and
-``trainers.Trainer``. No check reads the state of a sampler. Of the state of a trainer, the checks read what
-the training loop reads: ``training.TrainingState``.
+The checks use an algorithm as the program does, through ``samplers.Sampler`` and ``trainers.Trainer``. They
+never read the state of a sampler, and of a trainer's state only what the training loop reads.
 """
 
 from typing import Any
@@ -24,47 +22,37 @@ __all__ = ["SAMPLER_PROMISES", "TRAINER_PROMISES", "check_sampler", "check_train
 def check_sampler(algorithm: type[Sampler]) -> None:
     """Check that a sampler keeps all ``SAMPLER_PROMISES``, on which the program relies.
 
-    Takes a second to ten, for a sampler in plain numpy three to twenty; in proportion longer where one
-    sample takes many sweeps.
+    Takes one to five seconds; longer if one sample takes many sweeps.
 
     Parameters
     ----------
     algorithm : class
-        Decorated with ``registry.sampler``, which also registers it (but for examples to copy, in files whose
-        names begin with an underscore).
+        Decorated with ``registry.sampler``.
 
     Raises
     ------
     AssertionError
-        If it breaks a promise: one sentence with the promise's name.
+        If it breaks a promise: one sentence with the promise, what was observed, and what to do.
     """
     _check(algorithm, SAMPLER_PROMISES)
 
 
 def check_trainer(algorithm: type[Trainer]) -> None:
-    """Check that a trainer keeps all ``TRAINER_PROMISES``, on which the program relies.
+    """Check that a trainer keeps all ``TRAINER_PROMISES``; parameter and error as for ``check_sampler``.
 
-    Parameters
-    ----------
-    algorithm : class
-        Decorated with ``registry.trainer``, and registered: checkpoints find it by its name.
-
-    Raises
-    ------
-    AssertionError
-        If it breaks a promise: one sentence with the promise's name.
+    The class must be registered by ``registry.trainer``: checkpoints find a trainer by its name.
     """
     _check(algorithm, TRAINER_PROMISES)
 
 
 def _check(cls: Any, promises: dict[str, Check]) -> None:
-    """Check all promises of an algorithm; the first broken one is named in an AssertionError."""
+    """Run all checks; name the first broken promise in an AssertionError."""
     if not isinstance(cls, type):
         raise AssertionError(f"{shown(cls)} is no class: give the class itself, not an instance or a name.")
-    name = getattr(cls, "name", getattr(cls, "__name__", cls))
+    name = getattr(cls, "name", cls.__name__)
     for promise, check in promises.items():
         try:
             check(cls)
         except Exception as error:
-            seen = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
-            raise AssertionError(f"{name} does not keep its promise '{promise}': {seen}") from error
+            reason = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+            raise AssertionError(f"{name} does not keep its promise '{promise}': {reason}") from error

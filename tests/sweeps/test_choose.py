@@ -9,8 +9,6 @@ from scipy import stats
 from rbmviz.errors import BadInput
 from rbmviz.sweeps.choose import (
     compare,
-    models_of_data,
-    points,
     robustness,
     select,
     telling_point,
@@ -165,7 +163,6 @@ def test_the_telling_point_is_where_settings_differ_beyond_chance():
     }
     assert 70 < telling_point(table(scores)) < 140
     assert telling_point(table({eps: seeds[:1] for eps, seeds in scores.items()})) is None
-    assert points(table(scores)).tolist()[-1] == 1000
 
 
 def test_blank_settings_do_not_tell():
@@ -218,11 +215,6 @@ def test_a_table_of_trainers_names_measures_of_trainers():
         cells.pop(name)
     with pytest.raises(BadInput, match="knows no number of 'log_likelihood_validation'"):
         compare(cells | {"log_likelihood_validation": np.full(len(cells["n"]), math.nan)})
-
-
-def test_the_shipped_models_of_one_data_set():
-    assert models_of_data("bas") == ["bas_cd1", "bas_pcd", "bas_pop_cd", "bas_ucd"]
-    assert models_of_data("mnist5k") == ["mnist_cd1", "mnist_fpcd", "mnist_pcd"]
 
 
 def test_what_cannot_be_compared_is_refused():

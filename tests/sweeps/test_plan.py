@@ -108,13 +108,13 @@ def test_axes_are_read_from_text():
         ({"axes": [Axis("epz", (0.1,))]}, "did you mean 'eps'"),
         ({"axes": [Axis("eps", (0.1, 2.0))]}, "outside 0, or 0.0001 to 1"),
         ({"axes": [Axis("eps", ("much",))]}, "outside"),
-        ({"axes": [EPS, Axis("eps", (0.5,))]}, "axis 'eps' stands in the sweep twice"),
+        ({"axes": [EPS, Axis("eps", (0.5,))]}, "axis 'eps' occurs twice in the sweep"),
         ({"axes": [("eps", (0.5,))]}, "no axis"),
         ({"models": []}, "no model"),
         ({"models": ["x" * 5000]}, "no name"),
         ({"seeds": []}, "no seed"),
         ({"seeds": [-1]}, "from 0 up"),
-        ({"seeds": [1, 1]}, "seed 1 stands in the sweep twice"),
+        ({"seeds": [1, 1]}, "seed 1 occurs twice in the sweep"),
         ({"metrics": ["isl"]}, "metric of sampler"),
         ({"metrics": ["log_likelihood"]}, "metric of sampler"),
         ({"kernel": "box"}, "kernel"),
@@ -237,7 +237,7 @@ def test_an_axis_over_a_knob_by_its_earlier_name_is_one_over_the_knob():
     read = Axis.read("eps_fast=0.1,0.2", [trainers["fpcd"]])
     found = SweepPlan(kind="trainer", algorithms=["fpcd"], data="bas", axes=[Axis("eps_fast", (0.1, 0.2))])
     assert read == found.axes[0] == Axis("eps", (0.1, 0.2))
-    with pytest.raises(BadInput, match="stands in the sweep twice"):
+    with pytest.raises(BadInput, match="occurs twice in the sweep"):
         dataclasses.replace(found, axes=[read, Axis("eps_fast", (0.3,))])
 
 

@@ -162,6 +162,24 @@ def test_what_is_no_result_of_a_cell_is_refused(computed):
     assert line == "a b [2J"
 
 
+def test_compressed_pages_are_refused_before_they_are_read(computed):
+    """Also by an unknown method, at which pyarrow ends the process, and behind a claim that they are not."""
+    cell, columns = computed[0]
+    content = encode(columns)
+    place = content.index(b"\x19\x18\x04note\x15") + 8
+    for method in (2, 4, 8, 12, 14, 16, 40, 99, 127):
+        damaged = bytearray(content)
+        damaged[place] = method
+        with pytest.raises(Damaged, match="pages are compressed"):
+            decode(bytes(damaged), cell.identity)
+    table = pa.table({name: pa.array(column) for name, column in columns.items()})
+    disguised = io.BytesIO()
+    claims = {f"{name}": b"\x19\x18" + bytes([len(name)]) + name.encode() + b"\x15\0" for name in columns}
+    pq.write_table(table.replace_schema_metadata(claims), disguised, compression="zstd", store_schema=False)
+    with pytest.raises(Damaged, match="pages are compressed"):
+        decode(disguised.getvalue(), cell.identity)
+
+
 def test_no_damaged_byte_does_harm(computed):
     """Every error is ``Damaged``; what is still read has bounded size."""
     content, g = encode(computed[0][1]), np.random.default_rng(5)

@@ -1,4 +1,4 @@
-"""A sweep over samplers as one call, also for models and sampler classes that are not registered."""
+"""``rbmviz.sweep``: a sweep over samplers in one call, also for models and samplers of your own."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -43,7 +43,7 @@ def sweep(
 ) -> dict[str, np.ndarray]:
     """Run samplers over a grid of knobs, models and seeds; return the table of all their curves.
 
-    Cells whose results are in the folder are not computed again, so a call that was interrupted goes on.
+    Cells whose results are in the folder are not computed again: repeat an interrupted call to go on.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ def sweep(
         Pretrained models, files, or objects. An object is written into the folder, ``_<digest>.safetensors``,
         where ``rbmviz sweep resume`` finds it.
     samplers : str, sampler, class, or a sequence of them
-        Names with knobs if need be (``"rates_fpcd:k=2"``), samplers, or classes with their default knobs. A
-        class of one's own, decorated with ``registry.sampler``, is known under its name from then on.
+        Names, optionally with knobs (``"rates_fpcd:k=2"``), samplers, or classes with their default knobs. A
+        class of your own, decorated with ``registry.sampler``, is registered under its name from then on.
     grid : dict of str to sequence or str
-        Values of each knob, or a text ``"lo:hi:number"`` with ``:log`` or ``:linear`` behind it if need be.
+        Values of each knob, or a text ``"lo:hi:number"``, optionally followed by ``:log`` or ``:linear``.
     n : int
         Length of each run, counted in ``budget`` (default 20,000).
     replications : int
@@ -105,16 +105,16 @@ def sweep(
     if not isinstance(grid, Mapping):
         raise BadInput(f"sweep: the grid is {shown(grid)}: give a dict of values by the names of knobs.")
     store = Store(out)
-    given = [_sampler(one) for one in _several(samplers)]
-    found = [_model(one) for one in _several(models)]
+    sampler_list = [_sampler(sampler) for sampler in _as_list(samplers)]
+    model_list = [_model(model) for model in _as_list(models)]
     axes = [
-        Axis.read(f"{knob}={values}", given) if isinstance(values, str) else Axis(knob, values)  # type: ignore[arg-type]
+        Axis.read(f"{knob}={values}", sampler_list) if isinstance(values, str) else Axis(knob, values)  # type: ignore[arg-type]
         for knob, values in grid.items()
     ]
     plan = SweepPlan(
-        algorithms=tuple(text_of(one) for one in given),
+        algorithms=tuple(text_of(sampler) for sampler in sampler_list),
         axes=tuple(axes),
-        models=tuple(_name(one, store) for one in found),
+        models=tuple(_name(model, store) for model in model_list),
         data=data,
         seeds=tuple(range(seed, seed + replications)),
         budget=Budget(budget, n),
@@ -122,57 +122,55 @@ def sweep(
         kernel=kernel,
         start=start,
     )
-    if not any(isinstance(model, Model) for model in found):
-        cells(plan)  # models and data that cannot be loaded are refused before the folder has another plan
+    if not any(isinstance(model, Model) for model in model_list):
+        cells(plan)  # refuses models and data that cannot be loaded, before the folder gets this plan
     store.prepare(plan, "rbmviz.sweep(...), from Python")
-    for model in found:
+    for model in model_list:
         if isinstance(model, Model):
             write_whole(Path(_name(model, store)), model_bytes(model))
-    made = cells(plan)
-    progress = run(made, store, executor)
+    planned = cells(plan)
+    progress = run(planned, store, executor)
     if progress.interrupted:
         raise KeyboardInterrupt
     if progress.failed:
-        one = progress.failed[0]
+        first = progress.failed[0]
         raise BadInput(
             f"{len(progress.failed):,} of {progress.cells:,} cells failed, the first one "
-            f"({one.cell.algorithm}, seed {one.cell.seed}) because: {one.reason}"
+            f"({first.cell.algorithm}, seed {first.cell.seed}) because: {first.reason}"
         )
-    return store.read(made).columns
+    return store.read(planned).columns
 
 
-def _several(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
-def _sampler(given: Any) -> Any:
-    """Return a sampler with its knobs; a class that is not in the table of samplers is added to it."""
-    if isinstance(given, str):
-        return registered.read(given)
-    one = given() if isinstance(given, type) else given
-    if not hasattr(one, "name") or not hasattr(one, "step"):
-        raise BadInput(f"{shown(given)} is no sampler: decorate its class with rbmviz.registry.sampler.")
+def _sampler(value: Any) -> Any:
+    """Return a sampler with its knobs; register its class if it is not registered yet."""
+    if isinstance(value, str):
+        return registered.read(value)
+    sampler = value() if isinstance(value, type) else value
+    if not hasattr(sampler, "name") or not hasattr(sampler, "step"):
+        raise BadInput(f"{shown(value)} is no sampler: decorate its class with rbmviz.registry.sampler.")
     try:
-        registered.add(one.name, type(one))
+        registered.add(sampler.name, type(sampler))
     except ValueError:
-        raise BadInput(
-            f"There is another sampler of the name '{one.name}': give yours another one."
-        ) from None
-    return one
+        raise BadInput(f"There is another sampler with the name '{sampler.name}': rename yours.") from None
+    return sampler
 
 
-def _model(given: Any) -> str | Model:
-    if isinstance(given, str | Path):
-        return str(given)
-    if isinstance(given, RBM):
-        return Model(given)
-    if isinstance(given, Model):
-        return given
-    raise BadInput(f"{shown(given)} is no model: give a name, a file, a Model or an RBM.")
+def _model(value: Any) -> str | Model:
+    if isinstance(value, str | Path):
+        return str(value)
+    if isinstance(value, RBM):
+        return Model(value)
+    if isinstance(value, Model):
+        return value
+    raise BadInput(f"{shown(value)} is no model: give a name, a file, a Model or an RBM.")
 
 
 def _name(model: str | Model, store: Store) -> str:
-    """Return what the plan calls a model; that of an object is where it is written."""
+    """Return the name of a model in the plan: for an object, the file it is written to."""
     return (
         model
         if isinstance(model, str)
