@@ -95,6 +95,7 @@ class Inbox:
             if self.refusal:
                 message = {"type": "websocket.disconnect", "code": POLICY, "reason": self.refusal}
             if message["type"] == "websocket.disconnect":
+                turn = 0.0
                 self._over.set()
             self._waiting.put_nowait((message, turn))
 
@@ -102,11 +103,12 @@ class Inbox:
         """Return the next message when it is its turn; the end of the connection does not wait for others."""
         while True:
             message, turn = await self._waiting.get()
-            if turn > self._now():
+            early = turn > self._now()
+            if early:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(turn):
                         await self._over.wait()
-            if turn <= self._now() or message["type"] == "websocket.disconnect":
+            if not (early and self._over.is_set()):
                 return message
 
 

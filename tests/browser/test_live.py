@@ -117,7 +117,7 @@ def test_a_held_key_turns_a_knob_without_a_flood_of_messages(live):
         socket.on("close", lambda _: closed.append(socket.url))
 
     page.page.on("websocket", watch)
-    page.open("?p=rates_fpcd&paused=1")
+    page.open("?p=rates_fpcd")
     slider = page.page.get_by_role("slider", name="Step size")
     slider.focus()
     sent.clear()
