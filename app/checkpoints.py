@@ -31,16 +31,16 @@ from rbmviz_app import messages, session, uploads
 from rbmviz_app.session import LIVE_TRAININGS, TOKEN, TRAINED
 from rbmviz_app.shared import data
 
-PART = "kept"
+TOKEN_PART = "kept"
 """Name of the token in the address."""
 
-FOLDER = "RBMVIZ_KEPT_DIR"
+FOLDER_VARIABLE = "RBMVIZ_KEPT_DIR"
 """Environment variable: the folder of the files."""
 
 TOTAL_BYTES = 10**9
 """Of all files together."""
 
-MAX_BYTES = TOTAL_BYTES // 10
+MAX_PAGE_BYTES = TOTAL_BYTES // 10
 """Of one file."""
 
 SECONDS_BETWEEN_WRITES = 60.0
@@ -70,7 +70,7 @@ def path_of(token: str) -> Path:
     """Return where the trainings of this token lie; BadInput if it is none."""
     if TOKEN_PATTERN.fullmatch(token) is None:  # only then may it become part of a path
         raise BadInput(GONE)
-    folder = os.environ.get(FOLDER)
+    folder = os.environ.get(FOLDER_VARIABLE)
     return (Path(folder) if folder else cache_dir() / "kept") / token
 
 
@@ -84,10 +84,10 @@ def put(token: str, content: bytes) -> None:
     OutputFailure
         If the system refuses: the disk is full, the folder is another user's.
     """
-    if len(content) > MAX_BYTES:
+    if len(content) > MAX_PAGE_BYTES:
         raise BadInput(
             f"They take {len(content) / 1e6:,.0f} MB, and the server writes at most "
-            f"{MAX_BYTES / 1e6:,.0f} MB for a page: download a checkpoint of each."
+            f"{MAX_PAGE_BYTES / 1e6:,.0f} MB for a page: download a checkpoint of each."
         )
     path = path_of(token)
     with _WRITING:
@@ -110,7 +110,7 @@ def _make_folder(folder: Path) -> None:
         found = os.lstat(folder)
         ours = not hasattr(os, "getuid") or found.st_uid == os.getuid()
         if not stat.S_ISDIR(found.st_mode) or not ours:
-            raise OutputFailure(f"'{folder}' is not a folder of the server's own: set {FOLDER}.")
+            raise OutputFailure(f"'{folder}' is not a folder of the server's own: set {FOLDER_VARIABLE}.")
         if stat.S_IMODE(found.st_mode) & 0o077:
             folder.chmod(0o700)
     except OSError as error:

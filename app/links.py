@@ -104,7 +104,7 @@ def write(
     """
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {name: list(values) for name, values in parts.items()}
-        texts[checkpoints.PART] = checkpoints.tokens(page)
+        texts[checkpoints.TOKEN_PART] = checkpoints.tokens(page)
         texts[uploads.PART] = uploads.in_address(page)
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
@@ -134,7 +134,7 @@ def open_link(page: str) -> None:
     is_link = page == "sample" and gives_any(pages.names_of_page("sample"))
     if shared.FIRST_CHOICE and not is_link:
         session.start_with(checkpoints.CHOICES["sample"], shared.FIRST_CHOICE[0])
-    checkpoints.open_link(page, values(checkpoints.PART))
+    checkpoints.open_link(page, values(checkpoints.TOKEN_PART))
     uploads.open_link(page, values(uploads.PART))
     session.SETTINGS_OF_LINK.set({key: values(key) for key in pages.settings(page) if gives_any([key])})
 

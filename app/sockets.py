@@ -38,7 +38,7 @@ class Rate(NamedTuple):
     size: int
 
 
-PAGES = Rate(20, 30, 64_000)
+STREAMLIT = Rate(20, 30, 64_000)
 """Streamlit's own socket. A person clicks a few times a second, each timer of a page fires once a second, and
 a held key turns a knob five times a second (``app/panel/base.js``)."""
 
@@ -59,7 +59,7 @@ def rate_of(path: str) -> Rate:
     """Return what the socket with this path takes."""
     if path.startswith(live_path()):
         return LIVE
-    return WATCHING if path.startswith(watch_path()) else PAGES
+    return WATCHING if path.startswith(watch_path()) else STREAMLIT
 
 
 class Inbox:

@@ -49,7 +49,7 @@ class _MeasuredRun:
     def advance(self, n: int) -> None:
         """Bring the run to its n-th step and score it there, as a pause does."""
         run: Run = self.run
-        while run.n < n:
+        while run.n < n and not run.over:
             run.record_steps(run.timed_advance(min(run.max_steps(), n - run.n)))
         run.complete()
 

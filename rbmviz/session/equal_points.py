@@ -49,6 +49,10 @@ class Scored(Protocol):
     def too_few(self) -> bool:
         """Whether a knob was turned so lately that the run has no scores: nobody waits for it."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether the run has made all of its steps and keeps its last scores: nobody waits for it."""
+
     def passed(self, cost_unit: CostUnit) -> float | None:
         """Return up to which number its scores are known; None if the run spends nothing of this kind."""
 
@@ -140,6 +144,7 @@ def compare(
         for shown, seconds_left in runs
         if not (seconds_left or shown.too_few or shown.status == "failed")
     ]
+    counted = [shown for shown in counted if not shown.ended] or counted
     reached = [passed for shown in counted if (passed := shown.passed(cost_unit)) is not None] or [0.0]
     if point is None or min(reached) < point:
         point = common_point(counted, cost_unit)

@@ -170,6 +170,11 @@ class Snapshot:
         return 0
 
     @property
+    def ended(self) -> bool:
+        """See ``equal_points.Scored``."""
+        return False
+
+    @property
     def too_few(self) -> bool:
         """Whether a knob was turned so lately that the run has no scores."""
         return False

@@ -193,6 +193,11 @@ class TrainingSnapshot(Snapshot):
         counts, edges = np.histogram(values, edges)
         return edges, counts / len(values)
 
+    @property
+    def ended(self) -> bool:
+        """Whether its schedule has ended: it keeps its last likelihood, and holds nobody back."""
+        return self.status == "finished"
+
     def passed(self, cost_unit: CostUnit) -> float | None:
         """Return up to which number of updates, sweeps or seconds the likelihood is known.
 
@@ -215,6 +220,8 @@ class TrainingSnapshot(Snapshot):
         passed = self.passed(cost_unit)
         if passed is None:
             return None
+        if self.ended and point > passed and self.likelihoods:
+            return self.likelihoods[-1]  # it learns nothing more
         name = _FIELDS[cost_unit]
         i = bisect.bisect_right(self.likelihoods, point, key=lambda one: getattr(one, name)) - 1
         if i < 0 or point > passed:
@@ -584,7 +591,19 @@ class TrainingRun(Run):
 
     def max_steps(self) -> int:
         """Return the most updates of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
-        return min(self.chunk, self._stride - self.n % self._stride)
+        most = min(self.chunk, self._stride - self.n % self._stride)
+        return most if self._last_update is None else min(most, max(self._last_update - self.n, 0))
+
+    @property
+    def _last_update(self) -> int | None:
+        """The update at which the learning rate of a linear schedule is zero; None: no schedule ends."""
+        knobs = values_of(self.algorithm)
+        return int(knobs["iterations"]) if knobs.get("schedule") == "linear" else None
+
+    @property
+    def over(self) -> bool:
+        """Whether the schedule has ended, so that more updates would change nothing."""
+        return self._last_update is not None and self.n >= self._last_update
 
     def advance(self, n: int) -> tuple[Progress, ...]:
         """Do n updates of every replicate, and a share of the scoring."""
@@ -655,11 +674,10 @@ class TrainingRun(Run):
         return save_checkpoint(self.algorithm, self._states[0], self.plan.seed)
 
     def _warning(self, newest: Progress) -> str:
-        knobs = values_of(self.algorithm)
-        if knobs.get("schedule") == "linear" and newest.update >= int(knobs["iterations"]):
+        if self._last_update is not None and newest.update >= self._last_update:
             return (
-                f"The linear schedule has reached a learning rate of zero after {knobs['iterations']:,} "
-                "updates: further updates change nothing. Raise the iterations, or choose another schedule."
+                f"The linear schedule has ended: the learning rate is zero after {self._last_update:,} "
+                "updates. To continue, raise the iterations or choose another schedule."
             )
         return newest.warning
 

@@ -576,7 +576,7 @@ class Worker(Generic[R]):
                 return None
             n = self._due_steps()
             # Without a step to make, new knobs can wait, unless the snapshot shows what they do.
-            if (n or run.knobs_at_once) and run.algorithm is not self._algorithm:
+            if (n or run.over or run.knobs_at_once) and run.algorithm is not self._algorithm:
                 run.set_knobs(self._algorithm)
                 # For a rebuild; a sampler's Recorder logs it, too, for the file of its samples.
                 self._log.note(run.n, self._algorithm)

@@ -591,7 +591,9 @@ number, first, again = int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
 sys.argv[:4] = ["rbmviz"]
 signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), number))
 signal.setitimer(signal.ITIMER_REAL, first, again)
-sys.exit(main())
+status = main()
+signal.setitimer(signal.ITIMER_REAL, 0)
+sys.exit(status)
 """
 
 

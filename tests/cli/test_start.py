@@ -258,7 +258,6 @@ def test_a_pipe_is_no_lesson(capsys, tmp_path):
     os.mkfifo(tmp_path / "a.toml")
     assert "no regular file" in refused(capsys, "lesson", "check", tmp_path / "a.toml")
     assert "no regular file" in refused(capsys, "app", "--lessons", tmp_path)
-    assert "no regular file" in refused(capsys, "challenge", "check", tmp_path / "a.toml")
 
 
 @pytest.mark.parametrize("digits", [400, 4000])

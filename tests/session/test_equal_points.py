@@ -226,6 +226,23 @@ def test_trainings_are_read_off_between_their_scores(toy):
     assert both[1].point == at.compared.point
 
 
+def test_a_training_whose_schedule_has_ended_keeps_its_score_and_holds_nobody_back(toy):
+    def training(n, **knobs):
+        run = TrainingPlan(toy, 3).run(1, make_trainer("pcd", **knobs))
+        run.prepare()
+        return run, trained(run, n)
+
+    (run, ended), (_, going) = training(20, schedule="linear", iterations=20), training(200)
+    assert run.max_steps() == 0
+    shown = [replace(ended, status="finished"), going]
+    mine, other = points.compare([(one, 0.0) for one in shown], "updates")
+    assert mine.point == other.point == points.compare([(shown[1], 0.0)], "updates")[0].point > 20
+    assert mine.scores == shown[0].likelihoods[-1]
+    assert mine.scores.update == 20
+    # Without an end it would be the last point that both have passed.
+    assert points.compare([(ended, 0.0), (going, 0.0)], "updates")[0].point <= 20
+
+
 def test_a_panel_that_is_added_catches_up_and_stays_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
     monkeypatch.setattr(worker_module, "BEAT_BACKLOG_SECONDS", 1e6)

@@ -563,12 +563,18 @@ def test_a_training_that_diverges_keeps_the_last_good_model(open_worker, toy):
     finished(worker, 3)
 
 
-def test_a_learning_rate_that_has_come_to_zero_is_named(open_worker, toy):
+def test_a_schedule_that_has_ended_says_so_and_stops_until_it_is_raised(open_worker, toy):
     worker = open_worker(TrainingPlan(toy, 3), make_trainer("pcd", schedule="linear", iterations=10))
-    for steps, said in ((9, False), (1, True)):
-        worker.step(steps)
-        shown = finished(worker, 9 if steps == 9 else 10)
-        assert ("zero after 10 updates" in shown.warning) is said
+    worker.step(9)
+    assert "zero after 10 updates" not in finished(worker, 9).warning
+    worker.resume()
+    wait(lambda: worker.request_snapshot().status == "finished", "the end of the schedule")
+    shown = worker.request_snapshot()
+    assert (shown.n, shown.ended) == (10, True)
+    assert "zero after 10 updates" in shown.warning
+    worker.apply_knobs(iterations=25)
+    wait(lambda: worker.request_snapshot().n == 25, "the end of the longer schedule")
+    assert worker.request_snapshot().status == "finished"
 
 
 def test_a_run_of_several_chains_makes_its_samples_on_one_thread(model, monkeypatch):
