@@ -27,7 +27,7 @@ def folder(monkeypatch, tmp_path):
     """An empty folder for trainings, with room for 10 kB."""
     monkeypatch.setenv("RBMVIZ_KEPT_DIR", str(tmp_path / "kept"))
     monkeypatch.setattr(checkpoints, "TOTAL_BYTES", 10_000)
-    monkeypatch.setattr(checkpoints, "MAX_BYTES", 1_000)
+    monkeypatch.setattr(checkpoints, "MAX_PAGE_BYTES", 1_000)
     return tmp_path / "kept"
 
 
