@@ -225,7 +225,7 @@ def tokens(page: str) -> list[str]:
 def open_link(page: str, given: list[str]) -> None:
     """Open models and data of the trainings that the link of a new session names; what cannot be is said.
 
-    page : that the link opens; given : the tokens in the address, several in links of earlier versions
+    page : that the link opens; given : the tokens in the address, of which the first counts
     """
     try:
         for token in given[:1]:

@@ -13,8 +13,9 @@ from typing import TypeVar
 
 import streamlit as st
 
-from rbmviz.session import Comparison, janitor, limits
+from rbmviz.session import Comparison, janitor
 from rbmviz.session.comparison import Setup
+from rbmviz.session.limits import RELEASE_SECONDS
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz_app.session import COMPARISONS, SWEEP_VIEWS, VISITOR
@@ -30,7 +31,7 @@ def comparisons_by_token() -> MutableMapping[str, Comparison]:
 
 def _release(comparison: Comparison) -> None:
     # On the server's event loop: this sets flags only.
-    janitor.close(comparison, limits().release_seconds)
+    janitor.close(comparison, RELEASE_SECONDS)
 
 
 @st.cache_resource(scope="session", on_release=_release, show_spinner=False)
@@ -38,7 +39,7 @@ def _threads(token: str, _comparison: Comparison) -> Comparison:
     return _comparison
 
 
-def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tuple[Comparison[S], bool]:
+def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bool]:
     """Open this session's comparison of a page; return it, and whether it was made just now.
 
     Parameters
@@ -49,8 +50,6 @@ def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tup
         Of a new comparison; one that is there keeps its own.
     rate : float
         Steps per second of a new comparison.
-    shown_on : str
-        Name of the page that shows this comparison; "" (the default): ``page``.
 
     Raises
     ------
@@ -63,7 +62,7 @@ def open_comparison(page: str, setup: S, rate: float, shown_on: str = "") -> tup
         comparisons[page] = Comparison(setup, rate, visitor), secrets.token_urlsafe(24)
     comparison, token = comparisons[page]
     comparisons_by_token()[token] = comparison
-    visitor.visit(shown_on or page, page, comparison)
+    visitor.visit(page, comparison)
     # Before it is opened: a disconnect in between must not leave it open.
     _threads(token, comparison)
     if comparison.closed_at is not None:

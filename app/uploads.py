@@ -23,7 +23,7 @@ from rbmviz.budget import reading
 from rbmviz.datasets import Dataset, load_bytes
 from rbmviz.errors import shown
 from rbmviz.rbm import load_model_bytes
-from rbmviz.session import VisitorUsage, limits
+from rbmviz.session import VisitorUsage
 from rbmviz_app import insides, messages
 from rbmviz_app.session import (
     EMPTIED_UPLOADERS,
@@ -83,14 +83,13 @@ class UploadedFiles(VisitorUsage):
     def expect(self, session: str, size: int) -> None:
         """Count a file that a session is about to send; BadInput if there is no room for it.
 
-        All files together may take what one visitor may, and those of a session half of what others leave: so
-        nobody takes the room of all.
+        All files together may take what one visitor may, and those of a session half of what the other files
+        leave of that: so nobody takes the room of all.
         """
         with self._lock:
             own = insides.stored_bytes().get(session, 0) + self._coming[session]
-            most = (limits().session_mb * 10**6 - (self.bytes() - own)) // 2
-            if own + size > most or size > self.room():
-                most = max(min(most, own + self.room()), 0)
+            most = max(self.most() - (self.bytes() - own), 0) // 2
+            if own + size > most:
                 raise BadInput(
                     f"The server has no room for this file of {size / 1e6:,.0f} MB: the files of one visitor "
                     f"may take {most / 1e6:,.0f} MB now. Give a smaller one, or try again later."

@@ -82,8 +82,7 @@ class Pairs:
     truncated : bool (pairs,)
         Whether the pair had not met at max_sweeps: then tau is a lower bound, and the estimate is biased.
     loops_given_up : int
-        Residual loops given up after MAX_PROPOSALS proposals; anything but 0 biases the estimate. ``stopped``
-        is the earlier name.
+        Residual loops given up after MAX_PROPOSALS proposals; anything but 0 biases the estimate.
     lag : int
         Sweeps that the first chain ran ahead.
     """
@@ -101,11 +100,6 @@ class Pairs:
     def share_cut(self) -> float:
         """Share of the pairs that were cut off, from 0 to 1; anything but 0 biases the estimate."""
         return float(self.truncated.mean())
-
-    @property
-    def stopped(self) -> int:
-        """The earlier name of ``loops_given_up``, for scripts."""
-        return self.loops_given_up
 
     @cached_property
     def estimate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

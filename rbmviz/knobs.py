@@ -44,10 +44,6 @@ class Knob:
         The allowed values of a str knob.
     front
         Whether its slider is shown even on pages that have room for few; each page's ``panel.py`` decides.
-    formerly
-        An earlier name, still accepted in links, command lines and checkpoints; "": none.
-    may_lack
-        Whether checkpoints and records of earlier versions lack it: the knob then has its default.
     symbol
         Its letter in the equation of the algorithm, in LaTeX (see ``equations``); "": the equation does not
         contain it; None: nothing is said.
@@ -66,8 +62,6 @@ class Knob:
     live: bool = True
     choices: tuple[str, ...] = ()
     front: bool = False
-    formerly: str = ""
-    may_lack: bool = False
     symbol: str | None = None
 
     @property
@@ -171,32 +165,6 @@ def check_names(cls: Any, given: Mapping[str, Any]) -> None:
             raise BadInput(f"{cls.name} has no knob {shown(name)}: {hint}")
 
 
-def names_today(cls: Any) -> dict[str, str]:
-    """Return the present name of each knob, by each name that it has or had, see ``Knob.formerly``."""
-    knobs = knobs_of(cls).values()
-    return {each.formerly: each.name for each in knobs if each.formerly} | {
-        each.name: each.name for each in knobs
-    }
-
-
-def current_names(cls: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values under the names that the knobs have today, see ``Knob.formerly``.
-
-    Raises
-    ------
-    BadInput
-        If the algorithm has no such knob, or one is given under both its names.
-    """
-    today, found = names_today(cls), dict[str, Any]()
-    for name, value in given.items():
-        now = today.get(name, name)
-        if now in found:
-            raise BadInput(f"{cls.name}: {now} is given twice, once by its earlier name: give it only once.")
-        found[now] = value
-    check_names(cls, found)
-    return found
-
-
 def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
     """Write knobs as text: ``eps=0.03,alpha=1.0``; ``only`` these names, None: all."""
     values = values_of(algorithm)
@@ -208,7 +176,7 @@ def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
 
 
 def read_knobs(cls: Any, text: str) -> dict[str, Any]:
-    """Read what write_knobs writes, now or under earlier names; some may be left out.
+    """Read what write_knobs writes; some may be left out.
 
     Raises
     ------
@@ -224,6 +192,7 @@ def read_knobs(cls: Any, text: str) -> dict[str, Any]:
 
 
 def parse_knobs(cls: Any, given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of knobs that are given as texts, by present or earlier names; see ``read_knobs``."""
+    """Return the values of knobs that are given as texts, by name; see ``read_knobs``."""
+    check_names(cls, given)
     known = knobs_of(cls)
-    return {name: known[name].parse(value, cls.name) for name, value in current_names(cls, given).items()}
+    return {name: known[name].parse(value, cls.name) for name, value in given.items()}

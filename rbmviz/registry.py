@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, dataclass_transform
 
 from rbmviz.errors import unknown
-from rbmviz.knobs import check_all, current_names, knob, read_knobs
+from rbmviz.knobs import check_all, check_names, knob, read_knobs
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -62,7 +62,8 @@ class Table:
     def make(self, name: str, **knobs: Any) -> Any:
         """Return the algorithm ``name`` with these knobs, the others at their defaults."""
         cls = self[name]
-        return cls(**current_names(cls, knobs))
+        check_names(cls, knobs)
+        return cls(**knobs)
 
     def read(self, text: str) -> Any:
         """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a name alone.

@@ -10,7 +10,7 @@ from rbmviz.session import limits
 from rbmviz_app import access, messages
 from rbmviz_app.access import is_loopback
 from rbmviz_app.session import SHARED_PAGE
-from rbmviz_app.share.routes import watch_path
+from rbmviz_app.share.routes import AUDIENCE, watch_path
 from rbmviz_app.share.shares import begin_sharing, stop_sharing
 from rbmviz_app.share.view import AWAY_SECONDS, SHARE_SECONDS, Share
 from rbmviz_app.timer import while_running
@@ -75,7 +75,7 @@ def _draw_watchers() -> None:
     if share is not None:
         n = share.watchers
         who = {0: "Nobody watches yet.", 1: "One browser watches."}.get(n, f"{n:,} browsers watch.")
-        st.markdown(f"**{who}**" + (" More may not." if n >= limits().watchers else ""))
+        st.markdown(f"**{who}**" + (" More may not." if AUDIENCE.watchers >= limits().watchers else ""))
 
 
 def _host() -> str:

@@ -56,7 +56,7 @@ async def take_copy(request: Request) -> Response:
     share = shared(request.path_params["token"])
     if share is None:
         return _sentence(ENDED, 404)
-    view, most = share.view, limits().copied_runs
+    view, most = share.view, limits().panels_with_copies
     if view.hidden == "names":  # the address of the page says who draws
         return _sentence("The shared page asks a question: take a copy once it is answered.", 503)
     panels = len(view.comparison.panels) if view.comparison is not None else 0
@@ -85,7 +85,7 @@ async def watch_live(socket: WebSocket) -> None:
         return
     watcher = Watcher(packed=socket.query_params.get("packed") == "1")
     try:
-        AUDIENCE.check_room(share)
+        AUDIENCE.check_room()
     except BadInput as full:
         await socket.close(code=BUSY, reason=str(full)[:120])
         return

@@ -312,21 +312,19 @@ class Audience:
     @property
     def watchers(self) -> int:
         """How many browsers watch."""
-        return sum(len(broadcast.watchers) for broadcast, _ in self._broadcasts.values())
+        return sum(len(broadcast.watchers) for broadcast, _ in list(self._broadcasts.values()))
 
-    def check_room(self, share: Share) -> None:
-        """Refuse one more watcher of a share if a limit would be exceeded.
+    def check_room(self) -> None:
+        """Refuse one more watcher if the limit would be exceeded.
 
         Raises
         ------
         BadInput
             If there is no room.
         """
-        most = limits()
-        if share.watchers >= most.watchers:
-            raise BadInput(f"As many browsers watch this view as may ({most.watchers:,}).")
-        if self.watchers >= most.server_watchers:
-            raise BadInput("As many browsers watch on this server as may: try again later.")
+        most = limits().watchers
+        if self.watchers >= most:
+            raise BadInput(f"As many browsers watch on this server as may ({most:,}): try again later.")
 
     @contextlib.contextmanager
     def watching(self, share: Share, watcher: Watcher) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rbmviz.cli import WholeNumber
 from rbmviz.errors import BadInput
-from rbmviz.knobs import Knob, check_names, knobs_of, names_today, parse_knobs, read_knobs
+from rbmviz.knobs import Knob, check_names, knobs_of, parse_knobs, read_knobs
 from rbmviz.registry import Table
 
 
@@ -56,9 +56,9 @@ def read_algorithms(table: Table, texts: Sequence[str], rest: Sequence[str]) -> 
     flags = texts_by_knob(rest, " and ".join(cls.name for cls in classes))
     known, used, found = set(), set(), []
     for cls, text in zip(classes, texts, strict=True):
-        own, today = read_knobs(cls, text.partition(":")[2]), names_today(cls)
-        mine = [flag for flag in flags if flag in today]
-        free = [flag for flag in mine if today[flag] not in own]
+        own, knobs = read_knobs(cls, text.partition(":")[2]), knobs_of(cls)
+        mine = [flag for flag in flags if flag in knobs]
+        free = [flag for flag in mine if flag not in own]
         known.update(mine)
         used.update(free)
         found.append(cls(**own, **parse_knobs(cls, {flag: flags[flag] for flag in free})))

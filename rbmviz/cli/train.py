@@ -138,14 +138,11 @@ def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[
     try:
         lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
         rows = list(csv.DictReader(lines))
-        # Earlier versions wrote fewer columns.
         for row in rows:
             row.pop("origin", None)  # it is written anew
-        if any(not {"update"} <= set(row) <= set(columns) or None in row.values() for row in rows):
+        if any(set(row) != set(columns) or None in row.values() for row in rows):
             raise Damaged("it has other columns")
-        return [
-            {name: row.get(name, "") for name in columns} for row in rows if int(row["update"]) <= updates
-        ]
+        return [row for row in rows if int(row["update"]) <= updates]
     except (Damaged, csv.Error, UnicodeDecodeError, ValueError, TypeError) as error:
         if isinstance(error, BadInput):
             raise

@@ -85,7 +85,6 @@ class SamplePenalization:
         symbol="s",
         choices=("binary", "symmetric"),
         live=False,
-        may_lack=True,
         help="What is penalised: units of 0 and 1, and all ends empty, or units of -1 and +1, and all ends "
         "uniform.",
     )

@@ -76,7 +76,7 @@ class Comparison(Generic[S]):
     """The panels of one page.
 
     One thread adds, removes and replaces panels, that of the page; other commands come from any. They return
-    at once, but for Undo, and for those that need memory: these may wait while other runs are freed.
+    at once, but for Undo, and for those that need memory: these may wait while offers to undo are freed.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ class Comparison(Generic[S]):
         Steps per second of every panel; infinity (the default) is full speed.
     visitor : VisitorUsage or None
         The visitor, whose turns at the cores the panels share. A command that would exceed the limits of the
-        visitor raises BadInput and changes nothing here; offers to undo may be withdrawn, and runs of other
-        pages freed, to make room. None: no limits, and turns of its own.
+        visitor raises BadInput and changes nothing here; offers to undo may be withdrawn to make room. None:
+        no limits, and turns of its own.
     """
 
     def __init__(self, setup: S, rate: float = math.inf, visitor: VisitorUsage | None = None) -> None:
@@ -536,11 +536,6 @@ class Comparison(Generic[S]):
             self.closed_at = None
             for panel in self.panels:
                 panel.worker.open()
-
-    def sleep(self) -> None:
-        """End the lease of every panel now; the next question renews it."""
-        for panel in self.panels:
-            panel.worker.sleep()
 
     def rest(self, closed_at: float | None = None) -> None:
         """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step.

@@ -9,7 +9,7 @@ number of samples. So all three kinds of points cost one computation of the scor
 import bisect
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,11 +17,20 @@ from rbmviz.metrics import paired_error
 from rbmviz.session.equal_points import POINTS, Compared, CostUnit
 from rbmviz.session.snapshot import Counts, Point, Spent
 
-if TYPE_CHECKING:
-    from rbmviz.session.sampling import SamplingSnapshot
-
 SAMPLE_ROUNDING = 1e-9
 """Share of a sample that rounding may take from a sum of sweeps or seconds."""
+
+
+class ScoreCurve(Protocol):
+    """What scores are read from: the points of a curve, and its counts (``SamplingSnapshot``)."""
+
+    @property
+    def curve(self) -> Sequence[Point]:
+        """ISL and what was spent, at each point."""
+
+    @property
+    def counts(self) -> Sequence[Counts]:
+        """The other scores at those points that are complete."""
 
 
 class ScoresAtPoint(NamedTuple):
@@ -35,12 +44,12 @@ def _between(a: Any, b: Any, weight: Any) -> Any:
     return a + weight * (b - a)
 
 
-def passed(shown: "SamplingSnapshot", cost_unit: CostUnit) -> float:
+def passed(shown: ScoreCurve, cost_unit: CostUnit) -> float:
     """Return up to which number of samples, sweeps or seconds the scores of a run are known."""
     return getattr(shown.curve[len(shown.counts) - 1].spent, cost_unit) if shown.counts else 0
 
 
-def scores_at(shown: "SamplingSnapshot", cost_unit: CostUnit, point: float) -> ScoresAtPoint | None:
+def scores_at(shown: ScoreCurve, cost_unit: CostUnit, point: float) -> ScoresAtPoint | None:
     """Return the scores of a run at a point; None if it has not passed it, or had no sample by then."""
     known = len(shown.counts)
     i = bisect.bisect_right(shown.curve, point, hi=known, key=lambda one: getattr(one.spent, cost_unit)) - 1
@@ -115,9 +124,7 @@ def best(compared: Sequence[Compared]) -> int | None:
     return -max(known)[1] if known else None
 
 
-def differences(
-    shown: "SamplingSnapshot", other: "SamplingSnapshot", cost_unit: CostUnit
-) -> list[Difference]:
+def differences(shown: ScoreCurve, other: ScoreCurve, cost_unit: CostUnit) -> list[Difference]:
     """Return the ISL of a run minus that of another at all points that both have passed."""
     end = min(passed(shown, cost_unit), passed(other, cost_unit))
     points = np.array(POINTS[cost_unit][: bisect.bisect_right(POINTS[cost_unit], end)])
@@ -132,7 +139,7 @@ def differences(
 
 
 def _isl_at(
-    shown: "SamplingSnapshot", cost_unit: CostUnit, points: np.ndarray
+    shown: ScoreCurve, cost_unit: CostUnit, points: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return samples (0: none), ISL, and mean log densities of the groups at points that a run has passed.
 

@@ -4,17 +4,20 @@ import os
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rbmviz.errors import BadInput
 from rbmviz.session.recorder import HELD_SAMPLES_BYTES
 from rbmviz.session.slots import Group
 
-if TYPE_CHECKING:
-    from rbmviz.session.comparison import Comparison
-
 BASE_MB = 500
 """Megabytes of a warmed-up server without visitors, which all visitors share."""
+
+RELEASE_SECONDS = 10
+"""Seconds after a lost connection until the memory of the visitor's runs is given back."""
+
+MAX_SWEEP_CELLS = 2000
+"""Cells of one sweep."""
 
 Wanted = tuple[Any, Any]
 """Plan and algorithm of a panel."""
@@ -28,40 +31,35 @@ class Limits:
     ----------
     panels : int
         Panels on one page.
-    runs : int
-        Panels of one visitor that may run at the same moment, on all pages.
-    session_mb : int
-        Megabytes (10^6 bytes) of all runs, uploads and sent models of one visitor.
     server_mb : int
-        Megabytes of the whole server, ``BASE_MB`` of which are what visitors share; the scores of the sweeps
-        that have been looked at, or run, are part of it.
-    release_seconds : int
-        Seconds after a lost connection until the memory of the visitor's runs is given back.
+        Megabytes (10^6 bytes) of the whole server, ``BASE_MB`` of which are what visitors share; a visitor
+        may take half of what the others leave. The scores of sweeps, and the files that visitors send, count
+        as one more visitor each.
     sweeps : int
         Sweeps that the server keeps, those that wait, run and have ended.
-    visitor_sweeps : int
-        Sweeps of one visitor that wait, run or rest.
-    sweep_cells : int
-        Cells of one sweep.
     watchers : int
-        Browsers that watch one shared view.
-    server_watchers : int
-        Browsers that watch any shared view.
-    copied_runs : int
-        Panels of all visitors that may run when a watcher takes a copy of a shared view, its panels included.
+        Browsers that watch shared views.
     """
 
     panels: int = 12
-    runs: int = 16
-    session_mb: int = 500
     server_mb: int = 2000
-    release_seconds: int = 10
     sweeps: int = 20
-    visitor_sweeps: int = 5
-    sweep_cells: int = 2000
-    watchers: int = 120
-    server_watchers: int = 300
-    copied_runs: int = 48
+    watchers: int = 300
+
+    @property
+    def sweeps_of_visitor(self) -> int:
+        """Sweeps of one visitor that wait, run or rest: a quarter of all."""
+        return max(self.sweeps // 4, 1)
+
+    @property
+    def panels_with_copies(self) -> int:
+        """Panels of all visitors that may run when a watcher takes a copy: four full pages."""
+        return 4 * self.panels
+
+    @property
+    def bytes_of_visitors(self) -> int:
+        """Bytes of all visitors together."""
+        return max(self.server_mb - BASE_MB, 0) * 10**6
 
 
 def variable_of(name: str) -> str:
@@ -88,6 +86,24 @@ def limits() -> Limits:
     return Limits(**found)
 
 
+class Counted(Protocol):
+    """What a visitor's memory counts: the panels of a page (``Comparison``)."""
+
+    @property
+    def panels(self) -> Sequence[Any]:
+        """The panels, in order."""
+
+    @property
+    def awake(self) -> int:
+        """Panels that may make steps now."""
+
+    def bytes(self) -> int:
+        """Return the bytes that all runs take at most, and what can be undone."""
+
+    def free_undo(self) -> None:
+        """Free the memory of what could be taken back."""
+
+
 class VisitorUsage:
     """The memory and the turns that one visitor uses: of the runs on all pages, of uploads, of models.
 
@@ -98,36 +114,23 @@ class VisitorUsage:
     """
 
     def __init__(self, server: "weakref.WeakSet[VisitorUsage]") -> None:
-        self._comparisons: dict[str, tuple[str, Comparison[Any]]] = {}
+        self._comparisons: dict[str, Counted] = {}
         self._kept: dict[str, int] = {}
-        self._here = ""
         self._server = server
         self.group = Group()  # its runs share the turns at the cores of this group
         server.add(self)
 
-    def visit(self, page: str, name: str, comparison: "Comparison[Any]") -> None:
-        """Note that ``page`` is open now, which shows the comparison ``name`` (possibly among others).
-
-        One page is open at a time. If more panels run than the limit allows, those of the other pages sleep
-        at once instead of after half a minute; they go on when their page is opened again.
-        """
-        self._here = page
-        self._comparisons[name] = page, comparison
-        left = self._left_behind()
-        if sum(comparison.awake for comparison in left) + self._panels_here() > limits().runs:
-            for other in left:
-                other.sleep()
+    def visit(self, name: str, comparison: Counted) -> None:
+        """Count a comparison of the visitor under this name."""
+        self._comparisons[name] = comparison
 
     def leave(self, name: str) -> None:
         """Forget a comparison."""
         self._comparisons.pop(name, None)
 
-    def bytes(self, but: "Comparison[Any] | None" = None) -> int:
+    def bytes(self, but: Counted | None = None) -> int:
         """Return an upper bound of the bytes in use, without those of the comparison ``but``."""
-        comparisons = (
-            comparison for _, comparison in list(self._comparisons.values()) if comparison is not but
-        )
-        runs = sum(comparison.bytes() for comparison in comparisons)
+        runs = sum(comparison.bytes() for comparison in self._all() if comparison is not but)
         return sum(self._kept.values()) + runs + (HELD_SAMPLES_BYTES if runs or but is not None else 0)
 
     def keep(self, name: str, needed: int) -> None:
@@ -140,7 +143,8 @@ class VisitorUsage:
         """
         before = self._kept.pop(name, 0)
         try:
-            self._check(self.bytes(), needed)
+            if needed > before:
+                self._check(needed)
         except BadInput:
             self._kept |= {name: before} if before else {}
             raise
@@ -149,27 +153,27 @@ class VisitorUsage:
 
     def awake(self) -> int:
         """Return how many panels may make steps now, those that are paused among them."""
-        return sum(comparison.awake for _, comparison in list(self._comparisons.values()))
+        return sum(comparison.awake for comparison in self._all())
+
+    def most(self) -> int:
+        """Return the bytes that this visitor may have: half of what the others leave."""
+        return max(self._left_by_others(), 0) // 2
 
     def has_room(self) -> bool:
         """Return whether all that is in use now is within the limits."""
-        return self.bytes() <= limits().session_mb * 10**6 and self.room() >= 0
+        return self.bytes() <= self.most()
 
     def room(self) -> int:
         """Return the bytes that the server has left, for all visitors; below 0 if they use more."""
-        return _server_bytes() - self._elsewhere() - self.bytes()
+        return self._left_by_others() - self.bytes()
 
-    def allow(self, comparison: "Comparison[Any]", wanted: Sequence[Wanted]) -> None:
+    def allow(self, comparison: Counted, wanted: Sequence[Wanted]) -> None:
         """Check that a comparison may have these panels instead of those it has.
-
-        If memory is short, the runs of the other pages are freed first; they are rebuilt when their page is
-        opened again.
 
         Raises
         ------
         BadInput
-            If a limit would be exceeded; nothing has changed but that runs of other pages have been freed,
-            and that offers to undo may have been withdrawn.
+            If a limit would be exceeded; nothing has changed but that offers to undo may have been withdrawn.
         """
         most = limits()
         if len(wanted) > max(most.panels, len(comparison.panels)):
@@ -177,70 +181,28 @@ class VisitorUsage:
                 f"A page has room for {most.panels} panels: close one first, or start the server with a "
                 f"larger {variable_of('panels')}."
             )
-        others = self._panels_here() - len(comparison.panels)
-        if len(wanted) > max(most.runs - others, len(comparison.panels)):
-            raise BadInput(
-                f"A visitor may run {most.runs} panels at a time: close one first, or start the server with "
-                f"a larger {variable_of('runs')}."
-            )
-        self._check(
-            self.bytes(but=comparison), sum(plan.bytes(algorithm) for plan, algorithm in wanted), comparison
-        )
+        self._check(sum(plan.bytes(algorithm) for plan, algorithm in wanted), comparison)
 
-    def _left_behind(self) -> "list[Comparison[Any]]":
-        return [comparison for page, comparison in self._comparisons.values() if page != self._here]
-
-    def _panels_here(self) -> int:
-        return sum(
-            len(comparison.panels) for page, comparison in self._comparisons.values() if page == self._here
-        )
-
-    def _check(self, others: int, needed: int, comparison: "Comparison[Any] | None" = None) -> None:
-        most, room = limits(), _server_bytes()
-        if others + needed > most.session_mb * 10**6 or self._elsewhere() + others + needed > room:
-            for session in list(self._server):
-                for _, other in list(session._comparisons.values()):
-                    other.free_undo()
-            others = self.bytes(but=comparison) if comparison is not None else self.bytes()
-        if others + needed > most.session_mb * 10**6:
-            for other in self._left_behind():
-                if other is not comparison:
-                    other.close()
-                    other.rest()
-            others = self.bytes(but=comparison)
-        if others + needed > most.session_mb * 10**6:
+    def _check(self, needed: int, instead_of: Counted | None = None) -> None:
+        """Raise BadInput if there is no room for so many bytes more, in place of those of a comparison."""
+        if self.bytes(but=instead_of) + needed > self.most():
+            for visitor in list(self._server):
+                for comparison in visitor._all():
+                    comparison.free_undo()
+        wanted, most = self.bytes(but=instead_of) + needed, self.most()
+        if wanted > most and wanted > self.bytes():  # whoever has more than the half may have less
             raise BadInput(
-                f"This would take {_mb(others + needed)} MB of memory and a visitor has {most.session_mb:,} "
-                f"MB: close a panel, take fewer chains or a smaller model, or start the server with a larger "
-                f"{variable_of('session_mb')}."
-            )
-        if self._elsewhere() + others + needed > room:
-            # Free the runs of visitors without a connection early; a reconnect rebuilds them.
-            for session in list(self._server):
-                for other, closed_at in session._closed():
-                    other.rest(closed_at)
-        total = self._elsewhere() + others + needed
-        if total > room:
-            raise BadInput(
-                f"The server is full: all visitors together may take {_mb(room)} MB of memory, this would "
-                f"make it {_mb(total)} MB. Close tabs that you no longer need and try again in a minute, or "
-                f"start the server with a larger {variable_of('server_mb')}."
+                f"This would take {_mb(wanted)} MB of memory and a visitor may have {_mb(most)} MB, half of "
+                "what the server has free: close a panel, take fewer chains or a smaller model, close tabs "
+                f"that you no longer need, or start the server with a larger {variable_of('server_mb')}."
             )
 
-    def _elsewhere(self) -> int:
-        return sum(session.bytes() for session in list(self._server) if session is not self)
+    def _all(self) -> list[Counted]:
+        return list(self._comparisons.values())
 
-    def _closed(self) -> "list[tuple[Comparison[Any], float]]":
-        return [
-            (comparison, closed_at)
-            for _, comparison in list(self._comparisons.values())
-            if (closed_at := comparison.closed_at) is not None
-        ]
-
-
-def _server_bytes() -> int:
-    """Return the bytes of all visitors together."""
-    return max(limits().server_mb - BASE_MB, 0) * 10**6
+    def _left_by_others(self) -> int:
+        others = sum(visitor.bytes() for visitor in list(self._server) if visitor is not self)
+        return limits().bytes_of_visitors - others
 
 
 def _mb(n: int) -> str:

@@ -21,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -30,13 +30,11 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason, write_whole
 from rbmviz.paths import cache_dir
-from rbmviz.session.limits import VisitorUsage, limits, variable_of
+from rbmviz.session.limits import MAX_SWEEP_CELLS, VisitorUsage, limits, variable_of
 from rbmviz.session.slots import SLOTS, Group, Kind, Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.worker import RUN_NICENESS
 from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
-from rbmviz.sweeps.cell import SLICE_SECONDS
-from rbmviz.sweeps.plan import GridSetting
 from rbmviz.sweeps.store import Store, encode
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
@@ -52,12 +50,6 @@ MAX_SWEEP_TITLE = 100
 
 MAX_SAMPLES_OF_CELL, MAX_SECONDS_OF_CELL = 1_000_000, 600
 """Longest budgets of a cell on a server."""
-
-PROBE_SECONDS = 0.6
-"""Seconds of computing from which the time of a cell is estimated."""
-
-LONG_STEP_SECONDS, MAX_LONG_STEPS = 10 * SLICE_SECONDS, 20
-"""A step that takes so long has compiled or waited, if others do not; a probe ends after so many."""
 
 SWEEP_NICENESS = RUN_NICENESS + 5
 """Niceness of the threads of sweeps (Linux only): pages, and runs that somebody watches, come before them."""
@@ -107,7 +99,7 @@ class Sweep:
         self._taken: set[int] = set()  # cells that a thread runs now
         self._unwritten: dict[int, dict[str, np.ndarray]] = {}  # the disk was full
         self._seconds = self._begun_at = 0.0
-        self._progress_before = 0.0
+        self._progress_before, self._done_before = 0.0, 0
 
     @property
     def size(self) -> int:
@@ -137,9 +129,9 @@ class Sweep:
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated seconds to its end; None: not known yet, or it does not run."""
+        """Estimated seconds to its end; None: no cell has ended since it runs, or it does not run."""
         made = self.progress - self._progress_before
-        if self.status != "running" or made <= 0:
+        if self.status != "running" or self.scores.n_done == self._done_before or made <= 0:
             return None
         return (self._seconds + time.monotonic() - self._begun_at) * (1 - self.progress) / made
 
@@ -163,17 +155,6 @@ class Sweep:
         return tuple((cell, run.n) for cell, run in list(self._runs.items()))
 
 
-class SweepEstimate(NamedTuple):
-    """What a plan is thought to take.
-
-    seconds : on this server; None while it is measured, 0 if it cannot be
-    runs : their number, one for each setting and seed
-    """
-
-    seconds: float | None
-    runs: int
-
-
 class SweepQueue:
     """The sweeps of a server.
 
@@ -194,7 +175,6 @@ class SweepQueue:
         self._sweeps: dict[str, Sweep] = {}
         self._threads = 0
         self._closed = False
-        self._probes: dict[object, float | None] = {}
         self._find()
 
     # What a page asks
@@ -217,41 +197,6 @@ class SweepQueue:
             raise BadInput("There is no such sweep on this server: choose one from the list.")
         return sweep
 
-    def estimate(self, plan: SweepPlan) -> SweepEstimate:
-        """Return how long a plan takes here, by short probes, which this call begins."""
-        total: float | None = 0.0
-        groups: dict[tuple[int, str], list[GridSetting]] = {}
-        for setting in plan.settings():
-            groups.setdefault((setting.number, setting.model), []).append(setting)
-        probed = list(groups.values())[: MAX_PROBES // 2]
-        for own in probed:
-            middle = sorted(own, key=lambda setting: setting.at)[len(own) // 2]
-            key = (middle, plan.data, plan.metrics, plan.kernel, plan.n_hidden, plan.budget)
-            with self._lock:
-                under_way = sum(known is None for known in self._probes.values())
-                if key not in self._probes and under_way < MAX_PROBES_AT_ONCE:
-                    self._probes[key] = None
-                    probe = SweepPlan(
-                        algorithms=(middle.algorithm,),
-                        models=(middle.model,) if middle.model else (),
-                        data=plan.data,
-                        seeds=plan.seeds[:1],
-                        budget=plan.budget,
-                        metrics=plan.metrics,
-                        kernel=plan.kernel,
-                        start=plan.start,
-                        n_hidden=plan.n_hidden,
-                        kind=plan.kind,
-                    )
-                    threading.Thread(
-                        target=self._probe, args=(key, probe), name="rbmviz-probe", daemon=True
-                    ).start()
-                one = self._probes.get(key)
-            total = None if one is None or total is None else total + one * len(own) * len(plan.seeds)
-        share = sum(map(len, probed)) / len(plan.settings())  # below 1 if some pairs are not probed
-        seconds = None if total is None else total / share / self._slots.n
-        return SweepEstimate(seconds, plan.size)
-
     # Commands: they return at once
 
     def add(self, plan: SweepPlan, title: str, owner: str) -> Sweep:
@@ -271,12 +216,11 @@ class SweepQueue:
         OutputFailure
             If its folder cannot be written.
         """
-        most = limits()
         check_size(plan)
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         title = printable(title)[:MAX_SWEEP_TITLE]
         with self._lock:
-            self._check_room(owner, most.sweeps, most.visitor_sweeps)
+            self._check_room(owner)
             sweep = Sweep(name, title, plan, _hashed(owner), self.folder / name)
             self._count(sweep)
             try:
@@ -289,18 +233,19 @@ class SweepQueue:
         self._begin_threads()
         return sweep
 
-    def _check_room(self, owner: str, server: int, visitor: int) -> None:
+    def _check_room(self, owner: str) -> None:
+        most = limits()
         own = [one for one in self._sweeps.values() if one.belongs_to(owner)]
-        if sum(one.status in ("queued", "running", "paused") for one in own) >= visitor:
+        if sum(one.status in ("queued", "running", "paused") for one in own) >= most.sweeps_of_visitor:
             raise BadInput(
-                f"You have {visitor} sweeps that have not ended, and a visitor may have no more: stop one, "
-                f"or start the server with a larger {variable_of('visitor_sweeps')}."
+                f"You have {most.sweeps_of_visitor} sweeps that have not ended, a quarter of what the server "
+                f"keeps: stop one, or start the server with a larger {variable_of('sweeps')}."
             )
         kept = [one for one in self._sweeps.values() if SWEEP_NAME.fullmatch(one.name)]
-        if len(kept) >= server:
+        if len(kept) >= most.sweeps:
             raise BadInput(
-                f"The server keeps {server} sweeps, and has no room for another one: delete one that has "
-                f"ended, or start the server with a larger {variable_of('sweeps')}."
+                f"The server keeps {most.sweeps} sweeps, and has no room for another one: delete one that "
+                f"has ended, or start the server with a larger {variable_of('sweeps')}."
             )
 
     def pause(self, name: str, owner: str) -> None:
@@ -359,7 +304,7 @@ class SweepQueue:
             sweep._seconds += time.monotonic() - sweep._begun_at
         if status == "running":
             sweep._begun_at, sweep._seconds = time.monotonic(), 0.0
-            sweep._progress_before = sweep.progress
+            sweep._progress_before, sweep._done_before = sweep.progress, sweep.scores.n_done
         sweep.status = status
         sweep.version += 1
 
@@ -394,8 +339,6 @@ class SweepQueue:
         assert sweep.folder is not None
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not os.environ.get(SWEEPS_DIR):
-                self.folder.chmod(0o700)  # earlier versions made it with the permissions of the umask
             sweep.folder.mkdir(mode=0o700)
         except OSError as error:
             raise OutputFailure(f"'{self.folder}' cannot be written: {reason(error)}.") from error
@@ -593,61 +536,6 @@ class SweepQueue:
         if sweep.status == "running" and not sweep._waiting and not sweep._runs and not sweep._taken:
             self._change(sweep, "finished")
 
-    def _probe(self, key: object, plan: SweepPlan) -> None:
-        """Measure how long the first cell of a plan would take."""
-        try:
-            with self._turn():
-                run = CellRun(cells(plan, registered=True)[0])
-            steps: list[tuple[float, float]] = []
-            more = True
-            while more and not _suffice(steps):
-                done = run.done
-                with self._turn():
-                    began = time.perf_counter()
-                    more = run.step()
-                    steps.append((run.done - done, time.perf_counter() - began))
-            seconds = seconds_of_cell(steps)
-        except Exception as error:  # what is wrong with the plan is said where it begins
-            log.debug("no estimate: %s", error)
-            seconds = 0.0
-        with self._lock:
-            self._probes[key] = seconds
-            while len(self._probes) > MAX_PROBES:
-                self._probes.pop(next(iter(self._probes)))
-
-
-MAX_PROBES, MAX_PROBES_AT_ONCE = 200, 4
-"""Estimates that are kept, and those that are measured at a time."""
-
-
-def _short(steps: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    return [(share, seconds) for share, seconds in steps if seconds < LONG_STEP_SECONDS]
-
-
-def _suffice(steps: list[tuple[float, float]]) -> bool:
-    """Return whether a probe has made enough steps, see ``seconds_of_cell``."""
-    short = _short(steps)
-    return sum(seconds for _, seconds in short) >= PROBE_SECONDS or len(steps) - len(short) >= MAX_LONG_STEPS
-
-
-def seconds_of_cell(steps: list[tuple[float, float]]) -> float:
-    """Return how long a whole cell takes, from its first steps: share of the budget, and seconds, of each.
-
-    Some steps compile a kernel, or wait for a thread that does. They say nothing of the cell: long steps are
-    left out, unless all are long.
-    """
-    short = _short(steps)
-    spent = np.cumsum([seconds for _, seconds in short])
-    over = sum(share for share, _ in steps) > 1 - 1e-9
-    if short and (over or spent[-1] >= PROBE_SECONDS / 2):
-        # The first ones have few samples each, and most points of the curve.
-        later = [step for step, until in zip(short, spent, strict=True) if until > spent[-1] / 2]
-        share, seconds = map(sum, zip(*later, strict=True))
-        rest = max(1 - sum(share for share, _ in short), 0)
-        return float(spent[-1] + (rest * seconds / share if share else 0))
-    rates = [seconds / share for share, seconds in steps if share > 0]
-    return float(np.median(rates)) if rates else 0.0
-
 
 def _interrupted(sweep: Sweep) -> set[int]:
     """Return the cells that were interrupted, and that no thread has taken up again."""
@@ -663,12 +551,10 @@ def _step_back() -> None:
 
 def check_size(plan: SweepPlan) -> None:
     """Raise BadInput if a plan has too many cells for a server, or too long ones."""
-    most = limits()
-    if plan.size > most.sweep_cells:
+    if plan.size > MAX_SWEEP_CELLS:
         raise BadInput(
-            f"This sweep has {plan.size:,} runs and the server allows {most.sweep_cells:,}: take fewer "
-            f"values or seeds, run it with 'rbmviz sweep', or start the server with a larger "
-            f"{variable_of('sweep_cells')}."
+            f"This sweep has {plan.size:,} runs and a server allows {MAX_SWEEP_CELLS:,}: take fewer values "
+            "or seeds, or run it with 'rbmviz sweep'."
         )
     longest = MAX_SECONDS_OF_CELL if plan.budget.unit == "seconds" else MAX_SAMPLES_OF_CELL
     if plan.budget.amount > longest:

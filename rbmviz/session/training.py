@@ -557,7 +557,6 @@ class TrainingRun(Run):
         """Return all that a rest could keep, however large; None before the first update."""
         if not self.progress:
             return None
-        # By name: what an earlier version has kept may have them in another order.
         names = tuple(self._traces[-1].stats) if self._traces else ()
         return Kept(
             tuple(self._likelihood_estimator.found),

@@ -18,9 +18,8 @@ from rbmviz.array_files import Damaged, Headers, printable, read_json, read_npz,
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.own import DATASET_PARTS, READERS
 from rbmviz.errors import BadInput
-from rbmviz.knobs import current_names, knobs_of, values_of
+from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM, Model, load_model_bytes, model_bytes
-from rbmviz.registry import trainers
 from rbmviz.session.comparison import Comparison
 from rbmviz.session.rebuild import MAX_CHANGES, Change
 from rbmviz.session.training import (
@@ -336,8 +335,7 @@ def _origin(i: str, said: Any, arrays: Mapping[str, np.ndarray], replicates: int
 def _changes(name: str, said: list[Any]) -> tuple[Change, ...]:
     if not isinstance(name, str) or not 0 < len(said) <= MAX_CHANGES:
         raise Damaged("changes")
-    cls = trainers[name]
-    changes = tuple(Change(_count(n), make_trainer(name, **current_names(cls, knobs))) for n, knobs in said)
+    changes = tuple(Change(_count(n), make_trainer(name, **knobs)) for n, knobs in said)
     if [change.n for change in changes] != sorted({change.n for change in changes}):
         raise Damaged("changes")
     for change in changes:
@@ -372,14 +370,10 @@ def _state(
     if n != found[0].state.update + (plan.origin.update if plan.origin else 0) or changes[-1].n > n:
         raise Damaged("n")
     names = tuple(said["names"])
-    if not set(names) <= set(progress[0].stats) or len(set(names)) != len(names):
+    if names and sorted(names) != sorted(progress[0].stats):
         raise Damaged("names")
     clocks = _floats(arrays, f"{i}clocks", 3)
     stats = _floats(arrays, f"{i}stats", len(names), R) if names else np.zeros((0, 0, R))
-    if lacking := tuple(name for name in progress[0].stats if names and name not in names):
-        # The server was restarted with a version that computes more statistics.
-        unknown = np.full((len(stats), len(lacking), R), np.nan)
-        names, stats = (*names, *lacking), np.concatenate([stats, unknown], axis=1)
     points = _floats(arrays, f"{i}likelihoods", 3 + 4 * R)
     for x in (clocks, points[:, [0, 1, -1]]):
         if not (np.isfinite(x) & (x >= 0) & (x <= LARGEST_SAVED_COUNT)).all():

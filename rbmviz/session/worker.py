@@ -89,9 +89,9 @@ T = TypeVar("T")
 class Worker(Generic[R]):
     """What carries out the commands of one panel: it holds the panel's run, and publishes its snapshots.
 
-    Four commands leave less and less of a run: ``pause`` makes no steps; ``sleep`` makes no steps until the
-    next snapshot is requested; ``close`` ends the thread; ``rest`` also frees the memory of the run, and
-    ``open`` then computes the run again.
+    Three commands leave less and less of a run: ``pause`` makes no steps; ``close`` ends the thread; ``rest``
+    also frees the memory of the run, and ``open`` then computes the run again. A run of which no snapshot is
+    requested for LEASE_SECONDS sleeps: it makes no steps until the next request.
 
     Parameters
     ----------
@@ -300,12 +300,6 @@ class Worker(Generic[R]):
             self._opened = False
             self._leave.set()
             self._leave_beat()
-            self._notify()
-
-    def sleep(self) -> None:
-        """End the lease now, as after LEASE_SECONDS without a request; the next request renews it."""
-        with self._wake:
-            self._asked_at = -math.inf
             self._notify()
 
     def rest(self) -> None:

@@ -160,7 +160,7 @@ class Axis:
 
 
 def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
-    """Return the knob of the first of these algorithms that has it, under its name or its earlier name.
+    """Return the knob of the first of these algorithms that has it.
 
     Raises
     ------
@@ -168,10 +168,10 @@ def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
         If none has it.
     """
     for algorithm in algorithms:
-        for knob in knobs_of(algorithm).values():
-            if name and name in (knob.name, knob.formerly):
-                return knob
-    raise unknown("knob", name, {knob for algorithm in algorithms for knob in knobs_of(algorithm)})
+        if name in knobs_of(algorithm):
+            return knobs_of(algorithm)[name]
+    known = {knob for algorithm in algorithms for knob in knobs_of(algorithm)}
+    raise unknown("knob", name, known)
 
 
 @dataclass(frozen=True)

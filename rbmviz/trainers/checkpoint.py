@@ -24,7 +24,7 @@ from safetensors.numpy import load, save
 from rbmviz import rng
 from rbmviz.budget import check_memory
 from rbmviz.errors import MAX_SHOWN, BadInput
-from rbmviz.knobs import current_names, knobs_of, values_of
+from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.trainers import Trainer, check_data, make_trainer
@@ -147,12 +147,7 @@ def _entries(written: Any, names: Any, where: str) -> dict[str, Any]:
 def _trainer(name: Any, knobs: Any) -> Trainer:
     if not isinstance(name, str):
         raise _wrong("trainer", "is no name")
-    cls = trainers[name]
-    given = current_names(cls, knobs) if isinstance(knobs, dict) else knobs
-    if isinstance(given, dict):
-        lacking = {name: one.default for name, one in knobs_of(cls).items() if one.may_lack}
-        given = {**lacking, **given}
-    return make_trainer(name, **_entries(given, knobs_of(cls), "knobs"))
+    return make_trainer(name, **_entries(knobs, knobs_of(trainers[name]), "knobs"))
 
 
 def _check_seed(seed: Any) -> None:
@@ -208,19 +203,12 @@ class _Reader:
 
     def _record(self, written: Any, fresh: Any, name: str) -> Any:
         legal = {field.name: field.metadata.get("stored", Stored()) for field in _saved(fresh)}
-        given = written if isinstance(written, dict) else {}
-        names = {
-            key: each.formerly if each.formerly and each.formerly in given else key
-            for key, each in legal.items()
-            if key in given or not each.may_lack
-        }
-        entries = _entries(written, names.values(), name)
+        entries = _entries(written, legal, name)
         found: dict[str, Any] = {}
         of: dict[str, int] = {}
-        for key in names:
-            each = legal[key]
+        for key, each in legal.items():
             like = getattr(fresh, each.like or key)
-            found[key] = self.value(entries[names[key]], like, f"{name}.{names[key]}", each, of)
+            found[key] = self.value(entries[key], like, f"{name}.{key}", each, of)
         return dataclasses.replace(fresh, **found)
 
     def _parameters(self, written: Any, fresh: Parameters, name: str, legal: Stored) -> Parameters:

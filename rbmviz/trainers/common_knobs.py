@@ -89,7 +89,6 @@ class CommonKnobs:
         scale="log",
         zero=True,
         live=False,
-        may_lack=True,
         help="Spread of the first weights: the standard deviation, or the half width of a uniform law.",
     )
     initial_law: str = knob(
@@ -97,7 +96,6 @@ class CommonKnobs:
         label="Initial law",
         choices=("normal", "uniform"),
         live=False,
-        may_lack=True,
         help="Law of the first weights: N(0, scale²), or uniform from -scale to scale.",
     )
     initial_biases: str = knob(
@@ -105,7 +103,6 @@ class CommonKnobs:
         label="Initial biases",
         choices=("data", "zero", "random"),
         live=False,
-        may_lack=True,
         help="First biases: log odds of the data’s pixels (hidden ones 0), all 0, or drawn as the weights "
         "are.",
     )

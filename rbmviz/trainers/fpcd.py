@@ -56,7 +56,6 @@ class FPCD(CommonKnobs):
         scale="log",
         zero=True,
         front=True,
-        formerly="eps_fast",
         help="How hard the fast weights push the chains away from their states; 0 is PCD.",
     )
     alpha: float = knob(

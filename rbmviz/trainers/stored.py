@@ -38,11 +38,6 @@ class Stored:
         Whether a number, or an array of integers, may lie below 0, down to -2^53.
     most : int or None
         Largest value of a number, or of an array of integers, as of indices; None: 2^53.
-    formerly : str
-        An earlier name of the field, under which a checkpoint may have it; "": none.
-    may_lack : bool
-        Whether a checkpoint may lack the field, because it was written before there was one: it then has its
-        initial value.
     """
 
     shape: tuple[int | str, ...] = ()
@@ -54,8 +49,6 @@ class Stored:
     like: str = ""
     signed: bool = False
     most: int | None = None
-    formerly: str = ""
-    may_lack: bool = False
 
 
 def stored(**more: Any) -> dict[str, Stored]:

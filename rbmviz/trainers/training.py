@@ -69,16 +69,16 @@ class TrainingState:
 
     theta: Parameters
     batches: Batches
-    stream: np.ndarray = field(metadata=stored(lanes=True, formerly="rng"))
-    starts_generator: np.random.Generator = field(metadata=stored(formerly="starts"))
-    own_state: Any = field(metadata=stored(bits=True, formerly="source"))
+    stream: np.ndarray = field(metadata=stored(lanes=True))
+    starts_generator: np.random.Generator
+    own_state: Any = field(metadata=stored(bits=True))
     velocity: Parameters | None = field(default=None, metadata=stored(like="theta", dtypes=("float32",)))
     mean: Parameters | None = field(default=None, metadata=stored(like="theta", dtypes=("float64",)))
     averaged: int = 0
     update: int = 0
     seconds: float = 0.0
     gradient_norm: float = float("nan")
-    sweeps: int = field(default=0, metadata=stored(may_lack=True))
+    sweeps: int = 0
     batch: np.ndarray | None = field(default=None, metadata=stored_rows("batch"))
     samples: np.ndarray | None = field(default=None, metadata=stored_rows("samples"))
 

@@ -37,7 +37,7 @@ class CoupledState:
         Rejected proposals, whether the pair was cut off, and residual loops that were given up.
     """
 
-    streams: np.ndarray = field(metadata=stored(lanes=True, formerly="states"))
+    streams: np.ndarray = field(metadata=stored(lanes=True))
     tau: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
     counts: np.ndarray = field(metadata=stored(dtypes=("float64", "int64")))
 

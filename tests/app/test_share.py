@@ -438,28 +438,25 @@ def test_pages_of_other_origins_and_foreign_names_get_nothing(client):
     assert client.get("/watch/abcd", headers={"host": "evil.example"}).status_code == 400
 
 
-def test_limits_of_a_share_and_of_the_server_are_one_sentence(client, monkeypatch):
+def test_the_limit_of_watchers_is_one_sentence(client, monkeypatch):
     monkeypatch.setenv("RBMVIZ_WATCHERS", "1")
     with connect(client) as first:
         first.receive()
         with connect(client) as second:
-            assert closed(second) == (BUSY, "As many browsers watch this view as may (1).")
-        monkeypatch.setenv("RBMVIZ_WATCHERS", "9")
-        monkeypatch.setenv("RBMVIZ_SERVER_WATCHERS", "1")
-        with connect(client) as second:
-            assert closed(second) == (BUSY, "As many browsers watch on this server as may: try again later.")
+            full = "As many browsers watch on this server as may (1): try again later."
+            assert closed(second) == (BUSY, full)
 
 
 def test_a_copy_opens_the_link_while_there_is_room_for_its_chains(client, comparison, monkeypatch):
     answer = client.get("/watch/abcd/copy", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/sample?model=bas_pcd")
     visitor = VisitorUsage(visitors())
-    visitor.visit("sample", "sample", comparison)
-    monkeypatch.setenv("RBMVIZ_COPIED_RUNS", "4")  # two that run, and the two of the copy
+    visitor.visit("sample", comparison)
+    monkeypatch.setenv("RBMVIZ_PANELS", "1")  # two that run, and the two of the copy, are four times as many
     assert client.get("/watch/abcd/copy", follow_redirects=False).status_code == 303
-    monkeypatch.setenv("RBMVIZ_COPIED_RUNS", "3")
+    comparison.add(make_sampler("gibbs"))
     full = client.get("/watch/abcd/copy", follow_redirects=False)
-    assert (full.status_code, "it lets 3 chains run at a time" in full.text) == (503, True)
+    assert (full.status_code, "it lets 4 chains run at a time" in full.text) == (503, True)
 
 
 def test_the_page_allows_its_own_script_and_socket_and_nothing_else(client):

@@ -22,7 +22,7 @@ PATIENCE = 90.0
 def server(tmp_path_factory):
     """Serve the app with the command of the README, from another folder; yield its address and process."""
     log = tmp_path_factory.mktemp("server") / "log.txt"
-    with serving(log, folder=log.parent, RBMVIZ_RELEASE_SECONDS="2") as server:
+    with serving(log, folder=log.parent) as server:
         yield server.address, server.process
     # Streamlit itself logs a traceback if a browser leaves while it connects; such tracebacks are ignored.
     text = log.read_text()

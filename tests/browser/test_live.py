@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from rbmviz.session.limits import RELEASE_SECONDS
 from rbmviz_app.stream.frames import read_frame
 
 pytestmark = pytest.mark.browser
@@ -681,7 +682,7 @@ def test_a_connection_lost_for_long_loses_no_work(live):
     page.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
     page.page.context.set_offline(True)
     page.page.evaluate("window.sockets.forEach(socket => socket.close())")
-    page.page.wait_for_timeout(4000)  # the server of these tests gives the memory back after two seconds
+    page.page.wait_for_timeout(1000 * (RELEASE_SECONDS + 2))
     page.page.context.set_offline(False)
     page.until(f"panels.every((p, i) => Number(p.dataset.n) > {before}[i] + 100)")
     page.until("panels.every(p => p.dataset.status === 'running')")

@@ -94,10 +94,6 @@ def test_the_nearest_command_is_named(capsys):
         ("sample --model bas_pcd --sampler gibbs -n 3 --out s.npz --k 1 --k 2", "--k"),
         ("sample --model bas_pcd --sampler gibbs:k=1 -n 3 --out s.npz --k 2", "k"),
         ("sample --model bas_pcd --sampler gibbs:k=1,k=2 -n 3 --out s.npz", "'k'"),
-        (
-            "train --dataset bas --trainer fpcd --eps 0.1 --eps-fast 0.1 --iterations 3 --out m.safetensors",
-            "eps",
-        ),
     ],
 )
 def test_what_is_given_twice_is_refused(words, option, capsys, tmp_path, monkeypatch):
@@ -151,7 +147,7 @@ def test_knobs_behind_the_colon_and_as_flags():
     """Every command reads them by this function."""
     one, other = read_algorithms(samplers, ["gibbs", "rates_fpcd:eps=0.1,k=2"], ["--k", "3"])
     assert (one, other) == (make_sampler("gibbs", k=3), make_sampler("rates_fpcd", eps=0.1, k=2))
-    [third] = read_algorithms(trainers, ["fpcd:eps_fast=0.2"], ["--momentum=0.5", "--batch-size", "1e1"])
+    [third] = read_algorithms(trainers, ["fpcd:eps=0.2"], ["--momentum=0.5", "--batch-size", "1e1"])
     assert (third.eps, third.momentum, third.batch_size) == (0.2, 0.5, 10)
 
 

@@ -22,7 +22,6 @@ from rbmviz import (
     stream,
     train,
 )
-from rbmviz.cli.knob_flags import read_algorithms
 from rbmviz.coupling import ALGORITHMS, EQUATIONS
 from rbmviz.equations import equation_of, knobs_in, symbols_of
 from rbmviz.knobs import knob, knobs_of
@@ -989,16 +988,6 @@ def test_each_promise_has_a_control():
 def test_what_is_not_decorated_is_refused():
     with pytest.raises(AssertionError, match=r"it is not decorated with rbmviz.registry.sampler"):
         check_sampler(type("Plain", (), {}))
-
-
-def test_a_knob_of_an_earlier_name_is_read():
-    """From links, command lines and calls; under both names it is refused."""
-    want = trainers.make("fpcd", eps=0.1, k=2)
-    assert trainers.read("fpcd:eps_fast=0.1,k=2") == trainers.read("fpcd:eps=0.1,k=2") == want
-    assert trainers.make("fpcd", eps_fast=0.1, k=2) == want
-    assert read_algorithms(trainers, ["fpcd"], ["--eps-fast", "0.1"]) == [trainers["fpcd"](eps=0.1)]
-    with pytest.raises(BadInput, match="eps is given twice, once by its earlier name"):
-        trainers.read("fpcd:eps=0.1,eps_fast=0.1")
 
 
 def test_own_knobs_stand_before_those_that_all_trainers_share():

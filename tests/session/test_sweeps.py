@@ -4,6 +4,7 @@ import math
 import stat
 import threading
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from waiting import PATIENCE, wait
 from rbmviz import load_model, save_model
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.session import sweeps as sweeps_module
-from rbmviz.session.limits import VisitorUsage
+from rbmviz.session.limits import MAX_SWEEP_CELLS, VisitorUsage, limits
 from rbmviz.session.slots import Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
@@ -66,7 +67,7 @@ def test_a_sweep_runs_to_its_end_with_the_scores_of_its_cells(queue):
 
 @pytest.mark.parametrize("named", [False, True])
 def test_the_folder_of_sweeps_is_private(named, queue, tmp_path, monkeypatch):
-    """A new one always; one that was made before only in the cache, not one that the variable names."""
+    """A new one; one that is there already keeps its mode."""
     monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("RBMVIZ_SWEEPS_DIR", str(tmp_path / "sweeps") if named else "")
     for there in (False, True):
@@ -74,7 +75,7 @@ def test_the_folder_of_sweeps_is_private(named, queue, tmp_path, monkeypatch):
             sweeps_folder().chmod(0o755)
         queue(folder=sweeps_folder()).add(plan_of(), "a try", "owner")
         mode = stat.S_IMODE(sweeps_folder().stat().st_mode)
-        assert mode == (0o755 if there and named else 0o700)
+        assert mode == (0o755 if there else 0o700)
 
 
 def test_the_scores_of_sweeps_are_part_of_the_memory_of_the_server(queue, monkeypatch):
@@ -83,15 +84,15 @@ def test_the_scores_of_sweeps_are_part_of_the_memory_of_the_server(queue, monkey
     visitor = VisitorUsage(server)
     sweep = one.add(plan_of(budget=LONG), "a try", "owner")
     needed = SweepScores.bytes(sweep.plan)
-    assert visitor._elsewhere() == needed > 0
-    monkeypatch.setenv("RBMVIZ_SESSION_MB", "1")
+    assert visitor.room() == limits().bytes_of_visitors - needed < limits().bytes_of_visitors
+    monkeypatch.setenv("RBMVIZ_SERVER_MB", "502")
     wide = plan_of(axes=[Axis("eps", tuple(0.001 * i for i in range(1, 200)))], budget=LONG)
     with pytest.raises(BadInput, match=r"take \d MB of memory.* delete sweeps"):
         one.add(wide, "too large", "owner")
     assert one.list() == [sweep]
     one.stop(sweep.name, "owner")
     one.delete(sweep.name, "owner")
-    assert visitor._elsewhere() == 0
+    assert visitor.room() == limits().bytes_of_visitors
 
 
 def test_one_sweep_at_a_time_in_the_order_of_the_queue(queue):
@@ -191,11 +192,10 @@ def test_only_its_owner_commands_a_sweep(queue):
 
 def test_the_limits_of_a_server(queue, monkeypatch):
     one = queue()
-    monkeypatch.setenv("RBMVIZ_VISITOR_SWEEPS", "1")
     monkeypatch.setenv("RBMVIZ_SWEEPS", "2")
-    monkeypatch.setenv("RBMVIZ_SWEEP_CELLS", "12")
-    with pytest.raises(BadInput, match="18 runs and the server allows 12"):
-        one.add(plan_of(seeds=[0, 1, 2]), "large", "owner")
+    assert plan_of(seeds=range(MAX_SWEEP_CELLS // 6)).size <= MAX_SWEEP_CELLS
+    with pytest.raises(BadInput, match="2,004 runs and a server allows 2,000"):
+        one.add(plan_of(seeds=range(MAX_SWEEP_CELLS // 6 + 1)), "large", "owner")
     with pytest.raises(BadInput, match="too long for a server"):
         one.add(plan_of(budget=Budget("samples", 10**7)), "long", "owner")
     one.add(plan_of(budget=LONG), "first", "owner")
@@ -244,42 +244,27 @@ def test_a_plan_makes_the_server_read_no_file(queue, tmp_path):
     assert sweep.error.startswith("Unknown model")
 
 
-def test_an_estimate_comes_from_a_probe(queue):
-    one = queue()
-    plan = plan_of()
-    assert one.estimate(plan).runs == 12
-    wait(lambda: one.estimate(plan).seconds is not None, "the estimate")
-    assert 0 < one.estimate(plan).seconds < 60
-    assert one.list() == []
-
-
-def test_an_estimate_adds_up_all_models(queue):
-    one = queue()
-
-    def seconds(*models):
-        plan = plan_of(models=list(models), seeds=[0])
-        wait(lambda: one.estimate(plan).seconds is not None, "the estimate")
-        return one.estimate(plan).seconds
-
-    both = seconds("bas_pcd", "modes_pcd")
-    assert both == pytest.approx(seconds("modes_pcd", "bas_pcd"))
-    assert both == pytest.approx(seconds("bas_pcd") + seconds("modes_pcd"))
-
-
-@pytest.mark.parametrize(
-    ("steps", "seconds"),
-    [
-        ([(0.1, 0.02)] * 10, 0.2),  # all of it
-        ([(0.001, 0.03)] * 20, 30),
-        ([(1e-6, 28.0), (2e-6, 4.0)] + [(0.001, 0.03)] * 20, 30),  # the first steps compile
-        ([(0.0005, 0.03)] * 10 + [(0.001, 0.03)] * 12, 30.15),  # more slowly at first
-        ([(0.01, 0.5)] * 20, 50),  # a slow algorithm
-        ([(1e-4, 9.0)] + [(0.01, 0.5)] * 19, 50),
-        ([(0.5, 0.5), (0.5, 0.5)], 1),
-    ],
-)
-def test_steps_that_compile_are_left_out_of_an_estimate(steps, seconds):
-    assert sweeps_module.seconds_of_cell(steps) == pytest.approx(seconds, rel=0.01)
+def test_the_time_left_is_told_from_cells_that_have_ended(queue, monkeypatch):
+    now, change = [1000.0], queue()._change
+    monkeypatch.setattr(sweeps_module.time, "monotonic", lambda: now[0])
+    sweep = Sweep("", "", plan_of(), "", None)
+    first, second = (CellRun(cell).finish() for cell in cells(sweep.plan)[:2])
+    change(sweep, "running")
+    now[0] += 10
+    sweep._runs[0] = SimpleNamespace(done=0.5)
+    assert sweep.seconds_left is None
+    sweep.scores.put(0, first)
+    sweep._runs.clear()
+    assert sweep.seconds_left == pytest.approx(110)  # of 12 cells, 10 s each
+    change(sweep, "paused")
+    assert sweep.seconds_left is None
+    change(sweep, "running")
+    now[0] += 20
+    sweep._runs[1] = SimpleNamespace(done=0.5)
+    assert sweep.seconds_left is None  # the first cell ended before the pause
+    sweep.scores.put(1, second)
+    sweep._runs.clear()
+    assert sweep.seconds_left == pytest.approx(200)
 
 
 def test_names_that_are_none_of_the_server(queue):

@@ -86,7 +86,7 @@ def test_what_can_be_undone_takes_no_memory_that_others_need(model, toy, monkeyp
     server = set()
     comparison = Comparison(SamplingSetup(model, toy), visitor=VisitorUsage(server))
     visitor = next(iter(server))
-    visitor.visit("sample", "sample", comparison)
+    visitor.visit("sample", comparison)
     comparison.add(make_sampler("gibbs"))
     comparison.reset()
     assert comparison._undo_bytes() > 0

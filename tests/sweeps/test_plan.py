@@ -8,7 +8,7 @@ import pytest
 
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of
-from rbmviz.registry import samplers, trainers
+from rbmviz.registry import samplers
 from rbmviz.samplers import make_sampler
 from rbmviz.sweeps import Axis, Budget, SweepPlan
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, GridSetting
@@ -231,14 +231,6 @@ def test_values_of_an_axis_lie_between_its_ends_though_they_are_rounded():
 def test_an_axis_without_a_list_is_refused(values):
     with pytest.raises(BadInput, match="give a list"):
         Axis("eps", values)
-
-
-def test_an_axis_over_a_knob_by_its_earlier_name_is_one_over_the_knob():
-    read = Axis.read("eps_fast=0.1,0.2", [trainers["fpcd"]])
-    found = SweepPlan(kind="trainer", algorithms=["fpcd"], data="bas", axes=[Axis("eps_fast", (0.1, 0.2))])
-    assert read == found.axes[0] == Axis("eps", (0.1, 0.2))
-    with pytest.raises(BadInput, match="occurs twice in the sweep"):
-        dataclasses.replace(found, axes=[read, Axis("eps_fast", (0.3,))])
 
 
 def test_an_axis_takes_numbers_of_numpy():

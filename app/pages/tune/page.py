@@ -16,7 +16,7 @@ from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
 from rbmviz.session.sweep_view import SweepView, follow
-from rbmviz.session.sweeps import Sweep, SweepEstimate, check_size
+from rbmviz.session.sweeps import Sweep, check_size
 from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
@@ -281,7 +281,9 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
                 help="Put it into the queue of this server; one sweep runs at a time, on what the chains of "
                 "all pages leave of the cores.",
             )
-            estimate(plan)
+            if plan is not None:
+                amount = f"{plan.budget.amount:,.10g} {plan.budget.unit}"
+                st.caption(f"{plan.size:,} runs of {amount}.", width="content")
         elif sweep.belongs_to(owner):
             draw_commands(sweep, command)
         else:
@@ -309,38 +311,6 @@ def describe(sweep: Sweep) -> str:
     when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if sweep.dated else ""
     # The status first: a closed list has no room for the whole line.
     return f"{sweep.status.title()}: {sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}"
-
-
-def estimate(plan: SweepPlan | None) -> None:
-    """Draw what the planned sweep would take, measured by a short probe."""
-    if plan is None:
-        return
-    queue = sweep_queue()
-    measured = queue.estimate(plan).seconds is not None
-
-    def draw() -> None:
-        found = queue.estimate(plan)
-        st.caption(estimate_text(plan, found), width="content")
-        if not measured and found.seconds is not None:
-            st.rerun()
-
-    while_running(draw, not measured)
-
-
-def estimate_text(plan: SweepPlan, found: SweepEstimate) -> str:
-    """Say how many runs a plan has, and how long they take."""
-    amount = f"{plan.budget.amount:,.10g} {plan.budget.unit}"
-    what = f"{found.runs:,} runs of {amount}"
-    if found.seconds is None:
-        return f"{what}: measuring how long they take…"
-    return f"{what}: about {duration_text(found.seconds)} on this server." if found.seconds else f"{what}."
-
-
-def duration_text(seconds: float) -> str:
-    """Write a duration without false precision: in whole seconds or minutes, or in tenths of hours."""
-    if seconds < 99.5:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
 
 
 # The map, and the chains beside it

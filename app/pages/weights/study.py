@@ -64,7 +64,7 @@ def open_study() -> Comparison[StudySetup]:
     """Open the comparison of the study, which has one panel."""
     first = Settings.grown.default
     setup = StudySetup(data(first), STUDIED[first])
-    comparison, _ = comparisons.open_comparison("study", setup, math.inf, shown_on="weights")
+    comparison, _ = comparisons.open_comparison("study", setup, math.inf)
     if not comparison.panels:
         comparison.add(make_trainer("cd", learning_rate=0.1, schedule="constant"))
         comparison.resume()

@@ -1,0 +1,69 @@
+"""No module imports another that imports it, not even for its types only."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {"rbmviz": ROOT / "rbmviz", "rbmviz_app": ROOT / "app"}
+
+
+def modules(packages):
+    """Return the files of packages by the names of their modules."""
+    return {
+        ".".join((name, *file.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__"): file
+        for name, folder in packages.items()
+        for file in folder.rglob("*.py")
+    }
+
+
+def imports(name, file, known):
+    """Yield the modules that a module imports as it is loaded, or below TYPE_CHECKING; not in functions."""
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    for node in outside_of_functions(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            source = ".".join(part for part in (above, node.module) if part)
+            for alias in node.names:
+                yield whole if (whole := f"{source}.{alias.name}") in known else source
+
+
+def outside_of_functions(node):
+    for inner in ast.iter_child_nodes(node):
+        if not isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield inner
+            yield from outside_of_functions(inner)
+
+
+def cycles(packages):
+    """Return the groups of modules that import each other."""
+    known = modules(packages)
+    graph = {name: set(imports(name, file, known)) & set(known) - {name} for name, file in known.items()}
+    reached = {name: reachable(graph, name) for name in graph}
+    return {
+        frozenset(other for other in reached[name] if name in reached[other])
+        for name in graph
+        if name in reached[name]
+    }
+
+
+def reachable(graph, begin):
+    found, waiting = set(), [begin]
+    while waiting:
+        new = graph[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
+def test_no_import_goes_round():
+    assert cycles(PACKAGES) == set()
+
+
+def test_a_cycle_is_found_and_an_import_in_a_function_is_none(tmp_path):
+    (tmp_path / "a.py").write_text("from p import b\ndef f():\n    import p.d\n")
+    (tmp_path / "b.py").write_text("if TYPE_CHECKING:\n    from p.c import x\n")
+    (tmp_path / "c.py").write_text("import p.a\n")
+    (tmp_path / "d.py").write_text("import p.a\n")
+    assert cycles({"p": tmp_path}) == {frozenset({"p.a", "p.b", "p.c"})}
