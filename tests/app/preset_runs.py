@@ -218,7 +218,7 @@ def rows(live, preset, seeds):
     for claim in preset.claims:
         n, what, values = claim.n or steps(live, preset), claim.metric, []
         if claim.of is not None:
-            what += f" less that of {claim.of + 1}" + (f" after {claim.n_of:,}" if claim.n_of else "")
+            what += f" minus panel {claim.of + 1}" + (f" after {claim.n_of:,}" if claim.n_of else "")
         for found in all_found:
             number, other = sides(live, preset, claim, found)
             values.append(number - (other - claim.number if claim.of is not None else 0))
