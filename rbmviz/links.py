@@ -8,34 +8,14 @@ has changed.
 import math
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
-from urllib.parse import urlencode
 
 import numpy as np
 
 from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import read_knobs, values_of, write_knobs
 
-PANELS_KEY = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "chain": "l", "tune": "m"}
-"""Name of the panels in the address, by page."""
-
 NO_PANEL = "none"
 """Stands in a link to a page without panels."""
-
-
-def link_to(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:
-    """Return the address of a page with these panels and settings, relative to the app.
-
-    Parameters
-    ----------
-    page : str
-        Name of the page, ``sample``.
-    panels : sequence of str
-        Algorithms with their knobs, as links write them: ``rates_fpcd:eps=0.1``.
-    **settings : str, int or float
-        Settings by their names in the address.
-    """
-    parts = [*((PANELS_KEY[page], panel) for panel in panels), *settings.items()]
-    return f"{page}?{urlencode(parts, safe=':,')}"
 
 
 class Algorithms(Protocol):

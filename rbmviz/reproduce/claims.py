@@ -144,7 +144,7 @@ class PaperClaim:
     if_undecided : str
         Why more replications would not decide it; by default the reason says how many would.
     live_link : str
-        Address of a page that runs the claim live, see ``links.link_to`` (default: the recipe's).
+        Address of a page that runs the claim live, see ``pages.link_to`` (default: the recipe's).
     """
 
     name: str

@@ -109,7 +109,7 @@ class Recipe:
     cost : dict of str to float
         Core-minutes by size, measured or extrapolated; the recipe does not run at a missing size.
     live_link : str
-        Address of the page that runs it live, see ``links.link_to``, for claims without their own.
+        Address of the page that runs it live, see ``pages.link_to``, for claims without their own.
     needs : sequence of str
         Data sets that not every installation has.
     not_run : str

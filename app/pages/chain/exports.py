@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rbmviz.links import link_to
 from rbmviz.models import LANDSCAPE_PATTERNS
+from rbmviz.pages import link_to
 from rbmviz.session import LandscapeSnapshot
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.pages.chain.settings import RANDOM_WEIGHTS

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from rbmviz.links import link_to
 from rbmviz.models import list_models
+from rbmviz.pages import link_to
 from rbmviz.session import Comparison, Start, StudySnapshot, WeightRun, WeightSetup
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers.batches import USUAL_BATCH

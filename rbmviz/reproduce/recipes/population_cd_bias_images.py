@@ -1,6 +1,6 @@
 """Population CD, table 1: bias and variance of gradient estimates on images, 16 hidden units."""
 
-from rbmviz.links import link_to
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, Work, seeds

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmviz.links import link_to
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.drawing import Row as DrawnRow

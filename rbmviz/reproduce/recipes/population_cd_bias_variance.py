@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rbmviz.links import link_to
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing, Row
 from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds

@@ -8,8 +8,8 @@ import numpy as np
 
 from rbmviz.datasets import load_dataset
 from rbmviz.gradient import enumerated, gradient_quality
-from rbmviz.links import link_to
 from rbmviz.models import load_model
+from rbmviz.pages import link_to
 from rbmviz.registry import trainers
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing

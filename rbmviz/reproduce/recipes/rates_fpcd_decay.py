@@ -1,6 +1,6 @@
 """Rates-FPCD, figure 3, left: the decay of the fast parameters hurts sampling."""
 
-from rbmviz.links import link_to
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds

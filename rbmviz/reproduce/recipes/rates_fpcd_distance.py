@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.links import link_to
 from rbmviz.models import load_model
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbmviz.links import link_to
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import load_dataset
-from rbmviz.links import link_to
 from rbmviz.metrics import reference
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Job, Measurements, Recipe, SweepRun, Work, seeds

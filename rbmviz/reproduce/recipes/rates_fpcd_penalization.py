@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import load_dataset
-from rbmviz.links import link_to
 from rbmviz.metrics import total_variation
 from rbmviz.models import load_model
+from rbmviz.pages import link_to
 from rbmviz.rbm import RBM, Model
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing

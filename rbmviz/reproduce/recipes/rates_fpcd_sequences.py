@@ -1,6 +1,6 @@
 """Rates-FPCD, figure 1: how sequences of samples on MNIST move from digit to digit."""
 
-from rbmviz.links import link_to
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds

@@ -3,8 +3,8 @@
 import time
 from typing import Any
 
-from rbmviz.links import link_to
 from rbmviz.models import load_model
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.links import link_to
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing, Row
 from rbmviz.reproduce.recipe import Job, Measurements, Recipe, Work

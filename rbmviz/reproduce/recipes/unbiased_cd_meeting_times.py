@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.coupling import couple
-from rbmviz.links import link_to
+from rbmviz.pages import link_to
 from rbmviz.rbm import RBM
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing

@@ -6,7 +6,7 @@ import numpy as np
 
 from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
-from rbmviz.links import link_to
+from rbmviz.pages import link_to
 from rbmviz.registry import trainers
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing

@@ -6,9 +6,9 @@ import numpy as np
 
 from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
-from rbmviz.links import link_to
 from rbmviz.metrics import model_statistics
 from rbmviz.models import load_model
+from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
