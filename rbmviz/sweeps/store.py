@@ -35,7 +35,7 @@ from rbmviz.errors import BadInput, brought_by
 from rbmviz.output import check_writable, write_whole, writing
 from rbmviz.sweeps.cell import Cell, columns_of
 from rbmviz.sweeps.choose import joined
-from rbmviz.sweeps.parquet_footer import check_uncompressed
+from rbmviz.sweeps.parquet_footer import uncompressed_sizes
 from rbmviz.sweeps.plan import Kind, SweepPlan
 
 MAX_CELL_BYTES = 2**20
@@ -140,7 +140,7 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
         raise Damaged(f"it has {len(content):,} bytes, more than the result of a cell")
     if len(content) < 12 or not content.startswith(_MAGIC) or not content.endswith(_MAGIC):
         raise Damaged("it is no Parquet file, or not a whole one")
-    check_uncompressed(content)
+    sizes = uncompressed_sizes(content)
     try:
         file = pq.ParquetFile(
             pa.BufferReader(content),
@@ -151,11 +151,11 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
         rows, groups = file.metadata.num_rows, file.metadata.num_row_groups
         if not 1 <= rows <= MAX_CELL_ROWS or groups != 1:
             raise Damaged(f"it declares {rows:,} rows in {groups:,} groups")
-        types, group = columns_of(kind), file.metadata.row_group(0)
+        if len(sizes) != len(names_there):
+            raise Damaged("its footer does not describe its own columns")
+        types = columns_of(kind)
         # Arrow repeats in each row a text that the file has once. It reads no further than these sizes.
-        texts = sum(
-            group.column(i).total_compressed_size for i, name in enumerate(names_there) if types[name] is str
-        )
+        texts = sum(size for size, name in zip(sizes, names_there, strict=True) if types[name] is str)
         if texts > MAX_TEXT_BYTES:
             raise Damaged(f"its texts take {texts:,} bytes")
         wanted = [name for name in types if names is None or name in names]

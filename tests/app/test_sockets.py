@@ -14,7 +14,7 @@ from waiting import wait
 from rbmviz_app import sockets
 from rbmviz_app.clicks import MESSAGES
 from rbmviz_app.share.routes import watch_path
-from rbmviz_app.sockets import LIVE, PAGES, POLICY, WATCHING, Rate, Sockets, rate_of
+from rbmviz_app.sockets import LIVE, POLICY, STREAMLIT, WATCHING, Rate, Sockets, rate_of
 from rbmviz_app.stream.socket import live_path
 
 HOME = "http://127.0.0.1:8501"
@@ -64,11 +64,11 @@ def closed(socket):
 
 def test_each_socket_has_its_rate():
     assert [rate_of(path) for path in (*WHERE, "/base/_stcore/stream", "/other")] == [
-        PAGES,
+        STREAMLIT,
         LIVE,
         WATCHING,
-        PAGES,
-        PAGES,
+        STREAMLIT,
+        STREAMLIT,
     ]
 
 
@@ -88,7 +88,7 @@ def test_a_page_of_ours_and_a_program_are_let_in(client, page, origin):
         assert socket.receive_text() == "read"
 
 
-@pytest.mark.parametrize(("path", "rate"), list(zip(WHERE, (PAGES, LIVE, WATCHING), strict=True)))
+@pytest.mark.parametrize(("path", "rate"), list(zip(WHERE, (STREAMLIT, LIVE, WATCHING), strict=True)))
 def test_a_message_that_is_too_long_ends_the_connection(client, page, path, rate, monkeypatch):
     monkeypatch.setattr(sockets, "PENALTY_SECONDS", 0.0)
     with connect(client, path) as socket:
@@ -102,7 +102,7 @@ def test_a_message_that_is_too_long_ends_the_connection(client, page, path, rate
 
 def test_what_comes_too_fast_waits_and_nothing_is_lost(client, page, monkeypatch):
     """As after a lost connection, when all that a page has said meanwhile comes at once."""
-    monkeypatch.setattr(sockets, "PAGES", Rate(50, 20, 100))
+    monkeypatch.setattr(sockets, "STREAMLIT", Rate(50, 20, 100))
     with connect(client) as socket:
         for i in range(60):
             socket.send_text(str(i))
@@ -114,7 +114,7 @@ def test_what_comes_too_fast_waits_and_nothing_is_lost(client, page, monkeypatch
 
 def test_a_flood_ends_the_connection_and_its_sender_waits(client, page, monkeypatch):
     monkeypatch.setattr(sockets, "PENALTY_SECONDS", 0.3)
-    monkeypatch.setattr(sockets, "PAGES", Rate(1, 30, 100))
+    monkeypatch.setattr(sockets, "STREAMLIT", Rate(1, 30, 100))
     with connect(client) as socket:
         for _ in range(200):
             socket.send_text("a click")
@@ -124,7 +124,7 @@ def test_a_flood_ends_the_connection_and_its_sender_waits(client, page, monkeypa
 
 
 def test_who_has_gone_is_not_waited_for(client, page, monkeypatch):
-    monkeypatch.setattr(sockets, "PAGES", Rate(0.01, 5, 100))
+    monkeypatch.setattr(sockets, "STREAMLIT", Rate(0.01, 5, 100))
     monkeypatch.setattr(sockets, "PATIENCE_SECONDS", 1e6)
     with connect(client) as socket:
         for _ in range(50):

@@ -180,6 +180,15 @@ def test_compressed_pages_are_refused_before_they_are_read(computed):
         decode(disguised.getvalue(), cell.identity)
 
 
+def test_a_column_that_is_declared_as_another_sort_is_refused(computed):
+    """pyarrow's metadata of such a column end the process: its schema says required, its sizes optional."""
+    content = encode(computed[0][1])
+    damaged = content.replace(b"%\x02\x18\x05model", b"%\0\x18\x05model")
+    assert damaged != content
+    with pytest.raises(Damaged):
+        decode(damaged)
+
+
 def test_no_damaged_byte_does_harm(computed):
     """Every error is ``Damaged``; what is still read has bounded size."""
     content, g = encode(computed[0][1]), np.random.default_rng(5)
