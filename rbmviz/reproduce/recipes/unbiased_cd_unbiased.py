@@ -82,7 +82,7 @@ RECIPE = Recipe(
             "With pairs cut off at 100 sweeps it still is.",
             "A maximum stopping time stands in algorithm 1; its bias is not mentioned",
             Bound("z_100", "distance of the mean in standard errors, 100 sweeps at most", 0.5, 1.5),
-            live_link=link_to("coupling", ("max_sweeps=100",), coupling_model="bas_cd1"),
+            live_link=link_to("coupling", ("coupling:max_sweeps=100",), coupling_model="bas_cd1"),
         ),
     ),
     about=(
