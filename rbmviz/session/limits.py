@@ -16,7 +16,7 @@ BASE_MB = 500
 RELEASE_SECONDS = 10
 """Seconds after a lost connection until the memory of the visitor's runs is given back."""
 
-MAX_SWEEP_CELLS = 2000
+MAX_CELLS_ON_SERVER = 2000
 """Cells of one sweep."""
 
 Wanted = tuple[Any, Any]

@@ -30,7 +30,7 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason, write_whole
 from rbmviz.paths import cache_dir
-from rbmviz.session.limits import MAX_SWEEP_CELLS, VisitorUsage, limits, variable_of
+from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, variable_of
 from rbmviz.session.slots import SLOTS, Group, Kind, Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.worker import RUN_NICENESS
@@ -551,10 +551,10 @@ def _step_back() -> None:
 
 def check_size(plan: SweepPlan) -> None:
     """Raise BadInput if a plan has too many cells for a server, or too long ones."""
-    if plan.size > MAX_SWEEP_CELLS:
+    if plan.size > MAX_CELLS_ON_SERVER:
         raise BadInput(
-            f"This sweep has {plan.size:,} runs and a server allows {MAX_SWEEP_CELLS:,}: take fewer values "
-            "or seeds, or run it with 'rbmviz sweep'."
+            f"This sweep has {plan.size:,} runs and the server allows {MAX_CELLS_ON_SERVER:,}: take fewer "
+            "values or seeds, or run it with 'rbmviz sweep'."
         )
     longest = MAX_SECONDS_OF_CELL if plan.budget.unit == "seconds" else MAX_SAMPLES_OF_CELL
     if plan.budget.amount > longest:

@@ -13,7 +13,7 @@ from waiting import PATIENCE, wait
 from rbmviz import load_model, save_model
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.session import sweeps as sweeps_module
-from rbmviz.session.limits import MAX_SWEEP_CELLS, VisitorUsage, limits
+from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits
 from rbmviz.session.slots import Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
@@ -193,9 +193,9 @@ def test_only_its_owner_commands_a_sweep(queue):
 def test_the_limits_of_a_server(queue, monkeypatch):
     one = queue()
     monkeypatch.setenv("RBMVIZ_SWEEPS", "2")
-    assert plan_of(seeds=range(MAX_SWEEP_CELLS // 6)).size <= MAX_SWEEP_CELLS
-    with pytest.raises(BadInput, match="2,004 runs and a server allows 2,000"):
-        one.add(plan_of(seeds=range(MAX_SWEEP_CELLS // 6 + 1)), "large", "owner")
+    assert plan_of(seeds=range(MAX_CELLS_ON_SERVER // 6)).size <= MAX_CELLS_ON_SERVER
+    with pytest.raises(BadInput, match="2,004 runs and the server allows 2,000"):
+        one.add(plan_of(seeds=range(MAX_CELLS_ON_SERVER // 6 + 1)), "large", "owner")
     with pytest.raises(BadInput, match="too long for a server"):
         one.add(plan_of(budget=Budget("samples", 10**7)), "long", "owner")
     one.add(plan_of(budget=LONG), "first", "owner")
