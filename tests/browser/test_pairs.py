@@ -82,7 +82,7 @@ def test_step_by_step_to_the_meeting(live):
     assert len(set(first)) == 2
     page.page.get_by_role("button", name="Step").click()
     page.until(f"{COLUMNS}[0].dataset.pair === '1' && {COLUMNS}[0].dataset.t === '1'")
-    assert not of_columns(page, "column.classList.contains('met')")[0]
+    page.until(f"!{COLUMNS}[0].classList.contains('met')")
 
 
 def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
