@@ -14,7 +14,7 @@ from rbmviz.session.warm import FIRST_JOBS, JOBS, jobs_of
 @pytest.fixture
 def start(tmp_path, monkeypatch):
     """Start the processes of a machine without kernels; they run a shell script instead of Python."""
-    monkeypatch.setattr(compiling, "is_noted", lambda name: False)
+    monkeypatch.setattr(compiling.kernels.compiled, "is_noted", lambda name: False)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     made = []
 
