@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmviz import kernels
+from rbmviz import kernels, rng
 from rbmviz.coupling import PairStream
 from rbmviz.datasets import Dataset
-from rbmviz.metrics import ISL, Coverage, ais_log_z
+from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
@@ -52,6 +52,16 @@ def _estimate() -> None:
     kernels.batch.correlate(
         np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32)
     )  # toys are too small for it
+
+
+def _draw_and_enumerate() -> None:
+    rbm = _model().rbm
+    h = np.zeros((1, rbm.n_hidden), np.float32)
+    kernels.random.bernoulli_rows(rng.kernel_state(0, "fantasy"), h, rbm.c, h, h)
+    log_z(rbm)
+
+
+def _couple() -> None:
     PairStream(_model().rbm, lambda block: _rows(), "rbm", 3).advance(1)
 
 
@@ -62,24 +72,25 @@ class Warming(NamedTuple):
     seconds: float
 
 
-FIRST_JOBS = {
-    "gibbs": Warming(_sample("gibbs"), 2.0),
-    "rates in rows": Warming(_sample("rates_fpcd"), 3.0),
-    "scores": Warming(_score, 1.0),
-    "rates in a history": Warming(_sample("sample_penalization"), 3.0),
-    "herding in rows": Warming(_sample("rates_herding"), 1.0),
-}
-"""What the panels of the first page need, in the order in which it is compiled."""
-
 JOBS = {
-    **FIRST_JOBS,
-    "herding in a history": Warming(_sample("rates_herding", alpha=0.9), 5.0),
-    **{f"sampler {name}": Warming(_sample(name), 1.0) for name in list_samplers()},
-    "shared": Warming(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 2.0),
-    **{f"trainer {name}": Warming(_train(name), 2.0) for name in list_trainers()},
-    "estimates": Warming(_estimate, 5.0),
+    "gibbs": Warming(_sample("gibbs"), 2.0),
+    "rates in rows": Warming(_sample("rates_fpcd"), 2.6),
+    "scores": Warming(_score, 1.2),
+    "rates in a history": Warming(_sample("sample_penalization"), 2.3),
+    "herding in rows": Warming(_sample("rates_herding"), 0.8),
+    "herding in a history": Warming(_sample("rates_herding", alpha=0.9), 1.0),
+    **{f"sampler {name}": Warming(_sample(name), 0.1) for name in list_samplers()},
+    "shared": Warming(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 0.6),
+    **{
+        f"trainer {name}": Warming(_train(name), {"exact": 2.0, "ucd": 3.5}.get(name, 0.3))
+        for name in list_trainers()
+    },
+    "pictures and log Z": Warming(_draw_and_enumerate, 2.0),
+    "pairs": Warming(_couple, 0.5),
+    "estimates": Warming(_estimate, 1.3),
 }
-"""Everything that is compiled ahead: every sampler, trainer, coupling and live metric, on toys."""
+"""Everything that is compiled ahead, on toys: every sampler, trainer, coupling and live metric. What the
+first page needs comes first."""
 
 
 def warm_up() -> float:
@@ -99,6 +110,11 @@ def compile_jobs(names: Iterable[str]) -> Iterator[str]:
         JOBS[name].run()
         kernels.compiled.note(name)
         yield name
+
+
+def jobs_of_trainer(name: str) -> list[str]:
+    """Return the jobs whose kernels a trainer with this name needs, as far as they are in one."""
+    return [job for job in (f"trainer {name}",) if job in JOBS]
 
 
 def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:
