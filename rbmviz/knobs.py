@@ -27,7 +27,7 @@ class Knob:
     Parameters
     ----------
     name, kind, default
-        Field name, type (int, float, bool or str) and default value. The type is that of the default,
+        Field name, type (int, float, bool or str) and default value. The type is the default's,
         whatever the annotation says: the default of a float is 1.0, not 1.
     label, help, unit
         Texts for the user; ``help`` is one sentence that says what to look for.
@@ -36,10 +36,10 @@ class Knob:
     scale
         Whether a slider runs from lo to hi linearly or logarithmically.
     zero
-        Whether 0, with a meaning of its own such as "switched off", is allowed although lo > 0, as log scales
+        Whether 0, with a special meaning such as "switched off", is allowed although lo > 0, as log scales
         need it.
     live
-        Whether it may change during a run; otherwise a change starts the run anew.
+        Whether it may change during a run; otherwise a change restarts the run.
     choices
         The allowed values of a str knob.
     front
@@ -128,9 +128,9 @@ def knob(
 
 
 def knobs_of(algorithm: Any) -> Mapping[str, Knob]:
-    """Return the knobs of an algorithm (class or instance) by name: its own, then those that it inherits.
+    """Return the knobs of an algorithm (class or instance) by name: its own, then inherited ones.
 
-    Each group stands in the order in which it is declared; one that is declared again keeps its old place.
+    Each group is in order of declaration; a knob that is declared again keeps its place.
     """
     return _knobs_of_class(algorithm if isinstance(algorithm, type) else type(algorithm))
 
@@ -187,14 +187,14 @@ def current_names(cls: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     BadInput
         If the algorithm has no such knob, or one is given under both its names.
     """
-    today, found = names_today(cls), dict[str, Any]()
+    today, values_by_name = names_today(cls), dict[str, Any]()
     for name, value in given.items():
         now = today.get(name, name)
-        if now in found:
+        if now in values_by_name:
             raise BadInput(f"{cls.name}: {now} is given twice, once by its earlier name: give it only once.")
-        found[now] = value
-    check_names(cls, found)
-    return found
+        values_by_name[now] = value
+    check_names(cls, values_by_name)
+    return values_by_name
 
 
 def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:

@@ -19,7 +19,7 @@ PANELS_KEY = {"sample": "p", "train": "t", "coupling": "c", "weights": "w", "cha
 """Name of the panels in the address, by page."""
 
 NO_PANEL = "none"
-"""Stands in a link to a page without panels."""
+"""In a link, the panels of a page without any."""
 
 
 def link_to(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:
@@ -90,7 +90,7 @@ def write_panels(algorithms: Sequence[Any], only: Collection[str] | None = None)
 
 
 def address_text(value: Any) -> str:
-    """Return the value of a setting as it stands in the address; infinity is "full", full speed."""
+    """Return the value of a setting as written in the address; infinity is "full", full speed."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
