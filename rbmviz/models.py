@@ -15,7 +15,7 @@ from rbmviz.datasets import Dataset, load_registered
 from rbmviz.errors import BadInput, unknown
 from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel, model_statistics
-from rbmviz.rbm import RBM, Model, load_model_file
+from rbmviz.rbm import RBM, Model, ModelHeader, load_model_file, read_model_header
 from rbmviz.registry import datasets, trainers
 
 FOLDER = Path(str(resources.files("rbmviz.pretrained")))
@@ -87,7 +87,12 @@ def with_rates(model: Model, dataset: Dataset) -> Model:
     return Model(model.rbm, model.rbm.rates(dataset.train), model.meta)
 
 
-def describe_model(model: Model) -> str:
+def read_pretrained_headers() -> dict[str, ModelHeader]:
+    """Return the header of every pretrained model, by name."""
+    return {name: read_model_header(FOLDER / f"{name}.safetensors") for name in list_models()}
+
+
+def describe_model(model: Model | ModelHeader) -> str:
     """Return in a line what a model is: its data, its size and its training, as far as its file says them.
 
     Examples
@@ -95,9 +100,9 @@ def describe_model(model: Model) -> str:
     >>> rbmviz.models.describe_model(rbmviz.load_model("bas_cd1"))
     'Bars and Stripes; 16 visible and 16 hidden units, trained by CD-1 for 10,000 updates'
     """
-    meta, rbm = model.meta, model.rbm
+    size, meta = model.rbm if isinstance(model, Model) else model, model.meta
     base = (data_name(meta) or "").partition("@")[0]
-    line = f"{rbm.n_visible} visible and {rbm.n_hidden} hidden units"
+    line = f"{size.n_visible} visible and {size.n_hidden} hidden units"
     if base in list(datasets):
         about = (datasets[base].__doc__ or "").splitlines()[0]
         line = f"{re.split(r'[:;(]|, ', about)[0].strip().rstrip('.')}; {line}"

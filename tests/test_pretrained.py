@@ -8,7 +8,7 @@ import pytest
 
 from rbmviz import BadInput, Model, list_models, load_dataset, load_model, make_sampler, metrics, sample
 from rbmviz.cli import main
-from rbmviz.models import describe_model
+from rbmviz.models import describe_model, read_pretrained_headers
 from rbmviz.sweeps.cell import model_digest
 
 FOLDER = Path(__file__).parents[1] / "pretrained"
@@ -45,6 +45,13 @@ ENTROPY = {"bas": 3.379, "modes": 1.513}
 
 def test_these_are_shipped():
     assert list_models() == NAMES
+
+
+def test_headers_say_what_the_models_are():
+    for name, header in read_pretrained_headers().items():
+        model = load_model(name)
+        assert header == (model.rbm.n_visible, model.rbm.n_hidden, model.meta)
+        assert describe_model(header) == describe_model(model)
 
 
 def test_a_line_says_what_a_model_is(model):

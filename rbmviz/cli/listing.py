@@ -8,7 +8,7 @@ from rbmviz.datasets import describe
 from rbmviz.errors import unknown
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import list_metrics
-from rbmviz.models import NONE_FOUND, describe_model, list_models, load_model
+from rbmviz.models import NONE_FOUND, describe_model, read_pretrained_headers
 from rbmviz.registry import Table, metrics, samplers, trainers
 
 KINDS = ("samplers", "trainers", "metrics", "datasets", "models")
@@ -50,20 +50,17 @@ def _algorithms(table: Table) -> list[dict[str, Any]]:
 
 
 def _models() -> list[dict[str, Any]]:
-    rows = []
-    for name in list_models():
-        model = load_model(name)
-        known = ("dataset", "trainer", "knobs", "seed", "updates", "scores")
-        rows.append(
-            {
-                "name": name,
-                "description": describe_model(model),
-                "n_visible": model.rbm.n_visible,
-                "n_hidden": model.rbm.n_hidden,
-                **{key: model.meta.get(key) for key in known},
-            }
-        )
-    return rows
+    fields = ("dataset", "trainer", "knobs", "seed", "updates", "scores")
+    return [
+        {
+            "name": name,
+            "description": describe_model(header),
+            "n_visible": header.n_visible,
+            "n_hidden": header.n_hidden,
+            **{field: header.meta.get(field) for field in fields},
+        }
+        for name, header in read_pretrained_headers().items()
+    ]
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

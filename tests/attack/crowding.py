@@ -149,7 +149,8 @@ async def page_loads(
             await visitor.open(patience)
             ends["drawn"] += 1
         except Refused as error:
-            ends[f"refused: {str(error)[:60]}"] += 1
+            full = "half of what the server has free" in str(error)
+            ends["told that there is no room" if full else f"refused: {error}"] += 1
         except Exception as error:
             ends[type(error).__name__] += 1
         await visitor.close(abrupt=i % 2 == 0)
@@ -158,7 +159,7 @@ async def page_loads(
     for begin in range(0, count, at_once):
         started = time.monotonic()
         await asyncio.gather(*(load(i) for i in range(begin, min(begin + at_once, count))))
-        if ends.total() - ends["drawn"] >= 50:
+        if ends.total() - ends["drawn"] - ends["told that there is no room"] >= 50:
             break  # it does not recover
         await asyncio.sleep(max(every - (time.monotonic() - started), 0))
     took = time.monotonic() - began
