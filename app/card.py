@@ -1,8 +1,8 @@
 """The card of a lesson, which stands beside the page that its step is about.
 
 A step sets every setting and every panel of its page, and nothing runs until somebody presses Play. Whoever
-opens one notes that it is to be set (``open_step``). The page sets its settings before it draws any widget
-(``set_settings``), and its panels once the comparison is there (``to_set``, ``note_opened``).
+opens one sets the settings, and notes that the panels are to be set (``open_step``). The page sets its panels
+once the comparison is there (``to_set``, ``note_opened``).
 
 ``lesson=stick&step=3`` in the address opens a step, on whatever page (``follow_address``); see ``links``.
 """
@@ -82,14 +82,17 @@ def opened() -> tuple[Lesson, Step, LessonStep] | None:
 
 
 def open_step(lesson: str, step: int) -> PageState:
-    """Open a step of a lesson (from 0); return the state that its page is about to be set to."""
-    found = lessons()[lesson]
-    OPEN_STEP.set(LessonStep(lesson, step))
+    """Open a step of a lesson (from 0) before a widget is drawn; return the state that its page is set to."""
+    state = lessons()[lesson].steps[step].state
     session.forget_step(lesson, step)
-    session.STEP_TO_SET.set(True)
     session.OPENED_STEPS.set(session.OPENED_STEPS.value + 1)
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
-    return found.steps[step].state
+    defaults = {name: setting.default for name, setting in pages.settings(state.page).items()}
+    session.show(defaults | state.settings)
+    uploads.put_aside(state.page)
+    session.STEP_TO_SET.set(True)
+    OPEN_STEP.set(LessonStep(lesson, step))  # last: a click may interrupt a script run anywhere
+    return state
 
 
 def show_step(lesson: str, step: int, page: str) -> None:
@@ -102,7 +105,6 @@ def show_step(lesson: str, step: int, page: str) -> None:
 
 def switch_page(page: str) -> None:
     """Open a page, whose address then names the open step; this ends the script run."""
-    # With parameters, be it none: without them Streamlit refuses to leave a page whose widgets have some.
     st.switch_page(f"pages/{page}/page.py", query_params=links.parts_of_step())
 
 
@@ -147,15 +149,6 @@ def to_set(page: str) -> PageState | None:
     if found is None or not session.STEP_TO_SET.value or found[1].state.page != page:
         return None
     return found[1].state
-
-
-def set_settings(page: str) -> None:
-    """Give the settings of a page the values of the step that has been opened; before any widget is drawn."""
-    state = to_set(page)
-    if state is not None:
-        uploads.put_aside(page)
-    for name, value in ({} if state is None else state.settings).items():
-        session.set_for_widget(name, value)
 
 
 def note_opened() -> None:
@@ -215,18 +208,20 @@ def follow_address(page: str) -> None:
     page : name of the page that the address opens
     """
     before = session.OPENED_PAGE.value
-    session.OPENED_PAGE.set(page)
-    if before == page or session.STEP_TO_SHOW.value:  # the card moves by itself
-        return
-    place = _place_in_address()
-    if place is None or (before and _page_of(place) != page):  # Back to the link that has led to another page
-        leave()
-    elif place != OPEN_STEP.value:
-        open_step(*place)
-        for entry in (session.PRESENTED, session.STARTS_PAUSED):
-            entry.ensure()  # they read the address, too
-        if _page_of(place) != page or links.gives_settings():  # the step says what the settings are
-            switch_page(_page_of(place))
+    if before != page and not session.STEP_TO_SHOW.value:  # else the card moves by itself
+        place = _place_in_address()
+        if place is None or (
+            before and _page_of(place) != page
+        ):  # Back to the link that has led to another page
+            leave()
+        elif place != OPEN_STEP.value:
+            open_step(*place)
+            for entry in (session.PRESENTED, session.STARTS_PAUSED):
+                entry.ensure()  # they read the address, too
+            if _page_of(place) != page or links.gives_settings():  # the step says what the settings are
+                session.OPENED_PAGE.set(page)
+                switch_page(_page_of(place))
+    session.OPENED_PAGE.set(page)  # last: a click may interrupt this run anywhere
 
 
 def _page_of(place: LessonStep) -> str:
@@ -235,9 +230,9 @@ def _page_of(place: LessonStep) -> str:
 
 def _place_in_address() -> LessonStep | None:
     """Return the step that the address names; None: none, or one that there is not, which is said."""
-    names = links.values(links.LESSON)
+    names = links.in_address(links.LESSON)
     try:
-        return _read_place(names[0], next(iter(links.values(links.STEP)), "1")) if names else None
+        return _read_place(names[0], next(iter(links.in_address(links.STEP)), "1")) if names else None
     except BadInput as error:
         session.add_link_warning(error)
         return None
@@ -429,7 +424,7 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
         return {}  # it would give the answer away
     shown: list[Any] = [one for _, one in comparison[0].peek()]
     if step.state.page == "tune":
-        view, _ = session.SWEEP_VIEWS.value.get(session.SHOWN_SWEEP.value or "", (None, ""))
+        view, _ = session.SWEEP_VIEWS.value.get(session.ALL_SETTINGS["sweep"].value, (None, ""))
         if view is None or view.sweep.plan != plan_of(step.state.settings):
             return {}  # another sweep is on the screen
         shown = [view.sweep.scores]
@@ -457,7 +452,7 @@ def panel_names(step: Step) -> list[str]:
     algorithms = step.state.all_algorithms()
     if len(algorithms) == 1:
         return [""]
-    live = getattr(pages.found()[step.state.page], "PAGE", None)
+    live = pages.live_page(step.state.page)
     names = (live.title if live is not None else titles)(algorithms)
     parts = [name.partition(" (") for name in names]
     if len({kind for kind, _, _ in parts}) == 1 and all(knobs for _, _, knobs in parts):

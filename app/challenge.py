@@ -94,8 +94,7 @@ def _number(step: Step, goal: StepClaim, values: dict[tuple[int, str], float | N
 def _why_it_does_not_count(step: Step, comparison: Comparison[Any]) -> str:
     """Return in words what is not as the challenge allows; "" if all is."""
     workers, labels = [panel.worker for panel in comparison.panels], _labels(step)
-    settings = {name: session.setting_value(name) for name in PAGES[step.state.page].run_settings()}
-    settings = {name: value for name, value in settings.items() if value is not None}
+    settings = session.settings_now(PAGES[step.state.page].run_settings())
     changed = step.not_allowed(settings, [worker.algorithm for worker in workers])
     if changed is not None:
         name, panel = changed

@@ -218,8 +218,8 @@ async def write_each_minute() -> None:
 def tokens(page: str) -> list[str]:
     """Return the token for the address of the Train page, or of a page that shows a trained model."""
     token = TOKEN.value
-    shown = page == "train" or (page in CHOICES and session.setting_value(CHOICES[page]) in TRAINED.value)
-    return [token] if token and shown else []
+    chosen = session.ALL_SETTINGS[CHOICES[page]].value if page in CHOICES else ""
+    return [token] if token and (page == "train" or chosen in TRAINED.value) else []
 
 
 def open_link(page: str, given: list[str]) -> None:
@@ -243,12 +243,11 @@ def open_link(page: str, given: list[str]) -> None:
 
 def _set_train_page(file: TrainingFile) -> None:
     """Give the Train page, which is not open yet, the settings of these trainings."""
+    settings = {"hidden": file.setup["n_hidden"], "train_seed": file.setup["seed"]}
+    settings["replicates"] = file.setup["replicates"]
     if file.dataset is None:
-        name = file.setup["dataset"]
-        data(name)  # BadInput if it is not on this machine
-        session.set_on_other_page("train_data", name)
-    for key, name in (("hidden", "n_hidden"), ("train_seed", "seed"), ("replicates", "replicates")):
-        session.set_on_other_page(key, file.setup[name])
+        settings["train_data"] = data(file.setup["dataset"]).name  # BadInput if it is not on this machine
+    session.show(settings)
 
 
 def _content(token: str) -> bytes:

@@ -18,7 +18,7 @@ from rbmviz.session.comparison import Setup
 from rbmviz.session.limits import RELEASE_SECONDS
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
-from rbmviz_app.session import COMPARISONS, SWEEP_VIEWS, VISITOR
+from rbmviz_app.session import COMPARISONS, LINK, SWEEP_VIEWS, VISITOR, Link
 
 S = TypeVar("S", bound=Setup)
 
@@ -101,7 +101,8 @@ def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
 
 
 def begin_anew(page: str) -> None:
-    """Forget this session's comparison of a page: the next visit makes another one, from its address."""
+    """Forget this session's comparison of a page, and its link: the next visit makes another one."""
+    LINK.set(Link("", {}, is_open=True))
     found = COMPARISONS.value.pop(page, None)
     if found is not None:
         found[0].close()

@@ -1,7 +1,7 @@
 """Widgets that pages share, each for one setting; downloads; the upload of a model."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -11,94 +11,109 @@ from rbmviz.datasets import Dataset
 from rbmviz.models import describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
-from rbmviz_app import card, links, messages, uploads
-from rbmviz_app.session import (
-    TRAINED,
-    Setting,
-    drawn_in,
-    keep_hidden,
-    show_in_address,
-    start_with,
-)
+from rbmviz_app import card, messages, uploads
+from rbmviz_app.session import TRAINED, Setting
 from rbmviz_app.shared import MODELS_OF_COMMAND, model_called, pretrained_line
 
 T = TypeVar("T")
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a setting's widget; a challenge that leaves the setting as it is disables it."""
+    """Return the options of a setting's widget; a challenge that leaves the setting as it is disables it.
+
+    Among them ``on_change``, called after the setting has been changed; ``variant``: of ``Setting.widget``.
+    """
+    more = dict(more)
+    then, variant = more.pop("on_change", None), more.pop("variant", "")
     why, help = card.why_setting_locked(setting.key), more.get("help", setting.spec.help) or None
     return {
         **more,
-        **setting.bound,
+        **setting.widget(then, variant),
         "help": f"**{why}** {help or ''}".strip() if why else help,
         "disabled": bool(why) or more.get("disabled", False),
     }
 
 
-def _open_link(setting: Setting[T], options: Iterable[T], more: Mapping[str, Any]) -> None:
-    """Take the option that the address names: Streamlit looks there for what ``format_func`` writes only."""
-    if "format_func" in more and setting.chosen is None:
-        text = st.query_params.get(setting.key)
-        for option in options:
-            if str(option) == text:
-                start_with(setting.key, option)
-
-
 def choose(setting: Setting[T], options: Sequence[T] | None = None, **more: Any) -> T:
-    """Draw a row of buttons, one of which is always pressed.
+    """Draw a row of buttons, one of which is always pressed; return its value.
 
-    options : those of the setting, if they are others than its specification allows
+    options : those of the setting, if they are others than its specification allows; the first takes the
+        place of a value that is none of them
     """
     options = setting.spec.options() if options is None else list(options)
-    _open_link(setting, options, more)
-    chosen = st.segmented_control(
-        setting.label, options, default=setting.default, required=True, **_widget(setting, more)
-    )
-    return chosen  # type: ignore[return-value]
+    value = setting.value if setting.value in options else options[0]
+    st.segmented_control(setting.label, options, default=value, required=True, **_widget(setting, more))
+    return value
 
 
 def select(setting: Setting[T], options: Sequence[T] | None = None, **more: Any) -> T:
-    """Draw a drop-down list. It begins with the default of the setting; so do other ``options``."""
+    """Draw a drop-down list, see ``choose``; it begins with the default of the setting."""
     if options is None:
         options = sorted(setting.spec.options(), key=lambda option: option != setting.default)
-    _open_link(setting, options, more)
-    return st.selectbox(setting.label, options, **_widget(setting, more))
+    value = setting.value if setting.value in options else options[0]
+    st.selectbox(setting.label, options, index=list(options).index(value), **_widget(setting, more))
+    return value
+
+
+def several(setting: Setting[list[str]], options: Sequence[str], **more: Any) -> list[str]:
+    """Draw a list from which several can be chosen."""
+    value = [name for name in setting.value if name in options]
+    st.multiselect(setting.label, options, default=value, **_widget(setting, more))
+    return value
 
 
 def slide(setting: Setting[T], **more: Any) -> T:
     """Draw a slider over a few values."""
-    options = setting.spec.options()
-    _open_link(setting, options, more)
-    return st.select_slider(setting.label, options, value=setting.default, **_widget(setting, more))
+    st.select_slider(setting.label, setting.spec.options(), value=setting.value, **_widget(setting, more))
+    return setting.value
 
 
 def slide_number(setting: Setting[float], **more: Any) -> float:
     """Draw a slider over multiples of a number."""
     assert isinstance(setting.spec.allowed, MultipleOf)
     lo, hi, step = setting.spec.allowed
-    return st.slider(setting.label, lo, hi, setting.default, step, **_widget(setting, more))
+    st.slider(setting.label, lo, hi, setting.value, step, **_widget(setting, more))
+    return setting.value
 
 
 def toggle(setting: Setting[bool]) -> bool:
     """Draw a switch."""
-    return st.toggle(setting.label, value=setting.default, **_widget(setting, {}))
+    st.toggle(setting.label, value=setting.value, **_widget(setting, {}))
+    return setting.value
 
 
 def number(setting: Setting[int], **more: Any) -> int:
     """Draw a field for a whole number."""
     assert isinstance(setting.spec.allowed, Whole)
     lo, hi = setting.spec.allowed
-    return int(
-        st.number_input(
-            setting.label,
-            min_value=lo,
-            max_value=hi,
-            value=setting.default,
-            step=1,
-            **_widget(setting, more),
-        )
+    st.number_input(
+        setting.label,
+        min_value=lo,
+        max_value=hi,
+        value=setting.value,
+        step=1,
+        **_widget(setting, more),
     )
+    return setting.value
+
+
+def real_number(setting: Setting[float], **more: Any) -> float:
+    """Draw a field for any number."""
+    st.number_input(setting.label, value=setting.value, format="%g", step=None, **_widget(setting, more))
+    return setting.value
+
+
+def text(setting: Setting[str], **more: Any) -> str:
+    """Draw a field for a text."""
+    st.text_input(setting.label, setting.value, max_chars=200, **_widget(setting, more))
+    return setting.value
+
+
+@contextmanager
+def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
+    """Draw a fold; give whether it is open. What it holds is to be computed only while it is open."""
+    with st.expander(label, **setting.fold()):
+        yield setting.value
 
 
 def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 180) -> str:
@@ -115,16 +130,9 @@ def model_line(name: str, model: Model) -> None:
     st.caption(messages.plain(f"{name}: {describe_model(model)}."))
 
 
-@contextmanager
-def settings(page: str, label: str = "Settings", icon: str = "tune") -> Iterator[None]:
-    """Draw the popover of a page's settings.
-
-    It has the page drawn again when it is opened or closed: while it is closed, its widgets learn nothing
-    of what a preset or Undo has set (``session.keep_set``).
-    """
-    key = f"{page} settings"
-    with st.popover(label, icon=f":material/{icon}:", key=key, on_change="rerun"), drawn_in(key):
-        yield
+def settings(page: str, label: str = "Settings", icon: str = "tune") -> AbstractContextManager[object]:
+    """Draw the popover of a page's settings."""
+    return st.popover(label, icon=f":material/{icon}:", key=f"{page} settings")
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
@@ -189,23 +197,6 @@ def downloads(page: str, offered: Sequence[Download], known: Callable[[], Mappin
             key=f"{page} download {download.label}",
             help=download.help,
         )
-
-
-@contextmanager
-def more_charts(opened: Setting[bool], within: Sequence[Setting[Any]]) -> Iterator[bool]:
-    """Draw the fold of the charts that a page does not open with; give whether it is open.
-
-    What it holds is to be computed only while it is open. A link that names a setting ``within`` opens it;
-    while it is closed, these settings stay as they are.
-    """
-    if links.gives_any(setting.key for setting in within):
-        start_with(opened.key, True)
-    fold = st.expander("More charts", on_change="rerun", **opened.bound)
-    show_in_address(within, bool(fold.open))
-    if not fold.open:
-        keep_hidden(within)
-    with fold:
-        yield bool(fold.open)
 
 
 @st.fragment

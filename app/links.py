@@ -1,11 +1,10 @@
 """The page's address, which holds the state of the screen; its content is not trusted.
 
-Widgets write their own settings there (``Setting.bound``). A component of the page writes the rest, replacing
-the address in place. ``st.query_params`` is only read (but for ``drop_unreadable``): writing it adds an entry
-to the browser's history.
+It is read once, when a session begins (``open_link``). From then on a component of the page writes it,
+replacing the address in place. ``st.query_params`` is never written: that would add an entry to the browser's
+history.
 """
 
-import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +13,8 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz.errors import MAX_SHOWN, shown
+from rbmviz.errors import MAX_SHOWN, BadInput, shown
+from rbmviz.links import address_texts
 from rbmviz_app import checkpoints, embedding, pages, session, shared, uploads
 from rbmviz_app.share import publish
 
@@ -34,21 +34,19 @@ COOKIE = "rbmviz_owner"
 OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
 """96 random bits."""
 
-SWITCHED = {"true": 1.0, "false": 0.0}
-"""Numbers that a link may have in place of the words of a switch."""
-
 MAX_REPEATED_STEPS = 20_000
 """Steps that are made again at most when a paused page is opened again: seconds of computing."""
 
 
-def values(key: str) -> list[str]:
-    """Return all values of a name in the address."""
-    return st.query_params.get_all(key)
+def given(page: str, name: str) -> list[str]:
+    """Return what the link of this session says by a name of the address, if it is a link to this page."""
+    link = session.LINK.value
+    return list(link.parts.get(name, ())) if link is not None and link.page == page else []
 
 
-def gives_any(keys: Iterable[str]) -> bool:
-    """Return whether the address gives a value to one of these names."""
-    return any(key in st.query_params for key in keys)
+def in_address(name: str) -> list[str]:
+    """Return what the address says now, which ``given`` has from the beginning of the session."""
+    return st.query_params.get_all(name)
 
 
 def gives_settings() -> bool:
@@ -80,9 +78,9 @@ def starts_paused() -> bool:
     return session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value
 
 
-def paused_at(n_panels: int) -> list[int]:
-    """Return the steps at which the panels stood when the address was written; empty: they were running."""
-    texts = values(PAUSED_AT)
+def paused_at(page: str, n_panels: int) -> list[int]:
+    """Return the steps at which the panels stood when the link was written; empty: they were running."""
+    texts = given(page, PAUSED_AT)
     if not all(re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) for text in texts):
         return []
     steps = [int(text) for text in texts]
@@ -95,13 +93,8 @@ def parts_of_step() -> dict[str, str]:
     return {} if place is None else {LESSON: place.lesson, STEP: str(place.step + 1)}
 
 
-def write(
-    page: str, parts: Mapping[str, Sequence[str]], settings: Mapping[str, Sequence[str]] | None = None
-) -> None:
-    """Write these values by name into the address, in the browser; an empty list removes a name.
-
-    settings : values of widgets that are bound to the address; the browser writes them when a user turns one
-    """
+def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
+    """Write these values by name into the address, in the browser; an empty list removes a name."""
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {name: list(values) for name, values in parts.items()}
         texts[checkpoints.TOKEN_PART] = checkpoints.tokens(page)
@@ -111,89 +104,71 @@ def write(
         texts |= embedding.parts(page)
         texts |= {name: [text] for name, text in parts_of_step().items()}
         gone = [name for name in ("present", "paused", LESSON, STEP) if name not in texts]
-        data = {
-            "parts": texts,
-            "settings": {name: list(values) for name, values in (settings or {}).items()},
-            "takenBack": session.TAKEN_BACK.value,
-            "others": [name for name in pages.names_of_other_pages(page) if name not in texts] + gone,
-        }
+        others = [name for name in pages.names_of_other_pages(page) if name not in texts]
+        data: dict[str, Any] = {"parts": texts, "others": others + gone}
         if texts.get("sweep"):  # what only this browser may delete
             data["cookie"] = f"{COOKIE}={owner()}"
         _address(key=f"{page} address", data=data)
         own = ("present", "paused", "ui", "show") if session.EMBEDDED.value else ("present", "paused")
-        shown = {**(settings or {}), **texts}
-        publish.link(page, {name: values for name, values in shown.items() if name not in own})
+        publish.link(page, {name: values for name, values in texts.items() if name not in own})
+
+
+def texts_of(settings: Iterable[session.Setting[Any]]) -> dict[str, list[str]]:
+    """Return what the address says of settings, by name.
+
+    What a fold holds is left out while it is closed: a link that names it opens the fold.
+    """
+    return {
+        one.key: one.texts() if not one.spec.fold or session.ALL_SETTINGS[one.spec.fold].value else []
+        for one in settings
+    }
 
 
 def open_link(page: str) -> None:
-    """Read the address with which a session begins."""
-    if session.LINK_OPENED.value:
+    """Read the address with which a session begins, and set the settings of its page."""
+    if session.LINK.value is not None and session.LINK.value.is_open:
         return
-    session.LINK_OPENED.set(True)
+    link = session.Link(page, {name: in_address(name) for name in st.query_params})
+    session.LINK.set(link)
+    checkpoints.open_link(page, given(page, checkpoints.TOKEN_PART))
+    uploads.open_link(page, given(page, uploads.PART))
+    live = pages.live_page(page)
+    preset = live.preset_of_link() if live else None
+    values = live.values_of(preset) if live and preset else {}
     # A link to the page that shows the command's model means what it leaves out.
-    is_link = page == "sample" and gives_any(pages.names_of_page("sample"))
-    if shared.FIRST_CHOICE and not is_link:
-        session.start_with(checkpoints.CHOICES["sample"], shared.FIRST_CHOICE[0])
-    checkpoints.open_link(page, values(checkpoints.TOKEN_PART))
-    uploads.open_link(page, values(uploads.PART))
-    session.SETTINGS_OF_LINK.set({key: values(key) for key in pages.settings(page) if gives_any([key])})
-
-
-def leave_out(page: str, setting: session.Setting[Any], sentence: str) -> None:
-    """Say, in the page's own words, why the value that the link gives to a setting is left out."""
-    session.SETTINGS_OF_LINK.ensure().pop(setting.key, None)
-    session.add_link_warning(sentence, page)
-
-
-def name_refused_settings(page: str) -> None:
-    """Say which settings of the link have values that their widgets do not take; for the end of a run.
-
-    Streamlit has removed such a value from the address without a word.
-    """
+    if shared.FIRST_CHOICE and not any(given("sample", name) for name in pages.names_of_page("sample")):
+        values[checkpoints.CHOICES["sample"]] = shared.FIRST_CHOICE[0]
     refused = []
-    for key, given in session.SETTINGS_OF_LINK.value.items():
-        now = session.ALL_SETTINGS[key].chosen
-        if now is not None and values(key) != given and not _same_values(given, session.address_texts(now)):
-            stands = " ".join(session.address_texts(now))
-            refused.append(f"{key} = {stands[:MAX_SHOWN]} (not {shown(' '.join(given))})")
-    session.SETTINGS_OF_LINK.set({})
+    for name, setting in pages.settings(page).items():
+        texts = given(page, name)
+        if not texts:
+            continue
+        try:
+            values[name] = _read_setting(setting, texts)
+        except BadInput as error:
+            if name == "train_data":
+                session.add_link_warning(f"The link's data are left out. {error}", page)
+            else:
+                stands = " ".join(address_texts(values.get(name, setting.default)))
+                refused.append(f"{name} = {stands[:MAX_SHOWN]} (not {shown(' '.join(texts))})")
+        else:
+            if setting.spec.fold and not given(page, setting.spec.fold):
+                values[setting.spec.fold] = True
+    session.show(values)
     if refused:
         session.add_link_warning(
             "The link gives values that settings of this page cannot have: it opens with "
             f"{', '.join(refused)}.",
             page,
         )
-        st.rerun()
+    session.LINK.set(link._replace(is_open=True))  # last: a click may interrupt this run anywhere
 
 
-def _same_values(given: Sequence[str], texts: Sequence[str]) -> bool:
-    def read(text: str) -> float | str:
-        try:
-            return SWITCHED[text] if text in SWITCHED else float(text)
-        except ValueError:
-            return text
-
-    return [read(text) for text in given] == [read(text) for text in texts]
-
-
-def drop_unreadable() -> None:
-    """Remove empty and non-finite values from the address, with which widgets would fail, and rerun the page.
-
-    Streamlit ignores other values that do not fit a widget, but not these two. This is the only place where
-    ``st.query_params`` is written.
-    """
-    broken = [key for key in st.query_params if not all(map(_readable, st.query_params.get_all(key)))]
-    if broken:
-        for key in broken:
-            del st.query_params[key]
-        names = ", ".join(key[:MAX_SHOWN] for key in broken[:5])
-        sentence = f"The link gives no value that can be read to: {names}."
-        session.add_link_warning(sentence)
-        st.rerun()
-
-
-def _readable(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return text != ""
+def _read_setting(setting: session.Setting[Any], texts: list[str]) -> Any:
+    """Return the value that a link gives to a setting; BadInput if it is not allowed."""
+    name = texts[-1]
+    if setting.key == "train_data" and name not in setting.spec.options():  # a variant of one of them
+        return shared.data(name).name
+    if setting.key in (*checkpoints.CHOICES.values(), "land") and shared.is_own_model(name):
+        return name
+    return setting.spec.read(setting.key, texts)

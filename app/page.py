@@ -45,7 +45,6 @@ from rbmviz_app import (
     keys,
     links,
     messages,
-    pages,
     presenting,
     presets,
     session,
@@ -54,7 +53,7 @@ from rbmviz_app import (
 )
 from rbmviz_app.charts.style import Chart, readable, titles
 from rbmviz_app.presets import Preset
-from rbmviz_app.session import COMPARISONS, LAST_CAPTION, SHOWN_PRESET, PageSettings, Setting
+from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
@@ -122,8 +121,6 @@ class LivePage(Generic[S]):
         Names of the knobs that the panels show, and the address holds; None (the default): all.
     title : callable
         Returns a different title for each of a list of algorithms.
-    on_preset : callable
-        Called with a preset when the page has been set to it.
     knob_labels : callable
         Returns, for values of its settings by name, the labels of knobs that its panels call otherwise than
         their algorithms do, for what names knobs beside the panels: *Presenting*, and challenges.
@@ -140,7 +137,6 @@ class LivePage(Generic[S]):
     linkable: Callable[[Comparison[Any]], list[Any]] = algorithms_of
     only_knobs: Sequence[str] | None = None
     title: Callable[[Sequence[Any]], list[str]] = titles
-    on_preset: Callable[[Preset], None] = lambda preset: None
     knob_labels: Callable[[Mapping[str, Any]], dict[str, str]] = lambda values: {}
     shows_settings: Callable[[], bool] = lambda: True
     _of_run: threading.local = field(init=False, repr=False, default_factory=threading.local)
@@ -159,20 +155,11 @@ class LivePage(Generic[S]):
         """Return what all panels share, for values of the settings by name."""
         return self.spec.setup(values, shared.page_sources())
 
-    def take_settings(self) -> None:
-        """Let the settings be what a lesson, a preset or Undo has set; before any widget of the page."""
-        session.keep_set()
-        card.set_settings(self.name)
-
     def heading(self, question: str = "", about: str = "") -> bool:
         """Draw the question; return whether the page is for a projector.
 
         question, about : those of a part of the page, where they differ from the page's
-
-        Settings are what a step of a lesson, a preset or Undo has set from here on: read none before, or call
-        ``take_settings`` first.
         """
-        self.take_settings()
         publish.heading(question or self.question)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -190,11 +177,6 @@ class LivePage(Generic[S]):
     @contextmanager
     def toolbar(self) -> Iterator[None]:
         """Draw the row above the panels: first a place for the transport, then what the caller draws."""
-        preset = self._preset_of_link()
-        if preset is not None:  # a setting that the link itself gives precedes that of the preset
-            for name, value in self.values_of(preset).items():
-                if not links.values(name):
-                    self.settings[name].set(value)
         with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
             self._of_run.transport_place = st.container(
                 horizontal=True, vertical_alignment="bottom", width="content"
@@ -234,36 +216,34 @@ class LivePage(Generic[S]):
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
         try:
-            preset = self._preset_of_link()
             comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
             step = card.to_set(self.name)
             if step is not None:
                 self._set_to_step(comparison, setup, step)
             elif is_new:
-                self._warn_of_unknown_preset(links.values(presets.KEY))
+                self._warn_of_unknown_preset(links.given(self.name, presets.KEY))
+                preset = self.preset_of_link()
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 self._start(comparison)
             elif comparison.setup != setup:
                 change_setup(comparison, setup)
                 if comparison.setup == setup:  # otherwise the limits have refused it
                     on_change(comparison)
-                session.set_undo_settings(self.name, session.SHOWN_SETTINGS.value.get(self.name, {}))
+                session.set_undo_settings(self.name, session.drawn(self.name).settings)
                 if not session.UNDO_SETTINGS.value[self.name]:
                     comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
         except BadInput as error:
             comparisons.drop_empty_comparison(self.name)
             messages.note(error)
             st.stop()
-        values = {name: one.value for name, one in self.settings.items()}
+        values = self.settings.values_now()
         labels = self.labels_of_knobs(algorithms_of(comparison), values)
         if is_new:
             embedding.warn_of_unknown_knobs(self.name, list(labels))
         messages.draw_link_warnings(self.name)
         messages.show_toasts()
         self._note_shown_preset(comparison)
-        session.SHOWN_SETTINGS.ensure()[self.name] = session.settings_now(
-            self.name, pages.settings(self.name)
-        )
+        session.note_drawn(self.name, settings=values)
         with self._of_run.transport_place:
             draw_transport(self, comparison)
             if links.presenting():
@@ -285,7 +265,7 @@ class LivePage(Generic[S]):
 
         setup, name, model : what the settings ask for, with the name and the model in it
         """
-        shown = session.SHOWN_MODELS.ensure()
+        shown = session.MODELS_ON_PAGES.ensure()
         if comparison.setup == setup or self.name not in shown:
             shown[self.name] = name, model
         return shown[self.name]
@@ -296,7 +276,6 @@ class LivePage(Generic[S]):
         comparison.replace(setup, state.algorithms())
         comparison.set_rate(self.speed.value)
         comparison.drop_undo()
-        self.on_preset(Preset("", "", state.panels, state.settings))
         card.note_opened()
 
     def _start(self, comparison: Comparison[S]) -> None:
@@ -304,7 +283,7 @@ class LivePage(Generic[S]):
 
         Trainings that a link has opened stay at their own steps.
         """
-        steps = links.paused_at(len(comparison.panels))
+        steps = links.paused_at(self.name, len(comparison.panels))
         if not steps and not links.starts_paused():
             comparison.resume()
         elif any(steps) and not any(panel.worker.peek().n for panel in comparison.panels):
@@ -342,7 +321,7 @@ class LivePage(Generic[S]):
         BadInput
             If the limits allow none.
         """
-        most, asked = limits().panels, links.values(self.spec.panels_key)
+        most, asked = limits().panels, links.given(self.name, self.spec.panels_key)
         if asked == [NO_PANEL]:
             return
         if len(asked) > most:
@@ -375,33 +354,54 @@ class LivePage(Generic[S]):
 
     def apply(self, preset: Preset) -> None:
         """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
-        session.keep_set()  # the browser that clicked may not know yet what the preset before has set
         session.close_popover(f"{self.name} presets")
-        values, comparison = self.values_of(preset), self.comparison()
-        before = session.settings_now(self.name, pages.settings(self.name))
+        values = self.values_of(preset)
         try:
-            comparison.replace(self.setup_of(values), self.read(preset.panels)[0])
+            self.show(self.setup_of(values), self.read(preset.panels)[0], values)
         except BadInput as error:
             messages.refused(error)
-            return
-        for name, value in values.items():
-            self.settings[name].set(value)
+
+    def show(self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any]) -> None:
+        """Set the page to these panels and settings, in a callback or before another page is left for it.
+
+        Undo brings back what it had. A page that this session has not opened yet is opened.
+
+        Parameters
+        ----------
+        setup : Setup
+            What its panels share; that of the settings.
+        algorithms : sequence of Sampler or Trainer
+            Its panels.
+        values : mapping of str to value
+            Its settings, by name; those that are not named stay.
+
+        Raises
+        ------
+        BadInput
+            If the limits do not allow these panels; then nothing has changed.
+        """
+        before = self.settings.values_now()
+        comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
+        try:
+            comparison.replace(setup, algorithms)
+        except BadInput:
+            if is_new:
+                comparisons.drop_empty_comparison(self.name)
+            raise
+        session.show(values)
         comparison.set_rate(self.speed.value)
-        self.on_preset(preset)
-        if uploads.put_aside(self.name):
+        if uploads.put_aside(self.name) or is_new:
             comparison.drop_undo()  # no setting would bring the file back
         else:
             session.set_undo_settings(self.name, before)
         comparison.resume()
 
-    def _preset_of_link(self) -> Preset | None:
-        """Return the preset that the link asks for; None if there is none, or once the page is open.
+    def preset_of_link(self) -> Preset | None:
+        """Return the preset that the link asks for; None if there is none.
 
         Settings and panels that stand in the link precede those of the preset.
         """
-        if self.name in COMPARISONS.value:
-            return None
-        asked = links.values(presets.KEY)
+        asked = links.given(self.name, presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
     def _warn_of_unknown_preset(self, asked: Sequence[str]) -> None:
@@ -427,11 +427,9 @@ class LivePage(Generic[S]):
             if replace(other, **turned) != algorithm:
                 return False
         values = self.values_of(preset)
-        for name, value in values.items():
-            # What a list begins with is known once it is drawn: when a page is opened, after the caption.
-            setting = self.settings[name]
-            if setting.value != value and (setting.chosen is not None or setting.default != ""):
-                return False
+        of_page = {name: self.settings[name] for name in values if name in self.spec.settings}
+        if any(one.value != values[name] and not one.is_unchosen for name, one in of_page.items()):
+            return False
         try:  # an uploaded file is part of the setup, but not of the settings
             return comparison.setup == self.setup_of(values) and self.shows_settings()
         except BadInput:
@@ -440,21 +438,20 @@ class LivePage(Generic[S]):
     def _note_shown_preset(self, comparison: Comparison[S]) -> Preset | None:
         """Return the preset that the screen shows, and remember it."""
         shown = next((preset for preset in self.presets if self._is_on_screen(preset, comparison)), None)
-        SHOWN_PRESET.set(SHOWN_PRESET.value | {self.name: shown.slug if shown else ""})
+        session.note_drawn(self.name, preset=shown.slug if shown else "")
         return shown
 
     def preset_caption(self, comparison: Comparison[S]) -> None:
         """Draw the caption of the preset that the screen shows, if it shows one."""
         # Always there: otherwise the elements below would be rebuilt, and jump.
-        session.keep_set()  # this begins a fragment, which a click in it draws alone
         shown = self._note_shown_preset(comparison)
         in_lesson = card.is_open(self.name)  # whose card says what it asks
         text = shown.caption if shown and not in_lesson else ""
         if text:
-            LAST_CAPTION.set(LAST_CAPTION.value | {self.name: text})
+            session.note_drawn(self.name, caption=text)
         # A sentence that goes leaves its place, so that the slider in hand stays where it is. The sheet
         # of all pages hides words that are struck out.
-        gone = "" if in_lesson or links.presenting() else LAST_CAPTION.value.get(self.name, "")
+        gone = "" if in_lesson or links.presenting() else session.drawn(self.name).caption
         with st.container(key="caption"):
             # Streamlit draws no container that is empty.
             st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
@@ -467,7 +464,7 @@ class LivePage(Generic[S]):
 
     def shown_preset(self) -> Preset | None:
         """Return the preset that the screen showed when it was drawn last; None if it showed none."""
-        slug = SHOWN_PRESET.value.get(self.name)
+        slug = session.drawn(self.name).preset
         return next((preset for preset in self.presets if preset.slug == slug), None)
 
     def withdraw_preset(self, comparison: Comparison[S]) -> None:
@@ -475,7 +472,7 @@ class LivePage(Generic[S]):
 
         To be called at the end of a fragment with settings, because its run leaves the caption as it is.
         """
-        before, now = SHOWN_PRESET.value.get(self.name), self._note_shown_preset(comparison)
+        before, now = session.drawn(self.name).preset, self._note_shown_preset(comparison)
         if before != (now.slug if now else ""):
             st.rerun()
 
@@ -493,13 +490,7 @@ class LivePage(Generic[S]):
         if panels is None:
             panels = write_panels(self.linkable(comparison), self.only_knobs)
         parts = {self.spec.panels_key: panels, presets.KEY: [shown.slug] if shown else []}
-        hidden = session.NOT_IN_ADDRESS.value
-        values = {
-            name: [] if name in hidden else one.texts(one.chosen)
-            for name, one in self.settings.items()
-            if one.chosen is not None
-        }
-        links.write(self.name, {**parts, **more}, values)
+        links.write(self.name, parts | links.texts_of(self.settings.values()) | dict(more))
 
     def callbacks(self, comparison: Comparison[S], grid: str) -> PanelCallbacks:
         """Return the callbacks for "knob released" and "panel closed".
@@ -569,7 +560,8 @@ def catch_up_page(comparison: Comparison[Any]) -> None:
     Draws the page again if there is another command to undo, or if its timers have to start again, and shows
     why clicks and drags were refused.
     """
-    if session.shown_undo(comparison) != comparison.undoable_commands:
+    [page] = [page for page, (known, _) in COMPARISONS.value.items() if known is comparison]
+    if session.drawn(page).command != comparison.undoable_commands:
         st.rerun()  # its button stands in the transport, which is drawn with the whole page
     restart_timers(comparison)
     messages.show_toasts()
@@ -581,42 +573,6 @@ def change_setup(comparison: Comparison[S], setup: S) -> None:
         comparison.change(setup)
     except BadInput as error:
         messages.alert("setup", f"{error} The panels go on as they were.")
-
-
-def hand_over(page: str, setup: Any, algorithms: Sequence[Any], settings: Mapping[str, Any]) -> None:
-    """Give another page these panels, before it is opened; there, Undo brings back what it had.
-
-    A page that this session has not opened yet begins with what its address says.
-
-    Parameters
-    ----------
-    page : str
-        Name of the other page.
-    setup : Setup
-        What its panels share; that of the settings.
-    algorithms : sequence of Sampler or Trainer
-        Its panels.
-    settings : mapping of str to value
-        Its settings, by key; those that are not named stay.
-
-    Raises
-    ------
-    BadInput
-        If the limits do not allow these panels; then nothing has changed.
-    """
-    comparison, _ = COMPARISONS.value.get(page, (None, ""))
-    before = session.SHOWN_SETTINGS.value.get(page, {})
-    if comparison is not None:
-        comparison.replace(setup, algorithms)
-    for name, value in settings.items():
-        session.set_on_other_page(name, value)
-    put_aside = uploads.put_aside(page)
-    if comparison is not None:
-        if put_aside:
-            comparison.drop_undo()  # no setting would bring the file back
-        else:
-            session.set_undo_settings(page, before)
-        comparison.resume()
 
 
 def play_or_pause(comparison: Comparison[Any]) -> None:
@@ -683,7 +639,7 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
     disabled, because a disabled button would lose the click after which nothing is left to undo.
     """
     number = comparison.undoable_commands
-    session.SHOWN_UNDO.ensure()[page] = number
+    session.note_drawn(page, command=number)
     # The ten seconds are an animation. It begins anew only if its name changes: hence one for odd numbers.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
@@ -701,7 +657,6 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
 
 def undo(page: str, comparison: Comparison[Any]) -> None:
     """Take the newest command back, and the settings that it has changed."""
-    session.keep_set()  # the browser that clicked may not know yet what the command has set
     try:
         if not comparison.undo():
             st.toast("It was too late to undo: what was there has been given up after ten seconds.")
@@ -709,7 +664,8 @@ def undo(page: str, comparison: Comparison[Any]) -> None:
     except BadInput as error:
         st.toast(messages.plain(error))  # a message on the page would go with the run that follows
         return
-    session.undo_settings(page)
+    if settings := session.UNDO_SETTINGS.value.get(page):
+        session.show(settings)
 
 
 def draw_chart(

@@ -1,18 +1,17 @@
-"""What outlives a script run: the typed entries of the session state, all but the settings of pages.
+"""What outlives a script run: the typed entries of the session state, which no other module names.
 
-No other module names the session state. What the widgets of a page choose (``Setting``) is declared by the
-page, in its ``Settings``.
+One of them is the record of what all settings are set to (``SettingsState``). A page declares its settings in
+``Settings``, reads them as ``Settings.seed.value``, and draws their widgets with ``controls``.
 
 Streamlit runs the whole script of a page after each click (or one of its fragments), with new variables. The
 session state is what one browser tab keeps meanwhile.
 """
 
 import re
-import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ import streamlit as st
 
 from rbmviz import Model
 from rbmviz.datasets import Dataset
-from rbmviz.links import address_text
+from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
 from rbmviz.session import Allowance, Comparison, VisitorUsage
 from rbmviz.session.sweep_view import SweepView
@@ -59,13 +58,55 @@ class Entry(Generic[T]):
         return self.value
 
 
-def address_texts(value: Any) -> list[str]:
-    """Return the values of a setting as they stand in the address; several if it is a list of choices."""
-    return [address_text(one) for one in value] if isinstance(value, list) else [address_text(value)]
+@dataclass(frozen=True)
+class SettingsState:
+    """What all settings of one visitor are set to.
+
+    Streamlit's widgets show this record and report changes to it; nothing else is ever read from them. A
+    browser sends the values of all widgets with every message, also of those that the server has replaced in
+    the meantime. So each widget is known by the revision with which it was drawn, and what one of an earlier
+    revision reports is ignored.
+
+    Parameters
+    ----------
+    values : mapping of str to value
+        The settings that have been set, by name; the others have their defaults. Names belong to one page
+        each, so one record serves all pages.
+    revision : int
+        How often the server has set settings (``show``).
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    revision: int = 0
+
+    def replace(self, values: Mapping[str, Any]) -> "SettingsState":
+        """Return the record with some other values, of the same revision."""
+        return SettingsState({**self.values, **values}, self.revision)
 
 
-class Setting(Entry[T]):
-    """The value of a widget that is also in the address, under the same name.
+KEYS = 16
+"""Revisions that have keys of their own. Streamlit never forgets a key; a message would have to be late by so
+many revisions to be taken for a new one."""
+
+
+def show(values: Mapping[str, Any]) -> None:
+    """Set settings by name, and have all widgets drawn anew with them.
+
+    Only before a widget is drawn: in a callback, or where the script run ends with this or begins with it. A
+    widget that had been drawn already in this run would report to a revision that has passed.
+    """
+    SETTINGS_STATE.set(
+        SettingsState({**SETTINGS_STATE.value.values, **values}, SETTINGS_STATE.value.revision + 1)
+    )
+
+
+def set_undrawn(values: Mapping[str, Any]) -> None:
+    """Set settings by name that have no widget, or none that has been drawn since the session began."""
+    SETTINGS_STATE.set(SETTINGS_STATE.value.replace(values))
+
+
+class Setting(Generic[T]):
+    """A setting of a page, by its name in the address.
 
     Parameters
     ----------
@@ -76,31 +117,52 @@ class Setting(Entry[T]):
     """
 
     def __init__(self, key: str, spec: SettingSpec) -> None:
-        super().__init__(key, lambda: spec.default)
-        self.spec, self.default, self.label = spec, spec.default, spec.label
-
-    def set(self, value: T) -> None:
-        """Store a value in the place of that of its widget."""
-        set_for_widget(self.key, value)
+        self.key, self.spec, self.default, self.label = key, spec, spec.default, spec.label
 
     @property
-    def chosen(self) -> T | None:
-        """The value of the widget; None if it has not been drawn or set yet."""
-        return st.session_state.get(self.key)
-
-    def texts(self, value: T | None) -> list[str]:
-        """Return what stands in the address if the setting has this value; nothing for the default."""
-        return [] if value is None or value == self.default else address_texts(value)
+    def value(self) -> T:
+        """What it is set to; its default if it has not been set."""
+        return SETTINGS_STATE.value.values.get(self.key, self.default)
 
     @property
-    def bound(self) -> dict[str, Any]:
-        """Arguments that bind a Streamlit widget to this setting; notes in which popover it is drawn.
+    def is_unchosen(self) -> bool:
+        """Whether nothing has been chosen from a list, which begins with another entry for other panels."""
+        return self.value == self.default == "" and callable(self.spec.allowed)
 
-        For ``controls``, and for what no challenge has to lock.
+    def texts(self) -> list[str]:
+        """Return what stands in the address; nothing for a default that makes no samples."""
+        value = self.value
+        if value == self.default and not self.spec.makes_samples:
+            return []
+        return address_texts(value)
+
+    def fold(self) -> dict[str, Any]:
+        """Return the arguments of a fold, as ``widget`` does.
+
+        Streamlit takes a fold with another ``expanded`` for another fold, so that this one begins without.
         """
-        if POPOVER_OF.value.get(self.key, "") != _DRAWN_IN.get():
-            POPOVER_OF.set(POPOVER_OF.value | {self.key: _DRAWN_IN.get()})
-        return {"key": self.key, "bind": "query-params"}
+        widget = self.widget()
+        st.session_state.setdefault(widget["key"], self.value)
+        return widget
+
+    def widget(self, then: Callable[[], object] | None = None, variant: str = "") -> dict[str, Any]:
+        """Return the arguments by which a Streamlit widget reports to this setting.
+
+        then : called after the user has changed it; variant : differs where the same options have other words
+        """
+        revision = SETTINGS_STATE.value.revision
+        key = f"{self.key} {revision % KEYS}{variant}"
+        return {"key": key, "on_change": _changed, "args": (self.key, key, revision, then)}
+
+
+def _changed(name: str, key: str, revision: int, then: Callable[[], object] | None) -> None:
+    """Take what a widget reports, unless the server has set settings since it was drawn."""
+    if revision != SETTINGS_STATE.value.revision:
+        return
+    value = st.session_state[key]
+    SETTINGS_STATE.set(SETTINGS_STATE.value.replace({name: value}))
+    if then is not None:
+        then()
 
 
 ALL_SETTINGS: dict[str, Setting[Any]] = {}
@@ -117,6 +179,10 @@ class PageSettings(Mapping[str, Setting[Any]]):
         self._by_name: dict[str, Setting[Any]] = {name: Setting(name, spec) for name, spec in specs.items()}
         ALL_SETTINGS.update(self._by_name)
 
+    def values_now(self) -> dict[str, Any]:
+        """Return what each is set to, by name."""
+        return {name: setting.value for name, setting in self._by_name.items()}
+
     def __getattr__(self, name: str) -> Setting[Any]:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -132,154 +198,6 @@ class PageSettings(Mapping[str, Setting[Any]]):
         return len(self._by_name)
 
 
-class SetByServer(NamedTuple):
-    """A setting that a preset or Undo has set, and not its widget.
-
-    Parameters
-    ----------
-    value : int, float, bool or str
-    old : tuple
-        The values that it had before, which a browser may still send.
-    at : float
-        time.monotonic() when it was set.
-    drawn_at : float or None
-        time.monotonic() when the page that shows it had been drawn; None: not yet, or its popover is closed.
-    written_at : float or None
-        time.monotonic() when the page had been drawn that has it in its address; None: not yet.
-    """
-
-    value: Any
-    old: tuple[Any, ...]
-    at: float
-    drawn_at: float | None = None
-    written_at: float | None = None
-
-    def may_be_unknown(self, now: float) -> bool:
-        """Return whether a browser may still send an old value because it does not know of this one."""
-        if self.drawn_at is None:
-            return now - self.at < UNDRAWN_SECONDS
-        return now - self.drawn_at < STALE_SECONDS
-
-
-STALE_SECONDS = 2.0
-"""How long after the page was drawn a browser may send a value that the server has replaced, with an address
-that has the old value, too. Messages take less on their way, and users need longer to see a value and change
-it back."""
-
-UNDRAWN_SECONDS = 30.0
-"""The same, if only a fragment has been drawn since."""
-
-
-_DRAWN_IN: ContextVar[str] = ContextVar("drawn in", default="")
-"""Key of the popover whose widgets are drawn now; "": none."""
-
-
-@contextmanager
-def drawn_in(popover: str) -> Iterator[None]:
-    """Say that the widgets that are drawn now stand in the popover with this key, which reports its state."""
-    token = _DRAWN_IN.set(popover)
-    try:
-        yield
-    finally:
-        _DRAWN_IN.reset(token)
-
-
-def _is_closed(key: str) -> bool:
-    """Return whether a setting's widget stands in a popover that is closed."""
-    popover = POPOVER_OF.value.get(key, "")
-    return bool(popover) and not st.session_state.get(popover)
-
-
-def set_for_widget(key: str, value: Any) -> None:
-    """Set the value of a widget; no browser that does not know of it yet will replace it (``keep_set``)."""
-    before = st.session_state.get(key)
-    if before is not None and before != value:
-        known = SET_BY_SERVER.value
-        old = [before, *(known[key].old if key in known else ())]
-        different = [x for i, x in enumerate(old) if x != value and x not in old[:i]]
-        one = SetByServer(value, tuple(different), time.monotonic())
-        SET_BY_SERVER.set(known | {key: one})
-    st.session_state[key] = value
-
-
-def keep_set() -> None:
-    """Take back what browsers have sent that did not know yet what a preset has set.
-
-    To be called before settings are read or set: by a page before its widgets, and by callbacks, which
-    Streamlit calls before the page.
-
-    A browser sends the values of all widgets with every message, with those of timers, too. One that it sends
-    between a click on a preset and the new page would bring the old values back, without a word. And what
-    stands in a popover that is closed it does not draw, so that it learns nothing new: it sends the old
-    values until the popover is opened. A user who chooses an old value again is recognised by the address,
-    which the browser changes with every choice.
-    """
-    pending = SET_BY_SERVER.value
-    if not pending:
-        return
-    now = time.monotonic()
-    pending = {
-        key: one._replace(at=now, drawn_at=None) if _is_closed(key) else one for key, one in pending.items()
-    }
-    pending = {key: one for key, one in pending.items() if one.may_be_unknown(now)}
-    SET_BY_SERVER.set(pending)
-    for key in pending:
-        if is_stale(key):
-            st.session_state[key] = pending[key].value
-            TAKEN_BACK.set(TAKEN_BACK.value | {key: TAKEN_BACK.value.get(key, 0) + 1})
-
-
-def is_stale(key: str) -> bool:
-    """Return whether a browser has sent a value of a setting that the server has replaced.
-
-    For STALE_SECONDS after the page was drawn with the new value every old one is stale. Later the address
-    decides: where it still has what the server has set, no user has chosen.
-    """
-    one = SET_BY_SERVER.value.get(key)
-    if one is None or key not in st.session_state or st.session_state[key] not in one.old:
-        return False
-    written = one.written_at is not None and time.monotonic() - one.written_at >= STALE_SECONDS
-    return not written or st.query_params.get_all(key) == ALL_SETTINGS[key].texts(one.value)
-
-
-def note_drawn() -> None:
-    """Note that the whole page has been drawn with the values that were set; for the end of its run."""
-    now, pending = time.monotonic(), SET_BY_SERVER.value
-    if any(one.drawn_at is None for one in pending.values()):
-        SET_BY_SERVER.set(
-            {
-                key: one._replace(
-                    drawn_at=one.drawn_at or (None if _is_closed(key) else now),
-                    written_at=one.written_at or now,
-                )
-                for key, one in pending.items()
-            }
-        )
-
-
-def keep_hidden(settings: Iterable[Setting[Any]]) -> None:
-    """Keep settings whose widgets are not drawn in this run; Streamlit would forget them."""
-    for setting in settings:
-        if setting.key in st.session_state:
-            setting.set(setting.value)
-
-
-def show_in_address(settings: Iterable[Setting[Any]], shown: bool) -> None:
-    """Say whether settings stand in the address, see ``NOT_IN_ADDRESS``."""
-    keys = {setting.key for setting in settings}
-    NOT_IN_ADDRESS.set(NOT_IN_ADDRESS.value - keys if shown else NOT_IN_ADDRESS.value | keys)
-
-
-def start_with(key: str, value: Any) -> None:
-    """Give the widget of a setting its first value, unless it has one; call before it is drawn."""
-    st.session_state.setdefault(key, value)
-
-
-def set_on_other_page(key: str, value: Any) -> None:
-    """Set a setting of another page, before that page is opened."""
-    st.session_state[key] = value
-
-
 def sent_by(component: str, trigger: str) -> Any:
     """Return what a canvas component has sent, in the callback of this trigger."""
     return getattr(st.session_state[component], trigger)
@@ -293,15 +211,8 @@ def visitors() -> weakref.WeakSet[VisitorUsage]:
 
 # Entries
 
-SET_BY_SERVER: Entry[dict[str, SetByServer]] = Entry("set by server", dict)
-"""Settings that the server has set lately, by key."""
-
-TAKEN_BACK: Entry[dict[str, int]] = Entry("taken back", dict)
-"""How often a browser has sent a value of each setting that the server had replaced, by key. The browser may
-have it in its address, too, as where a user has chosen it within STALE_SECONDS."""
-
-POPOVER_OF: Entry[dict[str, str]] = Entry("popover of setting", dict)
-"""The popover in which each setting has been drawn last, by the keys of both; "": in none."""
+SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
+"""What all settings are set to."""
 
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page that has been drawn, and its token."""
@@ -330,15 +241,27 @@ LIVE_TRAININGS: Entry[Any] = Entry("live trainings", lambda: None)
 UPLOADS: Entry[dict[str, Any]] = Entry("uploads", dict)
 """The newest ``rbmviz_app.uploads.Upload`` by uploader."""
 
-NOT_IN_ADDRESS: Entry[frozenset[str]] = Entry("hidden settings", frozenset)
-"""Settings that stand in no address now: of a closed fold, which they would open in a copied link, and a
-list's choice that an address without it shows as well."""
 
-LINK_OPENED: Entry[bool] = Entry("link opened", bool)
-"""Whether the address with which the session began has been read."""
+class Link(NamedTuple):
+    """The address with which the session began.
 
-SETTINGS_OF_LINK: Entry[dict[str, list[str]]] = Entry("settings of link", dict)
-"""What the link gives to settings, by name, until their page has been drawn."""
+    Parameters
+    ----------
+    page : str
+        The page that it opens.
+    parts : mapping of str to list of str
+        What it says, by name.
+    is_open : bool
+        Whether settings, models and data are as it says.
+    """
+
+    page: str
+    parts: Mapping[str, list[str]]
+    is_open: bool = False
+
+
+LINK: Entry[Link | None] = Entry("link", lambda: None)
+"""The address with which the session began; None: it has not been read."""
 
 MAX_PRESENTED_KNOBS = 2
 """Most knobs that stay while presenting."""
@@ -376,23 +299,47 @@ CLOSED_ALERTS: Entry[dict[str, str]] = Entry("closed alerts", dict)
 TOASTS: Entry[tuple[tuple[str, str], ...]] = Entry("toasts", tuple)
 """Sentences about the newest clicks and drags, with their icons, until they have been shown."""
 
-SHOWN_PRESET: Entry[dict[str, str]] = Entry("shown preset", dict)
-"""Name (in the address) of the preset whose caption each page has drawn; "": it has drawn none."""
 
-LAST_CAPTION: Entry[dict[str, str]] = Entry("last caption", dict)
-"""Caption of a preset that each page has drawn last, whose place it keeps."""
+class Drawn(NamedTuple):
+    """What a page had when it was drawn last.
+
+    Parameters
+    ----------
+    settings : mapping of str to value
+        Its settings, by name: those that Undo goes back to after the next change.
+    command : int
+        What its Undo button takes back, see ``Comparison.undoable_commands``.
+    preset : str
+        Name (in the address) of the preset whose caption it has; "": it has none.
+    caption : str
+        The last caption of a preset that it had, whose place it keeps.
+    """
+
+    settings: Mapping[str, Any] = MappingProxyType({})
+    command: int = 0
+    preset: str = ""
+    caption: str = ""
+
+
+DRAWN_PAGES: Entry[dict[str, Drawn]] = Entry("drawn", dict)
+"""What each page had when it was drawn last."""
+
+
+def drawn(page: str) -> Drawn:
+    """Return what a page had when it was drawn last."""
+    return DRAWN_PAGES.value.get(page, Drawn())
+
+
+def note_drawn(page: str, **parts: Any) -> None:
+    """Note what a page has now."""
+    DRAWN_PAGES.set(DRAWN_PAGES.value | {page: drawn(page)._replace(**parts)})
+
 
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
 
-SHOWN_SETTINGS: Entry[dict[str, dict[str, Any]]] = Entry("shown settings", dict)
-"""The settings of each page when it was last drawn, by name: those that Undo goes back to."""
-
 UNDO_SETTINGS: Entry[dict[str, dict[str, Any]]] = Entry("undo settings", dict)
 """What Undo sets on each page besides its runs: the settings that the newest command has changed."""
-
-SHOWN_UNDO: Entry[dict[str, int]] = Entry("shown undo", dict)
-"""The command of each page that its Undo button takes back, see ``Comparison.undoable_commands``."""
 
 
 class StoppedTimer(NamedTuple):
@@ -427,7 +374,7 @@ class SlowTimer(NamedTuple):
 SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
 """Timed parts that are drawn less often than every second, by name."""
 
-SHOWN_MODELS: Entry[dict[str, tuple[str, Model]]] = Entry("shown models", dict)
+MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
 """Name and model of what the panels of each page show; the limits may have refused the one that is chosen."""
 
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
@@ -458,19 +405,13 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
 """Little chain: the small model of which one unit after the other is drawn."""
 
-SHOWN_SWEEP: Entry[str | None] = Entry("shown sweep", lambda: None)
-"""Tune: name of the sweep on the screen; "": the one that is planned; None: what the link says."""
-
-ALSO_UNDONE = {"tune": (SHOWN_SWEEP.key,)}
-"""Keys of entries of a page that Undo sets back, besides its settings."""
-
 SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict)
 """Tune: the newest views of sweeps, by name, and their tokens."""
 
 POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 """Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
 
-SHOWN_VERSION: Entry[dict[str, int]] = Entry("shown version", dict)
+VERSION_AT_REST: Entry[dict[str, int]] = Entry("version at rest", dict)
 """Tune: the version of each sweep when the page was drawn after it had come to rest."""
 
 DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
@@ -552,9 +493,6 @@ def forget_step(lesson: str, step: int) -> None:
 SHARED_PAGE: Entry[Share | None] = Entry("shared page", lambda: None)
 """What this session shares with those who watch; None: nothing."""
 
-CLICKED_MODEL: Entry[str | None] = Entry("clicked model", lambda: None)
-"""Tune: the model of the cell that was clicked last; "": none; None: the link has not been read."""
-
 
 def add_link_warning(sentence: object, page: str = "") -> None:
     """Keep a sentence about an ignored part of the link, for ``messages.draw_link_warnings`` of this page."""
@@ -574,40 +512,19 @@ def table_edits(version: int) -> dict[int, dict[str, float | None]]:
 
 
 def widget_value(key: str) -> Any:
-    """Return the value of a widget that stands in no address, in its own callback."""
-    return st.session_state[key]
-
-
-def settings_now(page: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the settings of a page that have been drawn, and what else Undo sets back, by key."""
-    names = [*names, *ALSO_UNDONE.get(page, ())]
-    return {name: st.session_state[name] for name in names if name in st.session_state}
-
-
-def set_undo_settings(page: str, before: dict[str, Any]) -> None:
-    """Let Undo set the settings that have changed since ``before``."""
-    now = settings_now(page, before)
-    UNDO_SETTINGS.ensure()[page] = {name: x for name, x in before.items() if now.get(name, x) != x}
-
-
-def undo_settings(page: str) -> None:
-    """Set back the settings that the newest command of a page has changed."""
-    for key, value in UNDO_SETTINGS.value.get(page, {}).items():
-        if key in ALSO_UNDONE.get(page, ()):  # no widget holds it
-            st.session_state[key] = value
-        else:
-            set_for_widget(key, value)
-
-
-def shown_undo(comparison: Comparison[Any]) -> int:
-    """Return the number of the command that the Undo button of a comparison's page takes back."""
-    [page] = [page for page, (known, _) in COMPARISONS.value.items() if known is comparison]
-    return SHOWN_UNDO.value.get(page, comparison.undoable_commands)
-
-
-def setting_value(key: str) -> Any:
-    """Return the value of a widget that may not have been drawn yet; None: it has none."""
+    """Return the value of a widget that belongs to no setting; None: it has not been drawn yet."""
     return st.session_state.get(key)
+
+
+def settings_now(names: Iterable[str]) -> dict[str, Any]:
+    """Return what settings are set to, by name."""
+    return {name: ALL_SETTINGS[name].value for name in names}
+
+
+def set_undo_settings(page: str, before: Mapping[str, Any]) -> None:
+    """Let Undo set the settings that have changed since ``before``."""
+    now = settings_now(before)
+    UNDO_SETTINGS.ensure()[page] = {name: x for name, x in before.items() if now[name] != x}
 
 
 def close_popover(name: str) -> None:

@@ -15,7 +15,7 @@ from rbmviz.datasets import Dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson
 from rbmviz.metrics import Kernel, reference
-from rbmviz.models import describe_model, load_pretrained, random_model
+from rbmviz.models import describe_model, load_pretrained
 from rbmviz.pages import Sources
 from rbmviz.session import VisitorUsage
 from rbmviz.session.sweeps import SweepQueue, sweeps_folder
@@ -100,12 +100,6 @@ def pretrained_line(name: str) -> str:
     return describe_model(pretrained(name))
 
 
-def random_landscape(scale: float, seed: int, units: tuple[int, int] = (6, 4)) -> Model:
-    """Return a small model of random weights; the same one is the same object, so that its runs go on."""
-    key = scale, seed, units
-    return once(("random weights", key), lambda: random_model(*units, scale, seed))
-
-
 def once(key: Hashable, make: Callable[[], T]) -> T:
     """Return what a function makes; the same object for equal keys, so that its runs go on."""
     return _shared("made", 32).get(key, make)
@@ -124,6 +118,11 @@ def training_part_isl(name: str, kernel: Kernel) -> float:
     """Return the ISL that the training part of a data set has against its own test part."""
     dataset = data(name)
     return reference(dataset.train, dataset.test, dataset.validation, kernel=kernel).isl
+
+
+def is_own_model(name: str) -> bool:
+    """Return whether this is a model of the Train page or of the command line."""
+    return name in TRAINED.value or name in MODELS_OF_COMMAND
 
 
 def model_called(name: str) -> Model:

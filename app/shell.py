@@ -4,9 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import card, embedding, messages, pages, presenting, session
+from rbmviz_app import card, embedding, messages, pages, presenting
 from rbmviz_app.download_files import stay_until_fetched
-from rbmviz_app.links import drop_unreadable, name_refused_settings, open_link
+from rbmviz_app.links import open_link
 from rbmviz_app.share import publish
 
 folder = Path(__file__).parent
@@ -24,7 +24,6 @@ page = st.navigation(
     ],
     position="top",
 )
-drop_unreadable()
 name = page.url_path or next(iter(modules))
 open_link(name)
 card.follow_address(name)
@@ -35,6 +34,4 @@ publish.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
 messages.draw_link_warnings()
 card.draw(name)
 page.run()
-name_refused_settings(name)
-session.note_drawn()
 publish.end_run()

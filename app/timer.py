@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 from rbmviz.session import Comparison
 from rbmviz.session.slowdown import SLOWDOWN
-from rbmviz_app.session import SLOW_TIMERS, STOPPED_TIMERS, SlowTimer, StoppedTimer, keep_set
+from rbmviz_app.session import SLOW_TIMERS, STOPPED_TIMERS, SlowTimer, StoppedTimer
 
 Args = ParamSpec("Args")
 
@@ -171,7 +171,6 @@ def _timed(
         @functools.wraps(draw)
         def draw_again() -> None:
             nonlocal drawn_at, unwatched_since
-            keep_set()
             draw(comparison, *args, **kwargs)
             shown, now = shown_state(comparison), time.monotonic()
             newest.append(shown)

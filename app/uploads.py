@@ -31,8 +31,8 @@ from rbmviz_app.session import (
     UPLOADS,
     VISITOR,
     add_link_warning,
-    setting_value,
     visitors,
+    widget_value,
 )
 
 UPLOADERS = {"sample": "sample_own", "weights": "weights_own", "train": "own_data"}
@@ -58,7 +58,7 @@ def uploader(place: str, label: str, suffixes: list[str], help: str) -> Any:
     """
 
     def changed() -> None:
-        if setting_value(uploader_key(place)) is None:
+        if widget_value(uploader_key(place)) is None:
             drop_upload(place)
 
     return st.file_uploader(label, suffixes, key=uploader_key(place), on_change=changed, help=help)
@@ -202,7 +202,7 @@ def put_aside(page: str) -> bool:
     It would take the place of the model or the data that a preset, a lesson or another page opens there.
     """
     place = UPLOADERS.get(page)
-    if place is None or (place not in UPLOADS.value and setting_value(uploader_key(place)) is None):
+    if place is None or (place not in UPLOADS.value and widget_value(uploader_key(place)) is None):
         return False
     drop_upload(place)
     EMPTIED_UPLOADERS.set(EMPTIED_UPLOADERS.value | {place: EMPTIED_UPLOADERS.value.get(place, 0) + 1})

@@ -78,6 +78,11 @@ def address_text(value: Any) -> str:
     return str(value)
 
 
+def address_texts(value: Any) -> list[str]:
+    """Return the values of a setting as they stand in the address; several if it is a list of choices."""
+    return [address_text(x) for x in value] if isinstance(value, list) else [address_text(value)]
+
+
 def read_number(text: str, what: str) -> float:
     """Return the finite number that a text holds; BadInput if it holds none."""
     try:

@@ -21,7 +21,15 @@ from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
 from rbmviz.session import Worker
 
-PAGES = Path(__file__).parents[1] / "app" / "pages"
+SHELL = Path(__file__).parents[1] / "app" / "shell.py"
+
+WITHOUT_SHELL = """
+from rbmviz_app.links import open_link
+from rbmviz_app.pages.{name} import page
+
+open_link("{name}")
+page.main()
+"""
 
 # A shell without job control has what it starts in the background ignore Ctrl-C, and so would the commands
 # that tests start and interrupt; a handler is not handed on to them, and they begin with the default.
@@ -134,11 +142,14 @@ def page():
     shell, which checks the address first; ``state`` of the session before the page is drawn; ``query``
     parameters of the address.
     """
+    import page_settings  # noqa: F401 (which imports the app: not before a test needs it)
+
     opened = []
 
     def run(name, *, shell=False, state=(), **query):
-        script = PAGES.parent / "shell.py" if shell else PAGES / name / "page.py"
-        test = AppTest.from_file(str(script), default_timeout=90)
+        script = WITHOUT_SHELL.format(name=name)
+        test = AppTest.from_file(str(SHELL)) if shell else AppTest.from_string(script)
+        test.default_timeout = 90
         if shell and name != "sample":  # the first page, which the shell opens itself
             # switch_page knows pages by their address only after a run, which would open the first page.
             test._page_hash = calc_hash(name)
@@ -166,9 +177,7 @@ def address_of():
     def address(test):
         [address] = [element.proto for element in test.get("bidi_component") if "address" in element.proto.id]
         said = json.loads(address.json)
-        return defaultdict(
-            list, {k: values for k, values in (said["settings"] | said["parts"]).items() if values}
-        )
+        return defaultdict(list, {k: values for k, values in said["parts"].items() if values})
 
     return address
 

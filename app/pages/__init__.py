@@ -24,14 +24,19 @@ def found() -> dict[str, ModuleType]:
 
 def settings(page: str) -> Mapping[str, Setting[Any]]:
     """Return the settings of a page, by name."""
-    module = found()[page]
-    return module.PAGE.settings if hasattr(module, "PAGE") else getattr(module, "Settings", {})
+    live = live_page(page)
+    return live.settings if live else getattr(found()[page], "Settings", {})
+
+
+def live_page(page: str) -> Any:
+    """Return the ``LivePage`` of a page; None: it has no live panels."""
+    return getattr(found()[page], "PAGE", None)
 
 
 @functools.cache
 def names_of_page(page: str) -> set[str]:
     """Return the names of the address by which a link says what is on this page."""
-    live = getattr(found()[page], "PAGE", None)
+    live = live_page(page)
     parts = (live.spec.panels_key, *live.spec.own_parts) if live else ()
     return {*parts, *settings(page)}
 

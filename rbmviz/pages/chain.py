@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from rbmviz.metrics.landscape import Order
-from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
+from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model, random_model
 from rbmviz.pages.settings import MultipleOf, SettingSpec, Whole
 from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import samplers
@@ -17,12 +17,20 @@ MATRIX_NAMES = (
 )
 """The matrices that can be chosen; the last is made from the landscape."""
 
+RANDOM_WEIGHTS = "random weights"
+"""The choice of a landscape that stands for a model with random weights."""
+
 
 def setup(values: Mapping[str, Any], sources: Sources) -> LandscapeSetup:
     """Return the small model that all panels share."""
-    made_of = LANDSCAPE_PATTERNS[values["land"]], values["land_depth"]
-    model = sources.once(("patterns", made_of), lambda: pattern_model(*made_of))
-    return LandscapeSetup(model, values["land_seed"])
+    name, depth, seed = values["land"], values["land_depth"], values["land_seed"]
+    if name == RANDOM_WEIGHTS:
+        model = sources.once((name, depth, seed), lambda: random_model(6, 4, depth / 4, seed))
+    elif name in LANDSCAPE_PATTERNS:
+        model = sources.once((name, depth), lambda: pattern_model(LANDSCAPE_PATTERNS[name], depth))
+    else:  # trained on the Train page
+        model = sources.model(name)
+    return LandscapeSetup(model, seed)
 
 
 SPEC = PageSpec(
@@ -41,7 +49,7 @@ SPEC = PageSpec(
         ),
         "land": SettingSpec(
             "two halves",
-            tuple(LANDSCAPE_PATTERNS),
+            (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS),
             "Landscape",
             "A small model with one valley for each pattern, a model with random weights, or a "
             "small one from the Train page.",

@@ -88,13 +88,17 @@ SPEC = PageSpec(
             "Lag L",
             "How many sweeps the first chain of a pair is ahead. A larger lag gives a sharper "
             "bound. Changing it starts new pairs.",
+            fold="coupling_more",
         ),
-        "tv_log": SettingSpec(False, (False, True), "Log scale", "Shows the rate of decay."),
+        "tv_log": SettingSpec(
+            False, (False, True), "Log scale", "Shows the rate of decay.", fold="coupling_more"
+        ),
         "coupling_statistic": SettingSpec(
             "both units on",
             tuple(STATISTICS),
             "Statistic",
             "A mean under the model. The two units are those with the largest weight.",
+            fold="coupling_more",
         ),
         "estimate_k": SettingSpec(
             1,
@@ -102,6 +106,7 @@ SPEC = PageSpec(
             "k",
             "Sweeps before the estimate begins. More reduce the bias of CD and the spread of UCD."
             " Changing it starts the pairs of all charts of lag 1 again.",
+            fold="coupling_more",
         ),
         "coupling_more": SettingSpec(False, (False, True), left_alone=True),
         "coupling_speed": SettingSpec(

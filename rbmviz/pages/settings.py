@@ -69,6 +69,8 @@ class SettingSpec:
         Whether the runs depend on it, and not only how they are shown (default False). Every link gives it.
     left_alone : bool
         Whether presets leave it as it is: an open fold, and what is chosen in it (default False).
+    fold : str
+        Name of the setting that opens the fold in which its widget is drawn (default "": it is in none).
     """
 
     default: Any
@@ -77,6 +79,7 @@ class SettingSpec:
     help: str = ""
     makes_samples: bool = False
     left_alone: bool = False
+    fold: str = ""
 
     def options(self) -> list[Any]:
         """Return the values that a widget offers: ``allowed``, where that is a list or a registry."""

@@ -49,8 +49,8 @@ SPEC = PageSpec(
             "Samplers on trained models, scored by the ISL; or trainers on data, scored by the "
             "log-likelihood of the model they learn.",
         ),
-        "tune_models": SettingSpec(["mnist_fpcd"], Several(list_models)),
-        "tune_samplers": SettingSpec(["rates_fpcd"], Several(list_samplers)),
+        "tune_models": SettingSpec(["mnist_fpcd"], Several(list_models), "Models"),
+        "tune_samplers": SettingSpec(["rates_fpcd"], Several(list_samplers), "Samplers"),
         "tune_data": SettingSpec(
             AUTOMATIC,
             scored_data,
@@ -58,7 +58,7 @@ SPEC = PageSpec(
             "The best setting is chosen on the validation part and reported on the test part. (In Bars and "
             "Stripes all parts are the same.) *automatic* takes the data that the model was trained on.",
         ),
-        "tune_trainers": SettingSpec(["cd"], Several(list_trainers)),
+        "tune_trainers": SettingSpec(["cd"], Several(list_trainers), "Trainers"),
         "tune_train_data": SettingSpec("bas", list_datasets, "Data", "What is learned."),
         "tune_hidden": SettingSpec(
             16,
@@ -69,22 +69,29 @@ SPEC = PageSpec(
         "tune_updates": SettingSpec(
             3000, Whole(1, MAX_SAMPLES_OF_CELL), "Updates of a run", "Of each setting with each seed."
         ),
-        "tune_x": SettingSpec("eps", FreeText()),
-        "tune_x_from": SettingSpec(0.001, RealNumber(0, 1e4)),
-        "tune_x_to": SettingSpec(1.0, RealNumber(0, 1e4)),
+        "tune_x": SettingSpec("eps", FreeText(), "Across"),
+        "tune_x_from": SettingSpec(0.001, RealNumber(0, 1e4), "From"),
+        "tune_x_to": SettingSpec(1.0, RealNumber(0, 1e4), "To"),
         "tune_x_n": SettingSpec(
             7, Whole(1, 40), "Values", "Number of values on this axis; whole numbers may give fewer."
         ),
         "tune_x_scale": SettingSpec("log", ("log", "linear"), "Spacing", "Equal ratios, or equal steps."),
-        "tune_y": SettingSpec("alpha", FreeText()),
-        "tune_y_from": SettingSpec(0.8, RealNumber(0, 1e4)),
-        "tune_y_to": SettingSpec(1.0, RealNumber(0, 1e4)),
+        "tune_y": SettingSpec("alpha", FreeText(), "Up"),
+        "tune_y_from": SettingSpec(0.8, RealNumber(0, 1e4), "From"),
+        "tune_y_to": SettingSpec(1.0, RealNumber(0, 1e4), "To"),
         "tune_y_n": SettingSpec(
             5, Whole(1, 40), "Values", "Number of values on this axis; whole numbers may give fewer."
         ),
         "tune_y_scale": SettingSpec("linear", ("log", "linear"), "Spacing", "Equal ratios, or equal steps."),
-        "tune_z": SettingSpec(NO_AXIS, FreeText()),
-        "tune_z_values": SettingSpec("", FreeText()),
+        "tune_z": SettingSpec(
+            NO_AXIS, FreeText(), "Side by side", "A third knob: a map for each of its values."
+        ),
+        "tune_z_values": SettingSpec(
+            "",
+            FreeText(),
+            "Its values",
+            "Listed, as 1,5,25; or from, to and how many, as 0.01:1:3.",
+        ),
         "tune_n": SettingSpec(
             10_000,
             Whole(1, MAX_SAMPLES_OF_CELL),
@@ -117,8 +124,8 @@ SPEC = PageSpec(
             "Start from",
             "Held-out images, the same for all settings of one seed; or random bits.",
         ),
-        "tune_measures": SettingSpec([], Several(lambda: list(list_measures("sampler")))),
-        "tune_knobs": SettingSpec("", FreeText()),
+        "tune_measures": SettingSpec([], Several(lambda: list(list_measures("sampler"))), "Measure also"),
+        "tune_knobs": SettingSpec("", FreeText(), "Other knobs"),
         "tune_speed": SettingSpec(
             60,
             (5, 20, 60, 200, 1000, 5000, math.inf),

@@ -68,6 +68,7 @@ SPEC = PageSpec(
             "Small enough for the exact gradient. With more pixels (digits, letters) the weights "
             "are less even.",
             left_alone=True,
+            fold="weights_more",
         ),
         "growth_quantity": SettingSpec(
             "ratio",
@@ -75,6 +76,7 @@ SPEC = PageSpec(
             "What is drawn as the models, or the sweeps, grow",
             "What is drawn against the number of hidden units or of sweeps.",
             left_alone=True,
+            fold="weights_more",
         ),
         "weights_more": SettingSpec(False, (False, True), left_alone=True),
     },

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from page_settings import set_settings
 from PIL import Image
-from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
 from rbmviz import RBM, Model, make_sampler, make_trainer, sample
@@ -718,17 +718,10 @@ def test_lessons_branch_and_the_way_to_the_sample_page(page):
 
 
 def test_trained_models_are_offered_by_the_sample_page(page, model):
-    test = AppTest.from_file(str(PAGES / "sample" / "page.py"), default_timeout=90)
-    test.session_state["trained"] = {"PCD, 3 updates": model}
-    test.query_params["model"] = "PCD, 3 updates"
-    test.run()
-    assert not test.exception
+    test = page("sample", model="PCD, 3 updates", state={"trained": {"PCD, 3 updates": model}})
     comparison = test.session_state["comparisons"]["sample"][0]
-    try:
-        assert comparison.setup.model is model
-        wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "samples")
-    finally:
-        comparison.close()
+    assert comparison.setup.model is model
+    wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "samples")
 
 
 @pytest.fixture
@@ -835,7 +828,7 @@ def test_training_curves_and_their_files(trainings):
 
 def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
     test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
-    test.session_state["improvement"] = True
+    set_settings(test, improvement=True)
     test.run()
     comparison = test.session_state["comparisons"]["sample"][0]
 
@@ -856,7 +849,7 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
     before = driven.worker.read(lambda run: run._improvement)
     comparison.apply_knobs(driven.key, eps=0.01)
     wait(lambda: driven.worker.read(lambda run: run._improvement) is not before, "another average")
-    test.session_state["improvement"] = False
+    set_settings(test, improvement=False)
     test.run()
     assert all(panel.worker.read(lambda run: run._improvement) is None for panel in comparison.panels)
 

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from page_settings import settings_of
 from preset_runs import PAGES, live_page
 from waiting import wait
 
@@ -81,7 +82,8 @@ def test_a_page_and_a_link_make_the_same_runs(page):
 def test_a_link_may_have_every_number_that_a_page_offers(page, name):
     test = page(name)
     settings = SPECS[name].settings
-    boxes = {box.key: (box.min, box.max) for box in test.number_input if box.key in settings}
+    boxes = {box.key.partition(" ")[0]: (box.min, box.max) for box in test.number_input}
+    boxes = {key: ends for key, ends in boxes.items() if key in settings}
     for key, (lo, hi) in boxes.items():
         assert settings[key].allowed[:2] == (lo, hi), key
     assert boxes or name == "chain"
@@ -133,8 +135,7 @@ def test_a_step_sets_all_of_its_page(page, about):
     assert [one.worker.algorithm for one in comparison.panels] == step.state.algorithms()
     assert not comparison.running
     assert comparison.rate == step.state.settings[live.speed.key]
-    known = {key: value for key, value in step.state.settings.items() if key in test.session_state}
-    assert {key: test.session_state[key] for key in known} == known
+    assert {key: settings_of(test)[key] for key in step.state.settings} == step.state.settings
     assert not test.warning
     assert not test.error
 
@@ -145,7 +146,7 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     comparison = comparison_of(test, "sample")
     assert not comparison.running
     assert [one.worker.algorithm for one in comparison.panels] == step.state.algorithms()
-    assert test.session_state["seed"] == 0  # the lesson says what is shown, not the rest of the link
+    assert settings_of(test)["seed"] == 0  # the lesson says what is shown, not the rest of the link
     assert address_of(test)["lesson"] == ["stick"]
     assert address_of(test)["step"] == ["3"]
     assert "Step 3" not in [one.label for one in test.button]
@@ -163,7 +164,7 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     test.number_input(key="seed").set_value(5).run()
     button(test, "Next").click().run()
     assert not test.exception
-    assert (test.session_state["model"], test.session_state["seed"]) == ("mnist_cd1", 0)
+    assert (settings_of(test)["model"], settings_of(test)["seed"]) == ("mnist_cd1", 0)
     assert button(test, "Play").disabled
     # Back, to a step that has been answered: it begins anew.
     button(test, "Back").click().run()
@@ -173,7 +174,7 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
 
 def test_steps_lead_through_the_pages_and_are_left(page, address_of):
     test = page("chain", shell=True, lesson="stick", step="2")
-    assert test.session_state["land_depth"] == 12
+    assert settings_of(test)["land_depth"] == 12
     button(test, "Next").click().run()
     assert not test.exception
     assert list(test.session_state["comparisons"]) == ["chain", "sample"]
@@ -197,7 +198,7 @@ def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
 
     assert opened("glossary") == (None, False)
     assert opened("chain", lesson="stick", step="1", land_depth="12") == (LessonStep("stick", 0), True)
-    assert test.session_state["land_depth"] == 8  # the step says what the settings are
+    assert settings_of(test)["land_depth"] == 8  # the step says what the settings are
     # The link of a step begins on the page Learn: Back ends there, and is not led on again.
     assert opened("learn", lesson="stick", step="2") == (None, False)
     assert opened("sample", lesson="stick", step="99") == (None, False)
@@ -269,11 +270,11 @@ def test_the_card_sees_what_is_claimed(page):
 def test_a_matrix_is_set_too(page):
     test = page("chain", shell=True, lesson="push", step="1")
     assert not test.exception
-    assert test.session_state["little"] == "matrix"
+    assert settings_of(test)["little"] == "matrix"
     assert "comparisons" not in test.session_state or "chain" not in test.session_state["comparisons"]
     test.selectbox(key="chain_matrix").set_value("sticky ring").run()
     button(test, "Again").click().run()
-    assert test.session_state["chain_matrix"] == "two wells"
+    assert settings_of(test)["chain_matrix"] == "two wells"
 
 
 @pytest.mark.parametrize(

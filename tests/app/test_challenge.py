@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from page_settings import set_settings
 from waiting import wait
 
 from rbmviz.knobs import knobs_of
@@ -30,7 +31,7 @@ def test_a_challenge_locks_every_widget_that_the_setup_is_made_of(page, monkeypa
     monkeypatch.setattr(card, "why_setting_locked", lambda key: "Locked." * (key in RUN_SETTINGS[name]))
     test = page(name)
     kinds = ("selectbox", "number_input", "slider", "select_slider", "button_group")
-    widgets = {one.key: one for kind in kinds for one in test.get(kind)}
+    widgets = {(one.key or "").partition(" ")[0]: one for kind in kinds for one in test.get(kind)}
     assert {key: widgets[key].disabled for key in RUN_SETTINGS[name]} == dict.fromkeys(
         RUN_SETTINGS[name], True
     )
@@ -57,7 +58,7 @@ def test_a_challenge_is_tried_and_won(page):
     test.selectbox(key="land").set_value("letters L T X").run()
     test.run()  # as its timer does: the card is drawn before the page
     assert missed not in said(test)  # these are other runs
-    test.session_state["land_depth"] = 10.0
+    set_settings(test, land_depth=10.0)
     test.run()
     comparison = comparison_of(test, "chain")
     comparison.apply_knobs(comparison.panels[1].key, eps=0.2)
@@ -68,7 +69,7 @@ def test_a_challenge_is_tried_and_won(page):
     assert "**Won.** The goal is reached." in said(test)
     button(test, "Again").click().run()
     assert "Won." not in said(test)
-    test.session_state["land_seed"] = 3
+    set_settings(test, land_seed=3)
     test.run()
     assert "This does not count: Seed has been changed." in said(test)
     button(test, "Again").click().run()
@@ -96,7 +97,7 @@ def test_what_a_challenge_leaves_as_it_is_cannot_be_turned_and_a_late_turn_is_sa
     comparison = comparison_of(test, "train")
     [panel] = comparison.panels
     assert locked(test, "train") == {*knobs_of(panel.worker.algorithm)} - {"learning_rate"}
-    [data] = [one for one in test.selectbox if one.key == "train_data"]
+    data = test.selectbox(key="train_data")
     assert (data.disabled, "The open challenge leaves this as it is." in data.help) == (True, True)
     comparison.step(3)
     wait(lambda: [shown.n for _, shown in comparison.peek()] == [3], "three updates")
@@ -107,7 +108,7 @@ def test_what_a_challenge_leaves_as_it_is_cannot_be_turned_and_a_late_turn_is_sa
     assert "This does not count: Learning rate was turned on the way. Press Reset first." in said(test)
     button(test, "Leave").click().run()
     assert locked(test, "train") == set()
-    assert not next(one for one in test.selectbox if one.key == "train_data").disabled
+    assert not test.selectbox(key="train_data").disabled
 
 
 def test_a_link_that_has_a_result_opens_the_challenge(page, address_of):

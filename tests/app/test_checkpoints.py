@@ -7,6 +7,7 @@ import stat
 
 import numpy as np
 import pytest
+from page_settings import settings_of
 from waiting import PATIENCE, wait
 
 from rbmviz import BadInput
@@ -16,7 +17,7 @@ from rbmviz.session.training_file import read_training_file
 from rbmviz_app import checkpoints
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.checkpoints import get, path_of, put
-from rbmviz_app.session import LessonStep
+from rbmviz_app.session import Drawn
 from rbmviz_app.uploads import Upload
 
 TOKENS = [f"{i:024x}" for i in range(12)]
@@ -117,12 +118,13 @@ def of_session(test):
         "trained",
         "token",
         "live trainings",
-        "link opened",
+        "link",
         "allowance",
+        "models on pages",
+        "settings",
     )
-    settings = ("shown models", "hidden", "train_data", "train_seed", "replicates")
     known = test.session_state
-    return {name: known[name] for name in (*names, *settings) if name in known}
+    return {name: known[name] for name in names if name in known}
 
 
 def left(comparison):
@@ -254,7 +256,7 @@ def test_own_data_travel_with_their_training(page, own_data):
 
 
 def test_a_trained_model_opens_from_a_copied_link_and_its_training_with_it(page, address_of, monkeypatch):
-    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params=(): None)
+    monkeypatch.setattr("streamlit.switch_page", lambda page: None)
     test, comparison, token = trained(page, hidden="5", train_data="bas@3")
     button(test, "To the Sample page").click().run()
     [(title, model)] = test.session_state["trained"].items()
@@ -342,8 +344,8 @@ def test_a_step_of_a_lesson_takes_the_file_of_ones_own_off_the_page(page, model)
     test.file_uploader(key="sample_own").upload("mine.safetensors", model_bytes(model)).run()
     comparison = test.session_state["comparisons"]["sample"][0]
     assert comparison.setup.model.rbm.n_visible == 5
-    test.session_state["open step"] = LessonStep("stick", 2)
-    test.session_state["step to set"] = True
+    test.query_params = {"lesson": "stick", "step": "3"}
+    test.session_state["opened page"] = "learn"
     test.run()
     assert not test.exception
     assert comparison.setup.model.rbm.n_visible == 784
@@ -352,14 +354,14 @@ def test_a_step_of_a_lesson_takes_the_file_of_ones_own_off_the_page(page, model)
 
 def test_a_model_sent_to_a_page_takes_the_place_of_an_upload(page, model, monkeypatch):
     opened = []
-    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params=(): opened.append(page))
+    monkeypatch.setattr("streamlit.switch_page", opened.append)
     uploads = {"sample_own": Upload("mine.safetensors", None, model)}
-    state = {"uploads": uploads, "shown settings": {"sample": {"model": "old"}}}
+    state = {"uploads": uploads, "drawn": {"sample": Drawn({"model": "old"})}}
     test = page("train", t=["cd"], state=state)
     comparison = test.session_state["comparisons"]["train"][0]
     wait(lambda: comparison.poll()[0][1].n > 0, "an update")
     button(test, "To the Sample page").click().run()
     assert opened == ["pages/sample/page.py"]
     assert not test.session_state["uploads"]
-    assert "CD-k" in test.session_state["model"]
-    assert "sample" not in test.session_state["shown settings"]
+    assert "CD-k" in settings_of(test)["model"]
+    assert test.session_state["drawn"]["sample"].settings == {}

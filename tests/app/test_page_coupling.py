@@ -3,12 +3,11 @@
 import csv
 import functools
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
+from page_settings import set_settings, settings_of
 from PIL import Image
-from streamlit.testing.v1 import AppTest
 from waiting import PATIENCE, wait
 
 from rbmviz import RBM, couple, rng
@@ -24,7 +23,6 @@ from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
 
-PAGE = Path(__file__).parents[2] / "app" / "pages" / "coupling" / "page.py"
 SWEEPS = 40
 
 
@@ -292,7 +290,8 @@ def test_the_page_follows_its_link(page, address_of):
     np.testing.assert_array_equal(comparison.setup.rbm.W, random_rbm(12, 5, 4).W)
     test.run()
     assert comparison.panels[0].worker.read(lambda run: run._lag) == 20
-    assert address_of(test) == {name: [text] for name, text in link.items()} | {"coupling_more": ["true"]}
+    runs = {"coupling_model": ["random"], "coupling_start": ["random"], "coupling_more": ["true"]}
+    assert address_of(test) == {name: [text] for name, text in link.items()} | runs
 
 
 def test_a_broken_link_is_named(page):
@@ -311,14 +310,14 @@ def test_what_is_folded_costs_nothing(page):
     wait(lambda: all(d.counted.n > 20 for d in comparison.poll()[0][1].displayed_pairs), "pairs")
     assert asked() == (3, False, 0)
     assert [toggle.label for toggle in test.toggle] == ["Log scale"]
-    test.session_state["coupling_more"] = True
+    set_settings(test, coupling_more=True)
     test.run()
     assert asked()[:2] == (6, True)
     test.select_slider(key="lag").set_value(20).run()
-    test.session_state["coupling_more"] = False
+    set_settings(test, coupling_more=False)
     test.run()
     assert asked()[:2] == (3, False)
-    assert test.session_state["lag"] == 20
+    assert settings_of(test)["lag"] == 20
 
 
 def test_models_bring_their_own_scale_and_say_what_is_not_known(page):
@@ -353,7 +352,7 @@ def test_undo_brings_back_model_and_scale_with_their_pairs(page):
         assert comparison.panels[0].worker.algorithm.scale != 0.7
         test.button(key="coupling_undo").click().run()
         assert not test.exception
-        assert test.session_state["coupling_model"] == "bas_pcd"
+        assert settings_of(test)["coupling_model"] == "bas_pcd"
         assert comparison.panels[0].worker.algorithm.scale == 0.7
         assert min(counted()) >= n
 
@@ -399,13 +398,6 @@ def test_presets_and_transport(page):
     )
 
 
-def test_a_model_from_the_train_page_is_offered(model):
-    test = AppTest.from_file(str(PAGE), default_timeout=90)
-    test.session_state["trained"] = {"PCD, 3 updates": model}
-    test.query_params["coupling_model"] = "PCD, 3 updates"
-    test.run()
-    assert not test.exception
-    try:
-        assert comparison_of(test).setup.rbm is model.rbm
-    finally:
-        done(comparison_of(test))
+def test_a_model_from_the_train_page_is_offered(page, model):
+    test = page(coupling_model="PCD, 3 updates", state={"trained": {"PCD, 3 updates": model}})
+    assert comparison_of(test).setup.rbm is model.rbm

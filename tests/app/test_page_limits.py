@@ -1,5 +1,6 @@
 """Limits on the pages: an exceeded limit is one sentence, and all runs continue."""
 
+from page_settings import settings_of
 from waiting import wait
 
 from rbmviz import make_trainer
@@ -60,7 +61,7 @@ def test_a_story_that_has_no_room_leaves_the_panels_as_they_are(page, monkeypatc
     assert not test.exception
     assert any("a visitor may have 15 MB" in toast.value for toast in test.toast)
     assert comparison.panels == before
-    assert test.session_state["model"] == "bas_pcd"
+    assert settings_of(test)["model"] == "bas_pcd"
     assert comparison.poll()[0][1].run == 1
     # Another model in the list: the same.
     test.selectbox(key="model").set_value("mnist_fpcd").run()

@@ -1,5 +1,7 @@
 """The ledger's page: every claim with its verdict, filters, and the figure of an entry that is opened."""
 
+from page_settings import set_settings
+
 from rbmviz.reproduce import PAPERS
 from rbmviz.reproduce.ledger import APP, address, ledger
 from rbmviz_app.pages.papers.page import live_address
@@ -21,12 +23,12 @@ def test_every_claim_stands_with_its_verdict(page):
 
 def test_filters(page):
     test = page("papers")
-    test.session_state["ledger_paper"] = "population_cd"
+    set_settings(test, ledger_paper="population_cd")
     test.run()
     own = [claim for one in ledger() if one["paper"] == "population_cd" for claim in one["claims"]]
     assert len(claims(test)) == len(own)
     assert [one.value for one in test.header] == [PAPERS["population_cd"].title]
-    test.session_state["ledger_verdict"] = "not run at this size"
+    set_settings(test, ledger_verdict="not run at this size")
     test.run()
     assert len(claims(test)) == sum(claim["verdict"] == "not run at this size" for claim in own)
 

@@ -145,7 +145,7 @@ def test_a_branch_takes_no_learning_rate_from_herding_or_to_it(page):
 
 
 def test_titles_of_models_that_are_sent_to_other_pages_differ(page, monkeypatch):
-    monkeypatch.setattr("streamlit.switch_page", lambda page, query_params=(): None)
+    monkeypatch.setattr("streamlit.switch_page", lambda page: None)
     test = page("train", t=["cd"], paused="1")
     comparison = comparison_of(test)
     comparison.step(1)
@@ -159,6 +159,7 @@ def test_titles_of_models_that_are_sent_to_other_pages_differ(page, monkeypatch)
     send()
     send()  # the same model once more
     assert list(test.session_state["trained"]) == ["CD-k on bas, 1 update"]
+    test.run()
     test.number_input(key="train_seed").set_value(5).run()
     comparison.step(1)
     wait(lambda: comparison.poll()[0][1].n == 1, "an update")

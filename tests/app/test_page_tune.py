@@ -7,11 +7,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from page_settings import set_settings, settings_of
 from waiting import wait
 
 from rbmviz import BadInput
 from rbmviz.datasets import load_dataset
-from rbmviz.links import read_panel, write_changed_panel, write_panel
+from rbmviz.links import read_panel, write_changed_panel
 from rbmviz.metrics import isl
 from rbmviz.models import load_model
 from rbmviz.registry import samplers, trainers
@@ -27,7 +28,7 @@ from rbmviz_app.pages.tune.charts import LEGEND_LETTERS, _broken, robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, toggle
 from rbmviz_app.pages.tune.panel import map_spec
-from rbmviz_app.session import TOASTS
+from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
@@ -186,7 +187,7 @@ def clicked(page, monkeypatch):
     def opened(*panels):
         test = page(**(SMALL | {"tune_models": ["bas_pcd", "modes_pcd"]}), m=list(panels))
         sweep, comparison = view_of(test).sweep, comparison_of(test)
-        state = {"pointer panel": comparison.panels[0].key, "clicked model": "bas_pcd"}
+        state = {"pointer panel": comparison.panels[0].key, "settings": SettingsState({"on": "bas_pcd"})}
         monkeypatch.setattr("streamlit.session_state", state)
 
         def click(model):
@@ -275,11 +276,9 @@ def test_a_link_to_a_sweep_that_is_gone_says_so(page):
 
 @pytest.fixture
 def opened(monkeypatch):
-    """Return the parts of the address with which pages are opened, by page."""
-    found = {}
-    monkeypatch.setattr(
-        "streamlit.switch_page", lambda page, query_params=(): found.update({page: query_params})
-    )
+    """Return the pages that are opened."""
+    found = []
+    monkeypatch.setattr("streamlit.switch_page", found.append)
     return found
 
 
@@ -307,14 +306,13 @@ def texts_of(comparison):
 
 def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, elsewhere):
     sample = elsewhere(SamplingSetup(load_model("modes_pcd"), None, 7), "gibbs", "rates_herding")
-    state = {"comparisons": {"sample": (sample, "token")}, "shown settings": {"sample": {"seed": 7}}}
+    state = {"comparisons": {"sample": (sample, "token")}, "settings": SettingsState({"seed": 7})}
     test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], state=state, **SMALL)
     button(test, "Open in Sample").click().run()
-    [text] = opened["pages/sample/page.py"]["p"]
-    assert write_changed_panel(read_panel(samplers, text)) == "rates_fpcd:eps=0.2,k=3"
-    assert (test.session_state["model"], test.session_state["seed"]) == ("bas_pcd", 0)
+    assert opened == ["pages/sample/page.py"]
+    assert (settings_of(test)["model"], settings_of(test)["seed"]) == ("bas_pcd", 0)
     assert (texts_of(sample), sample.setup.dataset.name) == (["rates_fpcd:eps=0.2,k=3"], "bas")
-    assert test.session_state["undo settings"]["sample"] == {"seed": 7}
+    assert test.session_state["undo settings"]["sample"] == {"seed": 7, "model": "mnist_fpcd"}
     assert sample.undo()
     assert (texts_of(sample), sample.setup.seed) == (["gibbs", "rates_herding"], 7)
 
@@ -340,15 +338,18 @@ def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_o
     assert comparison.peek()[0][1].run == run
     assert not test.run().exception
     button(test, "Open in Train").click().run()
-    assert opened["pages/train/page.py"]["t"] == [write_panel(comparison.panels[0].worker.algorithm)]
-    assert [test.session_state[name] for name in ("train_data", "hidden", "train_seed")] == ["bas", 4, 0]
+    assert opened == ["pages/train/page.py"]
+    other, _ = test.session_state["comparisons"]["train"]
+    assert texts_of(other) == texts_of(comparison)
+    assert [settings_of(test)[name] for name in ("train_data", "hidden", "train_seed")] == ["bas", 4, 0]
     # Chains are not trainings: others are begun.
+    test.run()
     test.segmented_control(key="tune_what").set_value("samplers").run()
-    test.selectbox[-1].set_value("").run()
+    set_settings(test, sweep="").run()
     assert not test.exception
     assert [one.partition(":")[0] for one in texts_of(comparison_of(test))] == ["rates_fpcd"]
     test.segmented_control(key="tune_what").set_value("trainers").run()
-    assert test.session_state["tune_trainers"] == ["cd", "exact"]  # kept meanwhile
+    assert settings_of(test)["tune_trainers"] == ["cd", "exact"]  # kept meanwhile
 
 
 def test_the_page_says_which_cells_the_pointer_follows(page):
@@ -370,7 +371,7 @@ def test_a_link_opens_its_settings_on_the_model_that_was_clicked(page, address_o
     test = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"]})
     assert address_of(test)["on"] == []
     comparison = comparison_of(test)
-    test.session_state["clicked model"] = "bas_cd1"
+    set_settings(test, on="bas_cd1")
     assert address_of(test.run())["on"] == ["bas_cd1"]
     assert comparison.setup.model.meta == load_model("bas_cd1").meta
     again = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"], "on": "bas_cd1"})
@@ -407,18 +408,18 @@ def test_cells_and_runs_have_the_same_numbers(page):
 
 def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     tune = elsewhere(TrainingSetup(load_dataset("bas")), "cd")
-    state = {"comparisons": {"tune": (tune, "token")}, "shown sweep": "20260101-000000-abcdef"}
-    state |= {"shown settings": {"tune": {"tune_what": "trainers", "shown sweep": "20260101-000000-abcdef"}}}
+    before = {"tune_what": "trainers", "sweep": "20260101-000000-abcdef"}
+    state = {"comparisons": {"tune": (tune, "token")}, "settings": SettingsState(before)}
     test = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.1,k=2"], state=state)
     test.button(key="sweep around 0").click().run()
-    assert list(opened) == ["pages/tune/page.py"]
-    assert (texts_of(tune), test.session_state["shown sweep"]) == (["rates_fpcd:eps=0.1,k=2"], "")
-    assert test.session_state["undo settings"]["tune"] == state["shown settings"]["tune"]
+    assert opened == ["pages/tune/page.py"]
+    assert (texts_of(tune), settings_of(test)["sweep"]) == (["rates_fpcd:eps=0.1,k=2"], "")
+    assert before.items() <= test.session_state["undo settings"]["tune"].items()
     assert tune.undo()
     assert texts_of(tune) == ["cd"]
-    state = {name: test.session_state[name] for name in ("tune_models", "tune_knobs", "tune_x", "tune_y")}
+    state = {name: settings_of(test)[name] for name in ("tune_models", "tune_knobs", "tune_x", "tune_y")}
     assert state == {"tune_models": ["bas_pcd"], "tune_knobs": "k=2", "tune_x": "eps", "tune_y": "alpha"}
-    assert (test.session_state["tune_x_from"], test.session_state["tune_x_to"]) == (0.01, 1.0)
+    assert (settings_of(test)["tune_x_from"], settings_of(test)["tune_x_to"]) == (0.01, 1.0)
     wait(lambda: test.session_state["comparisons"]["sample"][0].poll()[0][1].n > 20, "samples")
     button(test, "Keep rates-FPCD").click().run()
     assert not test.exception
@@ -526,7 +527,7 @@ def test_the_caption_of_a_preset_goes_with_its_map(page, monkeypatch):
     assert len(captions(test.run())) == 2  # in the menu of presets, and over the map
     plan = plan_of({name: one.default for name, one in PAGE.settings.items()} | {"tune_y": "none"})
     monkeypatch.setitem(sweep_queue()._sweeps, "other", Sweep("other", "Other", plan, "", None))
-    test.session_state["shown sweep"] = "other"
+    set_settings(test, sweep="other")
     assert len(captions(test.run())) == 1
     assert not test.exception
 
@@ -579,7 +580,7 @@ def test_what_stands_below_the_map_is_on_the_model_of_the_runs(page):
     button(test, "Start").click().run()
     view = view_of(test)
     wait(lambda: view.sweep.status == "finished", "the end of the sweep")
-    test.session_state["clicked model"] = "bas_cd1"
+    set_settings(test, on="bas_cd1")
     test.run()
     assert not test.exception
     assert view.choice().best.model == "bas_cd1"

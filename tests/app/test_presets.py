@@ -2,6 +2,7 @@
 
 import preset_runs
 import pytest
+from page_settings import settings_of
 from preset_runs import PAGES, holds, live_page, measured
 
 from rbmviz.metadata import data_name
@@ -11,8 +12,8 @@ PRESETS = [(name, preset) for name in PAGES for preset in live_page(name).preset
 EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
 """Data that every installation has: they are generated, or come with a package that is required."""
 
-TEXTS = ("tune_knobs", "tune_z_values")
-"""Settings that are typed, and may be empty."""
+TEXTS = ("tune_knobs", "tune_z_values", "sweep", "on")
+"""Settings that may be empty."""
 
 
 def named(values):
@@ -100,9 +101,7 @@ def test_a_link_opens_a_preset_and_a_control_withdraws_it(page, address_of, name
     assert shown(test, other)
     assert address_of(test)["preset"] == [other.slug]
     wanted = live.values_of(other)
-    assert {key: test.session_state[key] for key in wanted if key in test.session_state} == {
-        key: value for key, value in wanted.items() if key in test.session_state
-    }
+    assert {key: settings_of(test)[key] for key in wanted} == wanted
 
 
 def test_a_preset_after_another_leaves_none_of_its_settings_in_the_address(page, address_of):
@@ -112,22 +111,6 @@ def test_a_preset_after_another_leaves_none_of_its_settings_in_the_address(page,
     assert address_of(test)["pace"] == []
     test.select_slider(key="pace").set_value(50).run()
     assert address_of(test)["pace"] == ["50"]
-
-
-def test_a_browser_that_does_not_know_of_a_preset_yet_takes_none_of_it_back(page, monkeypatch):
-    """It sends what its widgets had with the message of a timer, and has it drawn again."""
-    [yardstick] = [preset for preset in live_page("train").presets if preset.slug == "the-yardstick"]
-    test = page("train", shell=True, preset="four-prototypes")
-    test.button(key="train preset The yardstick").click().run()
-    test.select_slider(key="pace").set_value(200)
-    test.number_input(key="hidden").set_value(16).run()
-    assert shown(test, yardstick)
-    assert (test.session_state["pace"], test.session_state["hidden"]) == (500, 8)
-    assert test.session_state["comparisons"]["train"][0].rate == 500
-    monkeypatch.setattr("rbmviz_app.session.STALE_SECONDS", 0.0)
-    test.select_slider(key="pace").set_value(200).run()  # by a user
-    assert not shown(test, yardstick)
-    assert test.session_state["pace"] == 200
 
 
 def test_a_knob_that_the_caption_invites_to_turn_leaves_it_there(page):
@@ -158,8 +141,8 @@ def test_what_else_a_link_says_comes_before_its_preset(page):
     test = page("chain", preset="decay-hurts", land_depth="5.0", l="gibbs")
     comparison = test.session_state["comparisons"]["chain"][0]
     assert [panel.worker.algorithm.name for panel in comparison.panels] == ["gibbs"]
-    assert test.session_state["land_depth"] == 5.0
-    assert (test.session_state["land"], comparison.rate) == ("letters L T X", 100)
+    assert settings_of(test)["land_depth"] == 5.0
+    assert (settings_of(test)["land"], comparison.rate) == ("letters L T X", 100)
     [warning] = page("chain", preset="no<b>such").warning
     assert warning.value.startswith(
         r"The link's preset 'no\<b\>such' is none of this page: two-valleys, the-valley-fills-up"

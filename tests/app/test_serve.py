@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from page_settings import settings_of
 
 from rbmviz import BadInput
 from rbmviz_app import access, serve, shared
@@ -114,7 +115,7 @@ def test_the_sample_page_begins_with_the_model_of_the_command_line(model, page, 
     linked = page("sample", shell=True, v="1", model="bas_pcd", paused="1")
     assert chosen(linked) == "bas_pcd"
     elsewhere = page("train", shell=True, hidden="8", paused="1")  # a link says nothing of other pages
-    assert elsewhere.session_state["model"] == "mine.safetensors"
+    assert settings_of(elsewhere)["model"] == "mine.safetensors"
 
 
 def test_share_listens_for_other_machines_and_only_with_the_flag(monkeypatch):

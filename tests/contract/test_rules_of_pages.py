@@ -29,11 +29,14 @@ def test_the_session_state_stands_in_one_file():
 
 
 def test_the_address_is_only_read():
-    """Else each change would be an entry of the browser's history; what is broken is taken out, once."""
-    assert (
-        files_with(r"query_params\[.*\] *=|query_params\.(pop|update|clear|from_dict)|query_params = ") == []
-    )
-    assert files_with(r"del st\.query_params") == ["links.py"]
+    """Else each change would be an entry of the browser's history."""
+    writes = r"query_params\[.*\] *=|query_params\.(pop|update|clear|from_dict)|query_params = |bind="
+    assert files_with(writes + r"|del st\.query_params") == []
+
+
+def test_widgets_of_settings_are_drawn_in_one_file():
+    """Their values are read from the record, never from what a widget returns."""
+    assert files_with(r"\.widget\(") == ["controls.py"]
 
 
 def test_what_is_drawn_every_second_has_a_place_of_its_own():

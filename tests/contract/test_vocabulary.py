@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 OF_EVERY_PAGE = {
     *("TITLE", "ICON", "PLACE", "PAGE", "ABOUT"),
-    *("Settings", "PRESETS", "Preset", "READOUTS", "IN_MORE_CHARTS"),
+    *("Settings", "PRESETS", "Preset", "READOUTS"),
 }
 """What each page of the app says of itself, under one name with one meaning."""
 

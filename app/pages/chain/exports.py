@@ -6,9 +6,9 @@ import numpy as np
 
 from rbmviz.models import LANDSCAPE_PATTERNS
 from rbmviz.pages import link_to
+from rbmviz.pages.chain import RANDOM_WEIGHTS
 from rbmviz.session import LandscapeSnapshot
 from rbmviz_app.charts.style import csv_bytes
-from rbmviz_app.pages.chain.settings import RANDOM_WEIGHTS
 
 
 def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -> bytes:

@@ -29,6 +29,7 @@ from rbmviz.metrics.finite_chain import (
 )
 from rbmviz.metrics.gibbs_chain import distances_from
 from rbmviz.metrics.landscape import ordered_chain
+from rbmviz.models import random_model
 from rbmviz.origin import origin
 from rbmviz_app import card, controls, links, messages, session
 from rbmviz_app.controls import Download
@@ -41,10 +42,9 @@ from rbmviz_app.pages.chain.matrix_charts import (
     matrix_chart,
     spectrum_chart,
 )
-from rbmviz_app.pages.chain.settings import Settings, address_of, landscape_model
+from rbmviz_app.pages.chain.settings import Settings, landscape_model
 from rbmviz_app.panel import live_slider
 from rbmviz_app.session import CHAIN_STARTS, EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION, Setting
-from rbmviz_app.shared import random_landscape
 
 MATRIX, REMOVED = "A", "lam"
 """Names of the matrix and of lambda in the address."""
@@ -153,12 +153,12 @@ def begin_with_link() -> None:
     if TABLE_VERSION.value:
         return
     TABLE_VERSION.set(1)
-    for text in links.values(MATRIX)[:1]:
+    for text in links.given("chain", MATRIX)[:1]:
         try:
             EDITED_MATRIX.set(read_matrix(text, MIN_STATES, MAX_STATES))
         except BadInput as error:
             session.add_link_warning(error, "chain")
-    for text in links.values(REMOVED)[:1]:
+    for text in links.given("chain", REMOVED)[:1]:
         try:
             LAMBDA.set(read_number(text, "lambda"))
         except BadInput as error:
@@ -179,7 +179,7 @@ def write_address(source: str, table: np.ndarray | None) -> None:
     ]
     if source == FROM_LANDSCAPE:  # not drawn here, but what the matrix is made of
         shown += [Settings.land, Settings.land_depth, Settings.land_seed]
-    links.write("chain", parts, address_of(*shown))
+    links.write("chain", {**links.texts_of(shown), **parts})
 
 
 def reset_to_preset() -> None:
@@ -222,7 +222,7 @@ def resize_table(source: str) -> None:
 def preset_table(source: str) -> np.ndarray:
     """Return the matrix of a preset."""
     rows = MATRICES[source].rows
-    return np.array(rows) if rows else round_rows(transition_matrix(random_landscape(3.0, 2, (3, 2)).rbm))
+    return np.array(rows) if rows else round_rows(transition_matrix(random_model(3, 2, 3.0, 2).rbm))
 
 
 def is_preset(table: np.ndarray, source: str) -> bool:

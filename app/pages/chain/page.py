@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from rbmviz_app import controls, links, session
+from rbmviz_app import controls, links
 from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
 from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_QUESTION, draw_matrix
 from rbmviz_app.pages.chain.settings import Settings
@@ -15,15 +15,11 @@ HEADINGS = {"matrix": (MATRIX_QUESTION, MATRIX_ABOUT), "units": (UNITS_QUESTION,
 
 def main() -> None:
     """Draw the page."""
-    PAGE.take_settings()  # a step of a lesson may set the part
-    session.keep_hidden(Settings.values())  # the settings of the part that is not drawn
     present = links.presenting()
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="parts"
     ):
-        # The choice is drawn beside its heading, and read before: at first the link says which part it is.
-        shown = Settings.little.chosen or next(iter(links.values(Settings.little.key)), "")
-        PAGE.heading(*HEADINGS.get(shown, ()))
+        PAGE.heading(*HEADINGS.get(Settings.little.value, ()))
         part = controls.choose(Settings.little, label_visibility="collapsed")
     with st.container():
         if part == "landscape":

@@ -7,7 +7,7 @@ import streamlit as st
 
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app import card, keys, links, messages, session
-from rbmviz_app.pages.chain.settings import Settings, address_of
+from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.session import DRAWN_UNITS
 from rbmviz_app.share import publish
 
@@ -87,7 +87,7 @@ def draw_units() -> None:
         "Orange lines are positive weights, blue dashed ones negative, thick ones strong; a weight counts "
         "where both of its units are on. *p* is the probability that a unit is on if it is drawn now."
     )
-    links.write("chain", {}, address_of(Settings.little))
+    links.write("chain", links.texts_of([Settings.little]))
 
 
 def units_of(on: Any, p: Any) -> list[dict[str, Any]]:

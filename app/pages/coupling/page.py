@@ -20,7 +20,7 @@ from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from rbmviz_app.pages.coupling.settings import Settings, choose_setup, knob_labels, make_setup
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
-from rbmviz_app.session import SHOWN_MODELS
+from rbmviz_app.session import MODELS_ON_PAGES
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
 PRESETS = (
@@ -164,7 +164,7 @@ def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Couplin
 
 def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
     """Set the scale knob to where it begins for this kind of model, if another model was chosen."""
-    before, _ = SHOWN_MODELS.value[PAGE.name]
+    before, _ = MODELS_ON_PAGES.value[PAGE.name]
     if name != before:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
 

@@ -13,7 +13,7 @@ from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.coupling import charts
-from rbmviz_app.pages.coupling.settings import IN_MORE_CHARTS, Settings
+from rbmviz_app.pages.coupling.settings import Settings
 from rbmviz_app.panel.readouts import digits3
 from rbmviz_app.timer import every_second
 
@@ -64,7 +64,7 @@ def draw_pair_charts(
     chart_settings : updated here; downloads read it, because their threads cannot read the settings
     """
     draw_main_chart(comparison, page, chart_settings, present)
-    with controls.more_charts(Settings.coupling_more, IN_MORE_CHARTS) as is_open:
+    with controls.fold(Settings.coupling_more, "More charts") as is_open:
         if is_open:
             draw_more(comparison, chart_settings, present)
 

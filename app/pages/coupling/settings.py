@@ -22,10 +22,6 @@ def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
     return {"scale": "Standard deviation of all parameters" if is_random else "Scale (1: as trained)"}
 
 
-IN_MORE_CHARTS = (Settings.lag, Settings.tv_log, Settings.coupling_statistic, Settings.estimate_k)
-"""Settings that are drawn in the fold; a new one there is listed here, see ``controls.more_charts``."""
-
-
 def choose_setup() -> tuple[str, Model, str, int]:
     """Draw the choice of a model, and the settings of its size and of the starts.
 

@@ -10,7 +10,7 @@ from rbmviz.reproduce import PAPERS, VERDICTS
 from rbmviz.reproduce.ledger import counts_of, ledger, measured_texts
 from rbmviz.reproduce.recipe import minutes_text
 from rbmviz.reproduce.run import caption
-from rbmviz_app import links, pages
+from rbmviz_app import controls, links, pages
 from rbmviz_app.pages.papers import charts
 from rbmviz_app.session import PageSettings
 
@@ -42,8 +42,8 @@ ALL = "all"
 
 Settings = PageSettings(
     {
-        "ledger_paper": SettingSpec(ALL, (ALL, *PAPERS)),
-        "ledger_verdict": SettingSpec(ALL, (ALL, *VERDICTS)),
+        "ledger_paper": SettingSpec(ALL, (ALL, *PAPERS), "Paper"),
+        "ledger_verdict": SettingSpec(ALL, (ALL, *VERDICTS), "Verdict"),
     }
 )
 
@@ -59,21 +59,15 @@ def main() -> None:
     total = sum(found.values())
     st.markdown(f"{total} claims: " + " ".join(f"{badge(name)} {n}" for name, n in found.items() if n))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        paper = st.segmented_control(
-            "Paper",
-            [ALL, *PAPERS],
-            default=ALL,
-            required=True,
+        paper = controls.choose(
+            Settings.ledger_paper,
             wrap=True,
-            format_func=lambda key: PAPERS[key].title if key in PAPERS else "All three",  # type: ignore[index]
-            **Settings.ledger_paper.bound,
+            format_func=lambda key: PAPERS[key].title if key in PAPERS else "All three",
         )
-        verdict = st.selectbox(
-            "Verdict",
-            [ALL, *VERDICTS],
+        verdict = controls.select(
+            Settings.ledger_verdict,
             format_func=lambda name: "all verdicts" if name == ALL else name,
             width=220,
-            **Settings.ledger_verdict.bound,
         )
     shown = 0
     for key in PAPERS if paper == ALL else [paper]:
@@ -86,7 +80,7 @@ def main() -> None:
             entry(result, str(verdict))
     if not shown:
         st.caption("No claim has this verdict.")
-    links.write("papers", {})
+    links.write("papers", links.texts_of(Settings.values()))
 
 
 def matches(result: Mapping[str, Any], verdict: str) -> bool:

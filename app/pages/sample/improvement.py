@@ -6,6 +6,7 @@ from rbmviz import BadInput
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup
 from rbmviz.session.training import SCORED_EXAMPLES
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetLikelihood
+from rbmviz_app import controls
 from rbmviz_app.page import LivePage
 from rbmviz_app.session import Setting
 from rbmviz_app.timer import every_second
@@ -15,16 +16,15 @@ def draw_improvement(
     page: LivePage[SamplingSetup], comparison: Comparison[SamplingSetup], opened: Setting[bool]
 ) -> None:
     """Draw the fold; what it holds is computed only while it is open."""
-    fold = st.expander("Does the sampler improve the model?", on_change="rerun", **opened.bound)
-    if not fold.open:
-        for panel in comparison.panels:
-            try:
-                panel.worker.read(SamplingRun.stop_improvement)
-            except BadInput:  # it is being rebuilt, and averages nothing
-                continue
-        return
-    with fold:
-        draw_likelihoods(comparison, page)
+    with controls.fold(opened, "Does the sampler improve the model?") as is_open:
+        if is_open:
+            draw_likelihoods(comparison, page)
+            return
+    for panel in comparison.panels:
+        try:
+            panel.worker.read(SamplingRun.stop_improvement)
+        except BadInput:  # it is being rebuilt, and averages nothing
+            continue
 
 
 @every_second

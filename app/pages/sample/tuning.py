@@ -11,9 +11,8 @@ from rbmviz.origin import origin, with_origin
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.sweeps.cell import data_digest, model_digest
-from rbmviz_app import messages, session
+from rbmviz_app import messages, pages
 from rbmviz_app.charts.style import csv_bytes, titles
-from rbmviz_app.page import hand_over
 from rbmviz_app.session import TRIED
 
 MAX_TRIED = 100
@@ -87,9 +86,9 @@ def sweep_around(
     setup, known = comparison.setup, knobs_of(algorithm)
     axes = front_numbers(algorithm)[:2]
     others = [name for name in known if name not in [axis.name for axis in axes]]
-    # Settings of the Tune page by their names in links: nothing else tells that one of them has another name.
     settings: dict[str, Any] = {
-        session.SHOWN_SWEEP.key: "",
+        "sweep": "",
+        "on": "",
         "tune_what": "samplers",
         "tune_models": [model_name],
         "tune_samplers": [algorithm.name],
@@ -107,12 +106,11 @@ def sweep_around(
         settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
         settings |= {f"tune_{axis}_scale": knob.scale}
     try:
-        hand_over("tune", comparison.setup._replace(seed=0), [algorithm], settings)
+        pages.live_page("tune").show(comparison.setup._replace(seed=0), [algorithm], settings)
     except BadInput as error:
         messages.note(error)
         return
-    # With parameters, be it none: without them Streamlit refuses to leave a page whose widgets have some.
-    st.switch_page("pages/tune/page.py", query_params={})
+    st.switch_page("pages/tune/page.py")
 
 
 def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any]], model_name: str) -> None:

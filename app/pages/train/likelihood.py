@@ -25,7 +25,6 @@ from rbmviz_app.pages.train.charts import (
 )
 from rbmviz_app.pages.train.naming import named, styles
 from rbmviz_app.pages.train.settings import Settings, units_of
-from rbmviz_app.session import show_in_address
 
 READ_DISTRIBUTION = {
     "Meeting times (sweeps)": "**Look** at the tail: the few pairs that meet late make updates noisy; pairs "
@@ -156,8 +155,6 @@ def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
             label_visibility="collapsed",
             width=420,
         )
-        # The first of the list is what an address shows that does not name one.
-        show_in_address([Settings.statistic], statistic != next(iter(labels)))
         log = controls.toggle(Settings.log)
     having = [
         style

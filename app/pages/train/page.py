@@ -8,7 +8,7 @@ from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
-from rbmviz_app import checkpoints, controls, links, messages, session
+from rbmviz_app import checkpoints, controls, messages, session
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_page, offer_panels
 from rbmviz_app.pages.train.likelihood import Levels, draw_charts, levels_of
@@ -107,9 +107,7 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
     with PAGE.toolbar():
-        # A preset or a link may ask for a variant, which the list does not have.
-        data_asked_for = Settings.train_data.chosen or next(iter(links.values(Settings.train_data.key)), None)
-        settings = choose_setup(data_asked_for)
+        settings = choose_setup()
         PAGE.menu()
         cost_unit = controls.choose(Settings.train_axis)
     comparison = PAGE.open(settings.setup, fill)

@@ -191,6 +191,6 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
         return
     session.LIVE_TRAININGS.value.write()  # so that a reload of the other page finds the model
     if uploads.put_aside(page):
-        session.SHOWN_SETTINGS.ensure().pop(page, None)  # no setting would bring the file back by Undo
-    session.set_on_other_page(setting, title)
-    st.switch_page(f"pages/{page}/page.py", query_params={setting: title})
+        session.note_drawn(page, settings={})  # no setting would bring the file back by Undo
+    session.show({setting: title})
+    st.switch_page(f"pages/{page}/page.py")

@@ -13,14 +13,8 @@ from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
-from rbmviz_app import controls, links, messages, uploads
-from rbmviz_app.session import (
-    LAST_DATASET,
-    OPENED_CHECKPOINT,
-    TRAINED,
-    PageSettings,
-    keep_hidden,
-)
+from rbmviz_app import controls, messages, uploads
+from rbmviz_app.session import LAST_DATASET, OPENED_CHECKPOINT, TRAINED, PageSettings
 from rbmviz_app.shared import data, pretrained
 from rbmviz_app.uploads import one_reader
 
@@ -53,12 +47,9 @@ class Chosen(NamedTuple):
     refused: str
 
 
-def choose_setup(asked: str | None) -> Chosen:
-    """Draw the settings, and load the data.
-
-    asked : data that the link asks for, perhaps a variant that the list of data does not have
-    """
-    names, caption, refused = data_names(asked), "", ""
+def choose_setup() -> Chosen:
+    """Draw the settings, and load the data."""
+    caption = refused = ""
     data_box = st.container(width="content")  # says what is learned, which may be a file of the Settings
     n_hidden = controls.number(Settings.hidden, width=130)
     with controls.settings("train"):
@@ -71,7 +62,7 @@ def choose_setup(asked: str | None) -> Chosen:
         own = uploads.own_data(OWN_DATA, given, rule)
         if own is None:
             with data_box:
-                dataset = data(choose_data(names))
+                dataset = data(choose_data())
         else:
             dataset, is_own = own.content, True
             caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
@@ -81,7 +72,6 @@ def choose_setup(asked: str | None) -> Chosen:
     dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
     LAST_DATASET.set(dataset)
     if is_own:
-        keep_hidden([Settings.train_data])
         with data_box:
             say_data(dataset, caption)
         with offer:
@@ -89,9 +79,9 @@ def choose_setup(asked: str | None) -> Chosen:
     return Chosen(TrainingSetup(dataset, n_hidden, seed, replicates), begin_file, caption, refused)
 
 
-def choose_data(names: list[str]) -> str:
+def choose_data() -> str:
     """Draw the choice of the data; return their name."""
-    return controls.select(Settings.train_data, options=names, width=DATA_WIDTH)
+    return controls.select(Settings.train_data, options=data_names(), width=DATA_WIDTH)
 
 
 def say_data(dataset: Dataset, caption: str) -> None:
@@ -122,16 +112,10 @@ def data_line(setup: TrainingSetup) -> str:
     )
 
 
-def data_names(asked: str | None) -> list[str]:
-    """Return the names of data, the default first; warn where those that the link asks for are left out."""
+def data_names() -> list[str]:
+    """Return the names of data, the default first; a preset or a link may ask for a variant."""
     names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
-    if asked is None or asked in names:
-        return names
-    _, refused = controls.data_or_reason(data, asked)
-    if refused:
-        links.leave_out("train", Settings.train_data, f"The link's data are left out. {refused}")
-        return names
-    return [*names, asked]
+    return list(dict.fromkeys([*names, Settings.train_data.value]))
 
 
 def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:

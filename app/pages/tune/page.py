@@ -8,7 +8,6 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
-from rbmviz.links import write_panel
 from rbmviz.metadata import data_name
 from rbmviz.models import list_models
 from rbmviz.pages import PAGES
@@ -21,10 +20,10 @@ from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
 from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
-from rbmviz_app import card, comparisons, controls, links, messages, session
+from rbmviz_app import card, comparisons, controls, links, messages, pages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart, hand_over
+from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.tune.charts import (
@@ -45,9 +44,9 @@ from rbmviz_app.pages.tune.settings import (
     choose_axes,
     choose_rest,
     choose_what,
+    fitting_axes,
 )
-from rbmviz_app.presets import Preset
-from rbmviz_app.session import CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP
+from rbmviz_app.session import POINTER_PANEL
 from rbmviz_app.shared import data, pretrained, sweep_queue
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
@@ -62,12 +61,6 @@ NEW_SWEEP = ""
 
 Beside = Comparison[SamplingSetup | TrainingSetup]
 """The runs beside the map: chains, or trainings."""
-
-
-def show_plan(preset: Preset) -> None:
-    """Show the map of the plan that a preset has set, not of the sweep that was on the screen."""
-    SHOWN_SWEEP.set(NEW_SWEEP)
-    CLICKED_MODEL.set("")
 
 
 def shows_settings() -> bool:
@@ -88,7 +81,6 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     "cell: the run beside the map, if it is of that kind, takes its knobs and goes on; click to keep a "
     "setting open, up to four. First press *Start*, or drag over the empty map to feel what the knobs do.",
     presets=PRESETS,
-    on_preset=show_plan,
     shows_settings=shows_settings,
     transport=Transport(
         play_help="Stop the runs beside the map, or let them go on. The sweep has buttons of its own.",
@@ -102,13 +94,11 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
 def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
-    step = card.to_set(PAGE.name)
-    if step is not None:
-        show_plan(Preset("", "", step.panels, step.settings))
+    session.set_undrawn(fitting_axes())  # those of a link
     with PAGE.toolbar():
-        kind, names = choose_what()
+        kind = choose_what()
         with controls.settings("tune", "Axes, length, data", "straighten"):
-            choose_axes(kind, names)
+            choose_axes(kind)
             choose_rest(kind)
         PAGE.menu()
     plan, reason = planned()
@@ -117,7 +107,7 @@ def main() -> None:
         if reason:
             messages.note(reason)
         if kind == "sampler":
-            beside(PAGE.setup_of({name: one.value for name, one in PAGE.settings.items()}))
+            beside(PAGE.setup_of(Settings.values_now()))
         return
     view, token = comparisons.open_view(sweep.name, sweep)
     view.model = model_on_screen(sweep.plan) if sweep.plan.models else ""
@@ -147,14 +137,14 @@ def main() -> None:
         exports(view)
     models = sweep.plan.models
     on = [model_on_screen(sweep.plan)] if models else []
-    more = {"sweep": [sweep.name] if sweep.name else [], "on": [] if on == list(models[:1]) else on}
+    more = {"on": [] if on == list(models[:1]) else on}
     PAGE.write_address(comparison, more=more)
 
 
 def planned() -> tuple[SweepPlan | None, str]:
     """Return the plan that the controls say, or None and the reason why there is none."""
     try:
-        plan = plan_of({name: one.value for name, one in PAGE.settings.items()})
+        plan = plan_of(Settings.values_now())
         check_size(plan)
         return plan, ""
     except BadInput as error:
@@ -163,15 +153,12 @@ def planned() -> tuple[SweepPlan | None, str]:
 
 def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
     """Return the sweep on the screen: the chosen one, that of the link, or the one that is planned."""
-    if SHOWN_SWEEP.value is None:
-        asked = links.values("sweep")[:1]
-        SHOWN_SWEEP.set(asked[0] if asked else NEW_SWEEP)
-    if SHOWN_SWEEP.value != NEW_SWEEP:
+    if Settings.sweep.value != NEW_SWEEP:
         try:
-            return sweep_queue().get(SHOWN_SWEEP.value or "")
+            return sweep_queue().get(Settings.sweep.value)
         except BadInput as error:
             session.add_link_warning(error, "tune")
-            SHOWN_SWEEP.set(NEW_SWEEP)
+            session.set_undrawn({"sweep": NEW_SWEEP})
     known = session.SWEEP_VIEWS.value.get(NEW_SWEEP)
     if known is not None and known[0].sweep.plan == plan:
         return known[0].sweep
@@ -189,9 +176,7 @@ def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
 
 def model_on_screen(plan: SweepPlan) -> str:
     """Return the model of the cell that was clicked last, else the first one."""
-    if CLICKED_MODEL.value is None:
-        CLICKED_MODEL.set(next(iter(links.values("on")), ""))
-    clicked = CLICKED_MODEL.value
+    clicked = Settings.on.value
     return clicked if clicked in plan.models else plan.models[0]
 
 
@@ -239,7 +224,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
             messages.refused(reason)
             return
         try:
-            SHOWN_SWEEP.set(queue.add(plan, title_of(plan), owner).name)
+            session.show({"sweep": queue.add(plan, title_of(plan), owner).name})
         except (BadInput, OutputFailure) as error:
             messages.refused(error)
 
@@ -247,29 +232,20 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         try:
             getattr(queue, name)(sweep.name, owner)
             if name == "delete":
-                SHOWN_SWEEP.set(NEW_SWEEP)
+                session.show({"sweep": NEW_SWEEP})
         except (BadInput, OutputFailure) as error:
             messages.refused(error)
 
     known = {one.name: one for one in queue.list()}
     labels = {name: describe(one) for name, one in known.items()} | {NEW_SWEEP: "New: as set above"}
     with st.container(horizontal=True, vertical_alignment="bottom", key="sweep_row"):
-        # Labels say the status: when one changes, this is another list.
-        key = f"sweep on screen {sweep.name} {' '.join(labels.values())}"
-        options = [NEW_SWEEP, *known]
-        chosen = st.selectbox(
-            "Sweep",
-            options,
-            index=options.index(sweep.name) if sweep.name in options else 0,
+        controls.select(
+            Settings.sweep,
+            [NEW_SWEEP, *known],
             format_func=labels.__getitem__,
-            key=key,
-            help="All sweeps of this server, the newest first. They belong to the server: each is found here "
-            "again. Only the browser that has begun one can go on with it, or delete it.",
+            variant=" ".join(labels.values()),  # they say the status
             width=430,
         )
-        if chosen != sweep.name:
-            SHOWN_SWEEP.set(chosen)
-            st.rerun()
         if sweep.status == "planned":
             st.button(
                 "Start",
@@ -386,8 +362,8 @@ def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     if not same and len(open_ones) >= MAX_OPEN:
         messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
         return
-    before = CLICKED_MODEL.value
-    CLICKED_MODEL.set(setting.model)
+    before = Settings.on.value
+    session.set_undrawn({"on": setting.model})
     try:
         setup = setup_of_sweep(sweep.plan)
         other_model = setup != comparison.setup
@@ -398,7 +374,7 @@ def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
         elif not other_model:
             comparison.remove(same[0])
     except BadInput as error:
-        CLICKED_MODEL.set(before)
+        session.set_undrawn({"on": before})
         messages.refused(error)
 
 
@@ -406,7 +382,7 @@ def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
     """Add the runs of a link or a preset, or else one with the middle setting of the plan."""
     if plan is not None:  # where trainings take the place of chains, the address still has the chains' preset
         wanted = [one for one in wanted if one.name in TABLES[plan.kind]]
-    asked = [text.partition(":")[0] for text in links.values(PAGE.spec.panels_key)]
+    asked = [text.partition(":")[0] for text in links.given(PAGE.name, PAGE.spec.panels_key)]
     if plan is None or not has_runs(plan):
         comparison.add(samplers["rates_fpcd"]())
     elif wanted or (asked and set(asked) <= set(TABLES[plan.kind])):
@@ -510,8 +486,8 @@ def evidence(view: SweepView, comparison: Beside) -> None:
     sweep, scores = view.sweep, view.sweep.scores
     choice = view.choice()
     # The sweep has ended since the whole page was drawn: its buttons and its list are those of before.
-    if not sweep.active and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
-        session.SHOWN_VERSION.ensure()[sweep.name] = sweep.version
+    if not sweep.active and sweep.version != session.VERSION_AT_REST.value.get(sweep.name):
+        session.VERSION_AT_REST.ensure()[sweep.name] = sweep.version
         st.rerun()
     if choice is None:
         if sweep.status == "planned":
@@ -632,12 +608,11 @@ def send(plan: SweepPlan, comparison: Beside, algorithms: list[Any]) -> None:
         settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC_DATA, "seed": seed}
         settings |= {"start": plan.start, "kernel": plan.kernel}
     try:
-        hand_over(page, comparison.setup, algorithms, settings)
+        pages.live_page(page).show(comparison.setup, algorithms, settings)
     except BadInput as error:
         messages.note(error)
         return
-    address = {"p" if page == "sample" else "t": [write_panel(one) for one in algorithms]}
-    st.switch_page(f"pages/{page}/page.py", query_params=address)
+    st.switch_page(f"pages/{page}/page.py")
 
 
 if __name__ == "__main__":

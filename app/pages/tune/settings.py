@@ -8,7 +8,8 @@ import streamlit as st
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import Kernel
 from rbmviz.models import data_of, list_models
-from rbmviz.pages import PAGES
+from rbmviz.pages import PAGES, SettingSpec
+from rbmviz.pages.settings import FreeText
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup, Start
@@ -18,14 +19,27 @@ from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, KIND_OF, NO_AXIS, PARTS_
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.trainers import list_trainers
-from rbmviz_app import controls, links
-from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings, Setting, is_stale, keep_hidden
+from rbmviz_app import controls, session
+from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings
 from rbmviz_app.shared import data, pretrained_line
 
 Scale = Literal["log", "linear"]
 
 
-Settings = PageSettings(PAGES["tune"].settings)
+Settings = PageSettings(
+    {
+        **PAGES["tune"].settings,
+        "sweep": SettingSpec(
+            "",
+            FreeText(r"[\w.-]{0,100}"),
+            "Sweep",
+            "All sweeps of this server, the newest first. They belong to the server: each is found here "
+            "again. Only the browser that has begun one can go on with it, or delete it.",
+        ),
+        "on": SettingSpec("", FreeText()),
+    }
+)
+"""Those of the plan; the sweep on the screen ("": the plan), the model of the cell that was clicked last."""
 
 
 MORE_MEASURES = [
@@ -34,26 +48,11 @@ MORE_MEASURES = [
 """What is measured beside the ISL and the blank samples, if somebody wants it."""
 
 
-def several(
-    setting: Setting[list[str]], label: str, options: Sequence[str], help: str, **more: Any
-) -> list[str]:
-    """Draw a list from which several can be chosen."""
-    return st.multiselect(label, options, default=setting.default, help=help, **setting.bound, **more)
-
-
 def number_knobs(algorithms: Sequence[type]) -> dict[str, Knob]:
     """Return the knobs that are numbers of these algorithms by name, those in front first."""
     found = {knob.name: knob for one in algorithms[::-1] for knob in front_numbers(one)}
     found.pop("iterations", None)  # of trainers: the length of a run gives it
     return dict(sorted(found.items(), key=lambda item: item[0] != "learning_rate"))
-
-
-OF_SAMPLERS = (
-    *(Settings.tune_models, Settings.tune_samplers, Settings.tune_n, Settings.tune_unit, Settings.tune_data),
-    *(Settings.tune_kernel, Settings.tune_start, Settings.tune_measures),
-)
-OF_TRAINERS = (Settings.tune_trainers, Settings.tune_train_data, Settings.tune_updates, Settings.tune_hidden)
-"""Settings that are drawn only while samplers, or trainers, are tuned."""
 
 
 KNOBS_OF_KIND = (
@@ -72,15 +71,14 @@ def exchange_axes() -> None:
     [before] = [what for what in KIND_OF if what != now]
     AXES_PUT_AWAY.ensure()[before] = {setting.key: setting.value for setting in KNOBS_OF_KIND}
     had = AXES_PUT_AWAY.value.get(now, {})
-    for setting in KNOBS_OF_KIND:
-        setting.set(had.get(setting.key, setting.default))
+    session.show({setting.key: had.get(setting.key, setting.default) for setting in KNOBS_OF_KIND})
+    fit_axes()
 
 
-def choose_what() -> tuple[Kind, list[str]]:
-    """Draw the choice of what is tuned, and on which models or data; return its kind, and names."""
+def choose_what() -> Kind:
+    """Draw the choice of what is tuned, and on which models or data; return its kind."""
     what = controls.choose(Settings.tune_what, on_change=exchange_axes)
     kind = KIND_OF[what]
-    keep_hidden(OF_SAMPLERS if kind == "trainer" else OF_TRAINERS)
     if kind == "trainer":
         controls.select(Settings.tune_train_data, width=150)
         known = {name: TABLES[kind][name].label for name in list_trainers()}
@@ -88,39 +86,78 @@ def choose_what() -> tuple[Kind, list[str]]:
     else:
         shipped = sorted(list_models(), key=lambda name: (name != "mnist_fpcd", name))
         lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
-        several(
+        controls.several(
             Settings.tune_models,
-            "Models",
             shipped,
-            "\n".join(["The trained RBMs that are sampled; several are side by side.", "", *lines]),
+            help="\n".join(["The trained RBMs that are sampled; several are side by side.", "", *lines]),
             width=190,
             placeholder="Choose a model",
         )
         known = {name: samplers[name].label for name in list_samplers()}
         setting = Settings.tune_samplers
     labels = [f"- **{name}**: {label}" for name, label in known.items()]
-    chosen = several(
+    controls.several(
         setting,
-        what.title(),
         list(known),
-        "\n".join(["What is tuned; several are side by side, with one colour scale.", "", *labels]),
+        help="\n".join(["What is tuned; several are side by side, with one colour scale.", "", *labels]),
         width=190,
         placeholder=f"Choose a {kind}",
+        on_change=fit_axes,
     )
-    return kind, chosen
+    return kind
 
 
-def choose_axes(kind: Kind, names: Sequence[str]) -> None:
-    """Draw the choice of the axes, the length of a run, and the seeds."""
-    default = Settings.tune_samplers.default if kind == "sampler" else Settings.tune_trainers.default
-    algorithms = list(algorithms_of(kind, names or default).values())
+def tuned() -> list[type]:
+    """Return the classes of the algorithms that are tuned."""
+    kind = KIND_OF[Settings.tune_what.value]
+    setting = Settings.tune_samplers if kind == "sampler" else Settings.tune_trainers
+    return list(algorithms_of(kind, setting.value or setting.default).values())
+
+
+def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
+    """Return the settings of an axis that go with its knob, by name: its ends, and how values are spaced."""
+    lo, hi = range_around(knob, float(knob.default))
+    return {
+        f"tune_{axis}_from": float(lo),
+        f"tune_{axis}_to": float(hi),
+        f"tune_{axis}_scale": knob.scale,
+    }
+
+
+def fitting_axes() -> dict[str, Any]:
+    """Return settings for axes whose knob the algorithms do not have: others are tuned now, or a link errs.
+
+    By name; empty where all is well.
+    """
+    algorithms = tuned()
     known = number_knobs(algorithms)
     front = [name for name, knob in known.items() if knob.front]
-    _choose_axis("x", "Across", list(known), known, next(iter(known)))
     # A sampler without the knob of the second axis has one; trainers have two that matter.
-    second = front[1] if kind == "trainer" and len(front) > 1 else NO_AXIS
-    _choose_axis("y", "Up", [NO_AXIS, *known], known, second)
-    _choose_facets([name for one in algorithms for name in knobs_of(one)])
+    is_trainer = KIND_OF[Settings.tune_what.value] == "trainer"
+    second = front[1] if is_trainer and len(front) > 1 else NO_AXIS
+    fitted: dict[str, Any] = {}
+    if Settings.tune_x.value not in known:
+        first = next(iter(known))
+        fitted |= {"tune_x": first, **ends_of("x", known[first])}
+    if Settings.tune_y.value not in (NO_AXIS, *known):
+        fitted |= {"tune_y": second} | ({} if second == NO_AXIS else ends_of("y", known[second]))
+    if Settings.tune_z.value not in (NO_AXIS, *(name for one in algorithms for name in knobs_of(one))):
+        fitted["tune_z"] = NO_AXIS
+    return fitted
+
+
+def fit_axes() -> None:
+    """Change the axes that others than the tuned algorithms have, in a callback."""
+    if fitted := fitting_axes():
+        session.show(fitted)
+
+
+def choose_axes(kind: Kind) -> None:
+    """Draw the choice of the axes, the length of a run, and the seeds."""
+    known = number_knobs(tuned())
+    _choose_axis("x", list(known), known)
+    _choose_axis("y", [NO_AXIS, *known], known)
+    _choose_facets([name for one in tuned() for name in knobs_of(one)])
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if kind == "trainer":
             controls.number(Settings.tune_updates, width=150)
@@ -134,80 +171,46 @@ def choose_axes(kind: Kind, names: Sequence[str]) -> None:
 def _choose_facets(names: Sequence[str]) -> None:
     """Draw the third axis: a knob whose values are maps side by side."""
     options = [NO_AXIS, *dict.fromkeys(name for name in names if name != "iterations")]
-    asked = Settings.tune_z.chosen
-    if asked is not None and asked not in options:  # another sampler has been chosen
-        Settings.tune_z.set(NO_AXIS)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            "Side by side",
-            options,
-            help="A third knob: a map for each of its values.",
-            width=140,
-            **Settings.tune_z.bound,
-        )
-        st.text_input(
-            "Its values",
-            max_chars=200,
+        chosen = controls.select(Settings.tune_z, options, width=140)
+        controls.text(
+            Settings.tune_z_values,
             placeholder="1,5,25",
-            disabled=Settings.tune_z.value == NO_AXIS,
-            help="Listed, as 1,5,25; or from, to and how many, as 0.01:1:3.",
+            disabled=chosen == NO_AXIS,
             width=220,
-            **Settings.tune_z_values.bound,
         )
 
 
-def _choose_axis(
-    axis: Literal["x", "y"], label: str, options: list[str], known: dict[str, Knob], fallback: str
-) -> None:
-    """Draw one axis: its knob, its ends, the number of its values, and how they are spaced.
-
-    fallback : knob of the axis where the chosen algorithms do not have the one that was set
-    """
+def _choose_axis(axis: Literal["x", "y"], options: list[str], known: dict[str, Knob]) -> None:
+    """Draw one axis: its knob, its ends, the number of its values, and how they are spaced."""
     knob, lo, hi, n, scale = (getattr(Settings, f"tune_{axis}{part}") for part in PARTS_OF_AXIS)
 
     def chosen() -> None:
-        if is_stale(knob.key):  # no choice: the browser does not know yet of the one that a preset has made
-            return
-        now = known.get(knob.value)
-        if now is not None:
-            ends = range_around(now, float(now.default))
-            lo.set(float(ends[0]))
-            hi.set(float(ends[1]))
-            scale.set(now.scale)
+        if knob.value in known:
+            session.show(ends_of(axis, known[knob.value]))
 
-    asked = knob.chosen if knob.chosen is not None else next(iter(links.values(knob.key)), knob.default)
-    if asked not in options:  # another sampler has been chosen, which does not have this knob
-        knob.set(fallback)
-        chosen()
-    # Streamlit writes what the list says into the address: names, not labels.
     lines = [f"- **{name}**: {one.label}" for name, one in known.items()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox(
-            label,
+        name = controls.select(
+            knob,
             options,
-            index=options.index(knob.default) if knob.default in options else 0,
             help="\n".join(["The knob along this axis.", "", *lines]),
             on_change=chosen,
             width=140,
-            **knob.bound,
         )
-        off = knob.value == NO_AXIS
-        for end, word in ((lo, "From"), (hi, "To")):
-            st.number_input(
-                word, value=end.default, format="%g", step=None, disabled=off, width=90, **end.bound
-            )
+        off = name == NO_AXIS
+        for end in (lo, hi):
+            controls.real_number(end, disabled=off, width=90)
         controls.number(n, width=105, disabled=off)
         controls.choose(scale, disabled=off)
 
 
 def choose_rest(kind: Kind) -> None:
     """Draw what changes rarely."""
-    st.text_input(
-        "Other knobs",
-        max_chars=200,
+    controls.text(
+        Settings.tune_knobs,
         placeholder="k=2,n_chains=10" if kind == "sampler" else "schedule=constant,batch_size=50",
         help=f"Values of knobs that are no axis, for all {kind}s that have them.",
-        **Settings.tune_knobs.bound,
     )
     if kind == "trainer":
         return
@@ -215,11 +218,10 @@ def choose_rest(kind: Kind) -> None:
     controls.choose(Settings.tune_kernel)
     controls.choose(Settings.tune_start)
     lines = [f"- **{name}**: {measures[name].label}" for name in MORE_MEASURES]
-    several(
+    controls.several(
         Settings.tune_measures,
-        "Measure also",
         MORE_MEASURES,
-        "\n".join(["Beside the ISL and the share of blank samples; each takes time.", "", *lines]),
+        help="\n".join(["Beside the ISL and the share of blank samples; each takes time.", "", *lines]),
         placeholder="nothing more",
     )
 

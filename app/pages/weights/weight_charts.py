@@ -7,7 +7,7 @@ from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.weights import charts as figures
-from rbmviz_app.pages.weights.settings import IN_MORE_CHARTS, Settings
+from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.study import study
 from rbmviz_app.timer import every_second
 
@@ -32,7 +32,7 @@ def draw_weight_charts(
 ) -> None:
     """Draw the chart that answers the page's question, and a fold with the others and the study."""
     draw_shares(comparison, page, present)
-    with controls.more_charts(Settings.weights_more, IN_MORE_CHARTS) as is_open:
+    with controls.fold(Settings.weights_more, "More charts") as is_open:
         if is_open:
             draw_more(comparison, page, present)
             study(present)

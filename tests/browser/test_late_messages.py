@@ -1,0 +1,111 @@
+"""A browser that sends the old values of all widgets, because what the server has set is still on its way."""
+
+import time
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+PRESET = {"preset": "one-weight-takes-all", "weights_model": "mnist_fpcd"}
+
+
+class Line:
+    """The messages between one browser and the server; each way can be held up."""
+
+    def __init__(self, page):
+        self.held = {"server": [], "browser": []}
+        self.holds = set()
+        page.route_web_socket("**/_stcore/stream", self._connect)
+
+    def _connect(self, browser):
+        server = browser.connect_to_server()
+        self.ends = {"server": server, "browser": browser}
+        browser.on_message(lambda message: self._take("server", message))
+        server.on_message(lambda message: self._take("browser", message))
+
+    def _take(self, to, message):
+        if to in self.holds:
+            self.held[to].append(message)
+        else:
+            self.ends[to].send(message)
+
+    def hold(self, to):
+        self.holds.add(to)
+
+    def release(self, to):
+        self.holds.discard(to)
+        for message in self.held[to]:
+            self.ends[to].send(message)
+        self.held[to].clear()
+
+
+@pytest.fixture
+def weights(live):
+    """The Weights page, with the line to its server."""
+    page = live()
+    line = Line(page.page)
+    return page.open("weights"), line
+
+
+def click(page, label):
+    """Click a button from a script: a menu that stands over it, or its fading, makes no difference."""
+    page.page.evaluate(
+        "label => [...document.querySelectorAll('button')].find(b => b.innerText.trim() === label).click()",
+        label,
+    )
+
+
+def move_speed(page):
+    """Move the slider of the speed by one place, from what it shows."""
+    page.page.get_by_role("slider", name="Batches per second").first.press("ArrowRight")
+
+
+def reaches(page, wanted, seconds=3.0):
+    """Wait until screen and address agree on these values, which stay after timers have drawn again."""
+    parts = [f"{name}={value}" for name, value in wanted.items()]
+    page.until(f"{parts}.every(part => location.search.includes(part))")
+    lists = "[...document.querySelectorAll('[data-baseweb=select]')]"
+    page.until(f"{lists}.some(e => e.innerText.includes('{wanted['weights_model']}'))")
+    time.sleep(seconds)
+    assert [part for part in parts if part not in page.url] == [], page.url
+
+
+def test_a_preset_stays_where_a_slider_was_moved_before_its_answer_came(weights):
+    page, line = weights
+    page.page.get_by_role("button", name="Presets").click()
+    line.hold("browser")
+    click(page, "One weight takes all")
+    time.sleep(1.5)  # the server has set it, and the browser does not know
+    move_speed(page)
+    time.sleep(1.5)
+    line.release("browser")
+    reaches(page, PRESET)
+    assert "weights_pace" not in page.url
+
+
+def test_a_preset_takes_back_a_slider_that_was_moved_just_before(weights):
+    page, line = weights
+    page.page.get_by_role("button", name="Presets").click()
+    line.hold("server")
+    move_speed(page)
+    click(page, "One weight takes all")
+    time.sleep(0.3)
+    line.release("server")
+    reaches(page, PRESET)
+    assert "weights_pace" not in page.url
+
+
+def test_undo_within_400_ms_of_a_slider_takes_the_preset_back(weights):
+    page, line = weights
+    page.page.get_by_role("button", name="Presets").click()
+    click(page, "One weight takes all")
+    reaches(page, PRESET, 0)
+    line.hold("browser")
+    move_speed(page)
+    time.sleep(0.3)
+    click(page, "Undo")
+    time.sleep(1.5)
+    move_speed(page)  # with the old values of all others
+    time.sleep(1.5)
+    line.release("browser")
+    reaches(page, {"weights_model": "bas_pcd", "weights_pace": "30"})

@@ -1,0 +1,35 @@
+"""The settings of pages that are run without a browser, by their names in the address."""
+
+from streamlit.testing.v1 import element_tree
+
+from rbmviz_app.session import ALL_SETTINGS, SettingsState
+
+
+def state_of(test):
+    """Return the record of a session."""
+    return test.session_state["settings"] if "settings" in test.session_state else SettingsState()
+
+
+def settings_of(test):
+    """Return what all settings are set to."""
+    return {name: setting.default for name, setting in ALL_SETTINGS.items()} | dict(state_of(test).values)
+
+
+def set_settings(test, **values):
+    """Set settings, those of folds too, which a test cannot click."""
+    state = state_of(test)
+    test.session_state["settings"] = SettingsState({**state.values, **values}, state.revision + 1)
+    return test
+
+
+def of_setting(find):
+    """Let the widget of a setting be found by the setting's name: its key names a revision, too."""
+
+    def find_by_name(widgets, key):
+        named = [one for one in widgets if (getattr(one, "key", None) or "").rpartition(" ")[0] == key]
+        return named[0] if key in ALL_SETTINGS and len(named) == 1 else find(widgets, key)
+
+    return find_by_name
+
+
+element_tree.ElementList.__call__ = of_setting(element_tree.ElementList.__call__)
