@@ -275,7 +275,7 @@ class Panel {
     if (text === this.spoken.textContent) return;
     this.announcedAt = performance.now();
     const focused = /** @type {Document | ShadowRoot} */ (this.node.getRootNode()).activeElement;
-    this.spoken.setAttribute('aria-live', !['running', 'recorded'].includes(head.status) || this.node.contains(focused) ? 'polite' : 'off');
+    this.spoken.setAttribute('aria-live', head.status !== 'running' || this.node.contains(focused) ? 'polite' : 'off');
     this.spoken.textContent = text;
   }
 
@@ -339,7 +339,7 @@ class Panel {
     this.node.dataset.status = head.status;
     this.count.textContent = whole.format(head.at ?? head.n);
     this.count.title = `${whole.format(head.at ?? head.n)} ${this.unit}`;
-    this.readouts.draw(this.readoutValues, head.status === 'running' || head.status === 'recorded');
+    this.readouts.draw(this.readoutValues, head.status === 'running');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
     const mark = this.markOf(head);
     this.mark.hidden = !mark;

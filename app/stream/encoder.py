@@ -264,7 +264,7 @@ class FrameEncoder:
             "status": "waiting" if waiting and shown.status == "paused" else shown.status,
             "n": shown.n,
         }
-        if shown.status in ("starting", "recorded"):
+        if shown.status == "starting":
             head["ready_in"] = self._seconds_to_start(key)
         if shown.status in ("failed", "rebuilding"):
             head |= {"error": shown.error, "rebuilt": shown.rebuilt}

@@ -4,7 +4,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.errors import BadInput
@@ -15,7 +15,7 @@ from rbmviz.session.limits import VisitorUsage, Wanted
 from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.worker import PastRun, Recorded, Worker
+from rbmviz.session.worker import PastRun, Worker
 
 
 class Setup(Protocol):
@@ -172,20 +172,6 @@ class Comparison(Generic[S]):
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
                 panel.worker.set_live_knobs(**knobs)
-
-    def show_recordings(self, recordings: Mapping[str, Recorded]) -> None:
-        """Show the recorded beginning of each run, by the name of its algorithm, until the run has made it.
-
-        See ``Worker.show_recording``; to be called before ``resume``.
-        """
-        for panel in self.panels:
-            if (recording := recordings.get(panel.worker.algorithm.name)) is not None:
-                panel.worker.show_recording(recording)
-
-    def end_recordings(self) -> None:
-        """End all recordings: what is asked for is not recorded."""
-        for panel in self.panels:
-            panel.worker.end_recording()
 
     def resume(self) -> None:
         """Start all panels in step, as soon as none of them is still starting."""

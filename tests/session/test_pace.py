@@ -7,7 +7,6 @@ import pytest
 
 from rbmviz.session import pace as pace_module
 from rbmviz.session.pace import Pace
-from rbmviz.session.recorded_start import RecordedStart
 
 MOST = 10**6
 
@@ -108,21 +107,3 @@ def test_a_paused_run_that_cannot_catch_up_stops_where_it_is(clock):
     assert late.due(0, MOST, 0.5) == 500
     late.note_computing(100, 0.4)
     assert (late.due(100, MOST, 0.5), late.status(100)) == (0, "paused")
-
-
-def test_a_recording_is_played_at_the_pace(clock):
-    shown = SimpleNamespace(n=30, view=lambda n, run, algorithm: SimpleNamespace(n=n, run=run))
-    pace = Pace(10.0)
-    start = RecordedStart(shown, pace)
-    pace.begin(0)
-    assert start.n == 0
-    pace.resume(0)
-    clock.now += 1
-    assert (start.n, start.view(1, None)) == (10, SimpleNamespace(n=10, run=1))
-    assert start.view(1, None) is start.view(1, None)
-    pace.pause(start.n, math.inf)
-    clock.now += 60
-    assert start.n == 10
-    pace.resume(start.n)
-    clock.now += 60
-    assert start.n == 30
