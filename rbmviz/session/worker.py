@@ -336,10 +336,10 @@ class Worker(Generic[R]):
         return time.monotonic() - self._asked_at <= WATCHED_SECONDS * SLOWDOWN.factor
 
     @property
-    def seconds_to_start(self) -> float:
-        """In about how many seconds the run can begin, if its kernels are being compiled; 0: unknown."""
+    def seconds_to_start(self) -> float | None:
+        """In about how many seconds the run can begin while its kernels compile; see ``seconds_left``."""
         run = self._run
-        return 0.0 if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
+        return None if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
 
     @property
     def algorithm(self) -> Any:

@@ -18,6 +18,7 @@ from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import (
     LivePage,
     Transport,
+    algorithms_of,
     catch_up_page,
     draw_chart,
     offer_panels,
@@ -37,6 +38,7 @@ from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
 from rbmviz_app.shared import data, training_part_isl
+from rbmviz_app.stream.socket import picture_path
 from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
@@ -222,6 +224,14 @@ def main() -> None:
         exports(comparison, shown_name)
 
 
+def is_default(comparison: Comparison[SamplingSetup]) -> bool:
+    """Return whether the page shows what it opens with where the address says nothing."""
+    default = [make_sampler(name) for name in SPEC.default_panels]
+    return algorithms_of(comparison) == default and all(
+        one.value == one.default for one in PAGE.settings.values()
+    )
+
+
 def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     """Draw the settings; return what all panels share, and a sentence where nothing can be scored."""
     choice = controls.select(Settings.data)
@@ -255,6 +265,7 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
         present=present,
         key="grid",
         looks_back=True,
+        recorded=picture_path() if not present and is_default(comparison) else "",
         on_multiply=PAGE.multiply_callback(comparison, "grid"),
         **PAGE.callbacks(comparison, "grid"),
     )
