@@ -132,7 +132,8 @@ class Pace:
 
     def note_preparation(self, n: int) -> None:
         """Count what has become due while the run was prepared as missed, too, if it catches up at all."""
-        if self.running and self.catching_up(n) and not math.isinf(self.rate):
+        asked = self._missed_seconds > 0 and n <= self._missed_to  # n is 0 before the first step
+        if self.running and asked and not math.isinf(self.rate):
             self._missed_to = max(self._missed_to, self.allowed())
 
     def note_computing(self, n: int, seconds: float) -> None:

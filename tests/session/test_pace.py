@@ -107,3 +107,15 @@ def test_a_paused_run_that_cannot_catch_up_stops_where_it_is(clock):
     assert late.due(0, MOST, 0.5) == 500
     late.note_computing(100, 0.4)
     assert (late.due(100, MOST, 0.5), late.status(100)) == (0, "paused")
+
+
+def test_a_run_that_is_prepared_after_the_others_began_makes_what_it_has_missed(clock):
+    """It is asked to catch up when they begin: nothing is due by then."""
+    other, late = Pace(60.0), Pace(60.0)
+    other.resume(0)
+    late.resume(0)
+    late.catch_up_with(other, 0)
+    clock.now += 5.0
+    late.note_preparation(0)
+    assert late.catching_up(0)
+    assert late.missed_to == 300
