@@ -9,7 +9,7 @@ SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setup
 FOLDERS = {"rbmviz": "rbmviz", "rbmviz_app": "app/rbmviz_app", "rbmviz.pretrained": "pretrained"}
 PAGES = ROOT / "app" / "rbmviz_app" / "pages"
 """Its folders travel with it, by the patterns for their files."""
-OF_THE_CHECKOUT = {"README.md", "jsconfig.json", "samplers.gif"}
+OF_THE_CHECKOUT = {"README.md", "jsconfig.json"}
 """Files in these folders that do not travel."""
 
 
@@ -36,7 +36,7 @@ def test_every_kind_of_file_travels():
     """A file of a new kind has to be listed in pyproject.toml, or here if it is for the checkout only."""
     data = SETUPTOOLS["package-data"]
     patterns = [*data["*"], *data["rbmviz.reproduce.results"], "*.py", "*.safetensors", "shipped/*.toml"]
-    patterns.append("config.toml")
+    patterns += ["config.toml", "samplers.gif"]
     of_pages = [f"pages/{pattern}" for pattern in data["rbmviz_app.pages"]]
     left = {
         str(path.relative_to(ROOT))

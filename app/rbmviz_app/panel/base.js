@@ -42,6 +42,7 @@
  * @property {boolean} [looks_back] whether a slider goes back through the newest steps of paused panels
  * @property {string} [stays] what that slider leaves as it is now, and its verb
  * @property {boolean} [knobs_follow] whether something else than its controls turns the knobs of a panel
+ * @property {string} [recorded] address of a moving picture of these panels
  * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
  */
 
@@ -62,6 +63,9 @@ const PAUSED_MS = 500; // a pause that lasts so long is one that somebody wants
 const NARROW = 640; // pixels: in a window that is no wider, equations are folded
 const BAR_GAP = 8; // pixels below the bar that looks back, while presenting
 const FIT_MS = 500; // while presenting, panels are fitted to the window this often
+
+/** @param {number} time by performance.now() @returns {number} whole seconds until then; 0: it has passed */
+function secondsTo(time) { return Math.max(Math.ceil((time - performance.now()) / 1000), 0); }
 
 /** @param {number[]} dash pixels of line and gap @returns {string} the line as a background in CSS */
 function dashed(dash) {
@@ -123,8 +127,8 @@ class Panel {
     this.controls = {};
     /** Since when the run is prepared, by performance.now(). @type {number | null} */
     this.startingSince = null;
-    /** When the run can begin, by performance.now(); 0: not known. */
-    this.readyAt = 0;
+    /** When the run can begin, by performance.now(); 0: later than expected. @type {number | null} */
+    this.readyAt = null;
     this.redrawTimer = 0;
     /** When words and the spoken text were last changed, by performance.now(). */
     this.wordsShownAt = 0;
@@ -145,7 +149,7 @@ class Panel {
     this.words = element('p', { class: 'words', hidden: true });
     this.warningText = element('span');
     this.warning = element('p', { class: 'warning', role: 'status' }, this.warningText);
-    // In a corner of the pictures: that they are recorded, or the starts of the chains.
+    // In a corner of the starts of the chains: how long the kernels are still compiled.
     this.mark = element('p', { class: 'mark', hidden: true });
     // The place of the pictures.
     this.stage = element('div', { class: 'stage' });
@@ -275,7 +279,7 @@ class Panel {
     if (text === this.spoken.textContent) return;
     this.announcedAt = performance.now();
     const focused = /** @type {Document | ShadowRoot} */ (this.node.getRootNode()).activeElement;
-    this.spoken.setAttribute('aria-live', !['running', 'recorded'].includes(head.status) || this.node.contains(focused) ? 'polite' : 'off');
+    this.spoken.setAttribute('aria-live', head.status !== 'running' || this.node.contains(focused) ? 'polite' : 'off');
     this.spoken.textContent = text;
   }
 
@@ -289,7 +293,9 @@ class Panel {
     // A knob that something else has turned, as the pointer on a map: the control follows it.
     const before = this.grid.data.knobs_follow ? this.head?.knobs : undefined;
     if (before) for (const [name, value] of Object.entries(head.knobs ?? {})) if (before[name] !== value) this.controls[name]?.set(value);
-    this.readyAt = head.ready_in ? performance.now() + 1000 * head.ready_in : 0;
+    // Compiled kernels are loaded before the run begins: until then the time that was expected last counts.
+    if (head.status !== 'starting' || isNewRun) this.readyAt = null;
+    if (typeof head.ready_in === 'number') this.readyAt = head.ready_in && performance.now() + 1000 * head.ready_in;
     this.head = head;
   }
 
@@ -314,21 +320,14 @@ class Panel {
     const seconds = Math.floor((performance.now() - this.startingSince) / 1000);
     clearTimeout(this.redrawTimer);
     this.redrawTimer = setTimeout(() => this.grid.draw(), 1000);
-    if (this.readyAt) return this.showsStart ? '' : `Starting: ${this.compiling()}. A new machine compiles the kernels once.`;
+    if (this.readyAt !== null) return this.showsStart ? '' : this.compiling(this.readyAt);
     return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once. ${seconds} s so far.`;
   }
 
-  /** @returns {string} how long the run is still compiled */
-  compiling() {
-    const left = Math.ceil((this.readyAt - performance.now()) / 1000);
-    return left > 0 ? `compiling, about ${left} s` : 'compiling, a moment longer';
-  }
-
-  /** @param {PanelHead} head @returns {string} what stands on the pictures: that they are recorded, or the starts of the chains */
-  markOf({ status }) {
-    const left = Math.ceil((this.readyAt - performance.now()) / 1000);
-    if (status === 'recorded') return left > 0 ? `recorded, live in ~${left} s` : 'recorded, live in a moment';
-    return status === 'starting' && this.readyAt && this.showsStart ? `starting: ${this.compiling()}` : '';
+  /** @param {number} readyAt @returns {string} how long the kernels of the run are still compiled */
+  compiling(readyAt) {
+    const left = secondsTo(readyAt);
+    return left ? `Compiling, about ${left} s` : 'Compiling, longer than expected';
   }
 
   draw() {
@@ -339,9 +338,9 @@ class Panel {
     this.node.dataset.status = head.status;
     this.count.textContent = whole.format(head.at ?? head.n);
     this.count.title = `${whole.format(head.at ?? head.n)} ${this.unit}`;
-    this.readouts.draw(this.readoutValues, head.status === 'running' || head.status === 'recorded');
+    this.readouts.draw(this.readoutValues, head.status === 'running');
     const failed = head.status === 'failed', note = failed ? head.error ?? '' : this.reasonToWait(head);
-    const mark = this.markOf(head);
+    const mark = this.readyAt !== null && this.showsStart ? this.compiling(this.readyAt) : '';
     this.mark.hidden = !mark;
     if (this.mark.textContent !== mark) this.mark.textContent = mark;
     this.note.hidden = !note;
@@ -388,7 +387,10 @@ class Grid {
     this.banner = element('div', { class: 'banner', role: 'status', hidden: true });
     this.host = element('div', { class: 'comparison' });
     this.past = new LookBack(at => this.lookBack(at));
-    root.append(this.banner, this.host, this.past.node, this.probe);
+    this.caption = element('figcaption');
+    // Over the panels of a new machine: what they will show, until the first of them is live.
+    this.recorded = element('figure', { class: 'recorded', hidden: true }, this.caption, element('img', { alt: 'Four samplers on one model, recorded' }));
+    root.append(this.banner, this.recorded, this.host, this.past.node, this.probe);
     /** Paused panels show their pictures after so many steps; null: those of now. @type {number | null} */
     this.at = null;
     /** @type {Record<string, number[]>} */
@@ -507,6 +509,17 @@ class Grid {
     if (!this.alive || !this.host.isConnected) return;
     this.readTheme();
     for (const panel of this.panels.values()) panel.draw();
+    this.drawRecorded();
+  }
+
+  drawRecorded() {
+    const { recorded } = this.data, ready = [...this.panels.values()].map(({ readyAt }) => readyAt);
+    this.recorded.hidden = !recorded || !ready.length || ready.includes(null);
+    if (!recorded || this.recorded.hidden) return;
+    const image = /** @type {HTMLImageElement} */ (this.recorded.lastChild);
+    if (!image.src) image.src = recorded;
+    const left = secondsTo(Math.min(...ready.map(Number)));
+    this.caption.textContent = left ? `Recorded: what you will see in about ${left} s` : 'Recorded: what you will see, later than expected';
   }
 
   /** Show what paused panels showed after so many steps; null: what they show now. @param {number | null} at */

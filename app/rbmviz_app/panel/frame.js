@@ -26,7 +26,7 @@
  * @property {number | null} [held_from] number (from 0) of the first step whose picture the run still holds; null: of none
  * @property {number} [bins_before] parts of the class strip with samples from before a turn of a knob; with a new strip
  * @property {string | null} [error] why the status is "failed"
- * @property {number} [ready_in] where the status is "starting" or "recorded": in about how many seconds the run can begin; 0: not known
+ * @property {number | null} [ready_in] where the status is "starting": in about how many seconds the run can begin; 0: later than expected; null: its kernels are compiled, or nobody knows
  * @property {number} [rebuilt] where the status is "rebuilding": share of the run that is there again, from 0 to 1
  * @property {string} [warning]
  * @property {Record<string, number | boolean>} [knobs] values of knobs that something else than their controls may turn

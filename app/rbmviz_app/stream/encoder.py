@@ -246,10 +246,10 @@ class FrameEncoder:
             self._readouts[key] = [(readout.name, readout.value, readout.slow) for readout in readouts]
         return bool(plans)
 
-    def _seconds_to_start(self, key: int) -> float:
-        """Return in about how many seconds a panel's run can begin; 0: unknown."""
-        workers = [panel.worker for panel in self._comparison.panels if panel.key == key]
-        return round(max((worker.seconds_to_start for worker in workers), default=0.0), 1)
+    def _seconds_to_start(self, key: int) -> float | None:
+        """Return in about how many seconds a panel's run can begin; see ``Worker.seconds_to_start``."""
+        seconds = [p.worker.seconds_to_start for p in self._comparison.panels if p.key == key]
+        return round(seconds[0], 1) if seconds and seconds[0] is not None else None
 
     def _values(self, key: int, shown: Snapshot, slow: bool) -> dict[str, Any]:
         """Return the values of a panel's readouts; slow: with those that are sent slowly."""
@@ -264,7 +264,7 @@ class FrameEncoder:
             "status": "waiting" if waiting and shown.status == "paused" else shown.status,
             "n": shown.n,
         }
-        if shown.status in ("starting", "recorded"):
+        if shown.status == "starting":
             head["ready_in"] = self._seconds_to_start(key)
         if shown.status in ("failed", "rebuilding"):
             head |= {"error": shown.error, "rebuilt": shown.rebuilt}

@@ -15,10 +15,13 @@ import functools
 import gc
 from collections import Counter
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import anyio
-from starlette.routing import WebSocketRoute
+from starlette.requests import Request
+from starlette.responses import FileResponse
+from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import config, runtime
 
@@ -287,4 +290,14 @@ def live_path() -> str:
     return f"{base_path()}/rbmviz/live/"
 
 
-routes = [WebSocketRoute(live_path() + "{token}", live)]
+def picture_path() -> str:
+    """Return the path of the moving picture that the first page shows while kernels are compiled."""
+    return f"{base_path()}/rbmviz/samplers.gif"
+
+
+def send_picture(request: Request) -> FileResponse:
+    """Send the moving picture."""
+    return FileResponse(Path(__file__).parents[1] / "samplers.gif")
+
+
+routes = [WebSocketRoute(live_path() + "{token}", live), Route(picture_path(), send_picture)]

@@ -183,8 +183,7 @@ def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
     segments, x = curve.shown.segments, "n" if cost_unit == "samples" else cost_unit
     rows: Rows = []
     for row in _rows_of(curve.name, segments):
-        # Recordings have spent no seconds here, and zero has no place on a logarithmic axis.
-        if row["n_scored"] >= MIN_CURVE_SAMPLES and (cost_unit != "seconds" or row["seconds"] > 0):
+        if row["n_scored"] >= MIN_CURVE_SAMPLES:
             kind = "past" if row["change"] < len(curve.shown.past) else "point"
             rows.append({"kind": kind, "x": row[x], "y": row["isl"], **row})
     ends = {row["change"]: row for row in rows}  # the last point before each turn

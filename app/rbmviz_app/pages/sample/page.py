@@ -1,7 +1,5 @@
 """Samplers side by side on one model, live."""
 
-from typing import Any
-
 import streamlit as st
 
 from rbmviz import Model
@@ -13,7 +11,6 @@ from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup
-from rbmviz.session.compiling import seconds_to_compile
 from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download, data_or_reason
@@ -36,12 +33,12 @@ from rbmviz_app.pages.sample.charts import (
 from rbmviz_app.pages.sample.exports import curves_csv, replay_file, runs_of, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import sample_grid
-from rbmviz_app.pages.sample.recorded import recordings
 from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Claim, Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
 from rbmviz_app.shared import data, training_part_isl
+from rbmviz_app.stream.socket import picture_path
 from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
@@ -201,12 +198,9 @@ def main() -> None:
             setup, reason = choose_setup(model)
         PAGE.menu()
         cost_unit = controls.choose(Settings.axis)
-    comparison = PAGE.open(setup, fill)
+    comparison = PAGE.open(setup)
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     comparison.cost_unit = cost_unit
-    # Only the default view, with its pixels and its unit of comparison, has been recorded.
-    if any(one.value != one.default for one in (Settings.view, Settings.pixels, Settings.axis)):
-        comparison.end_recordings()
     with PAGE.notes():
         if name != chosen and shown_name == name:  # in the place of the other line, so that no panel moves
             own, without = messages.plain(name), messages.plain(chosen)
@@ -230,17 +224,12 @@ def main() -> None:
         exports(comparison, shown_name)
 
 
-def fill(comparison: Comparison[SamplingSetup], wanted: list[Any]) -> None:
-    """Add the panels of a link; on a new machine show how they begin while kernels are compiled.
-
-    A recording is there for the default address only; elsewhere the panels show the starts of the chains.
-    """
-    PAGE.fill(comparison, wanted)
-    algorithms = algorithms_of(comparison)
-    as_recorded = [make_sampler(name) for name in SPEC.default_panels] == algorithms
-    settings = PAGE.settings.values()
-    if as_recorded and all(one.value == one.default for one in settings) and seconds_to_compile(algorithms):
-        comparison.show_recordings(recordings())
+def is_default(comparison: Comparison[SamplingSetup]) -> bool:
+    """Return whether the page shows what it opens with where the address says nothing."""
+    default = [make_sampler(name) for name in SPEC.default_panels]
+    return algorithms_of(comparison) == default and all(
+        one.value == one.default for one in PAGE.settings.values()
+    )
 
 
 def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
@@ -276,6 +265,7 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
         present=present,
         key="grid",
         looks_back=True,
+        recorded=picture_path() if not present and is_default(comparison) else "",
         on_multiply=PAGE.multiply_callback(comparison, "grid"),
         **PAGE.callbacks(comparison, "grid"),
     )

@@ -322,6 +322,7 @@ def sample_grid(
     knobs_follow: bool = False,
     looks_back: bool = False,
     marks: Sequence[str] = (),
+    recorded: str = "",
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``.
 
@@ -329,6 +330,7 @@ def sample_grid(
     knobs_follow : whether controls follow knobs that something else turns, as the pointer over a map
     looks_back : whether a slider goes back through the newest samples of paused panels
     marks : a word before the title of each panel
+    recorded : address of a moving picture of these panels, shown while their kernels are compiled
     """
     model, dataset = comparison.setup.model, comparison.setup.dataset
     n_visible = model.rbm.n_visible
@@ -339,6 +341,7 @@ def sample_grid(
         "vocabulary": rarest_first(dataset, n_visible),
         "knobs_follow": knobs_follow,
         "looks_back": looks_back,
+        "recorded": recorded,
     }
     _canvas.mount(
         url,
