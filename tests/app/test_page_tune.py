@@ -23,6 +23,7 @@ from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, join
 from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.store import Store, encode
+from rbmviz_app.pages import file_of
 from rbmviz_app.pages.sample.tuning import full_name
 from rbmviz_app.pages.tune.charts import LEGEND_LETTERS, _broken, robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
@@ -309,7 +310,7 @@ def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, el
     state = {"comparisons": {"sample": (sample, "token")}, "settings": SettingsState({"seed": 7})}
     test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], state=state, **SMALL)
     button(test, "Open in Sample").click().run()
-    assert opened == ["pages/sample/page.py"]
+    assert opened == [file_of("sample")]
     assert (settings_of(test)["model"], settings_of(test)["seed"]) == ("bas_pcd", 0)
     assert (texts_of(sample), sample.setup.dataset.name) == (["rates_fpcd:eps=0.2,k=3"], "bas")
     assert test.session_state["undo settings"]["sample"] == {"seed": 7, "model": "mnist_fpcd"}
@@ -338,7 +339,7 @@ def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_o
     assert comparison.peek()[0][1].run == run
     assert not test.run().exception
     button(test, "Open in Train").click().run()
-    assert opened == ["pages/train/page.py"]
+    assert opened == [file_of("train")]
     other, _ = test.session_state["comparisons"]["train"]
     assert texts_of(other) == texts_of(comparison)
     assert [settings_of(test)[name] for name in ("train_data", "hidden", "train_seed")] == ["bas", 4, 0]
@@ -412,7 +413,7 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     state = {"comparisons": {"tune": (tune, "token")}, "settings": SettingsState(before)}
     test = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.1,k=2"], state=state)
     test.button(key="sweep around 0").click().run()
-    assert opened == ["pages/tune/page.py"]
+    assert opened == [file_of("tune")]
     assert (texts_of(tune), settings_of(test)["sweep"]) == (["rates_fpcd:eps=0.1,k=2"], "")
     assert before.items() <= test.session_state["undo settings"]["tune"].items()
     assert tune.undo()

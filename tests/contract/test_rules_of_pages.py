@@ -7,7 +7,7 @@ from pathlib import Path
 from rbmviz_app import pages
 
 ROOT = Path(__file__).parents[2]
-APP = ROOT / "app"
+APP = ROOT / "app" / "rbmviz_app"
 SOURCES = {str(path.relative_to(APP)): path.read_text() for path in sorted(APP.rglob("*.py"))}
 PAGES = sorted(path.parent.name for path in APP.glob("pages/*/panel.py"))
 
@@ -36,7 +36,7 @@ def test_the_address_is_only_read():
 
 def test_widgets_of_settings_are_drawn_in_one_file():
     """Their values are read from the record, never from what a widget returns."""
-    assert files_with(r"\.widget\(") == ["controls.py"]
+    assert files_with(r"setting\.(widget|fold)\(") == ["controls.py"]
 
 
 def test_what_is_drawn_every_second_has_a_place_of_its_own():
