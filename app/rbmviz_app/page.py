@@ -296,10 +296,6 @@ class LivePage(Generic[S]):
                 )
             comparison.step([min(n, most) for n in steps])
 
-    def comparison(self) -> Comparison[S]:
-        """Return this session's comparison, once the page has been drawn."""
-        return COMPARISONS.value[self.name][0]
-
     def read(self, texts: Sequence[str]) -> tuple[list[Any], list[str]]:
         """Return the algorithms of a link or preset, and a sentence for each text that is refused."""
         read, refused = read_panels(self.spec.algorithms, texts)

@@ -6,14 +6,12 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-import rbmviz_app
 from rbmviz.datasets import list_datasets
 from rbmviz.models import list_models
 from rbmviz.registry import samplers, trainers
 from tests.attack.families import Family, Refusals, make_data, make_model
 from tests.attack.mutate import Rng, pick
 
-PAGES = Path(rbmviz_app.__file__).parent / "pages"
 KEYS = {
     "sample": "p model data kernel start seed view pixels cells speed axis present".split(),
     "train": "t train_data hidden rule begin train_seed replicates show train_pixels train_cells pace "
@@ -62,12 +60,13 @@ TEXTS = [
 
 
 SCRIPT = """
-import runpy
-from rbmviz_app.links import drop_unreadable
-drop_unreadable()
-runpy.run_path({!r}, run_name="__main__")
+from rbmviz_app.links import open_link
+from rbmviz_app.pages.{0} import page
+
+open_link("{0}")
+page.main()
 """
-"""A page as the app draws it: after the address has been looked through."""
+"""A page as the app draws it: after the address has been read."""
 
 
 def _panel(rng: Rng, table: Any) -> str:
@@ -113,7 +112,7 @@ def make_upload(rng: Rng, folder: Path) -> dict[str, Any]:
 
 def use_page(made: dict[str, Any]) -> Refusals:
     """Draw the page; what it says as an error is a refusal, an exception on it a defect."""
-    test = AppTest.from_string(SCRIPT.format(str(PAGES / made["page"] / "page.py")), default_timeout=100)
+    test = AppTest.from_string(SCRIPT.format(made["page"]), default_timeout=100)
     for key, value in made["query"].items():
         test.query_params[key] = value
     if "upload" in made:
