@@ -104,8 +104,12 @@ def show_step(lesson: str, step: int, page: str) -> None:
 
 
 def switch_page(page: str) -> None:
-    """Open a page, whose address then names the open step; this ends the script run."""
-    st.switch_page(pages.file_of(page), query_params=links.parts_of_step())
+    """Open a page, which writes the open step into its address; this ends the script run.
+
+    Not ``query_params`` of Streamlit: it would write them into the history of the page that is left, too.
+    """
+    session.OPENED_PAGE.set(page)
+    st.switch_page(pages.file_of(page))
 
 
 def leave() -> None:
@@ -218,8 +222,7 @@ def follow_address(page: str) -> None:
             open_step(*place)
             for entry in (session.PRESENTED, session.STARTS_PAUSED):
                 entry.ensure()  # they read the address, too
-            if _page_of(place) != page or links.gives_settings():  # the step says what the settings are
-                session.OPENED_PAGE.set(page)
+            if _page_of(place) != page:
                 switch_page(_page_of(place))
     session.OPENED_PAGE.set(page)  # last: a click may interrupt this run anywhere
 

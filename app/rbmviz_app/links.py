@@ -49,11 +49,6 @@ def in_address(name: str) -> list[str]:
     return st.query_params.get_all(name)
 
 
-def gives_settings() -> bool:
-    """Return whether the address says more than which step of a lesson is open."""
-    return any(key not in (LESSON, STEP) for key in st.query_params)
-
-
 def owner() -> str:
     """Return the secret of this browser: that of its cookie, or a new one, which becomes the cookie."""
     if not session.OWNER.value:
