@@ -15,7 +15,7 @@ Its ``main`` draws, in this order:
 6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
    ``comparison.peek()`` and call ``draw_chart``. ``peek`` renews no lease, so that a chart alone keeps no run
    awake: a run computes for 30 s after the last ``poll``, which the panels' socket calls for each frame.
-   Where such functions draw settings that presets set, too, one of them ends with ``PAGE.withdraw_preset``;
+   Those that draw settings call ``catch_up_settings``;
 7. downloads and code (see ``controls``), which a page for a projector leaves out.
 """
 
@@ -463,15 +463,6 @@ class LivePage(Generic[S]):
         slug = session.drawn(self.name).preset
         return next((preset for preset in self.presets if preset.slug == slug), None)
 
-    def withdraw_preset(self, comparison: Comparison[S]) -> None:
-        """Draw the page again if a control of this fragment has made it another preset, or none.
-
-        To be called at the end of a fragment with settings, because its run leaves the caption as it is.
-        """
-        before, now = session.drawn(self.name).preset, self._note_shown_preset(comparison)
-        if before != (now.slug if now else ""):
-            st.rerun()
-
     def write_address(
         self,
         comparison: Comparison[S],
@@ -563,6 +554,16 @@ def catch_up_page(comparison: Comparison[Any]) -> None:
     messages.show_toasts()
 
 
+def catch_up_settings(page: str) -> None:
+    """Draw the page again if a setting has been changed in this fragment: its address is another part.
+
+    To be called in each fragment with settings.
+    """
+    before = session.drawn(page).settings
+    if before != session.settings_now(before):
+        st.rerun()
+
+
 def change_setup(comparison: Comparison[S], setup: S) -> None:
     """Begin anew with another setup; if the limits refuse it, show the reason and change nothing."""
     try:
@@ -619,7 +620,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             comparison.set_rate(rate)
         if clicked:
             restart_timers(comparison, commanded=True)
-    live.withdraw_preset(comparison)
+    catch_up_settings(page)
 
 
 def reset(page: str, comparison: Comparison[Any]) -> None:

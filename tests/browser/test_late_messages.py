@@ -107,3 +107,12 @@ def test_undo_within_400_ms_of_a_slider_takes_the_preset_back(weights):
     page.page.wait_for_timeout(1500)
     line.release("browser")
     reaches(page, {"weights_model": "bas_pcd", "weights_pace": "30"})
+
+
+def test_a_setting_of_a_part_of_the_page_stands_in_the_address(weights):
+    """The speed is drawn without the panels, whose part writes the address."""
+    page, _ = weights
+    move_speed(page)
+    page.page.wait_for_url("**weights_pace=30**", timeout=10_000)
+    move_speed(page)  # the slider keeps the focus
+    page.page.wait_for_url("**weights_pace=100**", timeout=10_000)

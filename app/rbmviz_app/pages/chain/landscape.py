@@ -20,6 +20,7 @@ from rbmviz_app.page import (
     Transport,
     algorithms_of,
     catch_up_page,
+    catch_up_settings,
     draw_chart,
     offer_panels,
 )
@@ -288,7 +289,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
             "uniform”). With 0 and 1 it does not (in the two halves it comes no nearer than 0.65): only "
             "what is on is penalised, and all ends at the empty state."
         )
-    PAGE.withdraw_preset(comparison)
+    catch_up_settings(PAGE.name)
 
 
 def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:

@@ -147,7 +147,7 @@ def main() -> None:
             "that of its authors’ program."
         )
     chart_settings = ChartSettings()
-    draw_pair_charts(PAGE, comparison, chart_settings, present)
+    draw_pair_charts(comparison, chart_settings, present)
     if not present:
         exports(comparison, chart_settings, shown_name, shown_model, shape)
 

@@ -11,7 +11,7 @@ from rbmviz.session import Comparison, CouplingRun, CouplingSetup
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz_app import controls
-from rbmviz_app.page import LivePage, draw_chart
+from rbmviz_app.page import catch_up_settings, draw_chart
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.settings import Settings
 from rbmviz_app.panel.readouts import digits3
@@ -54,7 +54,6 @@ def request_results(comparison: Comparison[CouplingSetup], chart_settings: Chart
 
 
 def draw_pair_charts(
-    page: LivePage[CouplingSetup],
     comparison: Comparison[CouplingSetup],
     chart_settings: ChartSettings,
     present: bool,
@@ -63,7 +62,7 @@ def draw_pair_charts(
 
     chart_settings : updated here; downloads read it, because their threads cannot read the settings
     """
-    draw_main_chart(comparison, page, chart_settings, present)
+    draw_main_chart(comparison, chart_settings, present)
     with controls.fold(Settings.coupling_more, "More charts") as is_open:
         if is_open:
             draw_more(comparison, chart_settings, present)
@@ -71,15 +70,12 @@ def draw_pair_charts(
 
 @every_second
 def draw_main_chart(
-    comparison: Comparison[CouplingSetup],
-    page: LivePage[CouplingSetup],
-    chart_settings: ChartSettings,
-    present: bool,
+    comparison: Comparison[CouplingSetup], chart_settings: ChartSettings, present: bool
 ) -> None:
     """Draw when the pairs counted so far have met; runs every second, and renews no lease."""
     chart_settings.renew()
     draw_meeting_times(request_results(comparison, chart_settings), present)
-    page.withdraw_preset(comparison)
+    catch_up_settings("coupling")
 
 
 @every_second
@@ -94,6 +90,7 @@ def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettin
         with column:
             for part in parts:
                 part(found, present)
+    catch_up_settings("coupling")
 
 
 def draw_meeting_times(found: Results | None, present: bool) -> None:

@@ -20,6 +20,7 @@ from rbmviz_app.page import (
     Transport,
     algorithms_of,
     catch_up_page,
+    catch_up_settings,
     draw_chart,
     offer_panels,
 )
@@ -330,7 +331,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
         st.caption(YARDSTICK)
     if comparison.cost_unit == "seconds":
         st.caption(SECONDS_CAPTION)
-    PAGE.withdraw_preset(comparison)
+    catch_up_settings(PAGE.name)
 
 
 def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:

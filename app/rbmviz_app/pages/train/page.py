@@ -10,7 +10,7 @@ from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import checkpoints, controls, messages, session
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_page, offer_panels
+from rbmviz_app.page import LivePage, Transport, catch_up_page, catch_up_settings, offer_panels
 from rbmviz_app.pages.train.likelihood import Levels, draw_charts, levels_of
 from rbmviz_app.pages.train.naming import fresh_starts
 from rbmviz_app.pages.train.panel import train_grid
@@ -179,7 +179,7 @@ def reading_help() -> None:
 def charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     """Draw the charts, again and again, without renewing any lease."""
     draw_charts(comparison, levels)
-    PAGE.withdraw_preset(comparison)
+    catch_up_settings(PAGE.name)
 
 
 def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:

@@ -15,7 +15,7 @@ from rbmviz.trainers import make_trainer
 from rbmviz_app import comparisons, controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.loading_code import load_dataset_lines
-from rbmviz_app.page import draw_chart, play_or_pause
+from rbmviz_app.page import catch_up_settings, draw_chart, play_or_pause
 from rbmviz_app.pages.weights.exports import study_csv
 from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_chart, study_chart
@@ -112,6 +112,7 @@ def use_data(comparison: Comparison[StudySetup], name: str) -> str:
 @every_second
 def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
     """Draw the controls of the study, how far it is, and its charts."""
+    catch_up_settings("weights")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("Less bias, more noise: every estimator on models that grow", anchor=False)
         name = controls.select(Settings.grown, width=200)
