@@ -43,24 +43,6 @@ LOOK = re.compile(
 """What a step can point at: a panel, a number or a knob of it, a control, the chart."""
 
 
-NUMBERS_TO_LOOK_AT: Mapping[str, tuple[str, ...]] = {
-    "sample": (
-        *("visited", "isl", "class_coverage", "switches", "spurious", "blank", "ink", "rate", "own_speed"),
-        *("sweeps", "fast_norm", "rhat", "ess"),
-    ),
-    "train": ("likelihood", "below_best", "rate", "own_speed", "reconstruction"),
-    "weights": (
-        *("ess_share", "max_share", "ess", "log_z", "std_error", "truth", "truth_error", "gap", "pooled"),
-        "rate",
-    ),
-    "chain": ("crossings", "visits", "raised", "bent", "moments", "fast_norm", "rate"),
-    "coupling": (),
-    "tune": (),
-}
-"""Names of the numbers that the panels of each page show; on train, trainers add statistics of their own.
-
-They are those of the readouts in ``app/pages/*/panel.py``; ``tests/app/test_card.py`` holds both together."""
-
 BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
 """How a step says that a training goes on with another trainer."""
 
@@ -432,5 +414,5 @@ def _check_allowed(
 def _parts(state: PageState, panel: int) -> list[str]:
     """Return what a step can point at within a panel: its numbers, then its knobs."""
     algorithm = state.algorithms()[panel]
-    own = algorithm.own_stats if state.page == "train" else ()
-    return [*NUMBERS_TO_LOOK_AT[state.page], *own, *knobs_of(algorithm)]
+    numbers = PAGES[state.page].numbers(algorithm).values()
+    return [*(number.name for number in numbers if number.help), *knobs_of(algorithm)]

@@ -6,6 +6,7 @@ from typing import Any
 
 from rbmviz.coupling import STATISTICS
 from rbmviz.errors import unknown
+from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.models import list_models
 from rbmviz.pages.settings import SettingSpec, Whole
 from rbmviz.pages.spec import RANDOM_MODEL, PageSpec, Sources
@@ -112,6 +113,7 @@ SPEC = PageSpec(
         ),
     },
     setup=setup,
+    numbers=lambda algorithm: NUMBERS["coupling"],
     steps="pairs",
     speed="coupling_speed",
     only="coupling",

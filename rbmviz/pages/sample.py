@@ -6,10 +6,14 @@ from typing import Any, get_args
 
 from rbmviz.datasets import list_datasets
 from rbmviz.metrics import Kernel
+from rbmviz.metrics.live import live_metrics_of
+from rbmviz.metrics.numbers import NUMBERS, Number
 from rbmviz.models import list_models
 from rbmviz.pages.settings import SettingSpec, Whole, compared_at
 from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
 from rbmviz.registry import samplers
+from rbmviz.samplers import Sampler
+from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session import SamplingSetup, Start
 from rbmviz.session.equal_points import SAMPLER_UNITS
 
@@ -24,6 +28,13 @@ def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup:
     model = sources.model(values["model"])
     dataset = sources.data_of(model, None if values["data"] == AUTOMATIC else values["data"])
     return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"], sources.allowance)
+
+
+def numbers(sampler: Sampler | None) -> dict[str, Number]:
+    """Return the numbers of a sampler (None: of any), those of live metrics included."""
+    metrics = live_metrics_of(MAX_CHAINS if sampler is None else sampler.n_chains)
+    live = (number for metric in metrics for number in metric.numbers)
+    return {**NUMBERS["sample"], **{number.name: number for number in live}}
 
 
 SPEC = PageSpec(
@@ -104,6 +115,7 @@ SPEC = PageSpec(
         "improvement": SettingSpec(False, (False, True), left_alone=True),
     },
     setup=setup,
+    numbers=numbers,
     steps="samples",
     speed="speed",
 )

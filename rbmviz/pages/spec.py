@@ -6,6 +6,7 @@ from typing import Any
 
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.links import Algorithms
+from rbmviz.metrics.numbers import Number
 from rbmviz.models import data_of, load_pretrained
 from rbmviz.pages.settings import SettingSpec
 from rbmviz.rbm import Model
@@ -77,6 +78,9 @@ class PageSpec:
         What its panels count: "samples".
     speed : str
         Name of the setting with the steps a second.
+    numbers : callable
+        Returns the numbers of its runs, by name, from the algorithm of a panel, or None, for those of all:
+        what panels show, and what claims compare (default: none).
     only : str
         The one algorithm that its panels can run (default "": any).
     max_panels : int
@@ -93,6 +97,7 @@ class PageSpec:
     setup: Callable[[Mapping[str, Any], Sources], Any]
     steps: str
     speed: str
+    numbers: Callable[[Any], Mapping[str, Number]] = lambda algorithm: {}
     only: str = ""
     max_panels: int = 8
     own_parts: Mapping[str, str] = field(default_factory=dict)
@@ -100,6 +105,10 @@ class PageSpec:
     def defaults(self) -> dict[str, Any]:
         """Return the default of each setting."""
         return {name: choice.default for name, choice in self.settings.items()}
+
+    def number(self, name: str) -> Number:
+        """Return the number of this name."""
+        return self.numbers(None)[name]
 
     def run_settings(self) -> tuple[str, ...]:
         """Return the names of the settings that the runs depend on."""

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rbmviz.datasets import list_datasets
+from rbmviz.metrics.numbers import NUMBERS, Number, own_numbers
 from rbmviz.pages.settings import SettingSpec, Whole, compared_at
 from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import trainers
 from rbmviz.session import TrainingSetup
 from rbmviz.session.equal_points import TRAINER_UNITS
-from rbmviz.trainers import STATS, list_trainers
+from rbmviz.trainers import STATS, Trainer, list_trainers
 
 
 def statistics() -> list[str]:
@@ -23,6 +24,13 @@ def setup(values: Mapping[str, Any], sources: Sources) -> TrainingSetup:
     """Return the data and the size of model that all panels share."""
     data = sources.data(values["train_data"])
     return TrainingSetup(data, values["hidden"], values["train_seed"], values["replicates"])
+
+
+def numbers(trainer: Trainer | None) -> dict[str, Number]:
+    """Return the numbers of a trainer (None: of any), its own statistics included."""
+    made_by = map(trainers.__getitem__, list_trainers()) if trainer is None else [type(trainer)]
+    own = (number for cls in made_by for number in own_numbers(cls))
+    return {**NUMBERS["train"], **{number.name: number for number in own}}
 
 
 _RATE = "learning_rate=0.1,schedule=constant"
@@ -110,6 +118,7 @@ SPEC = PageSpec(
         ),
     },
     setup=setup,
+    numbers=numbers,
     steps="updates",
     speed="pace",
 )

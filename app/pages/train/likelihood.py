@@ -7,8 +7,9 @@ import streamlit as st
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import independent_log_likelihood
 from rbmviz.metrics.exact import attainable_log_likelihood
+from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.session import Comparison, TrainingSetup
-from rbmviz.session.training import LIVE_AIS_CHAINS, SCORED_EXAMPLES, scored_examples
+from rbmviz.session.training import LIVE_AIS_CHAINS, scored_examples
 from rbmviz.trainers import STATS
 from rbmviz_app import controls, links, messages
 from rbmviz_app.compared import amount_text
