@@ -14,8 +14,9 @@ MAX_STEPS = 100_000
 
 GRAMMAR = re.compile(
     r"panel([1-9])\.([a-z]\w*) (>=|<=|>|<|=) "
-    r"(?:(-?[0-9]+(?:\.[0-9]+)?)|panel([1-9])\.([a-z]\w*)(?: ([+-]) ([0-9]+(?:\.[0-9]+)?))?) "
-    r"at ([0-9][0-9,]*) ([a-z]+)",
+    r"(?:(-?[0-9]+(?:\.[0-9]+)?)"
+    r"|panel([1-9])\.([a-z]\w*)(?:@([0-9][0-9,]*))?(?: ([+-]) ([0-9]+(?:\.[0-9]+)?))?) "
+    r"at ([0-9][0-9,]*) ([a-z]+)(?:, not of panel([1-9]))?",
     re.ASCII,
 )
 
@@ -57,6 +58,12 @@ class StepClaim(NamedTuple):
         Steps after which the numbers are taken.
     text : str
         The claim as it was written.
+    unit : str
+        What the steps are, as it was written: "samples".
+    n_of : int
+        Steps after which the number of the other panel is taken.
+    control : int or None
+        Place of a panel that takes the place of ``panel``, and then the claim does not hold; None: of none.
     """
 
     panel: int
@@ -66,12 +73,30 @@ class StepClaim(NamedTuple):
     of: tuple[int, str] | None
     n: int
     text: str
+    unit: str
+    n_of: int
+    control: int | None = None
+
+    def is_so(self, value: float | None, other: float | None) -> bool:
+        """Return whether it holds for its number and what that is compared with; None is not known."""
+        return value is not None and other is not None and COMPARED[self.operator](value, other)
+
+    def compared_with(self, other: float | None) -> float | None:
+        """Return what its number is compared with; ``other`` is the number of ``of``, None: not known."""
+        if self.of is None:
+            return self.number
+        return None if other is None else other + self.number
+
+    def of_control(self) -> "StepClaim":
+        """Return what is not so: the same claim about the control in place of the panel."""
+        assert self.control is not None
+        of = (self.control, self.of[1]) if self.of and self.of[0] == self.panel else self.of
+        return self._replace(panel=self.control, of=of, control=None)
 
     def holds(self, values: dict[tuple[int, str], float | None]) -> bool:
         """Return whether it holds for these numbers of panels, by place and metric; None is not known."""
-        one = values[self.panel, self.metric]
-        other = 0.0 if self.of is None else values[self.of]
-        return one is not None and other is not None and COMPARED[self.operator](one, other + self.number)
+        other = None if self.of is None else values[self.of]
+        return self.is_so(values[self.panel, self.metric], self.compared_with(other))
 
     def number_words(self, page: str, names: Sequence[str]) -> str:
         """Return what the claim is about; ``names`` are those of the panels, "" where one needs none."""
@@ -102,6 +127,32 @@ class StepClaim(NamedTuple):
         """Place and metric of each number that it compares."""
         return ((self.panel, self.metric),) if self.of is None else ((self.panel, self.metric), self.of)
 
+    @property
+    def points(self) -> tuple[tuple[int, str, int], ...]:
+        """Place, metric and steps of each number that it compares."""
+        own = (self.panel, self.metric, self.n)
+        return (own,) if self.of is None else (own, (*self.of, self.n_of))
+
+
+def parse_claim(text: str, example: str = "panel2.isl > panel1.isl + 50 at 1800 samples") -> StepClaim:
+    """Return the claim of a text, whatever the numbers are that it is about.
+
+    Raises
+    ------
+    BadInput
+        If it is not written as a claim; the sentence gives the example.
+    """
+    found = GRAMMAR.fullmatch(text)
+    if found is None:
+        raise BadInput(f"the claim {shown(text)} is not written as '{example}'.")
+    panel, metric, operator, number, other, other_metric, at, sign, offset = found.groups()[:9]
+    n_text, unit, control = found.groups()[9:]
+    n, n_of = (int(steps.replace(",", "")[:12]) for steps in (n_text, at or n_text))
+    of = (int(other) - 1, other_metric) if other else None
+    value = float(number) if number else float(f"{sign or '+'}{offset or 0}")
+    place = int(control) - 1 if control else None
+    return StepClaim(int(panel) - 1, metric, operator, value, of, n, text, unit, n_of, place)
+
 
 def read_claim(text: str, state: PageState) -> StepClaim:
     """Return the claim of a text about the panels of a page.
@@ -111,25 +162,17 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     BadInput
         If it is no claim, or about a panel or a number that the page does not have.
     """
-    found = GRAMMAR.fullmatch(text)
     unit = PAGES[state.page].steps
     known = [name for name in PAGES[state.page].numbers(None) if name not in MEASURED_BY_THE_CLOCK]
-    if found is None:
-        example = known[0]
-        raise BadInput(f"the claim {shown(text)} is not written as 'panel1.{example} > 3 at 600 {unit}'.")
-    panel, metric, operator, number, other, other_metric, sign, offset = found.groups()[:8]
-    n_text, unit_text = found.groups()[8:]
-    for place, name in [(panel, metric), *([(other, other_metric)] if other else [])]:
-        if int(place) > (most := len(state.panels) + len(state.branches)):
-            raise BadInput(f"the claim {shown(text)} is about panel {place} of {most}.")
+    claim = parse_claim(text, f"panel1.{known[0]} > 3 at 600 {unit}")
+    for panel, name in claim.about + (() if claim.control is None else claim.of_control().about):
+        if panel >= (most := len(state.panels) + len(state.branches)):
+            raise BadInput(f"the claim {shown(text)} is about panel {panel + 1} of {most}.")
         if name not in known:
             raise unknown(f"number of the page {state.page}", name, known)
-    n = int(n_text.replace(",", "")[:12])
-    if unit_text != unit or not 1 <= n <= MAX_STEPS:
+    if claim.unit != unit or not (1 <= claim.n <= MAX_STEPS and 1 <= claim.n_of <= MAX_STEPS):
         raise BadInput(f"the claim {shown(text)} has to end in 1 to {MAX_STEPS:,} {unit}.")
-    of = (int(other) - 1, other_metric) if other else None
-    value = float(number) if number else float(f"{sign or '+'}{offset or 0}")
-    return StepClaim(int(panel) - 1, metric, operator, value, of, n, text)
+    return claim
 
 
 def measure(state: PageState, name: tuple[int, str], snapshot: Any, n: int) -> float | None:

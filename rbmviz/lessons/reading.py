@@ -350,8 +350,10 @@ def _read_step(said: Any) -> Step:
         parts = _parts(state, int(found[1]) - 1)
         if found[2] not in parts:
             raise unknown(f"number or knob of panel {found[1]} to look at", found[2], parts)
-    claims = tuple(read_claim(text, state) for text in _list_of_texts(said, "claims", 0, MAX_CLAIMS, 200))
-    goal = tuple(read_claim(text, state) for text in _list_of_texts(said, "goal", 0, MAX_CLAIMS, 200))
+    claims, goal = (
+        tuple(_read_claim(text, state) for text in _list_of_texts(said, key, 0, MAX_CLAIMS, 200))
+        for key in ("claims", "goal")
+    )
     turns, choose = (_list_of_texts(said, key, 0, MAX_ALLOWED, 40) for key in ("turns", "choose"))
     _check_allowed(state, goal, turns, choose)
     step = Step(
@@ -359,6 +361,14 @@ def _read_step(said: Any) -> Step:
         *(goal, turns, choose, None, blind),
     )
     return replace(step, won_by=_read_won_by(said["won_by"], step)) if "won_by" in said else step
+
+
+def _read_claim(text: str, state: PageState) -> StepClaim:
+    """Return a claim that a card can watch: of all panels as they are at one number of steps."""
+    claim = read_claim(text, state)
+    if claim.n_of != claim.n or claim.control is not None:
+        raise BadInput(f"the claim {shown(text)} has '@' or 'not of', which only claims of presets have.")
+    return claim
 
 
 def _read_won_by(link: str, step: Step) -> PageState:

@@ -1,7 +1,7 @@
 """The numbers of runs, each declared once: its names, its unit, what it means, its formula, its value.
 
-Panels show them, claims of lessons and presets compare them, the glossary lists them; measures of sweeps and
-live metrics say in the same way what they are. A value is taken from a snapshot of a run, whatever kind of
+Panels show them, claims of lessons and presets compare them, the glossary lists them; live metrics declare
+theirs in the same way. A value is taken from a snapshot of a run, whatever kind of
 object that is: this module knows no runs.
 """
 
@@ -64,8 +64,6 @@ class Number:
         Its definition in LaTeX, without dollars; "" (the default) for what is only counted.
     source : str
         Paper and section, or how it is computed here.
-    best : "high", "low" or ""
-        Which of two values is better; "" (the default): neither.
     words : str
         What a sentence calls it (default: its label).
     text : callable or None
@@ -83,7 +81,6 @@ class Number:
     unit: str = ""
     formula: str = ""
     source: str = ""
-    best: Literal["high", "low", ""] = ""
     words: str = ""
     text: Callable[[Any], str | None] = lambda snapshot: None
     slow: bool = False

@@ -118,6 +118,20 @@ def test_a_claim_is_measured_as_it_is_written():
 
 
 @pytest.mark.compiled
+def test_a_claim_may_look_at_other_steps_and_name_the_panel_of_which_it_does_not_hold():
+    state = read_state("chain?land_depth=12&l=gibbs&l=rates_fpcd:eps=0.05")
+    claim = read_claim("panel2.crossings > panel2.crossings@20 + 4 at 600 samples, not of panel1", state)
+    found, control = measure_claims(state, (claim, claim.of_control()))
+    [early] = measure_claims(state, (read_claim("panel2.crossings = 0 at 20 samples", state),))
+    assert (found.holds, found.value, found.other) == (True, 6, 4 + early.value)
+    assert (control.holds, control.value, control.other) == (False, 0, 4)
+    with pytest.raises(BadInput, match="about panel 3 of 2"):
+        read_claim("panel1.crossings > 1 at 10 samples, not of panel3", state)
+    with pytest.raises(BadInput, match="Unknown number of the page chain 'rate'"):
+        read_claim("panel1.rate > 1 at 10 samples", state)
+
+
+@pytest.mark.compiled
 def test_after_a_turn_a_claim_is_of_the_samples_since():
     """As the numbers on the page are; two names count the whole run."""
     state = read_state("sample?model=bas_pcd&p=rates_fpcd")
@@ -272,6 +286,8 @@ BAD = {
         ('claims = ["panel1.isl > 1 at 10 samples"]', "Unknown number of the page chain 'isl'"),
         ('claims = ["panel1.crossings > 1 at 10 updates"]', "has to end in 1 to 100,000 samples"),
         ('claims = ["panel1.crossings > 1 at 999999999 samples"]', "has to end in 1 to 100,000 samples"),
+        ('claims = ["panel1.crossings > panel1.crossings@5 at 10 samples"]', "only claims of presets have"),
+        ('claims = ["panel1.crossings > 1 at 10 samples, not of panel2"]', "only claims of presets have"),
         ("claims = [1]", "claims is a list of 0 to 8 texts"),
     ],
     "text": [
