@@ -53,6 +53,7 @@ class Agreement:
             "Effective sample size: as many independent samples would tell as much about the number of "
             "pixels that are on as these rounds of all chains do.",
             "compact",
+            best="high",
             formula=r"\mathrm{ESS} = \frac{n}{1 + 2 \sum_{t \ge 1} \rho_t}",
             source="Vehtari et al. (2021), bulk ESS by ArviZ; ρ are autocorrelations; newest 1,000 rounds at "
             "most.",

@@ -5,7 +5,7 @@ its numbers with their names, sentences, formulas and formats, and the app shows
 """
 
 from collections.abc import Mapping
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -14,19 +14,9 @@ from rbmviz.metrics.numbers import Format, Number, Value
 from rbmviz.registry import live_metrics
 
 
-def live_number(
-    name: str,
-    label: str,
-    help: str,
-    format: Format = "digits3",
-    unit: str = "",
-    formula: str = "",
-    source: str = "",
-) -> Number:
+def live_number(name: str, label: str, help: str, format: Format = "digits3", **more: Any) -> Number:
     """Return a number of a live metric; ``name`` is its key in values, unique on its panel."""
-    return Number(
-        name, label, help, lambda snapshot: snapshot.live_numbers.get(name), format, unit, formula, source
-    )
+    return Number(name, label, help, lambda snapshot: snapshot.live_numbers.get(name), format, **more)
 
 
 class LiveMetric(Protocol):

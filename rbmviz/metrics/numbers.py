@@ -1,8 +1,8 @@
 """The numbers of runs, each declared once: its names, its unit, what it means, its formula, its value.
 
-Panels show them, claims of lessons and presets compare them, the glossary lists them; live metrics declare
-theirs in the same way. A value is taken from a snapshot of a run, whatever kind of
-object that is: this module knows no runs.
+Panels show them, claims of lessons and presets compare them, sweeps measure them, axes and tables are titled
+with them, the glossary lists them. Live metrics declare theirs in the same way. A value is taken from a
+snapshot of a run, whatever kind of object that is: this module knows no runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,6 +66,10 @@ class Number:
         Paper and section, or how it is computed here.
     words : str
         What a sentence calls it (default: its label).
+    best : "high", "low" or ""
+        Which of two values is better; "" (the default): neither.
+    axis_unit : str
+        Its unit on axes and in tables, where no help is beside it (default: its unit).
     text : callable or None
         Text that a panel shows in place of its value, made from a snapshot; None (also of all snapshots, the
         default): the value.
@@ -82,6 +86,8 @@ class Number:
     formula: str = ""
     source: str = ""
     words: str = ""
+    best: Literal["high", "low", ""] = ""
+    axis_unit: str = ""
     text: Callable[[Any], str | None] = lambda snapshot: None
     slow: bool = False
 
@@ -101,6 +107,11 @@ class Number:
     def claimed_unit(self) -> str:
         """The unit of what is ``measured``, "" or "%"."""
         return "%" if self.format == "share" else self.unit
+
+    def titled(self, part: str = "", unit: str = "") -> str:
+        """Return its label for axes and tables, with a part of the data and a unit (default: its own)."""
+        unit = unit or self.axis_unit or self.claimed_unit
+        return ", ".join(filter(None, (self.label, part))) + (f" ({unit})" if unit else "")
 
     @property
     def in_words(self) -> str:
@@ -169,6 +180,7 @@ VISITED = Number(
     "look like nothing in the data, visit no class. A chain that sticks stays at 1 or 2.",
     lambda snapshot: snapshot.visited,
     "of",
+    best="high",
     formula=r"\left|\left\{ c(s) : s \text{ not spurious} \right\}\right|",
     source="Computed here: c(s) is the class of the nearest of at most 5,000 training examples, by the "
     "number of pixels that differ.",
@@ -184,6 +196,8 @@ ISL = Number(
     "so that the first of them still owe something to the knobs before.",
     _isl,
     "with_error",
+    best="high",
+    axis_unit="nats",
     formula=r"\left\langle \log \frac{1}{n} \sum_{s} \prod_{d} "
     r"\beta^{[t_d = s_d]} (1 - \beta)^{[t_d \ne s_d]} \right\rangle_{t \in \text{test}}",
     source="Breuleux, Bengio, Vincent (2011); rates-FPCD, section 5. The kernel’s β is chosen on the "
@@ -208,6 +222,7 @@ SPURIOUS = Number(
     lambda snapshot: _percent(snapshot.spurious),
     "fixed1",
     unit="%",
+    best="low",
     formula=r"\frac{1}{n} \left|\left\{ s : s \text{ blank, or } \min_x |s - x| > q_{99} \right\}\right|",
     source="Computed here: |s − x| is the number of pixels that differ, q their 99th percentile for "
     "validation and test pictures.",
@@ -224,6 +239,7 @@ SCORES: tuple[Number, ...] = (
         lambda snapshot: _percent(snapshot.class_coverage),
         "fixed1",
         unit="%",
+        best="high",
         formula=r"\sum_{c} \min(\text{share of } c \text{ in samples},\ \text{share of } c \text{ in data})",
         source="Computed here: 1 minus the total variation distance of the two, where no sample is spurious.",
     ),
@@ -234,6 +250,7 @@ SCORES: tuple[Number, ...] = (
         "spurious samples, blank ones among them, count, too, as of the class that they are nearest to.",
         lambda snapshot: snapshot.switches,
         "compact",
+        best="high",
         source="Counted, by the class of the nearest training example.",
     ),
     SPURIOUS,
@@ -245,6 +262,7 @@ SCORES: tuple[Number, ...] = (
         lambda snapshot: _percent(snapshot.blank),
         "fixed1",
         unit="%",
+        best="low",
         formula=r"\frac{1}{n} \left|\left\{ s : \sum_d s_d < \frac{1}{2} q_1 \right\}\right|",
         source="Computed here: q is the first percentile of the number of pixels on in the training "
         "examples.",
@@ -299,6 +317,9 @@ OF_EVERY_SAMPLER: tuple[Number, ...] = (
 """Numbers of every sampler."""
 
 _OF_CLAIMS_SAMPLE = (
+    _claimed(
+        "beta", "ISL kernel’s β", lambda snapshot: None if snapshot.newest is None else snapshot.newest.beta
+    ),
     _claimed("largest_class", "largest class holds", _largest_class, "%"),
     _claimed("visited_in_all", "classes visited in all", lambda snapshot: snapshot.visited_in_all),
     _claimed("spurious_in_all", "spurious in all", lambda snapshot: _percent(snapshot.spurious_in_all), "%"),
@@ -327,19 +348,23 @@ def _statistic(name: str, label: str, help: str, **more: Any) -> Number:
     return Number(name, label, help, lambda snapshot: snapshot.newest.get(name), "compact", **more)
 
 
+LIKELIHOOD = Number(
+    "likelihood",
+    "Log-likelihood",
+    "How probable the model finds a training picture, on average: it rises, towards zero, as the model "
+    "learns. Nats for each picture; where it is an estimate, ± its standard error.",
+    _likelihood,
+    "with_error",
+    best="high",
+    axis_unit="nats per example",
+    formula=r"\left\langle \log p(x) \right\rangle_{x}, \quad p(x) = \frac{e^{-F(x)}}{Z}",
+    source="Exact by enumeration of the smaller layer, else by annealed importance sampling "
+    "(Salakhutdinov, Murray 2008). Of larger data "
+    f"{SCORED_EXAMPLES:,} evenly spaced examples are scored. Of several replicates their mean.",
+)
+
 OF_EVERY_TRAINER: tuple[Number, ...] = (
-    Number(
-        "likelihood",
-        "Log-likelihood",
-        "How probable the model finds a training picture, on average: it rises, towards zero, as the model "
-        "learns. Nats for each picture; where it is an estimate, ± its standard error.",
-        _likelihood,
-        "with_error",
-        formula=r"\left\langle \log p(x) \right\rangle_{x}, \quad p(x) = \frac{e^{-F(x)}}{Z}",
-        source="Exact by enumeration of the smaller layer, else by annealed importance sampling "
-        "(Salakhutdinov, Murray 2008). Of larger data "
-        f"{SCORED_EXAMPLES:,} evenly spaced examples are scored. Of several replicates their mean.",
-    ),
+    LIKELIHOOD,
     Number(
         "below_best",
         "Below its best",
@@ -361,7 +386,17 @@ RECONSTRUCTION = _statistic(
     "bit. It is cheap, and says little: a model that copies well may be a bad one.",
     formula=r"\left\langle \left| v - \mathbb{E}[v \mid \mathbb{E}[h \mid v]] \right| \right\rangle",
     source="Hinton (2012), A practical guide to training RBMs, section 5.",
+    axis_unit="share of a bit",
 )
+
+TRAINER_STATISTICS: tuple[Number, ...] = (
+    _statistic("gradient_norm", "Gradient norm", ""),
+    _statistic("weight_norm", "Weight norm", ""),
+    RECONSTRUCTION,
+    _statistic("free_energy_gap", "Free energy, data − model", "", axis_unit="nats"),
+    *(_statistic(f"variance_{part}", f"Gradient variance, {part}", "") for part in "Wbc"),
+)
+"""The statistics that every trainer reports, ``rbmviz.trainers.STATS``."""
 
 OWN_STATS_HELP = {
     "fast_norm": "How far the fast weights have pushed the chains’ model away from the one that learns.",
@@ -411,6 +446,11 @@ _OF_CLAIMS_TRAIN = (
         "likelihood_error",
         "error of the log-likelihood",
         lambda snapshot: float(snapshot.likelihoods[-1].std_error[0]) if snapshot.likelihoods else None,
+    ),
+    _claimed(
+        "inner",
+        "Trainer’s own quantity",
+        lambda snapshot: snapshot.newest.get(next(iter(snapshot.algorithm.own_stats), "")),
     ),
     _claimed("learning_rate", "learning rate", lambda snapshot: snapshot.algorithm.learning_rate),
 )
@@ -494,6 +534,7 @@ OF_WEIGHTS: tuple[Number, ...] = (
         "What the estimate should be: the dashed line under the batch.",
         lambda snapshot: "…" if snapshot.reference is None else snapshot.reference.log_z,
         "fixed2",
+        axis_unit="nats",
         formula=r"\log Z = \log \sum_v e^{-F(v)}",
         source="By enumeration, or where the model is too large by annealed importance sampling "
         "(Salakhutdinov, Murray 2008).",
@@ -545,6 +586,7 @@ OF_LANDSCAPE: tuple[Number, ...] = (
         "right. It falls as the walk covers the model.",
         lambda snapshot: snapshot.curve[-1].visits if snapshot.curve else None,
         "fixed3",
+        axis_unit="total variation",
         formula=r"\frac{1}{2} \sum_v \left| \frac{\text{visits of } v}{n} - p(v) \right|",
         source="Total variation distance, over all states of the model.",
     ),
@@ -575,6 +617,7 @@ OF_LANDSCAPE: tuple[Number, ...] = (
         "set or, where nothing was trained, of the model itself.",
         lambda snapshot: snapshot.curve[-1].moments if snapshot.curve else None,
         "fixed3",
+        axis_unit="distance",
         formula=r"\left| \langle v \rangle_{\text{samples}} - R_b \right|",
         source="rates-FPCD, section 4.",
     ),
@@ -755,7 +798,7 @@ def _by_name(*numbers: Number) -> dict[str, Number]:
 
 NUMBERS: Mapping[str, Mapping[str, Number]] = {
     "sample": _by_name(*SCORES, *OF_EVERY_SAMPLER, *_OF_CLAIMS_SAMPLE),
-    "train": _by_name(*OF_EVERY_TRAINER, trainers_speed(0, 0.0), RECONSTRUCTION, *_OF_CLAIMS_TRAIN),
+    "train": _by_name(*OF_EVERY_TRAINER, trainers_speed(0, 0.0), *TRAINER_STATISTICS, *_OF_CLAIMS_TRAIN),
     "coupling": _by_name(
         *(number for algorithm in ALGORITHMS for number in numbers_of_pairs(algorithm)),
         _claimed("scale", "standard deviation of all parameters", lambda snapshot: snapshot.algorithm.scale),

@@ -1,15 +1,20 @@
 """The numbers of the panels: two large ones each, help for every one, and all of them in the glossary."""
 
+import ast
 import importlib
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import rbmviz
+import rbmviz_app
 from rbmviz import make_sampler, make_trainer
 from rbmviz.glossary import glossary
 from rbmviz.metrics.numbers import ISL, OF_LANDSCAPE, OF_WEIGHTS
 from rbmviz.pages import PAGES
+from rbmviz.registry import trainers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Coupling, SamplingSetup, TrainingSetup
 from rbmviz.trainers import list_trainers
@@ -108,3 +113,21 @@ def test_each_page_says_in_three_sentences_what_it_is(module):
         True
     ] * 3
     assert first.startswith("First ")
+
+
+def test_no_label_of_a_number_is_written_a_second_time():
+    """Charts, tables and measures take it from the catalogue: a wrong one is mended in one file."""
+    labels = {number.label for page in PAGES.values() for number in page.numbers(None).values()}
+    labels -= {"Samples", "ISL"}  # also a word of axes, and the value of a setting in addresses
+    for cls in map(trainers.__getitem__, list_trainers()):
+        labels -= set(cls.own_stats.values())  # declared there
+    labels |= {"ISL (nats)"}
+    second = [
+        f"{path.name}: {node.value}"
+        for package in (rbmviz, rbmviz_app)
+        for path in Path(package.__file__).parent.rglob("*.py")
+        if path.name not in ("numbers.py", "agreement.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and {str(node.value), str(node.value).partition(" (")[0]} & labels
+    ]
+    assert second == []

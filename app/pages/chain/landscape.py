@@ -6,6 +6,7 @@ import streamlit as st
 
 from rbmviz.links import write_changed_panel
 from rbmviz.metrics import landscape
+from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES
 from rbmviz.registry import samplers
@@ -31,8 +32,8 @@ from rbmviz_app.presets import Preset
 from rbmviz_app.timer import every_second
 
 VISIT_QUANTITIES = {
-    "visits": "Visits off by (total variation)",
-    "moments": "Moments off by (distance)",
+    "visits": NUMBERS["chain"]["visits"].titled(),
+    "moments": NUMBERS["chain"]["moments"].titled(),
 }
 
 

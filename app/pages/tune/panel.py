@@ -127,6 +127,7 @@ def map_spec(
         "facets": facets,
         "positions": positions,
         "measures": [measure_spec(name) for name in plan.metrics],
+        "blank": measures["blank"].number.label,
         "cost_units": list(units_of(plan.kind)),
         "seeds": len(plan.seeds),
         "runs": plan.size,
@@ -135,8 +136,8 @@ def map_spec(
 
 
 def short_label(by: str) -> str:
-    """Return the label of a measure without what stands in brackets and behind commas."""
-    return measures[by].label.partition(",")[0].partition(" (")[0]
+    """Return the label of a measure without its unit and its part of the data."""
+    return measures[by].number.label
 
 
 def measure_spec(name: str) -> dict[str, Any]:
@@ -147,6 +148,7 @@ def measure_spec(name: str) -> dict[str, Any]:
         "name": name,
         "label": measure.label,
         "short": short_label(name),
+        "help": measure.number.help,
         "better": measure.best,
         "digits": digits,
     }
