@@ -1,0 +1,204 @@
+"""The live panels of the Sample page: newest samples, class strips over time, scores."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rbmviz.datasets import Dataset
+from rbmviz.knobs import Knob, knobs_of, values_of
+from rbmviz.metrics.live import live_metrics_of
+from rbmviz.metrics.numbers import ISL, ISL_OF_MEANS, OF_EVERY_SAMPLER, SCORES, Number, Value
+from rbmviz.samplers import Sampler
+from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
+from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
+from rbmviz.session.snapshot import FEWEST_SCORED
+from rbmviz_app.compared import point_text
+from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
+from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
+from rbmviz_app.stream.frames import Bits, Block
+from rbmviz_app.stream.requests import FrameRequest
+
+ALL_EMPTY = (
+    "The last {} samples are all empty: this model holds the chain there, and hardly lets it out again."
+)
+
+
+def live_numbers(n_chains: int) -> tuple[Number, ...]:
+    """Return the numbers of the live metrics of a run of so many chains."""
+    return tuple(number for metric in live_metrics_of(n_chains) for number in metric.numbers)
+
+
+def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
+    """Return what a panel shows: without data nothing is scored, without labels there are no classes."""
+    live = live_numbers(sampler.n_chains)
+    if plan.dataset is None:  # the two large ones first
+        large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
+        return (*large, *(number for number in OF_EVERY_SAMPLER if number not in large), *live)
+    scores = tuple(ISL_OF_MEANS if one is ISL and plan.kernel == "mean" else one for one in SCORES)
+    if plan.dataset.train_labels is None:
+        scores = tuple(one for one in scores if one.name in ("isl", "spurious", "blank", "ink"))
+    return (*scores, *OF_EVERY_SAMPLER, *live)
+
+
+def all_empty(shown: SamplingSnapshot) -> bool:
+    """Return whether all of the newest samples that are shown (MAX_SHOWN_SAMPLES) are empty images."""
+    v = shown.newest_samples.v
+    # The newest sample first, which is rarely empty: a look at all takes half of the time of a frame.
+    return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
+
+
+def knobs_text(algorithm: Sampler, turned: Mapping[str, Value]) -> str:
+    """Say which values knobs were turned to."""
+    known = knobs_of(algorithm)
+    if not turned:
+        return "all knobs as before"
+    return ", ".join(
+        f"{known[name].label} {value:.3g}" if isinstance(value, float) else f"{known[name].label} {value}"
+        for name, value in turned.items()
+    )
+
+
+def since_text(shown: SamplingSnapshot) -> str:
+    """Say since which sample the numbers count, and what was turned there; "" if no knob was."""
+    if not shown.past:
+        return ""
+    return f"Since sample {shown.begin.samples + 1:,}: {knobs_text(shown.algorithm, shown.turned)}"
+
+
+def standing_text(shown: SamplingSnapshot) -> str:
+    """Say at which point the scores of a panel were taken; "" if there is nothing to compare."""
+    if shown.compared is None or not any(segment.curve for segment in shown.segments):
+        return ""
+    if shown.too_few:
+        return f"Too few yet: {shown.since_turn.samples} of {FEWEST_SCORED} samples since the turn."
+    scores = shown.compared.scores
+    made = None if scores is None else scores.isl.n
+    return point_text(shown.compared, "samples", made, turned=bool(shown.past))
+
+
+@frame_encoder(
+    SamplingSnapshot,
+    readouts,
+    ("sequence", "single"),
+    adjust_all=Comparison.at_common_point,
+    look_back=Comparison.look_back,
+)
+def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
+    """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
+
+    Of these the first ``bins_before`` bins are of samples from before a turn of a knob.
+
+    Before the first sample the starts of the chains are shown (``start``).
+
+    The scores are those at the common point of all panels: ``standing`` says which, in words, and ``since``
+    says from which turn of a knob on they count. A frame without numbers has the samples only.
+    """
+    newest = shown.newest_samples
+    if newest.n_visible != request.n_visible:
+        return None
+    fitting = request.cells if request.view == "sequence" else 1
+    n = shown.n if shown.at is None else shown.at
+    n_new = max(0, min(n - client.newest_sent.get("samples", 0), len(newest.v), fitting))
+    blocks: dict[str, Block] = {}
+    has_means = shown.at is None
+    if n_new and (request.pixels == "binary" or request.view == "single" or not has_means):
+        blocks["v"] = Bits(newest.v[-n_new:], newest.n_visible)
+    if n_new and has_means and (request.pixels == "mean" or request.view == "single"):
+        blocks["mean"] = newest.p[-n_new:]
+    occupancy, blanks, slow = shown.occupancy, shown.blanks, False
+    if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
+        totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest, blank ones, is of no class
+        blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
+        slow = True
+    if shown.start_picture is not None and request.view == "sequence":
+        blocks["start"] = Bits(shown.start_picture[:fitting], newest.n_visible)
+    # A run at rest has no pictures; they are sent once it is rebuilt.
+    newest_sent = {"samples": n} if len(newest.v) else {}
+    if not client.numbers_due:
+        return PanelContent({}, blocks, client.after(newest_sent))
+    warning = ALL_EMPTY.format(len(newest.v)) if all_empty(shown) else ""
+    knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
+    said: dict[str, Any] = {
+        "standing": standing_text(shown),
+        "since": since_text(shown),
+        "knobs": knobs,
+        "held_from": shown.held_from,
+    }
+    if slow:
+        said["bins_before"] = shown.bins_before
+    if shown.at is not None:
+        said["at"] = shown.at
+    return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
+
+
+_canvas = Canvas(Path(__file__).parent)
+
+
+def class_shares(dataset: Dataset | None) -> list[float]:
+    """Return the share of each class in the training part."""
+    if dataset is None or dataset.train_labels is None:
+        return []
+    labels = dataset.train_labels
+    return [float((labels == c).mean()) for c in range(len(dataset.classes))]
+
+
+def sample_grid(
+    comparison: Comparison[SamplingSetup],
+    url: str,
+    *,
+    view: str,
+    pixels: str,
+    side: int,
+    present: bool,
+    on_edit: OnTrigger,
+    on_remove: OnTrigger,
+    on_multiply: OnTrigger,
+    key: str,
+    front: Callable[[Knob], bool] = lambda knob: knob.live,
+    knobs_follow: bool = False,
+    looks_back: bool = False,
+    marks: Sequence[str] = (),
+    recorded: str = "",
+) -> None:
+    """Draw the samplers' panels; see ``Canvas.mount``.
+
+    front : whether a knob is in sight; the others are under "More knobs"
+    knobs_follow : whether controls follow knobs that something else turns, as the pointer over a map
+    looks_back : whether a slider goes back through the newest samples of paused panels
+    marks : a word before the title of each panel
+    recorded : address of a moving picture of these panels, shown while their kernels are compiled
+    """
+    model, dataset = comparison.setup.model, comparison.setup.dataset
+    n_visible = model.rbm.n_visible
+    shares = class_shares(dataset)
+    own: dict[str, Any] = {
+        "classes": dataset.classes if dataset and shares else (),
+        "data_shares": shares,
+        "vocabulary": rarest_first(dataset, n_visible),
+        "knobs_follow": knobs_follow,
+        "looks_back": looks_back,
+        "recorded": recorded,
+    }
+    _canvas.mount(
+        url,
+        panel_specs(
+            comparison,
+            readouts,
+            front=front,
+            multiples=True,
+            marks=marks,
+        ),
+        view=view,
+        pixels=pixels,
+        side=side,
+        n_visible=n_visible,
+        shape=shape_of(n_visible, model.meta.get("image_shape"), dataset),
+        present=present,
+        on_edit=on_edit,
+        on_remove=on_remove,
+        on_multiply=on_multiply,
+        key=key,
+        **own,
+    )
