@@ -158,6 +158,13 @@ def _percent(share: float | None) -> Value:
     return None if share is None else 100 * share
 
 
+def _share(name: str, label: str, help: str, **more: Any) -> Number:
+    """Return a number that snapshots have as a share, and panels show in percent."""
+    return Number(
+        name, label, help, lambda snapshot: _percent(getattr(snapshot, name)), "fixed1", unit="%", **more
+    )
+
+
 def _largest_class(snapshot: Any) -> Value:
     if snapshot.occupancy is None:
         return None
@@ -214,14 +221,11 @@ ISL_OF_MEANS = replace(
 )
 """The ISL with the mean kernel."""
 
-SPURIOUS = Number(
+SPURIOUS = _share(
     "spurious",
     "Spurious",
     "Share of the samples that look like nothing in the data: blank ones, and those farther from every "
     "training example than 99 % of held-out pictures are. Watch it rise with the step size.",
-    lambda snapshot: _percent(snapshot.spurious),
-    "fixed1",
-    unit="%",
     best="low",
     formula=r"\frac{1}{n} \left|\left\{ s : s \text{ blank, or } \min_x |s - x| > q_{99} \right\}\right|",
     source="Computed here: |s − x| is the number of pixels that differ, q their 99th percentile for "
@@ -231,14 +235,11 @@ SPURIOUS = Number(
 SCORES: tuple[Number, ...] = (
     VISITED,
     ISL,
-    Number(
+    _share(
         "class_coverage",
         "Class coverage",
         "How evenly the classes are visited: 100 % if each comes as often as in the data, 10 % if the chain "
         "shows one of ten digits only. Spurious samples count for no class.",
-        lambda snapshot: _percent(snapshot.class_coverage),
-        "fixed1",
-        unit="%",
         best="high",
         formula=r"\sum_{c} \min(\text{share of } c \text{ in samples},\ \text{share of } c \text{ in data})",
         source="Computed here: 1 minus the total variation distance of the two, where no sample is spurious.",
@@ -254,27 +255,21 @@ SCORES: tuple[Number, ...] = (
         source="Counted, by the class of the nearest training example.",
     ),
     SPURIOUS,
-    Number(
+    _share(
         "blank",
         "Blank",
         "Share of the samples that are nearly empty images: fewer than half as many pixels are on as in the "
         "emptiest 1 % of the training examples. Where an empty image belongs to the data, none is blank.",
-        lambda snapshot: _percent(snapshot.blank),
-        "fixed1",
-        unit="%",
         best="low",
         formula=r"\frac{1}{n} \left|\left\{ s : \sum_d s_d < \frac{1}{2} q_1 \right\}\right|",
         source="Computed here: q is the first percentile of the number of pixels on in the training "
         "examples.",
     ),
-    Number(
+    _share(
         "ink",
         "Ink",
         "Mean share of the pixels that are on: it falls where a chain fades to blank images, and rises where "
         "its strokes become bolder than those of the data.",
-        lambda snapshot: _percent(snapshot.ink),
-        "fixed1",
-        unit="%",
         formula=r"\frac{1}{n} \sum_s \frac{1}{D} \sum_d s_d",
         source="Counted.",
     ),

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from rbmviz.metrics.landscape import Order
-from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.pages.settings import MultipleOf, SettingSpec, Whole
 from rbmviz.pages.spec import PageSpec, Sources
@@ -93,7 +92,6 @@ SPEC = PageSpec(
         "chain_log": SettingSpec(False, (False, True), "Log scale", left_alone=True),
     },
     setup=setup,
-    numbers=lambda algorithm: NUMBERS["chain"],
     steps="samples",
     speed="land_pace",
     own_parts={"A": "a matrix", "lam": "a matrix"},

@@ -6,7 +6,6 @@ from typing import Any
 
 from rbmviz.coupling import STATISTICS
 from rbmviz.errors import unknown
-from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.models import list_models
 from rbmviz.pages.settings import SettingSpec, Whole
 from rbmviz.pages.spec import RANDOM_MODEL, PageSpec, Sources
@@ -113,7 +112,6 @@ SPEC = PageSpec(
         ),
     },
     setup=setup,
-    numbers=lambda algorithm: NUMBERS["coupling"],
     steps="pairs",
     speed="coupling_speed",
     only="coupling",

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from rbmviz.datasets import list_datasets
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.live import live_metrics_of
-from rbmviz.metrics.numbers import NUMBERS, Number
+from rbmviz.metrics.numbers import Number
 from rbmviz.models import list_models
 from rbmviz.pages.settings import SettingSpec, Whole, compared_at
 from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
@@ -30,11 +30,10 @@ def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup:
     return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"], sources.allowance)
 
 
-def numbers(sampler: Sampler | None) -> dict[str, Number]:
-    """Return the numbers of a sampler (None: of any), those of live metrics included."""
+def live_numbers(sampler: Sampler | None) -> list[Number]:
+    """Return the numbers of the live metrics of a sampler (None: of any)."""
     metrics = live_metrics_of(MAX_CHAINS if sampler is None else sampler.n_chains)
-    live = (number for metric in metrics for number in metric.numbers)
-    return {**NUMBERS["sample"], **{number.name: number for number in live}}
+    return [number for metric in metrics for number in metric.numbers]
 
 
 SPEC = PageSpec(
@@ -115,7 +114,7 @@ SPEC = PageSpec(
         "improvement": SettingSpec(False, (False, True), left_alone=True),
     },
     setup=setup,
-    numbers=numbers,
+    own_numbers=live_numbers,
     steps="samples",
     speed="speed",
 )

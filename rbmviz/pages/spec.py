@@ -1,12 +1,12 @@
 """The declaration of a page, which the app draws, links write and read, and lessons set."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.links import Algorithms
-from rbmviz.metrics.numbers import Number
+from rbmviz.metrics.numbers import NUMBERS, Number
 from rbmviz.models import data_of, load_pretrained
 from rbmviz.pages.settings import SettingSpec
 from rbmviz.rbm import Model
@@ -78,9 +78,9 @@ class PageSpec:
         What its panels count: "samples".
     speed : str
         Name of the setting with the steps a second.
-    numbers : callable
-        Returns the numbers of its runs, by name, from the algorithm of a panel, or None, for those of all:
-        what panels show, and what claims compare (default: none).
+    own_numbers : callable
+        Returns further numbers of its runs from the algorithm of a panel, or None, for those of all (default:
+        none).
     only : str
         The one algorithm that its panels can run (default "": any).
     max_panels : int
@@ -97,7 +97,7 @@ class PageSpec:
     setup: Callable[[Mapping[str, Any], Sources], Any]
     steps: str
     speed: str
-    numbers: Callable[[Any], Mapping[str, Number]] = lambda algorithm: {}
+    own_numbers: Callable[[Any], Iterable[Number]] = lambda algorithm: ()
     only: str = ""
     max_panels: int = 8
     own_parts: Mapping[str, str] = field(default_factory=dict)
@@ -105,6 +105,10 @@ class PageSpec:
     def defaults(self) -> dict[str, Any]:
         """Return the default of each setting."""
         return {name: choice.default for name, choice in self.settings.items()}
+
+    def numbers(self, algorithm: Any) -> dict[str, Number]:
+        """Return the numbers of runs of an algorithm (None: of any), by name, for panels and claims."""
+        return {**NUMBERS[self.name], **{number.name: number for number in self.own_numbers(algorithm)}}
 
     def number(self, name: str) -> Number:
         """Return the number of this name."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rbmviz.datasets import list_datasets
-from rbmviz.metrics.numbers import NUMBERS, Number, own_numbers
+from rbmviz.metrics.numbers import Number, own_numbers
 from rbmviz.pages.settings import SettingSpec, Whole, compared_at
 from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import trainers
@@ -26,11 +26,10 @@ def setup(values: Mapping[str, Any], sources: Sources) -> TrainingSetup:
     return TrainingSetup(data, values["hidden"], values["train_seed"], values["replicates"])
 
 
-def numbers(trainer: Trainer | None) -> dict[str, Number]:
-    """Return the numbers of a trainer (None: of any), its own statistics included."""
+def trainers_numbers(trainer: Trainer | None) -> list[Number]:
+    """Return the numbers of the own statistics of a trainer (None: of any)."""
     made_by = map(trainers.__getitem__, list_trainers()) if trainer is None else [type(trainer)]
-    own = (number for cls in made_by for number in own_numbers(cls))
-    return {**NUMBERS["train"], **{number.name: number for number in own}}
+    return [number for cls in made_by for number in own_numbers(cls)]
 
 
 _RATE = "learning_rate=0.1,schedule=constant"
@@ -118,7 +117,7 @@ SPEC = PageSpec(
         ),
     },
     setup=setup,
-    numbers=numbers,
+    own_numbers=trainers_numbers,
     steps="updates",
     speed="pace",
 )

@@ -6,7 +6,6 @@ from typing import Any, get_args
 
 from rbmviz.datasets import list_datasets
 from rbmviz.metrics import Kernel
-from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.models import list_models
 from rbmviz.pages.sample import scored_data
 from rbmviz.pages.settings import FreeText, RealNumber, SettingSpec, Several, Whole
@@ -129,7 +128,6 @@ SPEC = PageSpec(
         ),
     },
     setup=setup,
-    numbers=lambda algorithm: NUMBERS["tune"],
     steps="runs",
     speed="tune_speed",
     own_parts={"sweep": "a sweep", "on": "a sweep"},

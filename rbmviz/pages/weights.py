@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.models import list_models
 from rbmviz.pages.settings import SettingSpec, Whole
 from rbmviz.pages.spec import PageSpec, Sources
@@ -80,7 +79,6 @@ SPEC = PageSpec(
         "weights_more": SettingSpec(False, (False, True), left_alone=True),
     },
     setup=setup,
-    numbers=lambda algorithm: NUMBERS["weights"],
     steps="batches",
     speed="weights_pace",
     only="pop_cd",

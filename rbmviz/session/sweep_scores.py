@@ -270,12 +270,7 @@ class SweepScores:
 
 def columns_of_measures(metrics: Iterable[str]) -> tuple[str, ...]:
     """Return the columns of tables that these measures have: each its own, and that of its error."""
-    found = []
-    for name in sorted(metrics):
-        found.append(name)
-        if measures[name].error is not None:
-            found.append(f"{name}_error")
-    return tuple(found)
+    return tuple(column for name in sorted(metrics) for column in measures[name].columns)
 
 
 def test_of(by: str, metrics: Iterable[str]) -> str:

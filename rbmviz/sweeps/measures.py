@@ -66,6 +66,11 @@ class Measure:
         return self.number.titled(self.part, "share" if self.number.claimed_unit == "%" else "")
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Its columns in tables: its own, and that of its error if it has one."""
+        return (self.name, f"{self.name}_error")[: 1 if self.error is None else 2]
+
+    @property
     def best(self) -> Literal["high", "low", ""]:
         """Which of two values is better; "": neither."""
         return self.number.best
@@ -160,11 +165,6 @@ class SamplerEvidence:
         """Classes, and which samples are spurious."""
         assert self._coverage is not None
         return self._coverage
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether the data have classes."""
-        return bool(self.dataset.classes)
 
     def ess(self) -> float:
         """Return the effective sample size by the number of active units, over all chains."""
@@ -267,7 +267,7 @@ _ALL = (
     _sampled("ink", lambda e: e.ink),
     _sampled("spurious", lambda e: e.coverage.spurious, "coverage"),
     _sampled("coverage", lambda e: e.coverage.class_coverage, "coverage", of="class_coverage"),
-    _sampled("switches", lambda e: e.coverage.switches if e.has_classes else float("nan"), "coverage"),
+    _sampled("switches", lambda e: e.coverage.switches if e.dataset.classes else float("nan"), "coverage"),
     _sampled("ess", lambda e: e.ess(), "activity"),
     *(
         Measure(name, _OF_TRAINERS["likelihood"], "trainer", _likelihood(part), "likelihood", f"{words} part")
