@@ -15,21 +15,8 @@ from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import (
-    LivePage,
-    Transport,
-    algorithms_of,
-    catch_up_page,
-    draw_chart,
-    offer_panels,
-)
-from rbmviz_app.pages.sample.charts import (
-    curves_of,
-    isl_chart,
-    pinned_name,
-    pins_of,
-    reference_label,
-)
+from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_page, draw_chart, offer_panels
+from rbmviz_app.pages.sample.charts import curves_of, isl_chart, pinned_name, pins_of, reference_label
 from rbmviz_app.pages.sample.exports import curves_csv, replay_file, runs_of, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import sample_grid
@@ -144,12 +131,7 @@ PRESETS = (
         "In the last three each cell is a chain, begun at a digit of its own. More and more Gibbs chains "
         "drain into the blank image; a push of its own keeps each moving, and images like no digit appear; "
         "one push for all keeps the crowd like the data, with the best ISL.",
-        (
-            "gibbs",
-            "gibbs:n_chains=100",
-            "rates_fpcd:n_chains=100",
-            "rates_fpcd:n_chains=100,share=true",
-        ),
+        ("gibbs", "gibbs:n_chains=100", "rates_fpcd:n_chains=100", "rates_fpcd:n_chains=100,share=true"),
         {"model": "mnist_cd1", "speed": 200},
         (
             "panel2.blank_now > 10 at 6000 samples, not of panel3",

@@ -183,13 +183,7 @@ def sample_grid(
     }
     _canvas.mount(
         url,
-        panel_specs(
-            comparison,
-            readouts,
-            front=front,
-            multiples=True,
-            marks=marks,
-        ),
+        panel_specs(comparison, readouts, front=front, multiples=True, marks=marks),
         view=view,
         pixels=pixels,
         side=side,

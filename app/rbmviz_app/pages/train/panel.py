@@ -6,13 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from rbmviz.knobs import Knob, values_of
-from rbmviz.metrics.numbers import (
-    OF_EVERY_TRAINER,
-    RECONSTRUCTION,
-    Number,
-    own_numbers,
-    trainers_speed,
-)
+from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan

@@ -86,10 +86,7 @@ PRESETS = (
         "A better proposal",
         "The same samples, weighed against ever larger mixtures of p(v|h): where they cover all patterns, "
         "log Z comes out right, at a cost that grows with the mixture (section 3.4).",
-        (
-            "pop_cd:n_chains=100",
-            *(f"pop_cd:n_chains=100,proposal=mixture,mixture={r}" for r in (3, 10, 100)),
-        ),
+        ("pop_cd:n_chains=100", *(f"pop_cd:n_chains=100,proposal=mixture,mixture={r}" for r in (3, 10, 100))),
         claims=(
             "panel1.gap > 3 at 300 batches, not of panel4",
             "panel2.gap < panel1.gap - 0.5 at 300 batches",
