@@ -48,7 +48,8 @@ def weights(live):
 def click(page, label):
     """Click a button from a script: a menu that stands over it, or its fading, makes no difference."""
     page.page.evaluate(
-        "label => [...document.querySelectorAll('button')].find(b => b.innerText.trim() === label).click()",
+        "label => [...document.querySelectorAll('button')]"
+        ".find(button => button.textContent.trim().endsWith(label)).click()",
         label,
     )
 

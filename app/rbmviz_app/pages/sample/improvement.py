@@ -3,8 +3,8 @@
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup
-from rbmviz.session.training import SCORED_EXAMPLES
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetLikelihood
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage
