@@ -422,10 +422,10 @@ def read_json(text: str | bytes) -> Any:
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        header = dict(pairs)
+        if len(header) != len(pairs):
             raise Damaged("its header names something twice")
-        return found
+        return header
 
     if len(text) > MAX_HEADER:
         raise Damaged(f"its header is longer than {MAX_HEADER:,} bytes")
@@ -464,17 +464,17 @@ def read_safetensors(
         begin = 8 + length
         size = file.seek(0, os.SEEK_END) - begin
         file.seek(8)
-        found = read_json(file.read(length))
-        if not isinstance(found, dict):
+        entries = read_json(file.read(length))
+        if not isinstance(entries, dict):
             raise Damaged("its header is no JSON object")
-        texts = found.pop("__metadata__", None) or {}
+        texts = entries.pop("__metadata__", None) or {}
         if not (isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())):
             raise Damaged("the texts in its header are no texts")
-        end = max((_end(name, entry) for name, entry in found.items()), default=0)
+        end = max((_end(name, entry) for name, entry in entries.items()), default=0)
         if end != size:
             raise Damaged(f"it declares {end:,} bytes and has {size:,}")
         headers = {}
-        for name, entry in found.items():
+        for name, entry in entries.items():
             if wanted(name):
                 with _named(name):
                     headers[name] = _tensor_header(entry)
@@ -482,7 +482,7 @@ def read_safetensors(
         arrays = {}
         for name, header in headers.items():
             with _named(name):
-                file.seek(begin + found[name]["data_offsets"][0])
+                file.seek(begin + entries[name]["data_offsets"][0])
                 arrays[name] = _fill(file, b"", header, False, own_size=False)
         return arrays, texts
 

@@ -58,7 +58,7 @@ def lacking(what: str, package: str, extra: str) -> BadInput:
 
 
 _PACKAGE_OF_MODULE = {"PIL": "pillow", "vl_convert": "vl-convert-python"}
-"""Names of packages that are not those of their modules."""
+"""Names of packages that differ from their modules' names."""
 
 
 @contextlib.contextmanager

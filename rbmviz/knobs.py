@@ -27,7 +27,7 @@ class Knob:
     Parameters
     ----------
     name, kind, default
-        Field name, type (int, float, bool or str) and default value. The type is that of the default,
+        Field name, type (int, float, bool or str) and default value. The type is the default's,
         whatever the annotation says: the default of a float is 1.0, not 1.
     label, help, unit
         Texts for the user; ``help`` is one sentence that says what to look for.
@@ -36,10 +36,10 @@ class Knob:
     scale
         Whether a slider runs from lo to hi linearly or logarithmically.
     zero
-        Whether 0, with a meaning of its own such as "switched off", is allowed although lo > 0, as log scales
+        Whether 0, with a special meaning such as "switched off", is allowed although lo > 0, as log scales
         need it.
     live
-        Whether it may change during a run; otherwise a change starts the run anew.
+        Whether it may change during a run; otherwise a change restarts the run.
     choices
         The allowed values of a str knob.
     front
@@ -122,9 +122,9 @@ def knob(
 
 
 def knobs_of(algorithm: Any) -> Mapping[str, Knob]:
-    """Return the knobs of an algorithm (class or instance) by name: its own, then those that it inherits.
+    """Return the knobs of an algorithm (class or instance) by name: its own, then inherited ones.
 
-    Each group stands in the order in which it is declared; one that is declared again keeps its old place.
+    Each group is in order of declaration; a knob that is declared again keeps its place.
     """
     return _knobs_of_class(algorithm if isinstance(algorithm, type) else type(algorithm))
 

@@ -206,7 +206,7 @@ def random_model(n_visible: int, n_hidden: int, scale: float, seed: rng.Seed = 0
 def data_of(
     model: Model, name: str | None = None, load: Callable[[str], Dataset] = load_registered
 ) -> Dataset:
-    """Return the data that belong to a model: those that it is scored on, else those it was trained on.
+    """Return the data that a model is scored on, or else was trained on.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def data_of(
 class TrainingSetScore(NamedTuple):
     """ISL of a training set as its own sample, in nats per test example; how many examples it has.
 
-    of_model: whether it stands in the model's file, and so belongs to all that the model was trained on.
+    of_model: whether the model's file names it, so that it covers all the training data.
     """
 
     isl: float

@@ -1,4 +1,4 @@
-"""The cache folder: compiled kernels and downloaded data, all of which can be made again."""
+"""The cache folder: compiled kernels and downloaded data, which can be recreated at any time."""
 
 import os
 from pathlib import Path

@@ -338,5 +338,5 @@ def to_json(result: dict[str, Any]) -> str:
             return None
         return value
 
-    found = plain(result, "")
-    return json.dumps(found | ({"not_finite": not_finite} if not_finite else {}), allow_nan=False)
+    content = plain(result, "")
+    return json.dumps(content | ({"not_finite": not_finite} if not_finite else {}), allow_nan=False)

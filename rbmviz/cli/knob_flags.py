@@ -54,20 +54,20 @@ def read_algorithms(table: Table, texts: Sequence[str], rest: Sequence[str]) -> 
     """
     classes = [table[text.partition(":")[0]] for text in texts]
     flags = texts_by_knob(rest, " and ".join(cls.name for cls in classes))
-    known, used, found = set(), set(), []
+    known, used, algorithms = set(), set(), []
     for cls, text in zip(classes, texts, strict=True):
         own, knobs = read_knobs(cls, text.partition(":")[2]), knobs_of(cls)
         mine = [flag for flag in flags if flag in knobs]
         free = [flag for flag in mine if flag not in own]
         known.update(mine)
         used.update(free)
-        found.append(cls(**own, **parse_knobs(cls, {flag: flags[flag] for flag in free})))
+        algorithms.append(cls(**own, **parse_knobs(cls, {flag: flags[flag] for flag in free})))
     check_names(classes[0], {flag: "" for flag in flags if flag not in known})
     if idle := known - used:
         raise BadInput(
             f"{texts[0]}: {min(idle)} is given twice, as a flag and behind the colon; give it once."
         )
-    return found
+    return algorithms
 
 
 def split_algorithms(text: str) -> list[str]:
@@ -83,7 +83,7 @@ def range_of(cls: Any, name: str) -> WholeNumber:
 
 
 def knob_help(table: Table, names: Sequence[str]) -> str:
-    """Return the lines of ``--help`` that list the knobs: first those that all algorithms share.
+    """Return the lines of ``--help`` that list the knobs, starting with the shared ones.
 
     A shared knob has one range and one help; defaults other than the most common one are named.
     """

@@ -111,7 +111,7 @@ def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
 
 
 def _algorithms(args: argparse.Namespace) -> list[Sampler]:
-    """Return the samplers with their knobs; those that a sampler's own text names precede the flags."""
+    """Return the samplers with their knobs; knobs in a sampler's text take precedence over flags."""
     if len(args.samplers) > MAX_SIDE_BY_SIDE:
         raise BadInput(f"replay: {len(args.samplers)} samplers: a page has room for {MAX_SIDE_BY_SIDE}.")
     return read_algorithms(samplers, args.samplers, args.rest)
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             raise BadInput(f"replay: --{flag} has more than {MAX_HEADING:,} characters.")
     check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
     with brought_by("app", "A file that plays samples"):
-        # By their names: the package stands below the app, and is installed without its libraries, too.
+        # By name, because the package is a layer below the app and is also installed without its libraries.
         app = importlib.import_module("rbmviz_app.replay")
         page = importlib.import_module("rbmviz_app.replay.page")
         moving = importlib.import_module("rbmviz_app.charts.moving")

@@ -197,8 +197,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "origin": known,
     }
     if average is not None and dataset is not None:
-        found = target_likelihood(model.rbm, sampler.target(state), average, dataset.train, seed=args.seed)
-        result["likelihood"] = dataclasses.asdict(found) | {"method": found.method}
+        likelihood = target_likelihood(
+            model.rbm, sampler.target(state), average, dataset.train, seed=args.seed
+        )
+        result["likelihood"] = dataclasses.asdict(likelihood) | {"method": likelihood.method}
     return result | ({"interrupted": True} if outcome.interrupted else {})
 
 
@@ -351,12 +353,13 @@ def text(result: dict[str, Any]) -> str:
         f"{result['n']:,} samples, {result['sweeps']:,} sweeps in {result['seconds']:.2f} s "
         f"({result['samples_per_second']:,.0f} samples/s) -> {result['out']}"
     )
-    if (found := result.get("likelihood")) is None:
+    if (likelihood := result.get("likelihood")) is None:
         return done
     names = {"model": "of the model", "now": "of theta + theta_F now", "averaged": "of its average"}
     values = ", ".join(
-        f"{label} {found[name][0]:.3f}" + (f" +- {found[name][1]:.2g}" if found[name][1] else "")
+        f"{label} {likelihood[name][0]:.3f}"
+        + (f" +- {likelihood[name][1]:.2g}" if likelihood[name][1] else "")
         for name, label in names.items()
-        if found[name] is not None
+        if likelihood[name] is not None
     )
-    return f"{done}\nmean log-likelihood (nats, {found['method']}) {values}"
+    return f"{done}\nmean log-likelihood (nats, {likelihood['method']}) {values}"

@@ -19,7 +19,7 @@ def _redirect_to_null(stream: Any) -> None:
 
 
 class _NeverFailing:
-    """A text stream for messages; output that cannot be written is dropped, because the run must go on."""
+    """A text stream for messages; output that cannot be written is dropped, because the run must continue."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -87,7 +87,7 @@ def add(commands: Any) -> None:
     command.description = (
         "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting: on the\n"
         "validation part, by differences that are paired over seeds. 'run' (the default) begins a sweep,\n"
-        "'resume DIR' goes on with it, 'extend DIR' adds values of axes, replications, models, samplers,\n"
+        "'resume DIR' continues it, 'extend DIR' adds values of axes, replications, models, samplers,\n"
         "'show DIR' compares what is there, 'robustness DIR' gives mean and spread over trained models."
     )
     command.set_defaults(takes_knobs=True)
@@ -114,7 +114,7 @@ def add(commands: Any) -> None:
         action="append",
         help="samplers: a pretrained model or a file (repeatable; extend)",
     )
-    plan.add_argument("--dataset", help="data to score on, default those of each model; to train on")
+    plan.add_argument("--dataset", help="data to score on (default: each model's own), or to train on")
     plan.add_argument(
         "--axis",
         "--grid",
@@ -158,7 +158,9 @@ def add(commands: Any) -> None:
         help='address of a Dask scheduler, instead of threads (pip install "rbmviz[cluster]")',
     )
     shown = command.add_argument_group("what is shown at the end")
-    shown.add_argument("--at", type=COUNT, help="compare after so many samples (default: at the end)")
+    shown.add_argument(
+        "--at", type=COUNT, help="number of samples after which to compare (default: at the end)"
+    )
     shown.add_argument(
         "--effort",
         choices=tuple(BUDGET_UNITS),
@@ -182,31 +184,31 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         if args.action == "extend":
             plan = _extended(plan, args)
     _check_outputs(args, plan)
-    made, outcome = cells(plan), None
+    plan_cells, outcome = cells(plan), None
     if args.action in ("run", "resume", "extend"):
         store.prepare(plan, _command(args))
-        outcome = _computed(args, made, store)
-    found = store.read(made)
-    if not found.cells and outcome is None:
-        found = _of_other_code(store)
-    for sentence in found.refused:
+        outcome = _computed(args, plan_cells, store)
+    stored = store.read(plan_cells)
+    if not stored.cells and outcome is None:
+        stored = _of_other_code(store)
+    for sentence in stored.refused:
         print_message(sentence)
-    return _result(args, plan, store, made, found, outcome)
+    return _result(args, plan, store, plan_cells, stored, outcome)
 
 
 def _of_other_code(store: Store) -> StoredTable:
-    """Return the results of another version of the code, that which has the most of them."""
-    found = store.read()
-    if not found.cells:
-        return found
-    versions, rows = np.unique(found.columns["version"].astype(str), return_counts=True)
-    columns = select(found.columns, version=str(versions[rows.argmax()]))
+    """Return the results of the other version of the code with the most results."""
+    stored = store.read()
+    if not stored.cells:
+        return stored
+    versions, rows = np.unique(stored.columns["version"].astype(str), return_counts=True)
+    columns = select(stored.columns, version=str(versions[rows.argmax()]))
     n_cells = len(np.unique(columns["identity"].astype(str)))
     sentence = (
-        f"'{store.folder}' holds no result of this version of the code; what is shown are the {n_cells:,} of "
-        f"another one. 'rbmviz sweep resume {store.folder}' computes them anew."
+        f"'{store.folder}' holds no result of this version of the code; these are the {n_cells:,} of "
+        f"another version. 'rbmviz sweep resume {store.folder}' recomputes them."
     )
-    return StoredTable(columns, n_cells, [sentence, *found.refused])
+    return StoredTable(columns, n_cells, [sentence, *stored.refused])
 
 
 def check_words(args: argparse.Namespace) -> argparse.Namespace:
@@ -217,18 +219,18 @@ def check_words(args: argparse.Namespace) -> argparse.Namespace:
     BadInput
         If the action is unknown, or a flag does not belong to it.
     """
-    found = argparse.Namespace(**vars(args))
+    checked = argparse.Namespace(**vars(args))
     words = list(itertools.takewhile(lambda word: not word.startswith("-"), args.rest))
-    found.rest = args.rest[len(words) :]
-    found.action, found.folder = [*words, None, None][:2]
-    if found.action is None:
-        found.action = "run"
-    if found.action not in SWEEP_FLAGS:
-        raise unknown("action of sweep", found.action, SWEEP_FLAGS)
+    checked.rest = args.rest[len(words) :]
+    checked.action, checked.folder = [*words, None, None][:2]
+    if checked.action is None:
+        checked.action = "run"
+    if checked.action not in SWEEP_FLAGS:
+        raise unknown("action of sweep", checked.action, SWEEP_FLAGS)
     if len(words) > 2:
-        raise BadInput(f"sweep {found.action}: '{words[2]}' is too much (see --help).")
-    _check_flags(found)
-    return found
+        raise BadInput(f"sweep {checked.action}: '{words[2]}' is too much (see --help).")
+    _check_flags(checked)
+    return checked
 
 
 def _check_flags(args: argparse.Namespace) -> None:
@@ -402,21 +404,21 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def _computed(args: argparse.Namespace, made: Sequence[Cell], store: Store) -> SweepProgress:
+def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
     """Compute what is missing, and say how it went."""
-    there = len(store.done(made))
+    there = len(store.done(plan_cells))
     threads = args.workers or cores()
     where = f"{threads} thread{'s' * (threads != 1)}"
     where = f"the cluster at {args.scheduler}" if args.scheduler else where
     print_message(
-        f"{len(made):,} cells"
+        f"{len(plan_cells):,} cells"
         + (f", {there:,} of them in '{store.folder}'" if there else "")
         + f"; on {where}."
     )
-    progress = _Progress(len(made), there)
+    progress = _Progress(len(plan_cells), there)
     try:
         outcome = run_cells(
-            made,
+            plan_cells,
             store,
             workers=args.workers,
             scheduler=args.scheduler,
@@ -449,16 +451,16 @@ def _result(
     args: argparse.Namespace,
     plan: SweepPlan,
     store: Store,
-    made: Sequence[Cell],
-    found: StoredTable,
+    plan_cells: Sequence[Cell],
+    stored: StoredTable,
     outcome: SweepProgress | None,
 ) -> dict[str, Any]:
     """Compare, write the files, and return the result of the command."""
     result: dict[str, Any] = {
         "action": args.action,
         "out": str(store.folder),
-        "done": found.cells,
-        "of": len(made),
+        "done": stored.cells,
+        "of": len(plan_cells),
         "failed": [
             {"setting": failed.cell.algorithm, "model": failed.cell.model, "seed": failed.cell.seed}
             | {"reason": failed.reason}
@@ -470,7 +472,7 @@ def _result(
         result |= {"busy_seconds": outcome.busy_seconds}
         if outcome.interrupted:
             result["interrupted"] = True
-    if not found.cells:
+    if not stored.cells:
         if outcome is None:
             raise BadInput(
                 f"'{store.folder}' holds no result of its plan: 'rbmviz sweep resume {store.folder}'."
@@ -480,12 +482,12 @@ def _result(
     if plan.kind == "trainer" and args.effort in (None, "n"):
         effort = "updates"
     if args.action == "robustness":
-        found_settings = robustness(found.columns, args.at, effort, args.by or "isl_test")
+        found_settings = robustness(stored.columns, args.at, effort, args.by or "isl_test")
         return result | {"robustness": [dataclasses.asdict(one) for one in found_settings]}
     choices = []
     try:
         for model in plan.models or ("",):
-            columns = select(found.columns, model=model)
+            columns = select(stored.columns, model=model)
             if len(columns["n"]):
                 by: str = args.by or ""
                 choices.append((compare(columns, args.at, effort, by), telling_point(columns, effort, by)))
@@ -494,31 +496,31 @@ def _result(
             raise
         print_message(f"The settings cannot be compared yet: {error}")
     compared = [choice for choice, _ in choices]
-    _write_files(args, plan, found, compared)
+    _write_files(args, plan, stored, compared)
     rows = [_row(one, choice) for choice in compared for one in choice.settings]
     result |= {"cells": rows, "choices": [_choice(choice) | {"telling": at} for choice, at in choices]}
     only = result["choices"][0] if len(choices) == 1 else {"best": None, "region": []}
     return result | {"best": only["best"], "region": only["region"]}
 
 
-def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
+def _row(scored: ScoredSetting, choice: Choice) -> dict[str, Any]:
     """Return a setting as an entry of JSON, and a row of the CSV."""
-    found = dataclasses.asdict(one)
-    by_seed = found.pop("by_seed")
-    lo, hi = found.pop("interval")
-    error = one.std_dev / math.sqrt(len(by_seed)) if len(by_seed) > 1 else math.nan
-    difference_error = found.pop("std_error")
+    entry = dataclasses.asdict(scored)
+    by_seed = entry.pop("by_seed")
+    lo, hi = entry.pop("interval")
+    error = scored.std_dev / math.sqrt(len(by_seed)) if len(by_seed) > 1 else math.nan
+    difference_error = entry.pop("std_error")
     return {
-        **{"setting": found.pop("setting"), "model": found.pop("model"), "knobs": found.pop("knobs")},
-        **{"mean": found.pop("mean"), "std_error": error, "seeds": len(by_seed)},
+        **{"setting": entry.pop("setting"), "model": entry.pop("model"), "knobs": entry.pop("knobs")},
+        **{"mean": entry.pop("mean"), "std_error": error, "seeds": len(by_seed)},
         **dict(
             zip(
                 ("low", "high"), map(float, np.quantile([*by_seed.values()], BAND_OF_REPLICATES)), strict=True
             )
         ),
-        **{"difference": found.pop("difference"), "difference_error": difference_error},
+        **{"difference": entry.pop("difference"), "difference_error": difference_error},
         **{"difference_lo": lo, "difference_hi": hi},
-        **found,
+        **entry,
     }
 
 
@@ -543,21 +545,21 @@ def _choice(choice: Choice) -> dict[str, Any]:
 
 
 def _write_files(
-    args: argparse.Namespace, plan: SweepPlan, found: StoredTable, choices: Sequence[Choice]
+    args: argparse.Namespace, plan: SweepPlan, stored: StoredTable, choices: Sequence[Choice]
 ) -> None:
     if args.parquet is not None:
-        write_table(args.parquet, found.columns)
+        write_table(args.parquet, stored.columns)
     if args.csv is not None:
-        write_whole(args.csv, with_origin(_csv(choices), "sweep.csv", _origin(args, found)))
+        write_whole(args.csv, with_origin(_csv(choices), "sweep.csv", _origin(args, stored)))
     if args.figure is not None and choices:
-        caption = figures.provenance(found.columns, _command(args))
+        caption = figures.provenance(stored.columns, _command(args))
         picture = figures.draw(choices, plan, caption, Path(args.figure).suffix[1:])
-        write_whole(args.figure, with_origin(picture, args.figure, _origin(args, found)))
+        write_whole(args.figure, with_origin(picture, args.figure, _origin(args, stored)))
 
 
-def _origin(args: argparse.Namespace, found: StoredTable) -> dict[str, Any]:
+def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
     """Return where the files of a sweep come from; its table has the digests."""
-    columns = found.columns
+    columns = stored.columns
 
     def digests(name: str) -> dict[str, str]:
         pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
@@ -613,7 +615,7 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
     texts = [_knobs_text(row) for row in rows]
     width = max(map(len, texts))
     lines = [
-        f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * not told from the best",
+        f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * tied with the best",
         f"  {'':<{width}} {'mean':>10} {'to the best':>21} {'seconds':>9}",
     ]
     if undirected(choice["by"]):
@@ -637,7 +639,7 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
         lines.append(f"{texts[0]}: {best['test']:.3f}{spread} on the test part{error}")
     if len(choice["region"]) > 1:
         lines.append(
-            f"{len(choice['region'])} of {len(rows)} settings cannot be told from the best at 95 %; more "
+            f"{len(choice['region'])} of {len(rows)} settings are tied with the best at 95 %; more "
             "replications may help (sweep extend)."
         )
     if choice["telling"] is not None and choice["telling"] != choice["at"]:

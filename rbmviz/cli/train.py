@@ -88,8 +88,8 @@ def add(commands: Any) -> None:
         "--history",
         metavar="H.csv",
         help="statistics of training, one row per step: updates, seconds, sweeps of all chains together, the "
-        "log-likelihood (exact, or by AIS with its error above 16 units) and that of independent units, and "
-        "what the trainer reports",
+        "log-likelihood (exact, or by AIS with its error above 16 units), the likelihood of independent "
+        "units, and what the trainer reports",
     )
     command.add_argument(
         "--replicates",
@@ -139,7 +139,7 @@ def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[
         lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
         rows = list(csv.DictReader(lines))
         for row in rows:
-            row.pop("origin", None)  # it is written anew
+            row.pop("origin", None)  # it is rewritten
         if any(set(row) != set(columns) or None in row.values() for row in rows):
             raise Damaged("it has other columns")
         return [row for row in rows if int(row["update"]) <= updates]
@@ -252,7 +252,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _origin(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
-    """Return where the history comes from; the seeds are those of all replicates."""
+    """Return where the history comes from, with the seeds of all replicates."""
     return origin_of(args, {}, dataset) | {"seeds": list(range(args.seed, args.seed + args.replicates))}
 
 
@@ -273,7 +273,7 @@ def _check_files(args: argparse.Namespace) -> _Files:
             "--resume."
         )
     if args.resume and not checkpoint.is_file():
-        raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start anew.")
+        raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start again.")
     return _Files(out, checkpoint, Path(args.history) if args.history else None)
 
 
@@ -368,7 +368,7 @@ def _replicates(
 
 def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return for each row the means over trainings, and of all but the update the band of replicates."""
-    found = []
+    measured = []
     for same in zip(*trainings, strict=True):
         row = {"update": same[0]["update"], "replicates": len(same)}
         for name in same[0]:
@@ -377,8 +377,8 @@ def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
                 continue
             low, high = np.quantile(values, BAND_OF_REPLICATES)
             row |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
-        found.append(row)
-    return found
+        measured.append(row)
+    return measured
 
 
 def _run_steps(
@@ -423,7 +423,7 @@ def _save_checkpoint(files: _Files, content: bytes, history: bytes, before: str)
         write_whole(files.checkpoint, content)
     except (BadInput, OutputFailure) as error:
         if str(error) != before:
-            print_message(f"{error} Training goes on without this checkpoint.")
+            print_message(f"{error} Training continues without this checkpoint.")
         return str(error)
     return ""
 
@@ -447,9 +447,9 @@ def _make_model(
 
 def _with_scores(model: Model, dataset: Dataset) -> Model:
     """Return the model with ``scores`` added to its provenance."""
-    found = scores(model, dataset)
-    found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
-    return Model(model.rbm, model.rates, {**model.meta, **found})
+    measured = scores(model, dataset)
+    measured["scores"] = {**model.meta.get("scores", {}), **measured["scores"]}
+    return Model(model.rbm, model.rates, {**model.meta, **measured})
 
 
 def _report(outcome: _Outcome, last: Progress, out: Path, problems: list[str]) -> None:
@@ -474,20 +474,20 @@ def _summary(
     model: Model,
     likelihood: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the result of the command; say what is wrong with the model, or after an interrupt how to go on.
+    """Return the result of the command; say what is wrong with the model, or how to resume.
 
     ``likelihood`` : see ``_likelihood``; empty if the training is not complete
     """
-    found, independent = model.meta.get("scores"), likelihood.get("independent_log_likelihood")
+    measured, independent = model.meta.get("scores"), likelihood.get("independent_log_likelihood")
     result: dict[str, Any] = {
         "out": str(files.out),
         "updates": last.update,
         "seconds": last.seconds,
         "data": f"{len(dataset.train):,} examples of {dataset.n_visible} units; {dataset.binarisation}",
-        "log_likelihood": likelihood.get("log_likelihood", (found or {}).get("log_likelihood")),
+        "log_likelihood": likelihood.get("log_likelihood", (measured or {}).get("log_likelihood")),
         "log_likelihood_error": likelihood.get("log_likelihood_error"),
         "independent_log_likelihood": independent,
-        "scores": found,
+        "scores": measured,
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
     }
     if "truncated" in last.stats:

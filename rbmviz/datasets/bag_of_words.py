@@ -59,7 +59,7 @@ def shuffled_parts(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     Parameters
     ----------
     name : str
-        Name of the data set, which gives it a shuffle of its own.
+        Name of the data set, which seeds its shuffle.
     x, y : uint8 (documents, words) and int (documents,)
         Presence bits and labels.
     """

@@ -126,10 +126,10 @@ def _cells(line: bytes, separator: str) -> list[str]:
 
 
 def _layout(content: bytes, name: str) -> _Layout:
-    found = re.search(rb"^[ \t]*[^\s#].*", content, re.MULTILINE)
-    if found is None:
+    first_row = re.search(rb"^[ \t]*[^\s#].*", content, re.MULTILINE)
+    if first_row is None:
         raise BadInput(f"'{name}' holds no rows: give one example per row, with numbers separated by commas.")
-    begin, first = found.start(), found.group()
+    begin, first = first_row.start(), first_row.group()
     separator = next((mark for mark in "\t;" if mark.encode() in first), ",")
     if first.count(separator.encode()) >= MAX_COLUMNS:
         raise BadInput(f"'{name}' has more than {MAX_COLUMNS:,} columns: give fewer.")
@@ -149,7 +149,7 @@ def _layout(content: bytes, name: str) -> _Layout:
         )
     if named and len(cells) == 1:
         raise BadInput(f"'{name}' holds labels only; give columns of numbers beside them.")
-    return _Layout(found.end(), len(cells), separator, named[0] if named else None)
+    return _Layout(first_row.end(), len(cells), separator, named[0] if named else None)
 
 
 def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) -> np.ndarray:

@@ -369,7 +369,7 @@ def test_a_trained_model_is_kept_somewhere(capsys, tmp_path, full, spare):
     assert main([str(word) for word in [*words, *files[disk]]]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.count("Training goes on without this checkpoint") == 1
+    assert captured.err.count("Training continues without this checkpoint") == 1
     assert "m.safetensors' cannot be written: the disk is full. It is kept in" in captured.err
     assert names(disk) == []
     kept = {path.name: path for path in spare.glob("*/*")}
