@@ -38,8 +38,13 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **named: Any) -> None:
         super().__init__(**named)
+        self.arrange: Callable[[Sequence[str]], Sequence[str]] = list  # a command may reorder its arguments
         for action in (None, "store"):
             self.register("action", action, _StoreOnce)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments in the order that ``arrange`` gives them."""
+        return super().parse_known_args(self.arrange(args), namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raise BadInput with the message of argparse."""
@@ -97,6 +102,8 @@ SEED = WholeNumber(0, 10**18)
 COUNT = WholeNumber(1, 10**9)
 """Type of arguments that count something; tighter limits (memory, algorithm) are checked later."""
 
+
+JSON_HELP = "print exactly one JSON object on standard output"
 
 COMMANDS = {
     "app": ("app", "Serve the pages to the browsers of this machine, until Ctrl-C."),
@@ -213,10 +220,10 @@ def add_command(
     example: str,
     run: Callable[[argparse.Namespace], dict[str, Any]],
     text: Callable[[dict[str, Any]], str],
-) -> argparse.ArgumentParser:
+) -> Parser:
     """Add a command with the parts that all commands have: ``--json`` and an example."""
     about = COMMANDS[name][1]
-    command: argparse.ArgumentParser = commands.add_parser(
+    command: Parser = commands.add_parser(
         name,
         help=about,
         description=about,
@@ -224,9 +231,7 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    command.add_argument(
-        "--json", action="store_true", help="print exactly one JSON object on standard output"
-    )
+    command.add_argument("--json", action="store_true", help=JSON_HELP)
     command.set_defaults(run=run, text=text, takes_knobs=False)
     return command
 

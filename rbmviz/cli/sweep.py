@@ -4,9 +4,9 @@ import argparse
 import csv
 import dataclasses
 import io
-import itertools
 import math
 import re
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
+from rbmviz.cli import COUNT, JSON_HELP, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import read_algorithms
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.errors import BadInput, unknown
@@ -49,20 +49,13 @@ DEFAULT_REPLICATIONS = 5
 
 MAX_WORKERS = 4096
 
-PLAN_FLAGS = (
-    *("sampler", "trainer", "model", "dataset", "axis", "n", "budget", "replications", "seed"),
-    *("metric", "kernel", "init", "n_hidden", "out"),
-)
-RUN_FLAGS = ("workers", "scheduler")
-SHOW_FLAGS = ("at", "effort", "by", "csv", "parquet", "figure")
-SWEEP_FLAGS = {
-    "run": (*PLAN_FLAGS, *RUN_FLAGS, *SHOW_FLAGS),
-    "resume": (*RUN_FLAGS, *SHOW_FLAGS),
-    "extend": ("sampler", "trainer", "model", "axis", "replications", *RUN_FLAGS, *SHOW_FLAGS),
-    "show": SHOW_FLAGS,
-    "robustness": ("at", "effort", "by"),
+ACTIONS = {
+    "run": "begin a sweep, or continue the one in the folder; the default",
+    "resume": "compute what is missing",
+    "extend": "add values of axes, replications, models or algorithms",
+    "show": "compare the results that are there",
+    "robustness": "give mean and spread of each setting over trained models",
 }
-"""Flags of each action."""
 
 EVERY_SECONDS = 10.0
 """Seconds between two lines of progress where standard error is no terminal."""
@@ -81,48 +74,78 @@ def add(commands: Any) -> None:
     """Add the command."""
     example = (
         "rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log "
-        "--axis alpha=0.9,0.95,0.99,1 -n 20000 --out steps"
+        "--axis alpha=0.9,0.95,0.99,1 --out steps"
     )
     command = add_command(commands, "sweep", example, run, text)
     command.description = (
-        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting: on the\n"
-        "validation part, by differences that are paired over seeds. 'run' (the default) begins a sweep,\n"
-        "'resume DIR' continues it, 'extend DIR' adds values of axes, replications, models, samplers,\n"
-        "'show DIR' compares what is there, 'robustness DIR' gives mean and spread over trained models."
+        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting on the\n"
+        "validation part, by differences paired over seeds. Each result is a file of the folder, and is\n"
+        "never computed again."
     )
-    command.set_defaults(takes_knobs=True)
-    command.epilog = (
-        f"{command.epilog}\n\nKnobs (--k 2 ...) are given to every sampler, or trainer, that has them. What "
-        "is computed\nis kept in the folder, one file for each cell, and is never computed again."
+    command.epilog = f"{command.epilog}\nThe options of an action: rbmviz sweep run --help"
+    command.arrange = _action_first
+    actions = command.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
+    for action, about in ACTIONS.items():
+        each = actions.add_parser(
+            action, help=about, description=f"{about.capitalize()}.", allow_abbrev=False
+        )
+        if action != "run":
+            each.add_argument("folder", metavar="DIR", help="folder of the sweep")
+        each.add_argument("--json", action="store_true", help=JSON_HELP)
+        each.set_defaults(takes_knobs=action in ("run", "extend"))
+        if action in ("run", "extend"):
+            _add_grid(each)
+        if action == "run":
+            _add_plan(each)
+        if action in ("run", "extend", "resume"):
+            _add_place(each)
+        _add_comparison(each)
+        if action != "robustness":
+            _add_files(each)
+
+
+def _action_first(words: Sequence[str]) -> list[str]:
+    """Return the arguments with the action in front, where argparse wants it; without one it is ``run``."""
+    for i, word in enumerate(words):
+        is_value = i > 0 and re.fullmatch("-n|--(?!json$)[^=]+", words[i - 1])
+        if word in ACTIONS and not is_value:
+            return [word, *words[:i], *words[i + 1 :]]
+    if words and not words[0].startswith("-"):
+        raise unknown("action of sweep", words[0], ACTIONS)
+    return [*words] if words in (["-h"], ["--help"]) else ["run", *words]
+
+
+def _add_grid(action: argparse.ArgumentParser) -> None:
+    grid = action.add_argument_group(
+        "the grid", "Knobs as flags (--k 2) are given to every sampler, or trainer, that has them."
     )
-    # No positional arguments: they would take the values of knobs, whose flags argparse does not know.
-    command.usage = f"rbmviz sweep [{' | '.join(SWEEP_FLAGS)}] [DIR] [--knob VALUE ...] [options]"
-    plan = command.add_argument_group("the plan (run, and extend where it says so)")
-    plan.add_argument(
+    grid.add_argument(
         "--sampler",
         action="append",
-        help=f"one of {', '.join(list_samplers())}, with knobs after a colon if need be: rates_fpcd:k=2 "
-        "(repeatable; extend)",
+        help=f"one of {', '.join(list_samplers())}, perhaps with knobs: rates_fpcd:k=2 (repeatable)",
     )
-    plan.add_argument(
-        "--trainer",
-        action="append",
-        help=f"instead of samplers: {', '.join(list_trainers())} (repeatable; extend)",
+    grid.add_argument(
+        "--trainer", action="append", help=f"instead of samplers: {', '.join(list_trainers())} (repeatable)"
     )
-    plan.add_argument(
-        "--model",
-        action="append",
-        help="samplers: a pretrained model or a file (repeatable; extend)",
-    )
-    plan.add_argument("--dataset", help="data to score on (default: each model's own), or to train on")
-    plan.add_argument(
+    grid.add_argument("--model", action="append", help="samplers: a pretrained model or a file (repeatable)")
+    grid.add_argument(
         "--axis",
         "--grid",
         action="append",
         metavar="KNOB=VALUES",
-        help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number with :log or :linear behind it, "
-        "eps=0.001:0.3:13:log (repeatable; extend)",
+        help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log or :linear after it, "
+        "eps=0.001:0.3:13:log (repeatable)",
     )
+    grid.add_argument(
+        "--replications",
+        type=WholeNumber(1, 10_000),
+        help=f"seeds of each setting (default {DEFAULT_REPLICATIONS}; extend: in all)",
+    )
+
+
+def _add_plan(action: argparse.ArgumentParser) -> None:
+    plan = action.add_argument_group("the runs")
+    plan.add_argument("--dataset", help="data to score on (default: each model's own), or to train on")
     plan.add_argument(
         "-n", type=COUNT, help="length of each run (default 20,000 samples, or 1,000 updates of trainers)"
     )
@@ -131,59 +154,63 @@ def add(commands: Any) -> None:
         choices=tuple(BUDGET_UNITS),
         help="what -n counts: samples (trainers: updates) by default, Gibbs sweeps of all chains, or seconds",
     )
-    plan.add_argument(
-        "--replications",
-        type=WholeNumber(1, 10_000),
-        help=f"seeds of each setting (default {DEFAULT_REPLICATIONS}; extend: in all)",
-    )
-    plan.add_argument("--seed", type=SEED, help="the first seed (default 0)")
+    plan.add_argument("--seed", type=SEED, default=0, help="the first seed (default 0)")
     plan.add_argument(
         "--metric",
         action="append",
         help=f"what is measured: {', '.join(list_measures())}; isl: both parts (repeatable)",
     )
-    plan.add_argument("--kernel", choices=("binary", "mean"), help="kernel of the ISL (default binary)")
-    plan.add_argument("--init", choices=("data", "random"), help="initial states of samplers (default data)")
+    plan.add_argument(
+        "--kernel", choices=("binary", "mean"), default="binary", help="kernel of the ISL (default binary)"
+    )
+    plan.add_argument(
+        "--init", choices=("data", "random"), default="data", help="initial states (default data)"
+    )
     plan.add_argument("--n-hidden", type=WholeNumber(1, 10**6), help="trainers: hidden units (default 16)")
-    plan.add_argument("--out", metavar="DIR", help="folder of the results; it is made if need be")
-    where = command.add_argument_group("where it runs (run, resume, extend)")
-    where.add_argument(
+    plan.add_argument("--out", required=True, metavar="DIR", help="folder of the results, made if need be")
+
+
+def _add_place(action: argparse.ArgumentParser) -> None:
+    place = action.add_argument_group("where it runs").add_mutually_exclusive_group()
+    place.add_argument(
         "--workers",
         type=WholeNumber(1, MAX_WORKERS),
         help="threads of this machine (default: one for each core)",
     )
-    where.add_argument(
+    place.add_argument(
         "--scheduler",
         metavar="tcp://...",
         help='address of a Dask scheduler, instead of threads (pip install "rbmviz[cluster]")',
     )
-    shown = command.add_argument_group("what is shown at the end")
-    shown.add_argument(
-        "--at", type=COUNT, help="number of samples after which to compare (default: at the end)"
-    )
-    shown.add_argument(
+
+
+def _add_comparison(action: argparse.ArgumentParser) -> None:
+    comparison = action.add_argument_group("how settings are compared")
+    comparison.add_argument("--at", type=COUNT, help="number of samples to compare at (default: the last)")
+    comparison.add_argument(
         "--effort",
         choices=tuple(BUDGET_UNITS),
         help="what --at counts, and what is equal (default samples or updates)",
     )
-    shown.add_argument("--by", help="measure that chooses (default isl_validation, or log_likelihood)")
-    shown.add_argument("--csv", metavar="F.csv", help="write the table that is shown, one row a setting")
-    shown.add_argument("--parquet", metavar="F.parquet", help="write all rows of all cells into one file")
-    shown.add_argument("--figure", metavar="F.svg", help="draw the scores over the axes, as .svg or .png")
+    comparison.add_argument("--by", help="measure that chooses (default isl_validation, or log_likelihood)")
+
+
+def _add_files(action: argparse.ArgumentParser) -> None:
+    files = action.add_argument_group("files")
+    files.add_argument("--csv", metavar="F.csv", help="the table that is shown, one row a setting")
+    files.add_argument("--parquet", metavar="F.parquet", help="all rows of all cells in one file")
+    files.add_argument("--figure", metavar="F.svg", help="the scores over the axes, as .svg or .png")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Do what the action says, and return the comparison of the settings."""
-    args = check_words(args)
     _check_installed(args)
-    if args.action == "run":
-        plan, store = _plan(args), Store(args.out)
-    else:
-        store = Store(args.folder)
-        plan = store.plan()
-        if args.action == "extend":
-            plan = _extended(plan, args)
-    _check_outputs(args, plan)
+    store = Store(args.out if args.action == "run" else args.folder)
+    plan = _plan(args) if args.action == "run" else store.plan()
+    if args.action == "extend":
+        plan = _extended(plan, args)
+    if args.action != "robustness":
+        _check_outputs(args, plan)
     plan_cells, outcome = cells(plan), None
     if args.action in ("run", "resume", "extend"):
         store.prepare(plan, _command(args))
@@ -211,46 +238,6 @@ def _of_other_code(store: Store) -> StoredTable:
     return StoredTable(columns, n_cells, [sentence, *stored.refused])
 
 
-def check_words(args: argparse.Namespace) -> argparse.Namespace:
-    """Return the arguments with the first words, action and folder, taken out of the rest.
-
-    Raises
-    ------
-    BadInput
-        If the action is unknown, or a flag does not belong to it.
-    """
-    checked = argparse.Namespace(**vars(args))
-    words = list(itertools.takewhile(lambda word: not word.startswith("-"), args.rest))
-    checked.rest = args.rest[len(words) :]
-    checked.action, checked.folder = [*words, None, None][:2]
-    if checked.action is None:
-        checked.action = "run"
-    if checked.action not in SWEEP_FLAGS:
-        raise unknown("action of sweep", checked.action, SWEEP_FLAGS)
-    if len(words) > 2:
-        raise BadInput(f"sweep {checked.action}: '{words[2]}' is too much (see --help).")
-    _check_flags(checked)
-    return checked
-
-
-def _check_flags(args: argparse.Namespace) -> None:
-    for flag in (*PLAN_FLAGS, *RUN_FLAGS, *SHOW_FLAGS):
-        if flag not in SWEEP_FLAGS[args.action] and getattr(args, flag) is not None:
-            of = ", ".join(f"'sweep {action}'" for action, flags in SWEEP_FLAGS.items() if flag in flags)
-            raise BadInput(f"sweep {args.action}: --{flag.replace('_', '-')} belongs to {of}.")
-    if args.action == "run":
-        if args.folder is not None:
-            raise BadInput(f"sweep run: '{args.folder}' is too much; the folder is given as --out DIR.")
-        if args.out is None:
-            raise BadInput("sweep run: name the folder of the results, --out DIR.")
-    elif args.folder is None:
-        raise BadInput(f"sweep {args.action}: name the folder of a sweep.")
-    if args.rest and args.action not in ("run", "extend"):
-        raise BadInput(f"sweep {args.action}: unknown argument '{args.rest[0]}' (see --help).")
-    if args.workers is not None and args.scheduler is not None:
-        raise BadInput("sweep: --workers are threads of this machine and --scheduler a cluster; give one.")
-
-
 def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
     """Check the files that are written at the end, and that what draws them is installed."""
     outputs = {f"--{name}": getattr(args, name) for name in ("csv", "parquet", "figure")}
@@ -267,10 +254,10 @@ def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
 
 def _check_installed(args: argparse.Namespace) -> None:
     """Say which extra is missing before anything is read."""
-    if args.scheduler is not None:
+    if vars(args).get("scheduler"):
         import rbmviz.sweeps.cluster  # noqa: F401, says so itself
     check_installed()
-    if args.figure is not None:
+    if vars(args).get("figure"):
         figures.check_installed()
 
 
@@ -309,7 +296,7 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     metrics = []
     for name in args.metric or ():
         metrics += ["isl_validation", "isl_test"] if name == "isl" else [name]
-    first = args.seed or 0
+    first = args.seed
     return SweepPlan(
         kind=kind,
         algorithms=tuple(text_of(one) for one in algorithms),
@@ -319,8 +306,8 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
         seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),
         budget=Budget(unit, amount),  # type: ignore[arg-type]
         metrics=tuple(dict.fromkeys(metrics)),
-        kernel=args.kernel or "binary",
-        start=args.init or "data",
+        kernel=args.kernel,
+        start=args.init,
         n_hidden=args.n_hidden or 16,
     )
 
@@ -356,10 +343,7 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
 
 def _command(args: argparse.Namespace) -> str:
     """Return the call, for notes and figures."""
-    words = (
-        sys.argv[1:] if sys.argv[1:2] == ["sweep"] else ["sweep", args.action, str(args.out or args.folder)]
-    )
-    return f"rbmviz {' '.join(words)}"
+    return f"rbmviz {shlex.join(args.words)}"
 
 
 class _Progress:
