@@ -8,6 +8,10 @@ Format
 - The first row is a header if none of its cells is a number, if it names a column of labels, or if it counts
   the columns 0, 1, 2, ..., as pandas does.
 - A column that the header calls ``label``, ``labels``, ``class`` or ``y`` holds labels, whole numbers.
+
+pandas parses the numbers. The first row is read here: pandas would guess the separator with ``csv.Sniffer``,
+whose regular expressions may take minutes on a hostile row, and cannot tell a header of numbers from data. So
+is a bad cell looked for, because pandas does not say in which row it found one.
 """
 
 import csv
