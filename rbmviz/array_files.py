@@ -145,7 +145,7 @@ def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
         If it is not a regular file, or cannot be read.
     """
     if not is_file(path):
-        raise Damaged("it is no regular file")
+        raise Damaged("it is not a regular file")
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -162,7 +162,7 @@ def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
 def _opened(content: Content) -> Iterator[BinaryIO]:
     if isinstance(content, Path):
         if not is_file(content):
-            raise Damaged("it is no regular file")
+            raise Damaged("it is not a regular file")
         with content.open("rb") as file:
             yield file
     else:
@@ -221,7 +221,7 @@ def zip_archive(content: Content, what: str) -> Iterator[zipfile.ZipFile]:
     """
     with _damaged(), _opened(content) as file:
         if not zipfile.is_zipfile(file):
-            raise Damaged("it is no zip archive, or not a whole one")
+            raise Damaged("it is not a zip archive, or not a whole one")
         bounded = _Bounded(file)
         with zipfile.ZipFile(bounded) as archive:
             check_memory(what, bounded.most * DIRECTORY_COST, "put fewer files into it")
@@ -316,7 +316,7 @@ def _fill(file: BinaryIO, first: bytes, header: Header, fortran: bool, own_size:
     if array.dtype.kind == "U" and array.size:
         codes = array.view(np.uint32)
         if codes.max() > sys.maxunicode or ((codes >= 0xD800) & (codes < 0xE000)).any():
-            raise Damaged("it holds codes that are no characters")  # numpy would make broken strings of them
+            raise Damaged("it holds codes that are not characters")  # numpy would make broken strings of them
     return array.reshape(header.shape, order="F" if fortran else "C")
 
 
@@ -454,23 +454,23 @@ def read_safetensors(
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Return the wanted arrays of a .safetensors file, and the texts of its header.
 
-    The library ``safetensors`` is not used: it maps a file into memory, and a file that shrinks meanwhile then
-    ends the process by SIGBUS (0.8); from bytes it copies all arrays, wanted or not, before their headers can
-    be checked. Parameters and errors are the same as for ``read_npz``.
+    The library ``safetensors`` is not used: it maps a file into memory, and a file that shrinks meanwhile
+    then ends the process by SIGBUS (0.8); from bytes it copies all arrays, wanted or not, before their
+    headers can be checked. Parameters and errors are the same as for ``read_npz``.
     """
     with _damaged(), _opened(content) as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= MAX_HEADER:
-            raise Damaged("it is no .safetensors file, or its header is too long")
+            raise Damaged("it is not a .safetensors file, or its header is too long")
         begin = 8 + length
         size = file.seek(0, os.SEEK_END) - begin
         file.seek(8)
         entries = read_json(file.read(length))
         if not isinstance(entries, dict):
-            raise Damaged("its header is no JSON object")
+            raise Damaged("its header is not a JSON object")
         texts = entries.pop("__metadata__", None) or {}
         if not (isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())):
-            raise Damaged("the texts in its header are no texts")
+            raise Damaged("the texts in its header are not texts")
         end = max((_end(name, entry) for name, entry in entries.items()), default=0)
         if end != size:
             raise Damaged(f"it declares {end:,} bytes and has {size:,}")

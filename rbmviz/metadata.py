@@ -140,7 +140,9 @@ def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
         case float():
             return float(value) if np.isfinite(value) else None
         case list() | tuple():
-            return [_json(one, what, depth + 1, left) for one in value]
+            return [_json(item, what, depth + 1, left) for item in value]
         case Mapping():
-            return {_key(key, what): _json(one, what, depth + 1, left) for key, one in value.items()}
-    raise BadInput(f"{what}: {_shown(value)} is no JSON value: give a text, a number, a list or an object.")
+            return {_key(key, what): _json(item, what, depth + 1, left) for key, item in value.items()}
+    raise BadInput(
+        f"{what}: {_shown(value)} is not a JSON value: give a text, a number, a list or an object."
+    )

@@ -57,7 +57,7 @@ def origin(
     }
 
 
-def with_origin(content: bytes, name: str, known: Mapping[str, Any]) -> bytes:
+def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
     """Return a file's content with its origin written into it, where its form has a place for that.
 
     A table (.csv) gets a last column ``origin``, whose first row has the JSON: any reader of CSV still reads
@@ -75,7 +75,7 @@ def with_origin(content: bytes, name: str, known: Mapping[str, Any]) -> bytes:
         See ``origin``.
     """
     write = _WRITERS.get(PurePath(name).suffix.lower())
-    return write(content, json.dumps(known)) if write is not None and content else content
+    return write(content, json.dumps(source)) if write is not None and content else content
 
 
 def _csv(content: bytes, text: str) -> bytes:
@@ -112,7 +112,7 @@ def _gif(content: bytes, text: str) -> bytes:
 
 def _svg(content: bytes, text: str) -> bytes:
     tag = f'<metadata id="{ORIGIN_KEY}">{escape(text, quote=False)}</metadata>'
-    return re.sub(rb"(<svg\b[^>]*>)", lambda found: found[1] + tag.encode(), content, count=1)
+    return re.sub(rb"(<svg\b[^>]*>)", lambda match: match[1] + tag.encode(), content, count=1)
 
 
 def _html(content: bytes, text: str) -> bytes:

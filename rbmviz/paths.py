@@ -11,8 +11,8 @@ def cache_dir() -> Path:
 
     A user without a home folder has no cache folder: the path that is returned then cannot be created.
     """
-    if given := os.environ.get("RBMVIZ_CACHE_DIR"):
-        return Path(given)
+    if named := os.environ.get("RBMVIZ_CACHE_DIR"):
+        return Path(named)
     try:
         folder = Path(user_cache_dir("rbmviz", appauthor=False))
     except RuntimeError:  # older versions of platformdirs return a folder named "~" instead

@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
         raise BadInput(f"{self.prog}: {short} (see '{self.prog} --help').")
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help in the same way as a result, so that a closed pipe is no error."""
+        """Print the help in the same way as a result, so that a closed pipe is not an error."""
         print_result(self.format_help().rstrip())
 
 
@@ -62,10 +62,10 @@ class _StoreOnce(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
     ) -> None:
-        given = vars(namespace).setdefault("_given", set())
-        if option is not None and self.dest in given:
+        stored = vars(namespace).setdefault("_given", set())
+        if option is not None and self.dest in stored:
             parser.error(f"{option} is given twice; give it once")
-        given.add(self.dest)
+        stored.add(self.dest)
         setattr(namespace, self.dest, values)
 
 
@@ -200,10 +200,10 @@ def parser(words: Sequence[str] | None = None) -> Parser:
 
 
 def _names_by_module() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, (module, _) in COMMANDS.items():
-        found.setdefault(module, []).append(name)
-    return found
+        names.setdefault(module, []).append(name)
+    return names
 
 
 def _named(words: Sequence[str]) -> str | None:
@@ -303,8 +303,8 @@ def _run(arguments: Sequence[str] | None) -> int:
                 raise KeyboardInterrupt from None
             raise
     # Where it comes from is for files and programs.
-    shown = {key: value for key, value in result.items() if key != "origin"}
-    print_result(to_json(result) if args.json else args.text(shown))
+    summary = {key: value for key, value in result.items() if key != "origin"}
+    print_result(to_json(result) if args.json else args.text(summary))
     if result.get("interrupted"):
         return 130
     return 3 if result.get("claims_failed") or result.get("results_lost") else 0

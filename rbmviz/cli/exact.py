@@ -102,8 +102,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         part: -float(model.rbm.free_energy(v).mean()) - estimate["log_z"] if len(v) else None
         for part, v in parts.items()
     }
-    known = origin_of(args, {args.model: model}, dataset)
-    return {"log_likelihood": means["test"], **means, **estimate, "origin": known}
+    source = origin_of(args, {args.model: model}, dataset)
+    return {"log_likelihood": means["test"], **means, **estimate, "origin": source}
 
 
 def text(result: dict[str, Any]) -> str:

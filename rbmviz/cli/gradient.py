@@ -96,29 +96,29 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if dataset.n_visible != rbm.n_visible:
         raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {rbm.n_visible}.")
     reference = reference_of(rbm, dataset.train, args)
-    known = origin_of(args, {args.model: model}, dataset)
+    source = origin_of(args, {args.model: model}, dataset)
     result: dict[str, Any] = {}
     with tqdm(total=RUNS * len(estimators), unit="run", file=sys.stderr, disable=None) as bar:
         for name, trainer in estimators.items():
             runs = []
             try:
-                for one in gradient_runs(
+                for estimate in gradient_runs(
                     rbm, dataset.train, trainer, args.replications, args.seed, args.burn_in
                 ):
-                    runs.append(one)
+                    runs.append(estimate)
                     bar.update()
             except KeyboardInterrupt:
                 if not result:
                     raise
                 print_message(f"Interrupted: {name} and the estimators after it are left out.")
-                return {**result, "interrupted": True, "origin": known}
+                return {**result, "interrupted": True, "origin": source}
             entry = quality(reference, runs)
             result[name] = dataclasses.asdict(entry) | {"resolved": entry.resolved}
             if not entry.resolved:
                 print_message(f"{name}: its bias is lost in the errors of estimates and reference.")
             if cut := result[name]["share_cut"]:
                 print_message(f"{name}: {cut:.2%} of the pairs were cut off, which biases it: raise t_max.")
-    return {**result, "origin": known}
+    return {**result, "origin": source}
 
 
 def reference_of(rbm: RBM, rows: np.ndarray, args: argparse.Namespace) -> GradientReference:

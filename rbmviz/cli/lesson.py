@@ -60,7 +60,7 @@ def _described(lesson: Lesson) -> dict[str, Any]:
 def _checked(lesson: Lesson, bar: tqdm) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for step, measured in check_lesson(lesson):
-        rows += [_row(step, one) for one in measured]
+        rows += [_row(step, claim) for claim in measured]
         bar.update()
     return {"name": lesson.name, "title": lesson.title, "claims": rows}
 

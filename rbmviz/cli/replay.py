@@ -157,8 +157,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         args.speed,
     )
     content = page.replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
-    known = origin_of(args, {args.model: model}, dataset)
-    content = with_origin(content, target.name, known)
+    source = origin_of(args, {args.model: model}, dataset)
+    content = with_origin(content, target.name, source)
     write_whole(target, content)
     result: dict[str, Any] = {
         "out": str(target),
@@ -170,7 +170,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         ],
         "kept": kept,
         "seed": args.seed,
-        "origin": known,
+        "origin": source,
     }
     return result | ({"interrupted": True} if interrupted else {})
 

@@ -57,7 +57,7 @@ def check_stdout() -> None:
 
 
 def print_result(text: str) -> None:
-    """Print a result on standard output; a reader that closes the pipe early (as ``head`` does) is no error.
+    """Print a result on standard output; a reader may close the pipe early, as ``head`` does.
 
     Raises
     ------

@@ -58,7 +58,7 @@ ACTIONS = {
 }
 
 EVERY_SECONDS = 10.0
-"""Seconds between two lines of progress where standard error is no terminal."""
+"""Seconds between two lines of progress where standard error is not a terminal."""
 
 BUDGET_UNITS = {
     "n": "samples",
@@ -270,10 +270,10 @@ def _algorithms(kind: Kind, texts: Sequence[str], rest: Sequence[str]) -> list[A
 
 
 def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
-    """Read an axis; the scale may also stand first, ``eps=log:0.001:1:13``."""
-    found = re.fullmatch(r"([^=]*)=(log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
-    if found:
-        name, scale, rest = found.groups()
+    """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
+    match = re.fullmatch(r"([^=]*)=(log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
+    if match:
+        name, scale, rest = match.groups()
         written = f"{name}={rest}:{'log' if scale == 'log' else 'linear'}"
     return Axis.read(written, algorithms)
 
@@ -299,8 +299,8 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     first = args.seed
     return SweepPlan(
         kind=kind,
-        algorithms=tuple(text_of(one) for one in algorithms),
-        axes=tuple(_axis(one, algorithms) for one in args.axis or ()),
+        algorithms=tuple(text_of(text) for text in algorithms),
+        axes=tuple(_axis(text, algorithms) for text in args.axis or ()),
         models=tuple(args.model or ()),
         data=args.dataset or "",
         seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),
@@ -319,15 +319,15 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
         raise BadInput(f"sweep extend: this is a sweep over {plan.kind}s.")
     algorithms = list(plan.algorithms)
     if more:
-        algorithms += [text_of(one) for one in _algorithms(plan.kind, more, args.rest)]
+        algorithms += [text_of(algorithm) for algorithm in _algorithms(plan.kind, more, args.rest)]
     elif args.rest:
         raise BadInput("sweep extend: knobs are given to new samplers; add values to an axis by --axis.")
-    read = [_table(plan.kind).read(one) for one in algorithms]
+    read = [_table(plan.kind).read(algorithm) for algorithm in algorithms]
     axes = {axis.knob: axis for axis in plan.axes}
     for written in args.axis or ():
         axis = _axis(written, read)
         values = axes[axis.knob].values if axis.knob in axes else ()
-        knob = next(knobs_of(one)[axis.knob] for one in read if axis.knob in knobs_of(one))
+        knob = next(knobs_of(algorithm)[axis.knob] for algorithm in read if axis.knob in knobs_of(algorithm))
         joined = list(dict.fromkeys((*values, *axis.values)))
         axes[axis.knob] = Axis(axis.knob, tuple(sorted(joined) if knob.kind in (int, float) else joined))  # type: ignore[type-var]
     seeds = list(plan.seeds)
@@ -349,11 +349,11 @@ def _command(args: argparse.Namespace) -> str:
 class _Progress:
     """Cells done and time left: a bar on a terminal, else a line now and then."""
 
-    def __init__(self, total: int, found: int) -> None:
+    def __init__(self, total: int, done: int) -> None:
         self.bar = None
         if sys.stderr.isatty():
             # The mean rate of the whole run: cells of different settings differ in length.
-            self.bar = tqdm(total=total, initial=found, unit="cell", file=sys.stderr, smoothing=0)
+            self.bar = tqdm(total=total, initial=done, unit="cell", file=sys.stderr, smoothing=0)
         self.said = time.monotonic()
 
     def show(self, outcome: SweepProgress) -> None:
@@ -467,7 +467,7 @@ def _result(
         effort = "updates"
     if args.action == "robustness":
         found_settings = robustness(stored.columns, args.at, effort, args.by or "isl_test")
-        return result | {"robustness": [dataclasses.asdict(one) for one in found_settings]}
+        return result | {"robustness": [dataclasses.asdict(setting) for setting in found_settings]}
     choices = []
     try:
         for model in plan.models or ("",):
@@ -481,7 +481,7 @@ def _result(
         print_message(f"The settings cannot be compared yet: {error}")
     compared = [choice for choice, _ in choices]
     _write_files(args, plan, stored, compared)
-    rows = [_row(one, choice) for choice in compared for one in choice.settings]
+    rows = [_row(setting, choice) for choice in compared for setting in choice.settings]
     result |= {"cells": rows, "choices": [_choice(choice) | {"telling": at} for choice, at in choices]}
     only = result["choices"][0] if len(choices) == 1 else {"best": None, "region": []}
     return result | {"best": only["best"], "region": only["region"]}
@@ -524,7 +524,7 @@ def _choice(choice: Choice) -> dict[str, Any]:
         }
         if alone
         else None,
-        "region": [{"setting": one.setting, "knobs": dict(one.knobs)} for one in choice.region],
+        "region": [{"setting": setting.setting, "knobs": dict(setting.knobs)} for setting in choice.region],
     }
 
 
@@ -547,7 +547,7 @@ def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
 
     def digests(name: str) -> dict[str, str]:
         pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
-        return {one: digest for one, digest in pairs if digest}
+        return {value: digest for value, digest in pairs if digest}
 
     known = origin(_command(args), seeds=sorted(set(columns["seed"].tolist())))
     return known | {"models": digests("model"), "data": digests("data")}
@@ -556,8 +556,8 @@ def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
 def _csv(choices: Sequence[Choice]) -> bytes:
     rows = []
     for choice in choices:
-        for one in choice.settings:
-            row = _row(one, choice)
+        for setting in choice.settings:
+            row = _row(setting, choice)
             knobs = row.pop("knobs")
             rows.append({**row, **{f"knob_{name}": value for name, value in knobs.items()}})
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -647,6 +647,6 @@ def _robustness_text(rows: Sequence[dict[str, Any]]) -> str:
 
 def _short(settings: Sequence[str]) -> list[str]:
     """Return settings with those knobs only in which settings of the same algorithm differ."""
-    parts = [(name, knobs.split(",")) for name, _, knobs in (one.partition(":") for one in settings)]
+    parts = [(name, knobs.split(",")) for name, _, knobs in (setting.partition(":") for setting in settings)]
     common = {name: set.intersection(*(set(b) for a, b in parts if a == name)) for name, _ in parts}
     return [" ".join([name, *(pair for pair in knobs if pair not in common[name])]) for name, knobs in parts]

@@ -151,13 +151,13 @@ def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[
         ) from None
 
 
-def history_bytes(rows: list[dict[str, Any]], known: dict[str, Any]) -> bytes:
+def history_bytes(rows: list[dict[str, Any]], source: dict[str, Any]) -> bytes:
     """Return the rows as CSV, with where they come from."""
     content = io.StringIO()
     writer = csv.DictWriter(content, rows[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return with_origin(content.getvalue().encode(), "history.csv", known)
+    return with_origin(content.getvalue().encode(), "history.csv", source)
 
 
 @dataclass(frozen=True)
@@ -212,18 +212,18 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     last = outcome.last
     if last is None:
         raise KeyboardInterrupt
-    known = _origin(args, dataset)
+    source = _origin(args, dataset)
     with signals_deferred() as stops:
         model = _make_model(args, files.out, dataset, steps, last, exact)
         problems = {files.out: write_or_rescue(files.out, model_bytes(model))}
         if files.history and outcome.rows:
-            problems[files.history] = write_or_rescue(files.history, history_bytes(outcome.rows, known))
+            problems[files.history] = write_or_rescue(files.history, history_bytes(outcome.rows, source))
     outcome.interrupted |= bool(stops)
     if args.replicates > 1 and not outcome.interrupted and not outcome.failure:
         rows, outcome.interrupted = _replicates(args, dataset, steps, outcome.rows)
         assert files.history is not None
         with signals_deferred():
-            problems[files.history] = write_or_rescue(files.history, history_bytes(rows, known))
+            problems[files.history] = write_or_rescue(files.history, history_bytes(rows, source))
     if args.score and not outcome.interrupted and not outcome.failure:
         print_message("Scoring 10,000 samples of each sampler.")
         try:
@@ -248,7 +248,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if not outcome.interrupted:
         with suppress(OSError):  # the disk may have become read-only; the old checkpoint then stays
             files.checkpoint.unlink(missing_ok=True)
-    return _summary(outcome, last, files, dataset, model, likelihood) | {"origin": known}
+    return _summary(outcome, last, files, dataset, model, likelihood) | {"origin": source}
 
 
 def _origin(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
@@ -372,7 +372,7 @@ def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     for same in zip(*trainings, strict=True):
         row = {"update": same[0]["update"], "replicates": len(same)}
         for name in same[0]:
-            values = np.array([np.nan if one[name] == "" else float(one[name]) for one in same])
+            values = np.array([np.nan if each[name] == "" else float(each[name]) for each in same])
             if name == "update" or np.isnan(values).all():
                 continue
             low, high = np.quantile(values, BAND_OF_REPLICATES)
@@ -385,7 +385,7 @@ def _run_steps(
     args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training, outcome: _Outcome
 ) -> None:
     """Train to the end, an interrupt or a failure; keep in ``outcome`` what each step has reached."""
-    saved, unsaved, known = steps.state.update, "", _origin(args, dataset)
+    saved, unsaved, source = steps.state.update, "", _origin(args, dataset)
     bar = tqdm(total=args.iterations, initial=saved, unit="update", file=sys.stderr, disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
     with one_blas_thread(), bar:
@@ -401,7 +401,7 @@ def _run_steps(
                 if step.warning:
                     outcome.warning = f"After {step.update:,} updates {step.warning}"
                 if args.checkpoint_every and step.update - saved >= args.checkpoint_every:
-                    rows = history_bytes(outcome.rows, known) if files.history else b""
+                    rows = history_bytes(outcome.rows, source) if files.history else b""
                     unsaved = _save_checkpoint(files, content, rows, unsaved)
                     saved = step.update
                 bar.update(step.update - bar.n)
@@ -459,10 +459,10 @@ def _report(outcome: _Outcome, last: Progress, out: Path, problems: list[str]) -
     if any(problems):
         raise OutputFailure(" ".join(filter(None, problems)))
     if outcome.failure:
-        known = f"The last finite model ({last.update:,} updates) is kept in '{out}'."
+        sentence = f"The last finite model ({last.update:,} updates) is kept in '{out}'."
         if isinstance(outcome.failure, BadInput):
-            raise BadInput(f"{outcome.failure} {known}")
-        print_message(known)
+            raise BadInput(f"{outcome.failure} {sentence}")
+        print_message(sentence)
         raise outcome.failure
 
 
@@ -510,10 +510,10 @@ def _summary(
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
     likelihood, error = result["log_likelihood"], result["log_likelihood_error"]
-    known = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f}"
-    known += f" ± {error:.3f}" if error else ""
-    known += " nats" if known else ""
+    score = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f}"
+    score += f" ± {error:.3f}" if error else ""
+    score += " nats" if score else ""
     if (independent := result["independent_log_likelihood"]) is not None:
-        known += f" (independent units: {independent:.3f})"
-    done = f"{result['updates']:,} updates in {result['seconds']:.1f} s{known} -> {result['out']}"
+        score += f" (independent units: {independent:.3f})"
+    done = f"{result['updates']:,} updates in {result['seconds']:.1f} s{score} -> {result['out']}"
     return f"{done}\ntrained on {result['data']}"

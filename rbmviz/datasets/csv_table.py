@@ -10,8 +10,8 @@ Format
 - A column that the header calls ``label``, ``labels``, ``class`` or ``y`` holds labels, whole numbers.
 
 pandas parses the numbers. The first row is read here: pandas would guess the separator with ``csv.Sniffer``,
-whose regular expressions may take minutes on a hostile row, and cannot tell a header of numbers from data. So
-is a bad cell looked for, because pandas does not say in which row it found one.
+which takes 8 seconds for a row of 24,000 quotes and commas (time grows with the square), and cannot
+tell a header of numbers from data. A bad cell is looked for here, too: pandas does not name its row.
 """
 
 import csv
@@ -204,7 +204,7 @@ def _numbers(body: bytes, name: str, layout: _Layout, decimal: str, above: int) 
 
 
 def _explain(body: bytes, name: str, layout: _Layout, decimal: str, above: int) -> NoReturn:
-    """Raise BadInput for the first row with another number of cells, or the first cell that is no number."""
+    """Raise BadInput for the first row of another length, or the first cell that is not a number."""
     mark = layout.separator.encode()
     for number, line in enumerate(io.BytesIO(body), above + 1):
         if not line.strip():
@@ -224,6 +224,6 @@ def _explain(body: bytes, name: str, layout: _Layout, decimal: str, above: int) 
                 good = False
             if not good:
                 kind = "finite number" if decimal == "." else "finite number with a decimal comma"
-                holds = f"holds '{printable(text)[:40]}', which is no {kind}" if text else "is empty"
+                holds = f"holds '{printable(text)[:40]}', which is not a {kind}" if text else "is empty"
                 raise BadInput(f"'{name}': row {number}, column {column} {holds}: put a number there.")
     raise BadInput(f"'{name}' cannot be read as rows of numbers; give comma-separated rows.")

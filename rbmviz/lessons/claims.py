@@ -45,9 +45,9 @@ class PanelNumber(NamedTuple):
     label : str
         What the card calls it.
     value : callable
-        Returns the number of a snapshot for the first n steps, or None while it is not known. What is counted
-        over all steps so far, or over the samples since a knob was turned, is that of the snapshot, which a
-        measurement takes at exactly n steps.
+        Returns the number of a snapshot for the first n steps, or None while it is not known. Counts
+        over all steps, or over the samples since the last change of a knob, are the snapshot's; a measurement
+        takes its snapshot at exactly n steps.
     unit : str
         Written behind the number, "" or "%".
     """
@@ -215,7 +215,7 @@ PANEL_NUMBERS: dict[str, dict[str, PanelNumber]] = {
         "best": PanelNumber("the best score", _of_map(lambda scores, choice: choice.best.mean)),
         "worst": PanelNumber("the worst score", _of_map(lambda scores, choice: choice.settings[-1].mean)),
         "tied": PanelNumber(
-            "settings that cannot be told from the best",
+            "settings tied with the best",
             _of_map(lambda scores, choice: len(choice.region)),
         ),
         "best_x": PanelNumber("the best value across", _of_map(_best_along(0))),
@@ -272,12 +272,12 @@ class StepClaim(NamedTuple):
 
     def holds(self, values: dict[tuple[int, str], float | None]) -> bool:
         """Return whether it holds for these numbers of panels, by place and metric; None is not known."""
-        one = values[self.panel, self.metric]
-        other = 0.0 if self.of is None else values[self.of]
-        return one is not None and other is not None and COMPARED[self.operator](one, other + self.number)
+        left = values[self.panel, self.metric]
+        right = 0.0 if self.of is None else values[self.of]
+        return left is not None and right is not None and COMPARED[self.operator](left, right + self.number)
 
     def number_words(self, page: str, names: Sequence[str]) -> str:
-        """Return what the claim is about; ``names`` are those of the panels, "" where one needs none."""
+        """Return what the claim is about; ``names`` are the panels' names, "" for a panel that needs none."""
         return _number_words(page, names, self.panel, self.metric)
 
     def words(self, page: str, names: Sequence[str]) -> str:
@@ -312,15 +312,15 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     Raises
     ------
     BadInput
-        If it is no claim, or about a panel or a number that the page does not have.
+        If it is not a claim, or about a panel or a number that the page does not have.
     """
-    found = GRAMMAR.fullmatch(text)
+    match = GRAMMAR.fullmatch(text)
     unit = PAGES[state.page].steps
-    if found is None:
+    if match is None:
         example = next(iter(PANEL_NUMBERS[state.page]))
         raise BadInput(f"the claim {shown(text)} is not written as 'panel1.{example} > 3 at 600 {unit}'.")
-    panel, metric, operator, number, other, other_metric, sign, offset = found.groups()[:8]
-    n_text, unit_text = found.groups()[8:]
+    panel, metric, operator, number, other, other_metric, sign, offset = match.groups()[:8]
+    n_text, unit_text = match.groups()[8:]
     for place, name in [(panel, metric), *([(other, other_metric)] if other else [])]:
         if int(place) > (most := len(state.panels) + len(state.branches)):
             raise BadInput(f"the claim {shown(text)} is about panel {place} of {most}.")
@@ -341,7 +341,7 @@ def measure(state: PageState, name: tuple[int, str], snapshot: Any, n: int) -> f
 
 
 def measure_now(
-    state: PageState, claim: StepClaim, shown: Sequence[Any]
+    state: PageState, claim: StepClaim, snapshots: Sequence[Any]
 ) -> dict[tuple[int, str], float | None]:
     """Return the numbers that a claim compares as a page shows them: after its steps, or after more.
 
@@ -355,12 +355,12 @@ def measure_now(
     dict of (int, str) to float or None
         By place and metric; None: not known, or of a panel that is not there.
     """
-    found: dict[tuple[int, str], float | None] = dict.fromkeys(claim.about)
+    values: dict[tuple[int, str], float | None] = dict.fromkeys(claim.about)
     for panel, metric in claim.about:
-        if panel < len(shown):
-            n = max(claim.n, steps_of(state.page, shown[panel]))
-            found[panel, metric] = measure(state, (panel, metric), shown[panel], n)
-    return found
+        if panel < len(snapshots):
+            n = max(claim.n, steps_of(state.page, snapshots[panel]))
+            values[panel, metric] = measure(state, (panel, metric), snapshots[panel], n)
+    return values
 
 
 def steps_of(page: str, snapshot: Any) -> int:

@@ -67,8 +67,8 @@ class _MeasuredRun:
                     self._complete_background_work()
                     if page == "train":
                         self._judged.append(self.run.view("paused").likelihoods[-1])
-        shown = self.run.view("paused")
-        return dataclasses.replace(shown, likelihoods=tuple(self._judged)) if page == "train" else shown
+        snapshot = self.run.view("paused")
+        return dataclasses.replace(snapshot, likelihoods=tuple(self._judged)) if page == "train" else snapshot
 
     def _complete_background_work(self) -> None:
         while self.run.background_work(True):
@@ -83,7 +83,7 @@ def measure_claims(
     Parameters
     ----------
     state : PageState
-        The page, whose runs are made.
+        The page that makes the runs.
     claims : sequence of StepClaim
     data : callable
         Loads registered data by name.
@@ -96,7 +96,7 @@ def measure_claims(
     if state.page == "tune":
         return _measure_map(state, claims)
     plan, algorithms = state.setup(Sources(data=data)).plan(), state.all_algorithms()
-    found: dict[tuple[int, str, int], float | None] = {}
+    values: dict[tuple[int, str, int], float | None] = {}
     for panel in sorted({panel for claim in claims for panel, _ in claim.about}):
         # One panel at a time: the samples of each are kept.
         asked, plan_of_panel = _numbers_by_step(claims, panel), plan
@@ -109,10 +109,10 @@ def measure_claims(
         if state.page == "coupling":
             measured.run.request_results(k=_k_of_estimates(state.settings), exact=False)
         for n, names in sorted(asked.items()):
-            shown = measured.snapshot(state.page, n, names)
+            snapshot = measured.snapshot(state.page, n, names)
             for name in names:
-                found[panel, name, n] = measure(state, (panel, name), shown, n)
-    return [_result(claim, found) for claim in claims]
+                values[panel, name, n] = measure(state, (panel, name), snapshot, n)
+    return [_result(claim, values) for claim in claims]
 
 
 def _k_of_estimates(settings: Mapping[str, Any]) -> int:
@@ -134,9 +134,9 @@ def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:
 
 
 def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
-    """Return each claim about the map of a sweep, whose runs are made one after the other."""
+    """Return each claim about the map of a sweep; its runs are made one after another."""
     plan = plan_of(state.settings)
-    scores, found = SweepScores(plan), dict[tuple[int, str, int], float | None]()
+    scores, values = SweepScores(plan), dict[tuple[int, str, int], float | None]()
     asked = _numbers_by_step(claims, 0)
     for i, cell in enumerate(cells(plan, registered=True)[: max(asked, default=0)]):
         run = CellRun(cell)
@@ -144,11 +144,11 @@ def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured
             pass
         scores.put(i, run.columns())
         for name in asked.get(i + 1, ()):
-            found[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
+            values[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
     for n, names in asked.items():
         for name in names:
-            found.setdefault((0, name, n), None)  # the map has fewer runs
-    return [_result(claim, found) for claim in claims]
+            values.setdefault((0, name, n), None)  # the map has fewer runs
+    return [_result(claim, values) for claim in claims]
 
 
 def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[str]]:
@@ -161,8 +161,8 @@ def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[
     return asked
 
 
-def _result(claim: StepClaim, found: Mapping[tuple[int, str, int], float | None]) -> Measured:
-    values = {(panel, name): found[panel, name, claim.n] for panel, name in claim.about}
+def _result(claim: StepClaim, measured: Mapping[tuple[int, str, int], float | None]) -> Measured:
+    values = {(panel, name): measured[panel, name, claim.n] for panel, name in claim.about}
     other = claim.number if claim.of is None else values[claim.of]
     if claim.of is not None and other is not None:
         other += claim.number

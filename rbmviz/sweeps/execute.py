@@ -2,7 +2,7 @@
 
 The kernels release the GIL, so threads fill the cores of one machine. Each cell is computed and encoded on
 one thread; the process that started the sweep writes the files. Only a bounded number of cells is under way
-at a time. Whatever ends a sweep, its results are in the folder, and running it again computes the rest.
+at a time. However a sweep ends, its results are in the folder, and running it again computes the rest.
 """
 
 import contextlib
@@ -76,7 +76,7 @@ class SweepProgress:
 
     @property
     def seconds_left(self) -> float:
-        """Expected seconds until the end, by the cells that were computed so far; NaN before the first."""
+        """Expected seconds until the end, estimated from the cells computed so far; NaN before the first."""
         ended = self.computed + len(self.failed)
         return (self.cells - self.found - ended) * self.seconds / ended if ended else float("nan")
 
@@ -272,7 +272,7 @@ class _Sweeping:
             self.outcome.seconds = time.perf_counter() - self._begin
 
     def _go_through(self, todo: Sequence[Cell]) -> None:
-        # When the number of threads was looked up, and how many cells may be under way with so many.
+        # When the number of threads was looked up, and how many cells those threads may hold.
         waiting, looked, room = iter(todo), -LOOK_SECONDS, 0
         more = True
         while more or self._flying:

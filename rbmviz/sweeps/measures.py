@@ -21,8 +21,8 @@ from rbmviz.samplers import Samples
 from rbmviz.trainers import STATS, Progress
 
 MAX_UNITS_EACH_POINT = 20
-"""Models with at most so many units in the smaller layer are enumerated at each point of a training's curve;
-25 units would take a minute for a curve."""
+"""Largest smaller layer that is enumerated at each point of a training's curve; 25 units would take a minute
+for a curve."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Measure:
 
 @dataclass
 class SamplerEvidence:
-    """What the samples of a cell have shown so far.
+    """Scores of the samples of a cell so far.
 
     Parameters
     ----------
@@ -158,12 +158,12 @@ class SamplerEvidence:
         self._activity = [values]
         if len(values) < MIN_DRAWS * self.n_chains:
             return float("nan")
-        found = chain_diagnostics(chains_apart(values, self.n_chains)).ess
-        if np.isnan(found):
+        size = chain_diagnostics(chains_apart(values, self.n_chains)).ess
+        if np.isnan(size):
             self.notes["activity"] = "The number of active units never changes: there is no ESS."
         else:
             self.notes.pop("activity", None)
-        return found
+        return size
 
 
 @dataclass
@@ -294,7 +294,7 @@ _ALL = (
     *(Measure(name, label, "trainer", _stat(name)) for name, label in STATS.items()),
 )
 
-measures: Mapping[str, Measure] = {one.name: one for one in _ALL}
+measures: Mapping[str, Measure] = {measure.name: measure for measure in _ALL}
 """The measures by name."""
 
 DEFAULT_MEASURES = {
@@ -306,4 +306,4 @@ DEFAULT_MEASURES = {
 
 def list_measures(kind: str | None = None) -> list[str]:
     """Return the names of the measures of samplers or trainers (None: of both), as plans name them."""
-    return [name for name, one in measures.items() if kind in (None, one.kind)]
+    return [name for name, measure in measures.items() if kind in (None, measure.kind)]

@@ -145,7 +145,7 @@ class Trainer(Protocol):
         Raises
         ------
         BadInput
-            If the data are no bits, all alike, of another width, or fewer than ``batch_size``.
+            If the data are not bits, all alike, of another width, or fewer than ``batch_size``.
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -344,7 +344,7 @@ def train(
     200 True
     """
     if isinstance(trainer, type) or not (dataclasses.is_dataclass(trainer) and hasattr(trainer, "negative")):
-        raise BadInput(f"{shown(trainer)} is no trainer with its knobs: make one with make_trainer.")
+        raise BadInput(f"{shown(trainer)} is not a trainer with its knobs: make one with make_trainer.")
     data = check_data(dataset.train if isinstance(dataset, Dataset) else dataset)
     iterations, n_hidden = checks.whole("iterations", iterations, 1), checks.whole("n_hidden", n_hidden, 1)
     if warm_start is not None and not isinstance(warm_start, RBM):

@@ -84,8 +84,8 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
     Raises
     ------
     BadInput
-        If the bytes are no checkpoint or are damaged, the data are different, the content is not such as the
-        trainer writes, or the state would not fit into ``budget.memory_budget()``.
+        If the bytes are not a checkpoint or are damaged, the data are different, the trainer would not write
+        this content, or the state would not fit into ``budget.memory_budget()``.
     """
     data = check_data(data)
     if not isinstance(content, bytes) or not content.startswith(MAGIC):
@@ -129,7 +129,7 @@ def _read(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     except (SafetensorError, KeyError, TypeError, ValueError, OverflowError):
         raise _wrong("its content", "cannot be read") from None
     if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MAX_JSON:
-        raise _wrong("json", "is no text of the usual length")
+        raise _wrong("json", "is not a text of the usual length")
     try:
         written = json.loads(text.tobytes())
     except (ValueError, RecursionError):
@@ -146,7 +146,7 @@ def _entries(written: Any, names: Any, where: str) -> dict[str, Any]:
 
 def _trainer(name: Any, knobs: Any) -> Trainer:
     if not isinstance(name, str):
-        raise _wrong("trainer", "is no name")
+        raise _wrong("trainer", "is not a name")
     return make_trainer(name, **_entries(knobs, knobs_of(trainers[name]), "knobs"))
 
 
@@ -158,7 +158,7 @@ def _check_seed(seed: Any) -> None:
             numbers = [*(entropy if isinstance(entropy, list) else [entropy]), *spawn_key]
             if all(type(x) is int and x >= 0 for x in numbers):
                 return
-    raise _wrong("seed", "is no seed")
+    raise _wrong("seed", "is not a seed")
 
 
 def _theta(arrays: dict[str, np.ndarray], n_visible: int) -> RBM:
@@ -271,7 +271,7 @@ def _range_of(legal: Stored) -> tuple[int, int]:
 
 def _number(written: Any, fresh: Any, name: str, legal: Stored) -> Any:
     if type(written) is not type(fresh) or not isinstance(fresh, int | float):
-        raise _wrong(name, f"is no {type(fresh).__name__}")
+        raise _wrong(name, f"is not a {type(fresh).__name__}")
     unknown = isinstance(fresh, float) and math.isnan(fresh) and math.isnan(written)
     least, most = _range_of(legal)
     if not (least <= written <= most or unknown):
@@ -286,12 +286,12 @@ def _generator(written: Any, fresh: np.random.Generator, name: str) -> np.random
     try:
         generator.bit_generator.state = state
         # numpy leaves out what it does not know, and takes True for 1. The increment of a PCG64 is odd.
-        kept, given = (json.dumps(x, sort_keys=True) for x in (generator.bit_generator.state, state))
-        if kept == given and state["state"]["inc"] % 2 and state["has_uint32"] in (0, 1):
+        kept, read = (json.dumps(x, sort_keys=True) for x in (generator.bit_generator.state, state))
+        if kept == read and state["state"]["inc"] % 2 and state["has_uint32"] in (0, 1):
             return generator
     except (ValueError, TypeError, KeyError, OverflowError):
         pass
-    raise _wrong(name, "is no state of a random stream")
+    raise _wrong(name, "is not a state of a random stream")
 
 
 def seed_name(seed: rng.Seed) -> Any:

@@ -122,7 +122,7 @@ class CommonKnobs:
         scale="log",
         zero=True,
         help="No parameter may leave [-box, box]: "
-        "chains keep mixing, and updates cannot run away; 0 is no box.",
+        "chains keep mixing, and updates cannot run away; 0: no box.",
     )
 
 

@@ -143,7 +143,7 @@ class PopCD(CommonKnobs):
 
     chains: ClassVar[str] = "fresh"
     about: ClassVar[str] = (
-        "CD whose samples are weighed by how much likelier they are in the model than where they were "
+        "CD whose samples are weighted by how much more likely they are under the model than where they were "
         r"drawn from: $w \propto e^{-F(v)} / q(v)$. There is less bias and more noise. If all weights were "
         "equal, this would be CD."
     )
@@ -228,7 +228,7 @@ class PopCD(CommonKnobs):
         training.advance(self, state, n)
         population: Population = state.own_state
         per_chain = {"Log weights (nats)": population.log_weights}
-        # Before the first update there is one row that is no sample.
+        # Before the first update there is one row that is not a sample.
         weights = population.leave_one_out() if self.leave_one_out and state.update else population.weights
         return training.progress(
             self, state, per_chain, "", weights, ess=population.ess, max_weight=population.max_weight
