@@ -26,11 +26,6 @@ def equation_of(algorithm: Any) -> tuple[str, ...]:
     return (*getattr(algorithm, "equation", ()), *getattr(algorithm, "update_equation", ()))
 
 
-def knobs_in(formulas: tuple[str, ...]) -> set[str]:
-    """Return the names of the knobs whose terms are marked."""
-    return {name for formula in formulas for name in MARK.findall(formula)}
-
-
 def symbols_of(algorithm: Any) -> dict[str, str]:
     """Return the symbol of each knob that has one, by name: LaTeX."""
     return {name: knob.symbol for name, knob in knobs_of(algorithm).items() if knob.symbol}

@@ -25,7 +25,7 @@ class Algorithms(Protocol):
 
 
 def read_panel(table: Algorithms, text: str) -> Any:
-    """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a name alone.
+    """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a bare name.
 
     Raises
     ------

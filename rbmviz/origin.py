@@ -49,10 +49,10 @@ def origin(
         ``program``, ``version``, ``commit`` ("" in an installation), ``models`` and ``data`` (digests by
         name), ``seeds``, ``command``, ``cite``.
     """
-    digests = {name: model_digest(one) for name, one in (models or {}).items()}
+    digests = {name: model_digest(model) for name, model in (models or {}).items()}
     return {
         **{"program": "rbmviz", "version": provenance.version("rbmviz"), "commit": provenance.commit()},
-        **{"models": digests, "data": {one.name: data_digest(one) for one in data if one is not None}},
+        **{"models": digests, "data": {each.name: data_digest(each) for each in data if each is not None}},
         **{"seeds": list(seeds), "command": command, "cite": provenance.how_to_cite()},
     }
 

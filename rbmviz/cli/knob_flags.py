@@ -35,7 +35,7 @@ def texts_by_knob(rest: Sequence[str], name: str) -> dict[str, str]:
 
 
 def read_algorithms(table: Table, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
-    """Return the algorithms of texts like ``rates_fpcd:eps=0.1,k=2``, or of names alone.
+    """Return the algorithms of texts like ``rates_fpcd:eps=0.1,k=2``, or of bare names.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def range_of(cls: Any, name: str) -> WholeNumber:
 def knob_help(table: Table, names: Sequence[str]) -> str:
     """Return the lines of ``--help`` that list the knobs, starting with the shared ones.
 
-    A shared knob has one range and one help; defaults other than the most common one are named.
+    All algorithms declare a shared knob with the same range and help; uncommon defaults are named.
     """
     knobs = [knobs_of(table[name]) for name in names]
     shared = [

@@ -68,7 +68,7 @@ def _data_files(name: str) -> list[Path]:
 
 
 def _same_file(path: Path, other: Path) -> bool:
-    """Return whether two paths mean the same file, now or after both are written."""
+    """Return whether two paths name the same file, now or after both are written."""
     if path.exists() or other.exists():
         return path.exists() and other.exists() and os.path.samefile(path, other)
     # Neither file exists, so it is unknown whether this disk distinguishes upper case or Unicode forms.

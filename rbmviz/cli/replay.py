@@ -90,7 +90,7 @@ def add(commands: Any) -> None:
 
 
 def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
-    """Return the data to score against; None, with a message, where the model's own are not at hand."""
+    """Return the data to score against; None, with a message, if the model's own data are missing."""
     if args.dataset is not None:
         dataset = load_dataset(args.dataset)
         if dataset.n_visible != model.rbm.n_visible:
@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     dataset = _data(model, args)
     if args.init == "data" and dataset is None:
         raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
-    needed = model.rates is None and any(one.needs_rates for one in algorithms)
+    needed = model.rates is None and any(sampler.needs_rates for sampler in algorithms)
     if needed and args.dataset is not None and dataset is not None:
         model = with_rates(model, dataset)
     init: Start = args.init or ("random" if dataset is None else "data")
@@ -146,7 +146,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     plan = SamplingSetup(model, dataset, args.seed, init, allowance=allowance).plan()
     for algorithm in algorithms:
         check_memory("replay: the run", plan.bytes(algorithm), "give fewer chains")
-    histories, interrupted = _histories([SamplingRun(1, plan, one) for one in algorithms], args.n)
+    histories, interrupted = _histories([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
     replay = app.Replay(
         args.title if args.title is not None else Path(args.model).stem,
         args.caption if args.caption is not None else f"{describe_model(model)}. Seed {args.seed}.",
@@ -166,7 +166,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "model": args.model,
         "dataset": dataset.name if dataset is not None else None,
         "samplers": [
-            {"name": one.algorithm.name, "knobs": values_of(one.algorithm), "n": one.n} for one in histories
+            {"name": each.algorithm.name, "knobs": values_of(each.algorithm), "n": each.n}
+            for each in histories
         ],
         "kept": kept,
         "seed": args.seed,

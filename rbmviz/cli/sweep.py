@@ -549,8 +549,8 @@ def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
         pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
         return {value: digest for value, digest in pairs if digest}
 
-    known = origin(_command(args), seeds=sorted(set(columns["seed"].tolist())))
-    return known | {"models": digests("model"), "data": digests("data")}
+    source = origin(_command(args), seeds=sorted(set(columns["seed"].tolist())))
+    return source | {"models": digests("model"), "data": digests("data")}
 
 
 def _csv(choices: Sequence[Choice]) -> bytes:

@@ -101,9 +101,10 @@ def presence(
         import snowballstemmer
 
     if language not in snowballstemmer.algorithms():
-        known = ", ".join(snowballstemmer.algorithms())
+        languages = ", ".join(snowballstemmer.algorithms())
         raise BadInput(
-            f"There is no stemmer for the language '{printable(str(language))[:40]}'; choose one of {known}."
+            f"There is no stemmer for the language '{printable(str(language))[:40]}'; choose one of "
+            f"{languages}."
         )
     stem = snowballstemmer.stemmer(language).stemWord
     of_word: dict[str, int] = {}

@@ -1,10 +1,9 @@
 """Claims measured without a browser, at full speed: the same runs, made in this thread."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rbmviz.datasets import Dataset, load_registered
 from rbmviz.lessons.claims import StepClaim, measure
 from rbmviz.lessons.reading import Lesson
 from rbmviz.lessons.state import PageState
@@ -75,9 +74,7 @@ class _MeasuredRun:
             pass
 
 
-def measure_claims(
-    state: PageState, claims: Sequence[StepClaim], data: Callable[[str], Dataset] = load_registered
-) -> list[Measured]:
+def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
     """Return each claim about a page with its numbers, in the order of the claims.
 
     Parameters
@@ -85,8 +82,6 @@ def measure_claims(
     state : PageState
         The page that makes the runs.
     claims : sequence of StepClaim
-    data : callable
-        Loads registered data by name.
 
     Raises
     ------
@@ -95,7 +90,7 @@ def measure_claims(
     """
     if state.page == "tune":
         return _measure_map(state, claims)
-    plan, algorithms = state.setup(Sources(data=data)).plan(), state.all_algorithms()
+    plan, algorithms = state.setup(Sources()).plan(), state.all_algorithms()
     values: dict[tuple[int, str, int], float | None] = {}
     for panel in sorted({panel for claim in claims for panel, _ in claim.about}):
         # One panel at a time: the samples of each are kept.
@@ -118,7 +113,7 @@ def measure_claims(
 def _k_of_estimates(settings: Mapping[str, Any]) -> int:
     """Return the k of CD-k and UCD that the page Coupling asks for: its control is among further charts.
 
-    The lag there belongs to other pairs, which no claim is about.
+    Claims never use the lag set there, which is for other pairs.
     """
     return int(settings["estimate_k"]) if settings["coupling_more"] else 1
 

@@ -148,9 +148,9 @@ class SamplerEvidence:
         return self._coverage
 
     @property
-    def has_classes(self) -> bool:
-        """Whether the data have classes."""
-        return bool(self.dataset.classes)
+    def switches(self) -> float:
+        """Class switches; NaN without classes."""
+        return self.coverage.switches if self.dataset.classes else float("nan")
 
     def ess(self) -> float:
         """Return the effective sample size by the number of active units, over all chains."""
@@ -225,73 +225,47 @@ def _too_large(rbm: RBM) -> str:
     )
 
 
-def _isl_error(evidence: SamplerEvidence) -> float:
-    return evidence.score.std_error
+def _of_samples(
+    name: str,
+    label: str,
+    take: Callable[[SamplerEvidence], float],
+    needs: str = "",
+    best: Literal["high", "low", ""] = "",
+    error: Callable[[SamplerEvidence], float] | None = None,
+) -> Measure:
+    return Measure(name, label, "sampler", take, needs, best, error)
 
 
-def _stat(name: str) -> Callable[[Any], float]:
-    return lambda evidence: evidence.stat(name)
+def _likelihood(part: Literal["train", "validation", "test"]) -> Measure:
+    name = "log_likelihood" if part == "train" else f"log_likelihood_{part}"
+    called = "training" if part == "train" else part
+    label = f"Log-likelihood, {called} part (nats)"
+    return Measure(name, label, "trainer", lambda e: e.log_likelihood(part), "likelihood", "high")
+
+
+def _stat(name: str, label: str) -> Measure:
+    return Measure(name, label, "trainer", lambda e: e.stat(name))
 
 
 _ALL = (
-    Measure(
-        "isl_validation",
-        "ISL, validation part (nats)",
-        "sampler",
-        lambda e: e.score.validation,
-        "isl",
-        "high",
+    _of_samples("isl_validation", "ISL, validation part (nats)", lambda e: e.score.validation, "isl", "high"),
+    _of_samples(
+        "isl_test", "ISL, test part (nats)", lambda e: e.score.isl, "isl", "high", lambda e: e.score.std_error
     ),
-    Measure("isl_test", "ISL, test part (nats)", "sampler", lambda e: e.score.isl, "isl", "high", _isl_error),
-    Measure("beta", "Kernel parameter of the ISL", "sampler", lambda e: e.score.beta, "isl"),
-    Measure("blank", "Blank samples (share)", "sampler", lambda e: e.blank, "blank", "low"),
-    Measure("ink", "Ink (share of the units on)", "sampler", lambda e: e.ink),
-    Measure(
-        "spurious", "Spurious samples (share)", "sampler", lambda e: e.coverage.spurious, "coverage", "low"
+    _of_samples("beta", "Kernel parameter of the ISL", lambda e: e.score.beta, "isl"),
+    _of_samples("blank", "Blank samples (share)", lambda e: e.blank, "blank", "low"),
+    _of_samples("ink", "Ink (share of the units on)", lambda e: e.ink),
+    _of_samples("spurious", "Spurious samples (share)", lambda e: e.coverage.spurious, "coverage", "low"),
+    _of_samples(
+        "coverage", "Class coverage (share)", lambda e: e.coverage.class_coverage, "coverage", "high"
     ),
-    Measure(
-        "coverage",
-        "Class coverage (share)",
-        "sampler",
-        lambda e: e.coverage.class_coverage,
-        "coverage",
-        "high",
-    ),
-    Measure(
-        "switches",
-        "Class switches",
-        "sampler",
-        lambda e: e.coverage.switches if e.has_classes else float("nan"),
-        "coverage",
-        "high",
-    ),
-    Measure("ess", "Effective sample size, activity", "sampler", lambda e: e.ess(), "activity", "high"),
-    Measure(
-        "log_likelihood",
-        "Log-likelihood, training part (nats)",
-        "trainer",
-        lambda e: e.log_likelihood("train"),
-        "likelihood",
-        "high",
-    ),
-    Measure(
-        "log_likelihood_validation",
-        "Log-likelihood, validation part (nats)",
-        "trainer",
-        lambda e: e.log_likelihood("validation"),
-        "likelihood",
-        "high",
-    ),
-    Measure(
-        "log_likelihood_test",
-        "Log-likelihood, test part (nats)",
-        "trainer",
-        lambda e: e.log_likelihood("test"),
-        "likelihood",
-        "high",
-    ),
+    _of_samples("switches", "Class switches", lambda e: e.switches, "coverage", "high"),
+    _of_samples("ess", "Effective sample size, activity", lambda e: e.ess(), "activity", "high"),
+    _likelihood("train"),
+    _likelihood("validation"),
+    _likelihood("test"),
     Measure("inner", "The trainer's own quantity", "trainer", lambda e: e.own_value()),
-    *(Measure(name, label, "trainer", _stat(name)) for name, label in STATS.items()),
+    *(_stat(name, label) for name, label in STATS.items()),
 )
 
 measures: Mapping[str, Measure] = {measure.name: measure for measure in _ALL}

@@ -355,7 +355,7 @@ def test_a_model_or_data_that_are_others_than_planned_are_refused(tmp_path):
     with pytest.raises(BadInput, match="another one here than where the sweep was made"):
         CellRun(cell)
     (tmp_path / "m.npz").unlink()
-    with pytest.raises(BadInput, match="not a model file"):
+    with pytest.raises(BadInput, match="no model file"):
         CellRun(cell)
 
 
