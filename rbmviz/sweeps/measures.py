@@ -24,8 +24,8 @@ from rbmviz.samplers import Samples
 from rbmviz.trainers import STATS, Progress
 
 MAX_UNITS_EACH_POINT = 20
-"""Models with at most so many units in the smaller layer are enumerated at each point of a training's curve;
-25 units would take a minute for a curve."""
+"""Largest smaller layer that is enumerated at each point of a training's curve; 25 units would take a minute
+for a curve."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Measure:
 
 @dataclass
 class SamplerEvidence:
-    """What the samples of a cell have shown so far.
+    """Scores of the samples of a cell so far.
 
     Parameters
     ----------
@@ -172,12 +172,12 @@ class SamplerEvidence:
         self._activity = [values]
         if len(values) < MIN_DRAWS * self.n_chains:
             return float("nan")
-        found = chain_diagnostics(chains_apart(values, self.n_chains)).ess
-        if np.isnan(found):
+        size = chain_diagnostics(chains_apart(values, self.n_chains)).ess
+        if np.isnan(size):
             self.notes["activity"] = "The number of active units never changes: there is no ESS."
         else:
             self.notes.pop("activity", None)
-        return found
+        return size
 
 
 @dataclass
@@ -281,7 +281,7 @@ _ALL = (
     *(Measure(name, _OF_TRAINERS[name], "trainer", _stat(name)) for name in STATS),
 )
 
-measures: Mapping[str, Measure] = {one.name: one for one in _ALL}
+measures: Mapping[str, Measure] = {measure.name: measure for measure in _ALL}
 """The measures by name."""
 
 DEFAULT_MEASURES = {
@@ -293,4 +293,4 @@ DEFAULT_MEASURES = {
 
 def list_measures(kind: str | None = None) -> list[str]:
     """Return the names of the measures of samplers or trainers (None: of both), as plans name them."""
-    return [name for name, one in measures.items() if kind in (None, one.kind)]
+    return [name for name, measure in measures.items() if kind in (None, measure.kind)]
