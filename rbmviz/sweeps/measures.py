@@ -17,8 +17,7 @@ from rbmviz.metrics.agreement import Agreement
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import ROWS_PER_PASS, Score, empty_isl
-from rbmviz.metrics.numbers import ISL as ISL_NUMBER
-from rbmviz.metrics.numbers import NUMBERS, Number
+from rbmviz.metrics.numbers import ISL_OF_SAMPLES, NUMBERS, Number
 from rbmviz.rbm import RBM
 from rbmviz.samplers import Samples
 from rbmviz.trainers import STATS, Progress
@@ -260,8 +259,10 @@ def _sampled(name: str, take: Callable[[Any], float], needs: str = "", of: str =
 
 
 _ALL = (
-    Measure("isl_validation", ISL_NUMBER, "sampler", lambda e: e.score.validation, "isl", "validation part"),
-    Measure("isl_test", ISL_NUMBER, "sampler", lambda e: e.score.isl, "isl", "test part", _isl_error),
+    Measure(
+        "isl_validation", ISL_OF_SAMPLES, "sampler", lambda e: e.score.validation, "isl", "validation part"
+    ),
+    Measure("isl_test", ISL_OF_SAMPLES, "sampler", lambda e: e.score.isl, "isl", "test part", _isl_error),
     _sampled("beta", lambda e: e.score.beta, "isl"),
     _sampled("blank", lambda e: e.blank, "blank"),
     _sampled("ink", lambda e: e.ink),
