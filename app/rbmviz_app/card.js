@@ -144,6 +144,9 @@ const drawHead = (data, parent) => {
   if (card && card.getAttribute('data-place') !== place) { // another step opens from its beginning
     card.setAttribute('data-place', place);
     card.removeAttribute('data-folded');
+    const url = new URL(location.href); // all else comes with the panels (app/address.js): until then Back may be pressed
+    for (const name of ['lesson', 'step']) url.searchParams.set(name, String(data[name]));
+    history.replaceState(history.state, '', url);
     if (card.parentElement) card.parentElement.scrollTop = 0;
     document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0); // so does its page
   }
