@@ -12,7 +12,7 @@ import rbmviz
 import rbmviz_app
 from rbmviz import make_sampler, make_trainer
 from rbmviz.glossary import glossary
-from rbmviz.metrics.numbers import OF_LANDSCAPE, OF_WEIGHTS
+from rbmviz.metrics.numbers import ISL_OF_SAMPLES, OF_LANDSCAPE, OF_WEIGHTS
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 from rbmviz.samplers import list_samplers
