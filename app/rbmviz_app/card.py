@@ -104,12 +104,13 @@ def show_step(lesson: str, step: int, page: str) -> None:
 
 
 def switch_page(page: str) -> None:
-    """Open a page, which writes the open step into its address; this ends the script run.
+    """Open a page, whose card writes the open step into the address; this ends the script run.
 
-    Not ``query_params`` of Streamlit: it would write them into the history of the page that is left, too.
+    Streamlit adds an entry with these parameters for the page that is left, to which Back comes: its own.
     """
     session.OPENED_PAGE.set(page)
-    st.switch_page(pages.file_of(page))
+    left = {name: links.in_address(name) for name in st.query_params}
+    st.switch_page(pages.file_of(page), query_params=left)
 
 
 def leave() -> None:
