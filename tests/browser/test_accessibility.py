@@ -94,6 +94,8 @@ def found_on(page, path, themes):
         found[theme] = page.page.evaluate(RUN, rules)
     page.page.set_viewport_size(PHONE)
     page.until(f"{WIDTH} <= {PHONE['width']} /* {path} */", timeout=10)
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert max(page.ask("panels.map(p => p.getBoundingClientRect().right)"), default=0) <= PHONE["width"]
     if "present" not in path:  # which is for a projector
         found["phone"] = page.page.evaluate(TOO_SMALL)
     page.page.set_viewport_size(SIZE)

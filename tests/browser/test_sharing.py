@@ -46,7 +46,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     teacher = live().open("?model=bas_pcd&p=gibbs&p=rates_fpcd&cells=6&present=1")
     url = started(teacher)
     phone = {"width": 390, "height": 844}
-    watchers = [live(color_scheme=scheme, viewport=phone) for scheme in ("light", "dark")]
+    watchers = [live(color_scheme=scheme, viewport=phone, another=True) for scheme in ("light", "dark")]
     for watcher in watchers:
         watcher.page.goto(url)
         watcher.until("panels.length === 2 && panels.every(p => Number(p.dataset.n) > 0)")
