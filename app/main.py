@@ -7,7 +7,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
-from streamlit.runtime.pages_manager import PagesManager
 
 from rbmviz_app import process
 from rbmviz_app.access import guarded
@@ -16,10 +15,6 @@ from rbmviz_app.share import routes as watching
 from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream.socket import base_path, lifespan, routes
 from rbmviz_app.uploads import CountedUploads
-
-# Beside a folder "pages" Streamlit would not know our pages before the shell has named them: whoever opened
-# the first one by its address would read that it does not exist.
-PagesManager.uses_pages_directory = False
 
 
 async def open_first_page(request: Request) -> RedirectResponse:

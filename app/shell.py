@@ -4,12 +4,13 @@ from pathlib import Path
 
 import streamlit as st
 
+import rbmviz_app
 from rbmviz_app import card, embedding, messages, pages, presenting, session
 from rbmviz_app.download_files import stay_until_fetched
 from rbmviz_app.links import drop_unreadable, name_refused_settings, open_link
 from rbmviz_app.share import publish
 
-folder = Path(__file__).parent
+folder = Path(str(rbmviz_app.__file__)).parent
 stay_until_fetched()
 # A file of our own: the named icons of Streamlit would be fetched from the network.
 st.set_page_config(
@@ -19,7 +20,7 @@ st.html(folder / "style.css")
 modules = pages.found()
 page = st.navigation(
     [
-        st.Page(str(module.__file__), title=module.TITLE, icon=f":material/{module.ICON}:", url_path=name)
+        st.Page(pages.file_of(name), title=module.TITLE, icon=f":material/{module.ICON}:", url_path=name)
         for name, module in modules.items()
     ],
     position="top",

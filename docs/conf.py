@@ -55,7 +55,7 @@ html_title = "rbmviz"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_favicon = "../app/icon.png"
+html_favicon = "../app/rbmviz_app/icon.png"
 html_show_sourcelink = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#c2410c", "color-brand-content": "#c2410c"},

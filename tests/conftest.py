@@ -29,7 +29,7 @@ from rbmviz import RBM, Model
 from rbmviz.datasets import Dataset
 from rbmviz.session import Worker
 
-PAGES = Path(__file__).parents[1] / "app" / "pages"
+PAGES = Path(__file__).parents[1] / "app" / "rbmviz_app" / "pages"
 
 # A shell without job control has what it starts in the background ignore Ctrl-C, and so would the commands
 # that tests start and interrupt; a handler is not handed on to them, and they begin with the default.
@@ -145,7 +145,7 @@ def page():
     opened = []
 
     def run(name, *, shell=False, state=(), **query):
-        script = PAGES.parent / "shell.py" if shell else PAGES / name / "page.py"
+        script = PAGES.parents[1] / "shell.py" if shell else PAGES / name / "page.py"
         test = AppTest.from_file(str(script), default_timeout=90)
         if shell and name != "sample":  # the first page, which the shell opens itself
             # switch_page knows pages by their address only after a run, which would open the first page.

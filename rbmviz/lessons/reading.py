@@ -59,7 +59,7 @@ NUMBERS_TO_LOOK_AT: Mapping[str, tuple[str, ...]] = {
 }
 """Names of the numbers that the panels of each page show; on train, trainers add statistics of their own.
 
-They are those of the readouts in ``app/pages/*/panel.py``; ``tests/app/test_card.py`` holds both together."""
+``tests/app/test_card.py`` checks them against the readouts in ``rbmviz_app/pages/*/panel.py``."""
 
 BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
 """How a step says that a training goes on with another trainer."""

@@ -29,7 +29,7 @@ Format = Literal[
     "of",
     "pair",
 ]
-"""How a number is written; ``FORMATS`` in ``app/panel/readouts.js`` has the same names (tested).
+"""How a number is written; ``FORMATS`` in ``rbmviz_app/panel/readouts.js`` has the same names (tested).
 
 With "rate" the value is a counter, and the page shows its growth per second.
 """

@@ -4,7 +4,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.errors import BadInput
@@ -15,7 +15,7 @@ from rbmviz.session.limits import VisitorUsage, Wanted
 from rbmviz.session.run import Plan
 from rbmviz.session.slots import Group
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.worker import PastRun, Recorded, Worker
+from rbmviz.session.worker import PastRun, Worker
 
 
 class Setup(Protocol):
@@ -96,7 +96,7 @@ class Comparison(Generic[S]):
         self.closed_at: float | None = None
         self.panels: tuple[Panel, ...] = ()
         self.running = False
-        self.waiting_for_all = False  # running, and waiting until every panel is prepared
+        self.waiting_for_all = False  # running, and waiting until the panels are prepared
         self.before_rest: Callable[[], None] = lambda: None
         """Called before the memory of the runs is freed: the last moment to keep them elsewhere."""
         self._next_key = 0
@@ -173,22 +173,8 @@ class Comparison(Generic[S]):
                 self._check_tuned(panel, **knobs)
                 panel.worker.set_live_knobs(**knobs)
 
-    def show_recordings(self, recordings: Mapping[str, Recorded]) -> None:
-        """Show the recorded beginning of each run, by the name of its algorithm, until the run has made it.
-
-        See ``Worker.show_recording``; to be called before ``resume``.
-        """
-        for panel in self.panels:
-            if (recording := recordings.get(panel.worker.algorithm.name)) is not None:
-                panel.worker.show_recording(recording)
-
-    def end_recordings(self) -> None:
-        """End all recordings: what is asked for is not recorded."""
-        for panel in self.panels:
-            panel.worker.end_recording()
-
     def resume(self) -> None:
-        """Start all panels in step, as soon as none of them is still starting."""
+        """Start all panels in step; see ``_start_together``."""
         with self._together:
             self.running = self.waiting_for_all = True
         self.poll()  # renews the leases, so that runs that sleep are prepared; starts the panels if all are
@@ -422,15 +408,23 @@ class Comparison(Generic[S]):
         return shown
 
     def _start_together(self) -> None:
-        """Start all panels at the same time, if none of them is starting or rebuilding."""
+        """Start all panels at the same time, as soon as none of them is starting or rebuilding.
+
+        Those whose kernels are still being compiled keep nobody waiting, if they can catch up: at full speed
+        they could not.
+        """
         with self._together:
-            waiting = ("starting", "rebuilding")
-            if self.waiting_for_all and all(
-                panel.worker.peek().status not in waiting for panel in self.panels
-            ):
+            late = []
+            if math.isfinite(self.rate):
+                late = [panel for panel in self.panels if panel.worker.seconds_to_start is not None]
+            ready = [panel for panel in self.panels if panel not in late] or late
+            statuses = [panel.worker.peek().status for panel in ready]
+            if self.waiting_for_all and not {"starting", "rebuilding"} & {*statuses}:
                 self.waiting_for_all, now = False, time.monotonic()
                 for panel in self.panels:
                     panel.worker.resume(now)
+                for panel in late:
+                    panel.worker.catch_up(ready[0].worker)
 
     def listening(self, ended: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
         """Call ``ended`` at the end of each beat in the ``with`` block, on its thread: it must not wait."""

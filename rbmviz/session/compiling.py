@@ -1,28 +1,49 @@
-"""Compiling on a new machine: what the first panels need comes first, side by side in processes of their own.
+"""Compiling on a new machine, side by side in separate processes, what the first panels need first.
 
 Compiling holds the interpreter, and one process compiles one kernel at a time. A server therefore lets other
 processes fill the cache of kernels (``Compiling.start``), as many as there are cores, and loads the kernels
 from there: its pages answer meanwhile, and a panel begins as soon as its own kernels are ready.
 
-On Linux one process compiles what the first panel needs, while the server draws its first page, and then
-forks: what it has loaded and compiled by then, the others need as well.
+All processes read the names of their jobs from one pipe, into which the server writes the next one when one
+is done: so the kernels that the panels of a page wait for come before those that nobody has asked for.
+
+On Linux one process compiles the first job, while the server draws its first page, and then forks: what it
+has loaded and compiled by then, the others need as well.
+
+The time left (``Compiling.seconds_left``) is computed from the stored processor seconds of each job. The
+processes report what they have used, twice a second; from this follow how many times the stored seconds a job
+takes on this machine, and which share of a core a process gets beside other programs. Both are kept apart:
+the first is a property of the machine, the second changes at any time.
 """
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 
 from rbmviz import kernels
-from rbmviz.samplers import Sampler, machine_memory
-from rbmviz.session.warm import FIRST_JOBS, JOBS, compile_jobs, jobs_of
+from rbmviz.samplers import machine_memory
+from rbmviz.session.warm import JOBS, compile_jobs
 
 STARTING_SECONDS = 1.0
-"""About how long a process takes until it compiles."""
+"""Processor seconds until a process compiles."""
+
+LOADING_SECONDS = 1.0
+"""Processor seconds in which a run loads its kernels, once they are compiled."""
+
+REPORT_SECONDS = 0.5
+"""How often a process reports its processor time."""
+
+RECENT_SECONDS = 10.0
+"""What a process gets of a core is the average over about this time."""
+
+RECORD = 64
+"""Bytes of the name of a job in the pipe: of one length, so that each process reads a whole one."""
 
 NICENESS = 10
 """Niceness of these processes: threads that draw pages have the higher priority."""
@@ -40,32 +61,47 @@ class Compiling:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._processes: list[tuple[subprocess.Popen[str], threading.Thread]] = []
-        self._done: dict[str, threading.Event] = {}  # of the first jobs
-        self._due: dict[str, float] = {}  # seconds after the start, as estimated
-        self._began, self._stopped = 0.0, False
-        self._slowness = 1.0  # of this machine, by the jobs that are done
+        self._most = self._now = 1  # jobs at a time: in the end, and before a process has forked
+        self._pipe: int | None = None
+        self._queue: list[str] = []
+        self._wanted: list[str] = []  # what runs wait for, in the order in which they asked
+        # Of the jobs that are being compiled: time.monotonic() of the last report, processor seconds by then.
+        self._running: dict[str, tuple[float, float]] = {}
+        self._done: dict[str, threading.Event] = {}
+        self._used = self._passed = 0.1  # recent seconds of the processor, and of the clock
+        self._others = 0.0  # how many threads of other programs want a core, before a process has reported
+        self._took = self._estimated = 0.0  # processor seconds of all jobs that are done
+        self._stopped = False
 
     def start(self) -> None:
         """Begin to compile what is not in the cache, in other processes; return at once.
 
         There are as many processes as cores, or fewer if the memory is small.
         """
-        n = max(int(min(os.cpu_count() or 1, machine_memory() / MEMORY)), 1)
-        missing = [name for name in JOBS if not kernels.compiled.is_noted(name)]
-        divided = [(missing, n)] if FORKS else [(share, 1) for share in divide(missing, n)]
         with self._lock:
+            missing = [name for name in JOBS if not kernels.compiled.is_noted(name)]
             if self._processes or self._stopped or not missing or kernels.compiled.cache_base() is None:
                 return
-            self._began = time.monotonic()
-            for names, processes in divided:
-                self._begin(names, processes)
+            self._most = max(int(min(os.cpu_count() or 1, machine_memory() / MEMORY)), 1)
+            self._now = 1 if FORKS else self._most
+            if hasattr(os, "getloadavg"):
+                self._others = os.getloadavg()[0]
+            self._passed *= self._crowding(self._now)
+            self._queue, self._done = missing, {name: threading.Event() for name in missing}
+            jobs, self._pipe = os.pipe()
+            for _ in range(self._now):
+                self._begin(jobs)
+            os.close(jobs)
+            self._give()
+            if not self._processes:
+                self._give_up()
 
-    def _begin(self, names: Sequence[str], n: int) -> None:
-        """Start a process that compiles these jobs, as n processes once the first job is done."""
+    def _begin(self, jobs: int) -> None:
+        """Start a process that reads its jobs from a pipe."""
         try:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-c", f"from {__name__} import main; main()", str(n), *names],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-P", "-c", f"from {__name__} import main; main()", str(self._most)],
+                stdin=jobs,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
@@ -76,38 +112,67 @@ class Compiling:
             )
         except OSError:  # no memory for a process, or no interpreter to be found: the runs compile themselves
             return
-        first = [name for name in names if name in FIRST_JOBS]
-        self._done |= {name: threading.Event() for name in first}
-        forked = STARTING_SECONDS + JOBS[names[0]].seconds
-        for share in [names[:1], *divide(names[1:], n)]:
-            due = STARTING_SECONDS if share == names[:1] else forked
-            for name in share:
-                due += JOBS[name].seconds
-                if name in FIRST_JOBS:
-                    self._due[name] = due
-        follower = threading.Thread(target=self._follow, args=(process, first), name="rbmviz-compiling")
+        follower = threading.Thread(target=self._follow, args=(process,), name="rbmviz-compiling")
         follower.daemon = True
         self._processes.append((process, follower))
         follower.start()
 
-    def _follow(self, process: subprocess.Popen[str], names: Sequence[str]) -> None:
-        """Note which first jobs a process has done, until it has ended."""
+    def _give(self) -> None:
+        """Write the next jobs into the pipe, as many as there are free processes; _lock is held."""
+        while self._pipe is not None and self._queue and len(self._running) < self._now:
+            name = self._queue.pop(0)
+            with contextlib.suppress(OSError):  # the process has ended: its follower will see it
+                os.write(self._pipe, name.encode().ljust(RECORD))
+            self._running[name] = time.monotonic(), 0.0
+        if self._pipe is not None and not self._queue:
+            os.close(self._pipe)
+            self._pipe = None
+
+    def _give_up(self) -> None:
+        """Let those who wait compile, and show the error if there is one; _lock is held."""
+        self._queue.clear()
+        self._running.clear()
+        self._give()
+        for event in self._done.values():
+            event.set()
+
+    def _follow(self, process: subprocess.Popen[str]) -> None:
+        """Read the reports of a process, and give it the next jobs, until it has ended."""
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
-                name = line.strip()
-                if name in self._done:
-                    self._slowness = max((time.monotonic() - self._began) / self._due[name], 0.5)
-                    self._done[name].set()
+                name, seconds, is_done = (line.rstrip("\n").split("\t") + 2 * [""])[:3]
+                with self._lock:
+                    if name in self._running:
+                        self._note(name, float(seconds), bool(is_done))
         process.wait()
-        for name in names:  # after an error, too: those who wait will compile, and show the error
+        with self._lock:
+            if all(other.poll() is not None for other, _ in self._processes):
+                self._give_up()
+
+    def _note(self, name: str, seconds: float, is_done: bool) -> None:
+        """Note how many processor seconds a job has taken so far; _lock is held."""
+        (before, used), now = self._running[name], time.monotonic()
+        weight = math.exp((before - now) / RECENT_SECONDS)
+        self._passed = weight * self._passed + now - before
+        self._used = weight * self._used + seconds - used
+        self._running[name] = now, seconds
+        if is_done:
+            del self._running[name]
+            self._took += seconds
+            self._estimated += self._seconds(name)
             self._done[name].set()
+            self._now = self._most
+            self._give()
 
     def wait(self, names: Iterable[str]) -> None:
-        """Wait while other processes compile these jobs, as far as they are among the first."""
+        """Have other processes compile these jobs next, and wait until they are done."""
+        names = [name for name in names if name in self._done]
+        with self._lock:
+            self._wanted += [name for name in names if name not in self._wanted]
+            self._queue.sort(key=[*self._wanted, *self._queue].index)
         for name in names:
-            if name in self._done:
-                self._done[name].wait()
+            self._done[name].wait()
 
     def finish(self) -> bool:
         """Wait until the other processes have ended; return False if they have been stopped."""
@@ -115,17 +180,42 @@ class Compiling:
             follower.join()
         return not self._stopped
 
-    def seconds_left(self, names: Iterable[str]) -> float:
-        """Return in about how many seconds these jobs are done; 0 if they are, in this process or another."""
-        passed = time.monotonic() - self._began
-        pending = [due for name, due in self._due.items() if not self._done[name].is_set()]
-        slowness = max(self._slowness, passed / min(pending)) if pending else self._slowness
-        left = [
-            self._due[name] * slowness - passed if name in self._due else JOBS[name].seconds
-            for name in names
-            if not kernels.compiled.is_noted(name)
-        ]
-        return max(*left, 0.1) if left else 0.0
+    def _seconds(self, name: str) -> float:
+        """Return the stored processor seconds of a job."""
+        return JOBS[name].seconds + (STARTING_SECONDS if name == next(iter(self._done), None) else 0.0)
+
+    def _crowding(self, n: int) -> float:
+        """Return how many times longer n processes take than with a core each, beside the others."""
+        return max((self._others + n) / (os.cpu_count() or 1), 1.0)
+
+    def seconds_left(self, names: Iterable[str]) -> float | None:
+        """Return in about how many seconds a run that needs these jobs can begin; None: they are done.
+
+        0.0: it takes longer than expected.
+        """
+        missing = [name for name in names if not kernels.compiled.is_noted(name)]
+        if not missing:
+            return None
+        with self._lock:
+            now, passed_per_used = time.monotonic(), self._passed / max(self._used, 1e-3)
+            # Jobs that are done say how many times its stored seconds a job takes, and so does one that has
+            # taken more than them already.
+            factor = self._took / self._estimated if self._estimated else 1.0
+            for name, (_, used) in self._running.items():
+                factor = max(factor, (self._took + used) / (self._estimated + self._seconds(name)))
+            done_in = {
+                name: passed_per_used * (factor * self._seconds(name) - used) - (now - reported)
+                for name, (reported, used) in self._running.items()
+            }
+            slowness = passed_per_used * factor
+            later = slowness * self._crowding(self._most) / self._crowding(self._now)
+            free = sorted(done_in.values())
+            free += (self._most - len(free)) * [free[0] if free else 0.0]  # they wait for the first, to fork
+            for name in self._queue:
+                first = free.index(min(free))
+                free[first] = done_in[name] = free[first] + later * self._seconds(name)
+        left = max(done_in.get(name, slowness * JOBS[name].seconds) for name in missing)
+        return left + slowness * LOADING_SECONDS if left > 0 else 0.0
 
     def stop(self) -> None:
         """End the processes: the server ends."""
@@ -143,37 +233,52 @@ COMPILING = Compiling()
 """Those of this process."""
 
 
-def divide(names: Sequence[str], n: int) -> list[list[str]]:
-    """Divide jobs among at most n processes: each in turn goes to the one that is free first."""
-    shares: list[list[str]] = [[] for _ in range(max(min(n, len(names)), 1))]
-    for name in names:
-        min(shares, key=lambda share: sum(JOBS[one].seconds for one in share)).append(name)
-    return [share for share in shares if share]
-
-
-def seconds_to_compile(samplers: Iterable[Sampler]) -> float:
-    """Return in about how many seconds the kernels of these samplers are compiled; 0 if they are."""
-    return COMPILING.seconds_left({job for one in samplers for job in jobs_of(one)})
-
-
 def main() -> None:
-    """Compile the jobs that the command line names, and print the name of each that is done.
+    """Compile the jobs that come from the standard input, and report on each of them.
 
-    Before the names comes the number of processes that compile all but the first.
+    The command line says how many processes compile all but the first of them.
     """
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    n, first, *others = sys.argv[1:]
-    _compile([first])
-    mine, *shares = divide(others, int(n)) or [[]]
-    for share in shares:
+    if not _compile_next(began=0.0):  # the time until here is part of the first job
+        return
+    for _ in range(int(sys.argv[1]) - 1 if FORKS else 0):
         if os.fork() == 0:
-            mine = share
             break
-    _compile(mine)
+    while _compile_next(began=time.process_time()):
+        pass
 
 
-def _compile(names: Sequence[str]) -> None:
-    for done in compile_jobs(names):
-        sys.stdout.write(f"{done}\n")  # at once: other processes write to the same pipe
-        sys.stdout.flush()
+def _compile_next(began: float) -> bool:
+    """Compile the next job, which has used the processor since ``began``; return False if there is none."""
+    if name := os.read(0, RECORD).decode().rstrip():
+        with _reporting(name, began):
+            for _ in compile_jobs([name]):
+                pass
+        _report(name, began, "done")
+    return bool(name)
+
+
+@contextlib.contextmanager
+def _reporting(name: str, began: float) -> Iterator[None]:
+    """Report on a job while it is compiled."""
+    ended = threading.Event()
+
+    def report() -> None:
+        _report(name, began)
+        while not ended.wait(REPORT_SECONDS):
+            _report(name, began)
+
+    thread = threading.Thread(target=report)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()  # a process with a second thread should not fork
+
+
+def _report(name: str, began: float, state: str = "") -> None:
+    """Write a line: the name of a job, its processor seconds, and "done" if it is."""
+    # In one piece, because other processes write to the same pipe.
+    os.write(1, f"{name}\t{time.process_time() - began:.3f}\t{state}\n".encode())

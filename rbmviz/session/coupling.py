@@ -422,6 +422,10 @@ class CouplingRun(Run):
         self._exact: list[float] = []
         self._work: Generator[None, None, None] | None = None
 
+    def jobs(self) -> list[str]:
+        """Return the name of the job that compiles the kernels of pairs."""
+        return ["pairs"]
+
     def prepare(self) -> None:
         """Make the chains; compile the kernels, which ``seconds`` leaves out."""
         base, scale = self.plan.rbm, self.algorithm.scale

@@ -29,6 +29,7 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.session.warm import jobs_of_trainer
 from rbmviz.trainers import Trainer, initial_rbm, make_trainer
 from rbmviz.trainers.pop_cd import pop_weights
 
@@ -195,6 +196,11 @@ class StudyRun(Run):
         self._stage = "Compiling the kernels"
         self._models: dict[int, tuple[float, dict[int, float], dict[str, EstimatorOnModel]]] = {}
         self._work = self._all()
+
+    def jobs(self) -> list[str]:
+        """Return the names of the jobs that compile the kernels of all estimators."""
+        estimators = self.plan.estimators().values()
+        return [job for trainer in estimators for job in jobs_of_trainer(trainer.name)]
 
     def prepare(self) -> None:
         """Compile the kernels, on a model of one hidden unit."""

@@ -19,6 +19,7 @@ from rbmviz.rbm import Model
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.sampling import Start
 from rbmviz.session.snapshot import Snapshot, Status
+from rbmviz.session.warm import jobs_of_trainer
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
@@ -296,6 +297,10 @@ class WeightRun(Run):
         self._batch: Batch | None = None
         self._summary: Summary | None = None
         self._summarised_at = 0.0
+
+    def jobs(self) -> list[str]:
+        """Return the names of the jobs that compile the kernels of pop-CD."""
+        return jobs_of_trainer("pop_cd")
 
     def prepare(self) -> None:
         """Make the state; compile the kernels, which ``seconds`` leaves out."""

@@ -130,14 +130,10 @@ class Pace:
             self._timetable = other._timetable
             self.catch_up(self.allowed(), seconds)
 
-    def catch_up_to_now(self) -> None:
-        """Make what the timetable says of the time up to now, if the run goes on."""
-        if self.running:
-            self.catch_up(self.allowed())
-
     def note_preparation(self, n: int) -> None:
         """Count what has become due while the run was prepared as missed, too, if it catches up at all."""
-        if self.running and self.catching_up(n) and not math.isinf(self.rate):
+        asked = self._missed_seconds > 0 and n <= self._missed_to  # n is 0 before the first step
+        if self.running and asked and not math.isinf(self.rate):
             self._missed_to = max(self._missed_to, self.allowed())
 
     def note_computing(self, n: int, seconds: float) -> None:

@@ -109,7 +109,7 @@ class SamplingSnapshot(Snapshot):
     start_picture : uint8 (chains, ceil(n_visible / 8)) or None
         Before the first sample the starts of the chains, bits packed along the rows; None: not given.
     held_from : int or None
-        Number (from 0) of the first sample that the run still holds; None: of a recording, which holds none.
+        Number (from 0) of the first sample that the run still holds; None: not given.
     at : int or None
         The newest samples here are those of the first ``at`` samples of the run; None: of all. See
         ``Comparison.look_back``.

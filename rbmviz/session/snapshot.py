@@ -1,6 +1,5 @@
 """Snapshots: what a run shows, as immutable records that are published by storing one reference."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
@@ -9,7 +8,7 @@ import numpy as np
 
 from rbmviz.knobs import Value
 
-Status = Literal["starting", "recorded", "rebuilding", "paused", "running", "finished", "failed"]
+Status = Literal["starting", "rebuilding", "paused", "running", "finished", "failed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +99,7 @@ class Counts(NamedTuple):
 
     n: samples; switches: class changes within each chain; visited: classes visited, and classes in all;
     class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of
-    samples, 0 to 1; ink: mean share of the pixels that are on, NaN in recordings. Without classes switches
+    samples, 0 to 1; ink: mean share of the pixels that are on. Without classes switches
     and visited are None and class_coverage is NaN.
     """
 
@@ -110,7 +109,7 @@ class Counts(NamedTuple):
     class_coverage: float
     blank: float
     spurious: float
-    ink: float = math.nan
+    ink: float
 
 
 class Segment(NamedTuple):
@@ -139,9 +138,8 @@ class Snapshot:
     Parameters
     ----------
     status : str
-        "starting" (compiling, loading), "recorded" (the same, but a recording of the run is shown meanwhile),
-        "rebuilding" (computing again the steps that a rest has freed), "paused", "running", "finished"
-        (n_max reached) or "failed".
+        "starting" (compiling, loading), "rebuilding" (computing again the steps that a rest has freed),
+        "paused", "running", "finished" (n_max reached) or "failed".
     run : int
         Number of the run: every reset, new plan or new start begins the next one.
     n : int

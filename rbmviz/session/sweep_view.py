@@ -153,7 +153,7 @@ class SweepView:
         self._computed_from: object = None
         self._at_point = SweepAtPoint({}, {})
         # What the encoder of frames asks of a panel: no readouts, ready at once.
-        self.plan, self.algorithm, self.seconds_to_start = sweep.plan, None, 0.0
+        self.plan, self.algorithm, self.seconds_to_start = sweep.plan, None, None
         self.panels = (SimpleNamespace(key=MAP_KEY, worker=self),)
 
     @property

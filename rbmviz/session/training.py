@@ -18,6 +18,7 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
+from rbmviz.session.warm import jobs_of_trainer
 from rbmviz.trainers import STATS, Progress, Trainer, initial_rbm, trained_model
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
@@ -511,6 +512,10 @@ class TrainingRun(Run):
                     f"The checkpoint was made with {name} = {stored.get(name)}: set it back to go on, or add "
                     f"a panel that begins anew with {name} = {now[name]}."
                 )
+
+    def jobs(self) -> list[str]:
+        """Return the names of the jobs that compile the kernels of its trainer, pictures and likelihoods."""
+        return [*jobs_of_trainer(self.algorithm.name), "pictures and log Z"]
 
     def prepare(self) -> None:
         """Make the states, start the first likelihood; compile the kernels, which ``seconds`` leaves out."""

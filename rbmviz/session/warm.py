@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmviz import kernels
+from rbmviz import kernels, rng
 from rbmviz.coupling import PairStream
 from rbmviz.datasets import Dataset
-from rbmviz.metrics import ISL, Coverage, ais_log_z
+from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, list_samplers, make_sampler, sample
 from rbmviz.trainers import list_trainers, make_trainer
@@ -52,34 +52,45 @@ def _estimate() -> None:
     kernels.batch.correlate(
         np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32)
     )  # toys are too small for it
+
+
+def _draw_and_enumerate() -> None:
+    rbm = _model().rbm
+    h = np.zeros((1, rbm.n_hidden), np.float32)
+    kernels.random.bernoulli_rows(rng.kernel_state(0, "fantasy"), h, rbm.c, h, h)
+    log_z(rbm)
+
+
+def _couple() -> None:
     PairStream(_model().rbm, lambda block: _rows(), "rbm", 3).advance(1)
 
 
 class Warming(NamedTuple):
-    """Kernels that are compiled together: something that runs them, and the seconds that compiling takes."""
+    """Kernels that are compiled together: something that runs them, and the processor seconds it takes."""
 
     run: Callable[[], object]
     seconds: float
 
 
-FIRST_JOBS = {
-    "gibbs": Warming(_sample("gibbs"), 2.0),
-    "rates in rows": Warming(_sample("rates_fpcd"), 3.0),
-    "scores": Warming(_score, 1.0),
-    "rates in a history": Warming(_sample("sample_penalization"), 3.0),
-    "herding in rows": Warming(_sample("rates_herding"), 1.0),
-}
-"""What the panels of the first page need, in the order in which it is compiled."""
-
 JOBS = {
-    **FIRST_JOBS,
-    "herding in a history": Warming(_sample("rates_herding", alpha=0.9), 5.0),
-    **{f"sampler {name}": Warming(_sample(name), 1.0) for name in list_samplers()},
-    "shared": Warming(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 2.0),
-    **{f"trainer {name}": Warming(_train(name), 2.0) for name in list_trainers()},
-    "estimates": Warming(_estimate, 5.0),
+    "gibbs": Warming(_sample("gibbs"), 2.8),
+    "rates in rows": Warming(_sample("rates_fpcd"), 3.3),
+    "scores": Warming(_score, 1.4),
+    "rates in a history": Warming(_sample("sample_penalization"), 3.8),
+    "herding in rows": Warming(_sample("rates_herding"), 1.2),
+    "herding in a history": Warming(_sample("rates_herding", alpha=0.9), 3.1),
+    **{f"sampler {name}": Warming(_sample(name), 0.05) for name in list_samplers()},
+    "shared": Warming(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 0.8),
+    **{
+        f"trainer {name}": Warming(_train(name), {"cd": 0.8, "exact": 2.8, "ucd": 5.2}.get(name, 0.05))
+        for name in list_trainers()
+    },
+    "pictures and log Z": Warming(_draw_and_enumerate, 2.6),
+    "pairs": Warming(_couple, 5.0),
+    "estimates": Warming(_estimate, 2.6),
 }
-"""Everything that is compiled ahead: every sampler, trainer, coupling and live metric, on toys."""
+"""Everything that is compiled ahead, on toys: every sampler, trainer, coupling and live metric. What the
+first page needs comes first."""
 
 
 def warm_up() -> float:
@@ -99,6 +110,11 @@ def compile_jobs(names: Iterable[str]) -> Iterator[str]:
         JOBS[name].run()
         kernels.compiled.note(name)
         yield name
+
+
+def jobs_of_trainer(name: str) -> list[str]:
+    """Return the jobs whose kernels a trainer with this name needs, as far as they are in one."""
+    return [job for job in ("trainer cd", f"trainer {name}") if job in JOBS]  # the first: what all share
 
 
 def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:

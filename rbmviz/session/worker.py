@@ -24,7 +24,6 @@ from rbmviz.session.beat import Beat
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pace import CATCH_UP_SECONDS, Pace
 from rbmviz.session.rebuild import Change, Log, Rebuild
-from rbmviz.session.recorded_start import Recorded, RecordedStart
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.slots import SLOTS, Group, Kind
 from rbmviz.session.slowdown import SLOWDOWN
@@ -145,7 +144,6 @@ class Worker(Generic[R]):
         self._log: Log
         self._snapshot: Snapshot
         self._stale = False  # steps have been made since the snapshot
-        self._recorded_start: RecordedStart | None = None  # shown until the run has made the steps itself
         self._opened = False  # may have a thread, and has one while there is something to do
         self._busy_at = time.monotonic()
         self._algorithm = algorithm
@@ -159,13 +157,13 @@ class Worker(Generic[R]):
     def resume(self, at: float | None = None) -> None:
         """Make steps from now on, or from ``at`` on, a time.monotonic() reading."""
         with self._wake:
-            self._pace.resume(self._shown_n(at), at)
+            self._pace.resume(self._run.n, at)
             self._wake_thread()
 
     def pause(self, at: float | None = None) -> None:
         """Stop; runs with the same rate that are paused with the same ``at`` stop at the same step."""
         with self._wake:
-            self._pace.pause(self._shown_n(at), self._backlog(), at)
+            self._pace.pause(self._run.n, self._backlog(), at)
             self._wake_thread()
 
     @property
@@ -185,7 +183,7 @@ class Worker(Generic[R]):
     def step(self, n: int = 1) -> None:
         """Make n more steps at full speed, then pause."""
         with self._wake:
-            self._pace.step(self._shown_n(), n)
+            self._pace.step(self._run.n, n)
             self._wake_thread()
 
     def catch_up(self, other: "Worker[Any]", seconds: float = CATCH_UP_SECONDS) -> None:
@@ -206,20 +204,16 @@ class Worker(Generic[R]):
     def set_rate(self, rate: float, at: float | None = None) -> None:
         """Set the steps per second; infinity is full speed."""
         with self._wake:
-            if math.isinf(rate):
-                self._end_recording()  # it would be over at once
-            self._pace.set_rate(self._shown_n(at), rate, self._backlog(), at)
+            self._pace.set_rate(self._run.n, rate, self._backlog(), at)
             self._wake_thread()
 
     def apply_knobs(self, /, **knobs: Value) -> None:
         """Change knobs as a slider is released; a new run begins if one is not live, or this one failed."""
         with self._wake:
-            before, self._algorithm = self._algorithm, self.with_knobs(**knobs)
+            self._algorithm = self.with_knobs(**knobs)
             live = all(knobs_of(self._algorithm)[name].live for name in knobs)
             if self._snapshot.status == "failed" or not live:
                 self._begin()
-            elif self._algorithm != before:
-                self._end_recording()
             self._wake_thread()
 
     def with_knobs(self, /, **knobs: Value) -> Any:
@@ -240,26 +234,8 @@ class Worker(Generic[R]):
         if fixed := [name for name in knobs if not known[name].live]:
             raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: release it to begin anew.")
         with self._wake:
-            before, self._algorithm = self._algorithm, dataclasses.replace(self._algorithm, **knobs)
-            if self._algorithm != before:
-                self._end_recording()
+            self._algorithm = dataclasses.replace(self._algorithm, **knobs)
             self._wake_thread()
-
-    def show_recording(self, recording: Recorded) -> None:
-        """Show the recorded beginning of this run until the run, which is not prepared yet, has made it.
-
-        The recording is played at the pace of the run. Once prepared, the run makes the same steps at full
-        speed, and is compared with the recording: if it has caught up, it takes over at the same step, and
-        if it differs, it is seen to begin anew. The recording also ends when a knob is turned.
-        """
-        with self._wake:
-            if not self._run.prepared and recording.is_of(self.plan, self._algorithm):
-                self._recorded_start = RecordedStart(recording, self._pace)
-
-    def end_recording(self) -> None:
-        """End the recording, if one is shown: the run is seen to begin anew."""
-        with self._wake:
-            self._end_recording()
 
     def begin(self, plan: Plan[R]) -> None:
         """Begin a new run by this plan."""
@@ -281,7 +257,6 @@ class Worker(Generic[R]):
     def put_back(self, past: PastRun) -> None:
         """Go on with a run that was set aside, paused, instead of the one that has replaced it."""
         with self._chunk, self._wake:
-            self._recorded_start = None
             self.plan, self._algorithm, self._run, self._log = past.plan, past.algorithm, past.run, past.log
             self._pace.pause_at(self._run.n)
             self._store_snapshot(self._run, None if self._run.prepared else "starting")
@@ -310,7 +285,6 @@ class Worker(Generic[R]):
         """
         self.close()
         with self._chunk, self._wake:
-            self._recorded_start = None
             if isinstance(self._run, Rebuild):
                 self._run.drop_steps()
             elif self._log.complete:
@@ -344,10 +318,6 @@ class Worker(Generic[R]):
 
     def peek(self) -> Snapshot:
         """Return the newest snapshot without renewing the lease."""
-        if self._recorded_start is not None:
-            with self._wake:
-                if self._recorded_start is not None:
-                    return self._recorded_start.view(self._run.number, self._algorithm)
         # An unwatched run publishes no snapshots: make one now, and wait for the end of a chunk if need be.
         # A watched run publishes one after the chunk in any case.
         patience = 0 if self.watched else 2 * CHUNK_SECONDS
@@ -366,10 +336,10 @@ class Worker(Generic[R]):
         return time.monotonic() - self._asked_at <= WATCHED_SECONDS * SLOWDOWN.factor
 
     @property
-    def seconds_to_start(self) -> float:
-        """In about how many seconds the run can begin, if its kernels are being compiled; 0: unknown."""
+    def seconds_to_start(self) -> float | None:
+        """In about how many seconds the run can begin while its kernels compile; see ``seconds_left``."""
         run = self._run
-        return 0.0 if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
+        return None if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
 
     @property
     def algorithm(self) -> Any:
@@ -428,7 +398,6 @@ class Worker(Generic[R]):
         n : steps of the run; changes : of its knobs; kept : see ``KeepsState``
         """
         with self._wake:
-            self._recorded_start = None
             self._algorithm = changes[-1].algorithm
             self._log = Log(changes[0].n, changes[0].algorithm)
             for change in changes[1:]:
@@ -440,7 +409,7 @@ class Worker(Generic[R]):
     @property
     def catching_up(self) -> bool:
         """Whether the run is making steps that it has missed."""
-        return self._recorded_start is None and self._pace.catching_up(self._run.n)
+        return self._pace.catching_up(self._run.n)
 
     @property
     def seconds_to_catch_up(self) -> float:
@@ -456,28 +425,16 @@ class Worker(Generic[R]):
 
     def _begin(self) -> None:
         """Replace the run by a new one."""
-        self._begin_run()
-        self._pace.begin(self._run.n)
-        self._wake_thread()
-
-    def _begin_run(self) -> None:
-        self._recorded_start = None
         self._runs += 1
         self._run = self.plan.run(self._runs, self._algorithm)
         self._log = Log(self._run.n, self._algorithm)
         self._store_snapshot(self._run, "starting")
-
-    def _shown_n(self, at: float | None = None) -> int:
-        """Return the number of steps that have been shown: those of the run, or of its recording.
-
-        at : when a command is given to several runs; a recording goes on while they take it one after another
-        """
-        n = self._run.n
-        return n if self._recorded_start is None else max(n, self._recorded_start.n_at(at))
+        self._pace.begin(self._run.n)
+        self._wake_thread()
 
     def _restart_pace(self) -> None:
         """Count steps as due from now on, after a time in which none could be made."""
-        self._pace.restart(self._shown_n())
+        self._pace.restart(self._run.n)
         self._wake_thread()
 
     def _wake_thread(self) -> None:
@@ -498,8 +455,6 @@ class Worker(Generic[R]):
 
     def _backlog(self) -> float:
         """Return the seconds by which steps may be overdue; later ones are skipped."""
-        if self._recorded_start is not None:  # all of its steps have been shown
-            return math.inf
         return BEAT_BACKLOG_SECONDS if self._beating else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
@@ -533,8 +488,6 @@ class Worker(Generic[R]):
             if not isinstance(error, BadInput):
                 log.exception("a run failed")
             text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
-            if run is self._run:
-                self._recorded_start = None
             self._publish(run, "failed", text)
 
     def _work_once(self, run: Run | Rebuild) -> None:
@@ -556,7 +509,7 @@ class Worker(Generic[R]):
             self._idle(run)
             return
         # Single steps are a person's click: they must not wait behind runs at full speed either.
-        late = self.catching_up or self._recorded_start is not None
+        late = self.catching_up
         kind = Kind.FULL if late or self._pace.at_full_speed else Kind.PACED
         with SLOTS.turn(self._group, kind, late):
             self._make_steps(run, n)
@@ -599,7 +552,6 @@ class Worker(Generic[R]):
                 self._stale = run is self._run
                 if self.catching_up:
                     self._pace.note_computing(self._run.n, time.perf_counter() - begin)
-                self._compare_recording(run)
             self._complete(run)
         self._busy_at = time.monotonic()
 
@@ -611,8 +563,7 @@ class Worker(Generic[R]):
     def _note_prepared(self, run: Run) -> None:
         """Take into account what has happened while the run was prepared, which may have taken long."""
         with self._chunk, self._wake:
-            self._compare_recording(run)
-            if run is self._run and self._recorded_start is None:
+            if run is self._run:
                 self._pace.note_preparation(run.n)
 
     def _complete(self, run: Run) -> None:
@@ -720,7 +671,6 @@ class Worker(Generic[R]):
             and run.prepared
             and not run.has_background_work
             and not self.catching_up
-            and self._recorded_start is None
             and run.n < self._pace.end
             and self._pace.rate * LIGHT_RUN_PARTS * run.step_seconds < 1
         )
@@ -766,32 +716,6 @@ class Worker(Generic[R]):
                     self._wake_thread()
         finally:
             self._owner.release()
-
-    # While a recording is shown; _wake is held, and to compare also _chunk.
-
-    def _compare_recording(self, run: Run) -> None:
-        """Let the run take over from its recording if it has caught up; begin anew if it differs."""
-        start = self._recorded_start
-        if start is None or run is not self._run:
-            return
-        repeated = start.has_been_repeated(run)
-        if repeated is None:
-            log.warning("A recording was shown of a run that is another one here.")
-            self._end_recording()
-        elif repeated:
-            run.complete()  # so that no score is older than the recorded one
-            self._pace.catch_up_to_now()  # after the end of the recording the others have gone on
-            self._store_snapshot(run)
-            self._recorded_start = None  # last: from now on ``peek`` returns the snapshot without a lock
-
-    def _end_recording(self) -> None:
-        """Begin anew, visibly, and catch up with what was shown; without a recording nothing happens."""
-        if self._recorded_start is None:
-            return
-        n = self._recorded_start.n
-        self._begin_run()
-        self._pace.catch_up(n)
-        self._wake_thread()
 
     # Snapshots.
 

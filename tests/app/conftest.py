@@ -3,5 +3,5 @@
 import importlib
 from pathlib import Path
 
-for panel in (Path(__file__).parents[2] / "app" / "pages").glob("*/panel.py"):
+for panel in (Path(__file__).parents[2] / "app" / "rbmviz_app" / "pages").glob("*/panel.py"):
     importlib.import_module(f"rbmviz_app.pages.{panel.parent.name}.panel")

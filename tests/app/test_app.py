@@ -49,7 +49,7 @@ from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
 
-PAGES = Path(__file__).parents[2] / "app" / "pages"
+PAGES = Path(__file__).parents[2] / "app" / "rbmviz_app" / "pages"
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from rbmviz.registry import trainers
 from rbmviz_app import shared
 from rbmviz_app.card import panel_names
 from rbmviz_app.formulas import mathml
+from rbmviz_app.pages import file_of
 from rbmviz_app.pages.chain import matrix
 from rbmviz_app.pages.chain.units import sentence
 from rbmviz_app.presets import Preset
@@ -191,7 +192,7 @@ def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
 
     def opened(name, **query):
         test.query_params = query
-        test.switch_page(f"pages/{name}/page.py").run()
+        test.switch_page(file_of(name)).run()
         assert not test.exception
         return test.session_state["open step"], "Next" in [one.label for one in test.button]
 
@@ -231,10 +232,10 @@ def test_the_end_of_a_lesson_is_said_once(page, lesson, said):
     assert test.title[0].value == "What do you want to understand?"
     [note] = test.info
     assert said in note.value
-    test.switch_page("pages/learn/page.py").run()  # as what the browser remembers has it drawn again
+    test.switch_page(file_of("learn")).run()  # as what the browser remembers has it drawn again
     assert len(test.info) == 1
-    test.switch_page("pages/glossary/page.py").run()
-    test.switch_page("pages/learn/page.py").run()
+    test.switch_page(file_of("glossary")).run()
+    test.switch_page(file_of("learn")).run()
     assert not test.info
 
 

@@ -16,6 +16,7 @@ from rbmviz.session.training_file import read_training_file
 from rbmviz_app import checkpoints
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.checkpoints import get, path_of, put
+from rbmviz_app.pages import file_of
 from rbmviz_app.session import LessonStep
 from rbmviz_app.uploads import Upload
 
@@ -359,7 +360,7 @@ def test_a_model_sent_to_a_page_takes_the_place_of_an_upload(page, model, monkey
     comparison = test.session_state["comparisons"]["train"][0]
     wait(lambda: comparison.poll()[0][1].n > 0, "an update")
     button(test, "To the Sample page").click().run()
-    assert opened == ["pages/sample/page.py"]
+    assert opened == [file_of("sample")]
     assert not test.session_state["uploads"]
     assert "CD-k" in test.session_state["model"]
     assert "sample" not in test.session_state["shown settings"]

@@ -24,7 +24,7 @@ from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
 
-PAGE = Path(__file__).parents[2] / "app" / "pages" / "coupling" / "page.py"
+PAGE = Path(__file__).parents[2] / "app" / "rbmviz_app" / "pages" / "coupling" / "page.py"
 SWEEPS = 40
 
 

@@ -22,6 +22,7 @@ from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, join
 from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.store import Store, encode
+from rbmviz_app.pages import file_of
 from rbmviz_app.pages.sample.tuning import full_name
 from rbmviz_app.pages.tune.charts import LEGEND_LETTERS, _broken, robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
@@ -310,7 +311,7 @@ def test_open_in_sample_has_the_same_settings_and_can_be_undone(page, opened, el
     state = {"comparisons": {"sample": (sample, "token")}, "shown settings": {"sample": {"seed": 7}}}
     test = page(m=["rates_fpcd:eps=0.1", "rates_fpcd:eps=0.2,k=3"], state=state, **SMALL)
     button(test, "Open in Sample").click().run()
-    [text] = opened["pages/sample/page.py"]["p"]
+    [text] = opened[file_of("sample")]["p"]
     assert write_changed_panel(read_panel(samplers, text)) == "rates_fpcd:eps=0.2,k=3"
     assert (test.session_state["model"], test.session_state["seed"]) == ("bas_pcd", 0)
     assert (texts_of(sample), sample.setup.dataset.name) == (["rates_fpcd:eps=0.2,k=3"], "bas")
@@ -340,7 +341,7 @@ def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_o
     assert comparison.peek()[0][1].run == run
     assert not test.run().exception
     button(test, "Open in Train").click().run()
-    assert opened["pages/train/page.py"]["t"] == [write_panel(comparison.panels[0].worker.algorithm)]
+    assert opened[file_of("train")]["t"] == [write_panel(comparison.panels[0].worker.algorithm)]
     assert [test.session_state[name] for name in ("train_data", "hidden", "train_seed")] == ["bas", 4, 0]
     # Chains are not trainings: others are begun.
     test.segmented_control(key="tune_what").set_value("samplers").run()
@@ -411,7 +412,7 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     state |= {"shown settings": {"tune": {"tune_what": "trainers", "shown sweep": "20260101-000000-abcdef"}}}
     test = page.func("sample", model="bas_pcd", p=["rates_fpcd:eps=0.1,k=2"], state=state)
     test.button(key="sweep around 0").click().run()
-    assert list(opened) == ["pages/tune/page.py"]
+    assert list(opened) == [file_of("tune")]
     assert (texts_of(tune), test.session_state["shown sweep"]) == (["rates_fpcd:eps=0.1,k=2"], "")
     assert test.session_state["undo settings"]["tune"] == state["shown settings"]["tune"]
     assert tune.undo()

@@ -2,7 +2,7 @@
 
     python -m tests.browser.pictures
 
-The animation of the README, ``app/samplers.gif``, is made without a browser, by ``rbmviz replay``
+The animation of the README, ``rbmviz_app/samplers.gif``, is made without a browser, by ``rbmviz replay``
 (``python -m tests.browser.pictures samplers``).
 
 A picture is taken when the slowest panel has made so many steps, so that it shows what the text beside
@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("page", nargs="*", choices=[*PAGES, "samplers"], default=[*PAGES, "samplers"])
     pages = parser.parse_args().page
     if "samplers" in pages:
-        rbmviz([*ANIMATION, str(ROOT / "app" / "samplers.gif")])
+        rbmviz([*ANIMATION, str(ROOT / "app" / "rbmviz_app" / "samplers.gif")])
         pages = [page for page in pages if page in PAGES]
     if not pages:
         return

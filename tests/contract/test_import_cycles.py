@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = {"rbmviz": ROOT / "rbmviz", "rbmviz_app": ROOT / "app"}
+PACKAGES = {"rbmviz": ROOT / "rbmviz", "rbmviz_app": ROOT / "app" / "rbmviz_app"}
 
 
 def modules(packages):

@@ -7,7 +7,7 @@ from pathlib import Path
 from rbmviz_app import pages
 
 ROOT = Path(__file__).parents[2]
-APP = ROOT / "app"
+APP = ROOT / "app" / "rbmviz_app"
 SOURCES = {str(path.relative_to(APP)): path.read_text() for path in sorted(APP.rglob("*.py"))}
 PAGES = sorted(path.parent.name for path in APP.glob("pages/*/panel.py"))
 

@@ -2,14 +2,17 @@
 
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
+from waiting import wait
 
 from rbmviz import kernels
 from rbmviz.samplers import make_sampler
 from rbmviz.session import compiling
-from rbmviz.session.compiling import Compiling, divide
-from rbmviz.session.warm import FIRST_JOBS, JOBS, jobs_of
+from rbmviz.session.compiling import LOADING_SECONDS, STARTING_SECONDS, Compiling
+from rbmviz.session.warm import JOBS, jobs_of
 
 
 @pytest.fixture
@@ -36,44 +39,148 @@ def start(tmp_path, monkeypatch):
 
 
 def test_who_waits_for_a_job_goes_on_when_it_is_done(start):
-    processes = start("echo gibbs; exec sleep 1000")
+    processes = start(r"printf 'gibbs\t1\tdone\n'; exec sleep 1000")
     processes.wait(["gibbs"])
     assert processes.seconds_left(["rates in rows"]) > 0
-    later = [processes.seconds_left([name]) for name in FIRST_JOBS if name != "gibbs"]
+    later = [processes.seconds_left([name]) for name in JOBS if name != "gibbs"]
     assert max(later) > min(later)
     processes.stop()
     assert not processes.finish()
-    processes.wait(FIRST_JOBS)
+    processes.wait(JOBS)
+
+
+def test_what_a_panel_waits_for_is_compiled_next(start, tmp_path):
+    """The process does a job whenever there is a file; it writes what it has done."""
+    go_on, told = tmp_path / "go on", tmp_path / "told"
+    read = "dd bs=64 count=1 2>/dev/null | sed 's/ *$//'"
+    processes = start(
+        f"""while name=$({read}) && [ -n "$name" ]; do
+            until [ -e "{go_on}" ]; do sleep 0.01; done
+            rm "{go_on}"; printf "%s\\t1\\tdone\\n" "$name"; echo "$name" >> "{told}"
+        done"""
+    )
+    waiting = threading.Thread(target=processes.wait, args=(["trainer ucd", "scores"],))
+    waiting.start()
+    wait(lambda: processes._queue[:2] == ["trainer ucd", "scores"], "the order")
+    for done in range(3):
+        go_on.touch()
+        wait(lambda n=done + 1: told.exists() and len(told.read_text().splitlines()) == n, "a job")
+    waiting.join()
+    assert told.read_text().splitlines() == ["gibbs", "trainer ucd", "scores"]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(compiling.time, "monotonic", lambda: now.now)
+    return now
+
+
+@pytest.fixture
+def compiling_gibbs(monkeypatch, clock):
+    """A machine that compiles one job at a time, and has just begun with the first."""
+    monkeypatch.setattr(kernels.compiled, "is_noted", lambda name: False)
+    one = Compiling()
+    one._done = {name: threading.Event() for name in JOBS}
+    one._queue = ["rates in rows", "scores"]
+    one._running = {"gibbs": (clock.now, 0.0)}
+    return one
+
+
+GIBBS = STARTING_SECONDS + JOBS["gibbs"].seconds
+ROWS, SCORES = JOBS["rates in rows"].seconds, JOBS["scores"].seconds
+
+
+def report(one, clock, name, used, share, is_done=False):
+    """Let a job use a core, of which it gets a share, for so many seconds, and report twice a second."""
+    (_, before), n = one._running[name], max(round(used / share / 0.5), 1)
+    for i in range(n):
+        clock.now += used / share / n
+        one._note(name, before + used * (i + 1) / n, is_done and i == n - 1)
+
+
+def next_job(one, clock):
+    one._running = {one._queue.pop(0): (clock.now, 0.0)}
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3, 0.05])
+@pytest.mark.parametrize("factor", [0.4, 1.0, 3.0])
+def test_the_first_job_says_how_slow_the_machine_is(compiling_gibbs, clock, factor, share):
+    """Each job takes so many times its stored seconds, and gets such a share of a core."""
+    one = compiling_gibbs
+    assert one.seconds_left(["rates in rows"]) == pytest.approx(GIBBS + ROWS + LOADING_SECONDS)
+    report(one, clock, "gibbs", factor * GIBBS, share, is_done=True)
+    next_job(one, clock)
+    # What was assumed before the first report counts for 0.1 of the processor seconds of the first job.
+    for names, stored in ((["rates in rows"], ROWS), (["scores", "rates in rows"], ROWS + SCORES)):
+        expected = factor / share * (stored + LOADING_SECONDS)
+        assert one.seconds_left(names) == pytest.approx(expected, rel=0.1)
+    report(one, clock, "rates in rows", 0.5 * factor * ROWS, share)
+    expected = factor / share * (0.5 * ROWS + LOADING_SECONDS)
+    assert one.seconds_left(["rates in rows"]) == pytest.approx(expected, rel=0.1)
+
+
+def test_the_first_job_is_corrected_while_it_is_compiled(compiling_gibbs, clock):
+    report(compiling_gibbs, clock, "gibbs", 1.0, share=0.1)
+    expected = (GIBBS - 1.0 + LOADING_SECONDS) / 0.1
+    assert compiling_gibbs.seconds_left(["gibbs"]) == pytest.approx(expected, rel=0.1)
+
+
+def test_recent_reports_count(compiling_gibbs, clock):
+    report(compiling_gibbs, clock, "gibbs", 1.0, share=1.0)
+    report(compiling_gibbs, clock, "gibbs", 1.0, share=0.02)
+    expected = (GIBBS - 2.0 + LOADING_SECONDS) / 0.02
+    assert compiling_gibbs.seconds_left(["gibbs"]) == pytest.approx(expected, rel=0.1)
+
+
+def test_a_countdown_goes_on_between_reports_and_never_below_zero(compiling_gibbs, clock):
+    report(compiling_gibbs, clock, "gibbs", 1.0, share=1.0)
+    before = compiling_gibbs.seconds_left(["gibbs"])
+    clock.now += 1.0
+    assert compiling_gibbs.seconds_left(["gibbs"]) == pytest.approx(before - 1.0)
+    clock.now += GIBBS
+    assert compiling_gibbs.seconds_left(["gibbs"]) == 0  # longer than expected
+    assert compiling_gibbs.seconds_left(["scores"]) > 0
+
+
+def test_a_job_that_takes_longer_makes_the_others_longer(compiling_gibbs, clock):
+    report(compiling_gibbs, clock, "gibbs", 2 * GIBBS, share=1.0)
+    assert compiling_gibbs.seconds_left(["rates in rows"]) == pytest.approx(2 * (ROWS + LOADING_SECONDS))
+
+
+@pytest.mark.parametrize(("others", "times"), [(0, 1.0), (1, 1.5), (2, 4 / 3)])
+def test_two_processes_share_what_others_leave(monkeypatch, compiling_gibbs, others, times):
+    """The first job is alone; those after it are two at a time, on two cores beside so many other threads."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    compiling_gibbs._most, compiling_gibbs._others = 2, others
+    expected = GIBBS + times * ROWS + LOADING_SECONDS
+    assert compiling_gibbs.seconds_left(["rates in rows"]) == pytest.approx(expected)
+    assert compiling_gibbs.seconds_left(["scores"]) < expected
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo nonsense", "kill -9 $$", None])
 def test_a_process_that_fails_keeps_nobody(start, script):
     processes = start(script)
-    processes.wait(FIRST_JOBS)
+    processes.wait(JOBS)
     assert processes.finish()
 
 
 @pytest.mark.skipif(not compiling.FORKS, reason="processes do not fork here")
 def test_a_process_that_forks_compiles_each_job_once():
     program = (
-        "import os; from rbmviz.session import compiling; "
-        "compiling.compile_jobs = lambda names: (f'{name},{os.getpid()}' for name in names); compiling.main()"
+        "import os, time; from rbmviz.session import compiling; "
+        "compiling.compile_jobs = lambda names: "
+        "[time.sleep(0.05) or os.write(1, f'{name},{os.getpid()}\\n'.encode()) for name in names]; "
+        "compiling.main()"
     )
-    command = [sys.executable, "-c", program, "3", *JOBS]
     options = {"check": True, "capture_output": True, "text": True, "timeout": 60}
-    told = subprocess.run(command, **options).stdout.splitlines()
-    names, processes = zip(*(line.split(",") for line in told), strict=True)
+    given = "".join(name.ljust(compiling.RECORD) for name in JOBS)
+    told = subprocess.run([sys.executable, "-c", program, "3"], input=given, **options).stdout.splitlines()
+    names, processes = zip(*(line.split(",") for line in told if "," in line), strict=True)
     assert sorted(names) == sorted(JOBS)
     assert names[0] == next(iter(JOBS))
     assert len(set(processes)) == 3
-
-
-def test_jobs_are_divided_by_their_seconds():
-    assert divide([], 2) == []
-    assert divide(["gibbs"], 4) == [["gibbs"]]
-    shares = divide(list(JOBS), 3)
-    assert sorted(name for share in shares for name in share) == sorted(JOBS)
-    assert [share[0] for share in shares] == list(JOBS)[:3]
+    assert sorted(line.split("\t")[0] for line in told if line.endswith("\tdone")) == sorted(JOBS)
 
 
 def test_a_panel_needs_the_regime_of_its_knobs():

@@ -7,7 +7,6 @@ import pytest
 
 from rbmviz.session import pace as pace_module
 from rbmviz.session.pace import Pace
-from rbmviz.session.recorded_start import RecordedStart
 
 MOST = 10**6
 
@@ -110,19 +109,13 @@ def test_a_paused_run_that_cannot_catch_up_stops_where_it_is(clock):
     assert (late.due(100, MOST, 0.5), late.status(100)) == (0, "paused")
 
 
-def test_a_recording_is_played_at_the_pace(clock):
-    shown = SimpleNamespace(n=30, view=lambda n, run, algorithm: SimpleNamespace(n=n, run=run))
-    pace = Pace(10.0)
-    start = RecordedStart(shown, pace)
-    pace.begin(0)
-    assert start.n == 0
-    pace.resume(0)
-    clock.now += 1
-    assert (start.n, start.view(1, None)) == (10, SimpleNamespace(n=10, run=1))
-    assert start.view(1, None) is start.view(1, None)
-    pace.pause(start.n, math.inf)
-    clock.now += 60
-    assert start.n == 10
-    pace.resume(start.n)
-    clock.now += 60
-    assert start.n == 30
+def test_a_run_that_is_prepared_after_the_others_began_makes_what_it_has_missed(clock):
+    """It is asked to catch up when they begin: nothing is due by then."""
+    other, late = Pace(60.0), Pace(60.0)
+    other.resume(0)
+    late.resume(0)
+    late.catch_up_with(other, 0)
+    clock.now += 5.0
+    late.note_preparation(0)
+    assert late.catching_up(0)
+    assert late.missed_to == 300

@@ -1,0 +1,1 @@
+"""The face in the browser: widgets, charts, pages. No mathematics."""

@@ -1,0 +1,570 @@
+"""The card of a lesson, which stands beside the page that its step is about.
+
+A step sets every setting and every panel of its page, and nothing runs until somebody presses Play. Whoever
+opens one notes that it is to be set (``open_step``). The page sets its settings before it draws any widget
+(``set_settings``), and its panels once the comparison is there (``to_set``, ``note_opened``).
+
+``lesson=stick&step=3`` in the address opens a step, on whatever page (``follow_address``); see ``links``.
+"""
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.errors import MAX_SHOWN
+from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure_now, shipped_lessons, steps_of
+from rbmviz.pages import PAGES
+from rbmviz.session import Comparison
+from rbmviz.sweeps.from_settings import plan_of
+from rbmviz_app import challenge, keys, links, messages, pages, session, uploads
+from rbmviz_app.charts.style import number_text, titles
+from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
+from rbmviz_app.share import publish
+from rbmviz_app.shared import LESSONS_OF_COMMAND
+from rbmviz_app.stream.requests import Hidden
+from rbmviz_app.timer import every_second, while_running
+
+folder = Path(__file__).parent
+
+_component = st.components.v2.component(
+    "rbmviz_card",
+    js=(folder / "card.js").read_text(),
+    css="button { font: inherit; font-weight: 600; color: inherit; background: none; border: 1px solid; "
+    "min-height: 1.5rem; border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } "
+    ".fold { order: 1; margin-left: auto; display: none; } "
+    "button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; } "
+    ".host { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .5rem; "
+    "font: .875rem var(--st-font); color: var(--st-text-color); } "
+    ".copy { font-weight: 400; border: none; padding: 0; "
+    "text-decoration: underline; opacity: .85; } "
+    "@media (max-width: 999px) { .fold { display: inline-block; } } "
+    "@media (max-width: 640px) { button { min-height: 2.75rem; padding-inline: .8rem; line-height: 1.3; } "
+    ".host:has(.fold) { flex-wrap: nowrap; align-items: center; line-height: 1.2; margin: -.5rem 0 -.8rem; } "
+    ".copy { flex: none; padding: 0; } } "
+    ".said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }",
+)
+"""Three parts: the head of the card, what it points at, and, on the page of all lessons, how far they are."""
+
+LOOK_WORDS = {
+    "play": "the button Play",
+    "step": "the button Step",
+    "reset": "the button Reset",
+    "speed": "the speed",
+    "chart": "the chart",
+    "presets": "the presets",
+    "start": "the button Start",
+    "map": "the map",
+    "drawing": "the drawing",
+    "eigenvalues": "the second eigenvalue",
+}
+
+
+@functools.cache
+def _shipped(name: str) -> Lesson:
+    return load_lesson(name)
+
+
+def lessons() -> dict[str, Lesson]:
+    """Return all lessons by name: those that come with rbmviz, then those of the command line."""
+    return {name: _shipped(name) for name in shipped_lessons()} | LESSONS_OF_COMMAND
+
+
+def opened() -> tuple[Lesson, Step, LessonStep] | None:
+    """Return the open lesson, its open step, and which one that is; None: no lesson is open."""
+    place = OPEN_STEP.value
+    if place is None:
+        return None
+    lesson = lessons()[place.lesson]
+    return lesson, lesson.steps[place.step], place
+
+
+def open_step(lesson: str, step: int) -> PageState:
+    """Open a step of a lesson (from 0); return the state that its page is about to be set to."""
+    found = lessons()[lesson]
+    OPEN_STEP.set(LessonStep(lesson, step))
+    session.forget_step(lesson, step)
+    session.STEP_TO_SET.set(True)
+    session.OPENED_STEPS.set(session.OPENED_STEPS.value + 1)
+    session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
+    return found.steps[step].state
+
+
+def show_step(lesson: str, step: int, page: str) -> None:
+    """Open a step, and its page if that is another one than ``page``; this ends the script run."""
+    state = open_step(lesson, step)
+    if state.page == page:
+        st.rerun()
+    switch_page(state.page)
+
+
+def switch_page(page: str) -> None:
+    """Open a page, whose address then names the open step; this ends the script run."""
+    # With parameters, be it none: without them Streamlit refuses to leave a page whose widgets have some.
+    st.switch_page(pages.file_of(page), query_params=links.parts_of_step())
+
+
+def leave() -> None:
+    """Close the card; the page stays as it is."""
+    OPEN_STEP.set(None)
+    session.STEP_TO_SET.set(False)
+
+
+def finished_sentence() -> str:
+    """Return what *Finish* has just ended, and what comes next on the page Learn; "": nothing has been."""
+    place = session.FINISHED_STEP.value
+    if place is None:
+        return ""
+    in_order = sorted(lessons().values(), key=lambda lesson: lesson.is_challenge)  # as the page lists them
+    i = next(i for i, lesson in enumerate(in_order) if lesson.name == place.lesson)
+    ended, following = in_order[i], in_order[i + 1 :]
+    if not ended.is_challenge:
+        said = f"That was the last step of the lesson “{ended.title}”"
+    elif challenge.is_won(place):
+        said = f"The challenge “{ended.title}” has been won"
+    else:
+        said = f"The challenge “{ended.title}” is still to be won"
+    if not following:
+        return f"{said}; it is the last one of this page."
+    kind = "challenge" if following[0].is_challenge else "lesson"
+    return f"{said}; next comes the {kind} “{following[0].title}”."
+
+
+# What a page asks
+
+
+def is_open(page: str) -> bool:
+    """Return whether a step about this page is open."""
+    found = opened()
+    return found is not None and found[1].state.page == page
+
+
+def to_set(page: str) -> PageState | None:
+    """Return the state that this page is to be set to, because a step has been opened; else None."""
+    found = opened()
+    if found is None or not session.STEP_TO_SET.value or found[1].state.page != page:
+        return None
+    return found[1].state
+
+
+def set_settings(page: str) -> None:
+    """Give the settings of a page the values of the step that has been opened; before any widget is drawn."""
+    state = to_set(page)
+    if state is not None:
+        uploads.put_aside(page)
+    for name, value in ({} if state is None else state.settings).items():
+        session.set_for_widget(name, value)
+
+
+def note_opened() -> None:
+    """Note that the page is as the step asks for."""
+    session.STEP_TO_SET.set(False)
+
+
+def holds_play(page: str) -> bool:
+    """Return whether Play waits until the question of the open step is answered."""
+    found = opened()
+    return (
+        found is not None
+        and found[1].hold
+        and found[1].state.page == page
+        and session.LESSON_ANSWERS.value.get(found[2]) is None
+    )
+
+
+def is_blind() -> bool:
+    """Return whether the open step is a quiz that hides who draws until it is answered."""
+    found = opened()
+    return found is not None and found[1].blind and session.LESSON_ANSWERS.value.get(found[2]) is None
+
+
+def hidden_from_watchers(page: str) -> Hidden:
+    """Return what those who watch this page do not get before the question of the open step is answered."""
+    return "names" if is_blind() else "numbers" if holds_play(page) else "nothing"
+
+
+def why_locked(page: str, name: str) -> str:
+    """Return why a knob or setting of this page cannot be turned while a challenge is open; "": it can."""
+    found = opened()
+    if found is None or not found[1].goal or found[1].state.page != page:
+        return ""
+    step = found[1]
+    return "" if name in (*step.turns, *step.choose) else "The open challenge leaves this as it is."
+
+
+def why_setting_locked(name: str) -> str:
+    """Return why a setting cannot be changed while a challenge is open; "" if it can.
+
+    What only says how a page shows its runs can always be changed.
+    """
+    page = next((page for page, spec in PAGES.items() if name in spec.run_settings()), "")
+    return why_locked(page, name)
+
+
+# The address
+
+
+def follow_address(page: str) -> None:
+    """Open the step that the address names, where a session begins or another page is opened.
+
+    So Back in the browser opens the step that its page had. Whoever opens another page in any other way
+    leaves the lesson: a card stands beside the page that it is about. This may end the script run.
+
+    page : name of the page that the address opens
+    """
+    before = session.OPENED_PAGE.value
+    session.OPENED_PAGE.set(page)
+    if before == page or session.STEP_TO_SHOW.value:  # the card moves by itself
+        return
+    place = _place_in_address()
+    if place is None or (before and _page_of(place) != page):  # Back to the link that has led to another page
+        leave()
+    elif place != OPEN_STEP.value:
+        open_step(*place)
+        for entry in (session.PRESENTED, session.STARTS_PAUSED):
+            entry.ensure()  # they read the address, too
+        if _page_of(place) != page or links.gives_settings():  # the step says what the settings are
+            switch_page(_page_of(place))
+
+
+def _page_of(place: LessonStep) -> str:
+    return lessons()[place.lesson].steps[place.step].state.page
+
+
+def _place_in_address() -> LessonStep | None:
+    """Return the step that the address names; None: none, or one that there is not, which is said."""
+    names = links.values(links.LESSON)
+    try:
+        return _read_place(names[0], next(iter(links.values(links.STEP)), "1")) if names else None
+    except BadInput as error:
+        session.add_link_warning(error)
+        return None
+
+
+def _read_place(name: str, step: str) -> LessonStep:
+    known = lessons()
+    if name not in known:
+        raise BadInput(f"The link's lesson '{name[:MAX_SHOWN]}' is none of these: {', '.join(known)}.")
+    n = len(known[name].steps)
+    if not (step.isascii() and step.isdigit() and len(step) < 4 and 1 <= int(step) <= n):
+        raise BadInput(f"The link's step '{step[:MAX_SHOWN]}' is none of 1 to {n} of the lesson '{name}'.")
+    return LessonStep(name, int(step) - 1)
+
+
+# The card
+
+
+def draw_progress_reader() -> None:
+    """Draw the part without a picture that says what this browser remembers of the lessons."""
+
+    def take() -> None:
+        said = session.sent_by("lesson progress", "progress")
+        known = lessons()
+        for name, step in said.items() if isinstance(said, dict) else ():
+            if name in known and isinstance(step, int) and 1 <= step <= len(known[name].steps):
+                progress = session.LESSON_PROGRESS.ensure()
+                progress[name] = max(step, progress.get(name, 0))
+
+    with st.container(key="lesson_progress"):
+        _component(
+            key="lesson progress",
+            data={
+                "index": True,
+                "progress": session.LESSON_PROGRESS.value,
+                "finished": session.FINISHED_STEP.value is not None,
+            },
+            on_progress_change=take,
+        )
+
+
+def draw(page: str) -> None:
+    """Draw the card of the open step beside this page, if a lesson is open; card.css says where."""
+    if page != "learn":
+        session.FINISHED_STEP.set(None)
+    found = opened()
+    if found is None:
+        publish.card(None)
+        return
+    lesson, step, place = found
+    if session.STEP_TO_SHOW.value:
+        session.STEP_TO_SHOW.set(False)
+        if step.state.page != page:
+            switch_page(step.state.page)
+    comparison, _ = COMPARISONS.value.get(page, (None, ""))
+    offers_reveal = _offers_reveal(step, place)
+
+    def draw_open() -> None:
+        _draw_open(offers_reveal)
+
+    with st.container(key="lesson"):
+        st.html(folder / "card.css")
+        can_change = not _all_seen(step, place)
+        if comparison is not None and can_change and page != "tune":  # whose sweep is no run
+            _draw_while_it_changes(comparison, offers_reveal)
+        else:
+            while_running(draw_open, can_change)
+        # Not in the part with the timer: a click there is lost if the part goes just then.
+        if offers_reveal:
+            _draw_reveal_button(step, place)
+        _draw_moves(place, len(lesson.steps))
+
+
+@every_second
+def _draw_while_it_changes(comparison: Comparison[Any], offers_reveal: bool) -> None:
+    _draw_open(offers_reveal)
+
+
+def _all_seen(step: Step, place: LessonStep) -> bool:
+    """Return whether all that a step claims has been seen; of a challenge, whether it is won."""
+    if step.goal:
+        return challenge.is_won(place)
+    return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.claims)
+
+
+def _offers_reveal(step: Step, place: LessonStep) -> bool:
+    """Return whether the answer waits for somebody to ask for it."""
+    answered = not step.question or session.LESSON_ANSWERS.value.get(place) is not None
+    return bool(step.reveal) and answered and not _is_revealed(step, place)
+
+
+def _is_revealed(step: Step, place: LessonStep) -> bool:
+    """Return whether the answer has been asked for, or all that is claimed has been seen."""
+    return place in session.REVEALED.value or (bool(step.claims or step.goal) and _all_seen(step, place))
+
+
+def _draw_open(offers_reveal: bool) -> None:
+    """Draw the open step.
+
+    offers_reveal : whether the rest of the card has the button that reveals the answer
+    """
+    found = opened()
+    if found is None:  # it has just been left: this part is about to go
+        return
+    lesson, step, place = found
+    more_to_see = not _all_seen(step, place)
+    now = _note_seen(step, place)
+    seen = session.SEEN_CLAIMS.value.get(place, {})
+    all_seen = bool(step.claims or step.goal) and _all_seen(step, place)
+    n = len(lesson.steps)
+    alone = "Challenge" if step.goal else lesson.title
+    # Without spaces at which a line of a phone could break.
+    head = f"{lesson.title} · step\u00a0{place.step + 1}\u00a0of\u00a0{n}" if n > 1 else alone
+    _component(
+        key="lesson marks",
+        data={
+            "lesson": place.lesson,
+            "step": place.step + 1,
+            "head": head,
+            "seen": all_seen,
+            "revealed": bool(step.reveal) and _is_revealed(step, place),
+            "blind": is_blind(),
+            "asks": holds_play(step.state.page),
+            "playing": step.state.page in COMPARISONS.value and COMPARISONS.value[step.state.page][0].running,
+        },
+    )
+    st.header(step.title, anchor=False)
+    if step.text:
+        st.markdown(step.text)
+    answer = _draw_question(step, place)
+    st.markdown(f"**Do this.** {step.do}")
+    if step.look:
+        where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
+        _component(key="lesson look", data=where)
+    # What is watched says what is asked for: "blank" is an answer.
+    claims = [] if step.question and answer is None else claim_lines(step, seen, now)
+    _draw_claims(claims)
+    if step.goal:
+        challenge.draw(step, place)
+    revealed = _draw_reveal(step, place, answer)
+    publish.card(
+        {
+            "head": head,
+            "title": step.title,
+            "text": step.text,
+            "question": step.question,
+            "answers": list(step.answers),
+            "right": step.right if revealed else -1,  # nobody is told before it is revealed
+            "do": step.do,
+            "reveal": step.reveal if revealed else "",
+            "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in claims],
+        }
+    )
+    if (more_to_see and all_seen) or offers_reveal != _offers_reveal(step, place):
+        st.rerun()  # without a timer; with the button that reveals, or without it
+
+
+def _draw_question(step: Step, place: LessonStep) -> int | None:
+    """Draw the question; return the place of the chosen answer."""
+    if not step.question:
+        return None
+    before = session.LESSON_ANSWERS.value.get(place)
+    answer = st.radio(
+        step.question,
+        range(len(step.answers)),
+        index=before,
+        format_func=step.answers.__getitem__,
+        # The same one after the answer, so that the focus stays; another one when the step begins anew.
+        key=f"answer {place.lesson} {place.step} {session.OPENED_STEPS.value}",
+        disabled=_is_revealed(step, place),  # it stays what was chosen before
+    )
+    if step.hold and before is None:
+        state = step.state
+        has_play = state.page != "tune" and state.settings.get("little", "landscape") == "landscape"
+        what = "*Play*, the numbers" if has_play else "The numbers"
+        st.caption(f"{what} and the charts wait for your answer.")
+    if answer != before:
+        session.LESSON_ANSWERS.ensure()[place] = answer
+        st.rerun()  # Play stands on the page
+    return answer
+
+
+def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
+    """Note which claims of the step are to be seen now; return the present number of each, by place."""
+    comparison = COMPARISONS.value.get(step.state.page)
+    if comparison is None or session.STEP_TO_SET.value:
+        return {}
+    if step.question and session.LESSON_ANSWERS.value.get(place) is None:
+        return {}  # it would give the answer away
+    shown: list[Any] = [one for _, one in comparison[0].peek()]
+    if step.state.page == "tune":
+        view, _ = session.SWEEP_VIEWS.value.get(session.SHOWN_SWEEP.value or "", (None, ""))
+        if view is None or view.sweep.plan != plan_of(step.state.settings):
+            return {}  # another sweep is on the screen
+        shown = [view.sweep.scores]
+    elif not any(one.n for one in shown):
+        return {}  # pairs of chains are counted before Play is pressed
+    seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
+    for i, claim in enumerate(step.claims):
+        if any(panel >= len(shown) for panel, _ in claim.about):
+            continue
+        values = measure_now(step.state, claim, shown)
+        value = values[claim.panel, claim.metric]
+        if value is not None:
+            now[i] = value
+        passed = all(steps_of(step.state.page, shown[panel]) >= claim.n for panel, _ in claim.about)
+        if value is not None and i not in seen and passed and claim.holds(values):
+            seen[i] = value
+    return now
+
+
+def panel_names(step: Step) -> list[str]:
+    """Return what a step's page calls its panels; of a single panel "", which needs no name.
+
+    Of panels of one algorithm only what they differ in: "step size 0.3".
+    """
+    algorithms = step.state.all_algorithms()
+    if len(algorithms) == 1:
+        return [""]
+    live = getattr(pages.found()[step.state.page], "PAGE", None)
+    names = (live.title if live is not None else titles)(algorithms)
+    parts = [name.partition(" (") for name in names]
+    if len({kind for kind, _, _ in parts}) == 1 and all(knobs for _, _, knobs in parts):
+        return [knobs.removesuffix(")") for _, _, knobs in parts]
+    return names
+
+
+def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> list[tuple[str, str, bool]]:
+    """Return the numbers to watch: in words, the value, and whether what is claimed of them has been seen.
+
+    What is claimed stands in the words once it is to be seen, not before.
+    """
+    if not step.claims:
+        return []
+    page, names = step.state.page, panel_names(step)
+    lines = []
+    for i, claim in enumerate(step.claims):
+        value = seen.get(i, now.get(i))
+        if i in seen:
+            said = claim.words(page, names)
+        else:
+            said = claim.number_words(page, names) + f", watched {claim.when(page)}"
+        said = said if names[0] else said[:1].upper() + said[1:]
+        number = "" if value is None else claim.with_unit(page, number_text(value))
+        lines.append((said, number, i in seen))
+    return list(dict.fromkeys(lines))  # two claims may be about one number
+
+
+def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:
+    symbols = {True: ":green[:material/check_circle:]", False: ":material/radio_button_unchecked:"}
+    lines = [
+        f"{symbols[seen]} {messages.plain(said)}" + (f": **{number}**" if number else "")
+        for said, number, seen in claims
+    ]
+    if lines:
+        st.markdown("  \n".join(lines))
+
+
+def look_words(step: Step) -> str:
+    """Return in words what a step points at."""
+    panel = step.look.partition(".")[0]
+    if not panel.startswith("panel"):
+        return LOOK_WORDS["chart"] if panel.startswith("chart") else LOOK_WORDS[panel]
+    return f"panel {panel.removeprefix('panel')}" if len(step.state.panels) > 1 else "the panel"
+
+
+def _draw_reveal_button(step: Step, place: LessonStep) -> None:
+    st.button(
+        "Reveal" if not step.goal else "Hint",
+        icon=":material/visibility:",
+        key="lesson reveal",
+        on_click=session.REVEALED.set,
+        args=(session.REVEALED.value | {place},),
+    )
+
+
+def _draw_reveal(step: Step, place: LessonStep, answer: int | None) -> bool:
+    """Draw the answer, once somebody asks for it, or all that is claimed has been seen; return whether."""
+    if not step.reveal or (step.question and answer is None) or not _is_revealed(step, place):
+        return False
+    if answer is not None and step.right >= 0:
+        chosen, right = step.answers[answer], step.answers[step.right]
+        if answer == step.right:
+            st.markdown(":green[:material/check_circle:] **You were right.**")
+        else:
+            st.markdown(f":red[:material/cancel:] You chose “{chosen}”; the answer is **“{right}”**.")
+    with st.container(key="lesson_reveal"):
+        st.markdown(step.reveal)
+        if step.formula:
+            with st.expander("Formula"):
+                st.latex(step.formula)
+    return True
+
+
+def _draw_moves(place: LessonStep, n: int) -> None:
+    """Draw Back, Next, and what else moves within a lesson of n steps."""
+
+    def show(step: int) -> None:
+        open_step(place.lesson, step)
+        session.STEP_TO_SHOW.set(True)
+
+    with st.container(horizontal=True, key="lesson_moves"):
+        i = place.step
+        if n > 1:
+            st.button(
+                "Back",
+                shortcut=keys.BACK.key,
+                disabled=not i,
+                on_click=show,
+                args=(i - 1,),
+                key="lesson back",
+            )
+        shortcut = keys.NEXT.key
+        more: dict[str, Any] = {"shortcut": shortcut, "type": "primary"}
+        if i + 1 < n:
+            st.button("Next", on_click=show, args=(i + 1,), key="lesson next", **more)
+        elif st.button("Finish", key="lesson finish", **more):
+            leave()
+            session.FINISHED_STEP.set(place)
+            switch_page("learn")
+        st.button(
+            "Again",
+            icon=":material/replay:",
+            type="tertiary",
+            on_click=show,
+            args=(i,),
+            key="lesson again",
+            help="Set the page as at first.",
+        )
+        st.button("Leave", icon=":material/close:", type="tertiary", key="lesson leave", on_click=leave)

@@ -1,0 +1,164 @@
+// @ts-check
+// The list of keys, which ? opens, with the switch of the single-key shortcuts; and where they count: everywhere but in text fields, unless they are off.
+// The buttons of the page say their keys themselves (Streamlit's `shortcut`), and Streamlit listens on the document.
+// It hears nothing from sliders and boxes, and hears what is typed into the fields of our panels: so what must not
+// come there is stopped one step before, and what must is sent again from the body of the page.
+
+/** The key that opens the list, see rbmviz_app/keys.py. */
+const LIST = '?';
+
+/** Where the browser remembers that they are off. */
+const OFF = 'rbmviz single keys off';
+
+/** Inside of another page browsers may keep nothing for us: then the switch holds as long as the page is there. */
+let offHere = false;
+
+const isOff = () => {
+  try { return Boolean(localStorage.getItem(OFF)); } catch { return offHere; }
+};
+
+/** @param {boolean} off */
+const setOff = off => {
+  offHere = off;
+  try {
+    if (off) localStorage.setItem(OFF, '1');
+    else localStorage.removeItem(OFF);
+  } catch { /* it is remembered here */ }
+};
+
+const NO_TEXT = ['button', 'checkbox', 'color', 'file', 'radio', 'range', 'reset', 'submit'];
+
+/** @param {EventTarget | undefined} target @returns {boolean} whether keys are typed there */
+const takesText = target => {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target instanceof HTMLInputElement) return !NO_TEXT.includes(target.type);
+  // The cells of a table are drawn on a canvas.
+  return target.isContentEditable || target.matches('textarea, select, canvas[data-testid=data-grid-canvas]');
+};
+
+/** @param {EventTarget | undefined} target @returns {boolean} whether arrows move something there */
+const takesArrows = target => takesText(target) || target instanceof Element && target.closest('input, audio, video, [role=slider], [role=radiogroup], [role=listbox], [role=tablist], [role=menu], [aria-haspopup=listbox]') !== null;
+
+/** @param {KeyboardEvent} event @returns {boolean} whether it is an arrow to a side, alone */
+const toTheSide = ({ key, ctrlKey, metaKey, altKey, shiftKey }) => (key === 'ArrowLeft' || key === 'ArrowRight') && !(ctrlKey || metaKey || altKey || shiftKey);
+
+/** The answers on the card of a lesson. */
+const ANSWERS = '.st-key-lesson [role=radiogroup]';
+
+/** @param {KeyboardEvent} event */
+const sendFromBody = ({ type, key, code, keyCode, shiftKey, repeat }) => {
+  document.body.dispatchEvent(new KeyboardEvent(type, { key, code, keyCode, shiftKey, repeat, bubbles: true }));
+};
+
+const listen = () => {
+  const shared = /** @type {any} */ (window);
+  if (shared.rbmvizKeys) return;
+  shared.rbmvizKeys = true;
+  /** @param {KeyboardEvent} event */
+  const pass = event => {
+    const list = shared.rbmvizKeyList;
+    if (list?.dialog.open) return event.stopPropagation(); // no key acts on the page behind the list
+    // The card of a lesson has arrows as keys; they belong to the control that has the focus, if it moves by them.
+    if (toTheSide(event)) {
+      if (isOff() || takesArrows(event.composedPath()[0])) event.stopPropagation();
+      return;
+    }
+    // Tab, Enter and the space bar belong to it, too.
+    if (event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey) return;
+    // The path tells of controls inside of our panels, too, which the document cannot see into.
+    const target = event.composedPath()[0];
+    if (isOff() || takesText(target)) event.stopPropagation();
+    else if (event.key === LIST) {
+      event.stopPropagation();
+      if (event.type === 'keydown') list?.show();
+    }
+    else if (target instanceof HTMLInputElement) {
+      event.stopPropagation();
+      sendFromBody(event);
+    }
+  };
+  /**
+   * The answers of a lesson stand one below the other: arrows up and down choose among them, and those to the sides
+   * move between the steps wherever the focus is. They are sent from the body before the answers hear of them.
+   * @param {KeyboardEvent} event
+   */
+  const passAnswers = event => {
+    if (!toTheSide(event) || isOff() || !(event.target instanceof Element && event.target.closest(ANSWERS))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    sendFromBody(event);
+  };
+  document.documentElement.addEventListener('keydown', passAnswers, true);
+  document.documentElement.addEventListener('keyup', passAnswers, true);
+  document.documentElement.addEventListener('keydown', pass);
+  document.documentElement.addEventListener('keyup', pass);
+};
+
+/**
+ * @typedef {{ key: string, does: string, where: string }} Key see rbmviz_app/keys.py
+ * @typedef {{ groups: { title: string, keys: Key[] }[], label: string, help: string }} KeyData
+ */
+
+/** @param {string} selector @param {Document | ShadowRoot} [root] @returns {boolean} whether there is such a control to be seen, in our panels, too */
+const isThere = (selector, root = document) => [...root.querySelectorAll(selector)].some(node => node.checkVisibility())
+  || [...root.querySelectorAll('*')].some(node => node.shadowRoot !== null && isThere(selector, node.shadowRoot));
+
+/** @returns {Element | null} what has the focus, in our panels, too */
+const focused = () => {
+  let node = document.activeElement;
+  while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+  return node;
+};
+
+const ARROWS = /** @type {Record<string, string>} */ ({ Left: '←', Right: '→' });
+
+/** @param {Key} key @returns {Node[]} a line of the list */
+const line = ({ key, does }) => {
+  const name = document.createElement('dt'), text = document.createElement('dd');
+  key.split(', ').forEach((one, i) => {
+    const kbd = document.createElement('kbd');
+    kbd.textContent = ARROWS[one] ?? one;
+    name.append(i ? ' ' : '', kbd);
+  });
+  text.textContent = does;
+  return [name, text];
+};
+
+/** @param {HTMLElement} list @param {KeyData} data */
+const fill = (list, { groups }) => list.replaceChildren(...groups.flatMap(({ title, keys }) => {
+  const heading = document.createElement('h3'), lines = document.createElement('dl');
+  heading.textContent = title;
+  lines.append(...keys.filter(({ where }) => !where || isThere(where)).flatMap(line));
+  return [heading, lines];
+}));
+
+/** @param {{ data: KeyData, parentElement: any }} mounted */
+export default ({ data, parentElement }) => {
+  listen();
+  parentElement.querySelector('.bar')?.remove(); // and nothing else: the style is in there, too
+  const bar = document.createElement('div');
+  bar.className = 'bar of-keys';
+  bar.innerHTML = `<button type="button" title="The keys of this page" aria-label="Keys" aria-haspopup="dialog"><kbd>?</kbd></button>
+    <dialog aria-labelledby="keys-title"><header><h2 id="keys-title">Keys</h2><button type="button">Close</button></header><div></div><label><input type="checkbox"> <span></span></label><small></small></dialog>`;
+  const dialog = /** @type {HTMLDialogElement} */ (bar.querySelector('dialog'));
+  const box = /** @type {HTMLInputElement} */ (bar.querySelector('input'));
+  const [open, close] = bar.querySelectorAll('button');
+  /** @type {Element | null} */
+  let before = null;
+  const show = () => {
+    if (dialog.open) return;
+    before = focused();
+    box.checked = !isOff();
+    fill(/** @type {HTMLElement} */ (dialog.querySelector('div')), data);
+    dialog.showModal();
+  };
+  open.onclick = show;
+  close.onclick = () => dialog.close();
+  dialog.onclick = event => { if (event.target === dialog) dialog.close(); }; // beside it
+  dialog.onclose = () => { if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true }); };
+  box.onchange = () => setOff(!box.checked);
+  /** @type {HTMLElement} */ (bar.querySelector('label span')).textContent = data.label;
+  /** @type {HTMLElement} */ (bar.querySelector('small')).textContent = data.help;
+  parentElement.append(bar);
+  /** @type {any} */ (window).rbmvizKeyList = { show, dialog };
+};

@@ -1,0 +1,196 @@
+"""What has been learned: to branch from, to send to other pages, to keep."""
+
+from typing import Any
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.knobs import values_of
+from rbmviz.origin import origin
+from rbmviz.registry import trainers
+from rbmviz.session import Comparison, NewestSamples, TrainingRun, TrainingSetup, Worker
+from rbmviz.trainers import list_trainers, make_trainer
+from rbmviz_app import checkpoints, controls, messages, pages, session, uploads
+from rbmviz_app.charts.samples import mosaics_png
+from rbmviz_app.controls import Download
+from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
+from rbmviz_app.pages.train.naming import fresh_starts, named
+from rbmviz_app.pages.train.settings import Settings
+from rbmviz_app.panel import shape_of
+
+OTHER_PAGES = (
+    ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),
+    (
+        "Weights",
+        "balance",
+        "How evenly this model weighs the samples of pop-CD.",
+        "weights",
+        "weights_model",
+    ),
+    (
+        "Coupling",
+        "join_inner",
+        "How soon two chains of this model meet, and how far one is from its law.",
+        "coupling",
+        "coupling_model",
+    ),
+)
+"""Title, icon, help and folder of the pages that take a model, and the setting that chooses it there."""
+
+
+def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
+    """Offer to branch from what has been learned, or to send it to other pages; return the panel chosen.
+
+    None: there is no panel.
+    """
+    if not comparison.panels:
+        session.DRAWN_TRAINERS.set({})
+        return None
+    names = names_of(comparison)
+    session.DRAWN_TRAINERS.set(names)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
+        st.caption("With what has been learned by", width="content")
+        key = st.selectbox(
+            "With what has been learned by",
+            list(names),
+            format_func=lambda key: names.get(key, "a panel that has gone"),
+            width=220,
+            label_visibility="collapsed",
+            help="The model of this panel, at the moment of the click.",
+            key="learned by",  # without one it would fall back to the first panel when a name changes
+        )
+        worker = comparison[key]
+        branch(comparison, key)
+        for title, icon, help_text, page, setting in OTHER_PAGES:
+            if st.button(f"To the {title} page", icon=f":material/{icon}:", help=help_text):
+                send(names[key], worker, page, setting)
+    return key
+
+
+def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
+    """Return the name of each panel by its key."""
+    return {panel.key: name for panel, (name, _) in zip(comparison.panels, named(comparison), strict=True)}
+
+
+def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
+    """Offer the files of one panel and those of all, code, and what the server keeps."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        files(comparison, comparison[key])
+        controls.code("train", lambda: code_of(comparison))
+    checkpoints.draw(comparison)
+
+
+def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) -> None:
+    """Offer the files of one panel, and those of all."""
+    dataset = comparison.setup.dataset
+    shape, side = shape_of(dataset.n_visible, None, dataset), Settings.train_cells.value
+    pixels = Settings.train_pixels.value
+    controls.downloads(
+        "train",
+        [
+            Download(
+                "Model",
+                lambda: model_file(worker.read(TrainingRun.model), origin_of(comparison)),
+                "model.safetensors",
+                "Parameters, rates and provenance (.safetensors): to sample, or to go on from. Of several "
+                "replicates the first.",
+            ),
+            Download(
+                "Checkpoint",
+                lambda: checkpoint_file(worker),
+                "training.checkpoint",
+                "The training itself: given back in Settings, it goes on as if it had never stopped. Of "
+                "several replicates the first.",
+                icon="bookmark",
+            ),
+            Download(
+                "Curves",
+                lambda: training_csv(named(comparison)),
+                "training.csv",
+                "Likelihoods and statistics of every replicate of all panels (.csv).",
+            ),
+            Download(
+                "Picture",
+                lambda: mosaics_png(fantasies(comparison), shape, side, pixels),
+                "fantasies.png",
+                "The newest samples of all panels as one picture (.png).",
+            ),
+        ],
+        lambda: origin_of(comparison),
+    )
+
+
+def checkpoint_file(worker: Worker[TrainingRun]) -> bytes:
+    """Return the checkpoint of a training; BadInput before there is one."""
+    content = worker.read(TrainingRun.checkpoint)
+    if not content:
+        raise BadInput("There is no checkpoint yet: let the trainer make its first update.")
+    return content
+
+
+def code_of(comparison: Comparison[TrainingSetup]) -> str:
+    """Return code that repeats what can be repeated without a file, and names the other panels."""
+    fresh, names = fresh_starts(comparison), names_of(comparison)
+    others = [names[panel.key] for panel in comparison.panels if panel.worker.plan != comparison.setup.plan()]
+    return snippet(comparison.setup, fresh, others)
+
+
+def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
+    """Return where the files of the page come from."""
+    setup = comparison.setup
+    return origin(
+        code_of(comparison), data=[setup.dataset], seeds=range(setup.seed, setup.seed + setup.replicates)
+    )
+
+
+def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, NewestSamples]]:
+    """Return the pictures of every panel that has any, by name."""
+    return [(name, shown.fantasy) for name, shown in named(comparison) if shown.fantasy is not None]
+
+
+def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
+    """Offer to go on from a panel's weights with another trainer."""
+
+    def begin(name: str) -> None:
+        worker = comparison[key]
+        try:
+            plan = comparison.setup.plan_from(worker.read(TrainingRun.origin))
+            # The learning rate of herding is the length of a step towards the data: no other trainer has it.
+            of_herding = "herding" in (name, worker.algorithm.name)
+            same = ("batch_size",) if of_herding else ("learning_rate", "batch_size")
+            known = values_of(worker.algorithm)
+            comparison.add(make_trainer(name, **{knob: known[knob] for knob in same}), plan)
+        except BadInput as error:
+            messages.refused(error)
+        session.close_popover("branches")
+
+    with st.popover("Branch", icon=":material/call_split:", key=session.popover_key("branches")):
+        st.caption("From here on with another trainer, beside the old one (UCD paper, figure 9):")
+        for name in list_trainers():
+            st.button(
+                trainers[name].label, key=f"branch {name}", on_click=begin, args=(name,), type="tertiary"
+            )
+
+
+def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> None:
+    """Open another page on what a run has learned."""
+    try:
+        model = worker.read(TrainingRun.model)
+    except BadInput as error:
+        messages.refused(error)
+        return
+    if model is None:
+        st.toast("There is no model yet: let the trainer make its first update.")
+        return
+    updates = model.meta["updates"]
+    title = f"{name} on {model.meta['dataset']}, {updates:,} update{'s' if updates != 1 else ''}"
+    try:
+        title = uploads.send_model(title, model)
+    except BadInput as error:
+        messages.error(error)
+        return
+    session.LIVE_TRAININGS.value.write()  # so that a reload of the other page finds the model
+    if uploads.put_aside(page):
+        session.SHOWN_SETTINGS.ensure().pop(page, None)  # no setting would bring the file back by Undo
+    session.set_on_other_page(setting, title)
+    st.switch_page(pages.file_of(page), query_params={setting: title})

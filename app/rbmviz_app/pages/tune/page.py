@@ -1,0 +1,644 @@
+"""Tune: a sweep over knobs as a live map, and the setting under the pointer as a running chain."""
+
+import itertools
+import weakref
+from typing import Any
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.errors import OutputFailure
+from rbmviz.links import write_panel
+from rbmviz.metadata import data_name
+from rbmviz.models import list_models
+from rbmviz.pages import PAGES
+from rbmviz.registry import samplers
+from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
+from rbmviz.session.sweep_scores import test_of
+from rbmviz.session.sweep_view import SweepView, follow
+from rbmviz.session.sweeps import Sweep, check_size
+from rbmviz.session.training import MAX_HIDDEN
+from rbmviz.sweeps import SweepPlan, measures
+from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
+from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
+from rbmviz_app import card, comparisons, controls, links, messages, pages, session
+from rbmviz_app.controls import Download
+from rbmviz_app.data_download import offer_download
+from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart, hand_over
+from rbmviz_app.pages.sample.panel import sample_grid
+from rbmviz_app.pages.train.panel import train_grid
+from rbmviz_app.pages.tune.charts import (
+    TABLE_COLUMNS,
+    X_WORDS,
+    chosen_names,
+    curves_chart,
+    robust_rows,
+    slice_chart,
+    table_rows,
+)
+from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, origin_of, table_csv
+from rbmviz_app.pages.tune.panel import knob_of_plan, sweep_map
+from rbmviz_app.pages.tune.presets import PRESETS
+from rbmviz_app.pages.tune.settings import (
+    Settings,
+    chains_setup,
+    choose_axes,
+    choose_rest,
+    choose_what,
+)
+from rbmviz_app.presets import Preset
+from rbmviz_app.session import CLICKED_MODEL, POINTER_PANEL, SHOWN_SWEEP
+from rbmviz_app.shared import data, pretrained, sweep_queue
+from rbmviz_app.stream.socket import live_path
+from rbmviz_app.timer import while_running
+
+TITLE, ICON, PLACE = "Tune", "tune", 6
+MAX_OPEN = 4
+"""Settings that can be open beside the one under the pointer."""
+CHAIN_SIDE = 8
+"""Rows and columns of pictures of a chain."""
+NEW_SWEEP = ""
+
+
+Beside = Comparison[SamplingSetup | TrainingSetup]
+"""The runs beside the map: chains, or trainings."""
+
+
+def show_plan(preset: Preset) -> None:
+    """Show the map of the plan that a preset has set, not of the sweep that was on the screen."""
+    SHOWN_SWEEP.set(NEW_SWEEP)
+    CLICKED_MODEL.set("")
+
+
+def shows_settings() -> bool:
+    """Return whether the map is of the plan that the settings say, not of another sweep of the list."""
+    plan, _ = planned()
+    sweep = shown_sweep(plan)
+    return sweep is None or sweep.plan == plan
+
+
+PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
+    PAGES["tune"],
+    Settings,
+    question="Which step size, and which decay: where is the best setting, and what can be told from it?",
+    about="The map shows how well each setting of a sampler or a trainer does: a cell is a setting, its "
+    "colour a score, the mean of several runs with different **seeds**. *Start* computes it, coarse to fine, "
+    "and it goes on when this page is closed. Move the slider to see the scores after fewer **samples**, or "
+    "updates: large steps win early, small ones late. Hatched cells cannot be told from the best. Point at a "
+    "cell: the run beside the map, if it is of that kind, takes its knobs and goes on; click to keep a "
+    "setting open, up to four. First press *Start*, or drag over the empty map to feel what the knobs do.",
+    presets=PRESETS,
+    on_preset=show_plan,
+    shows_settings=shows_settings,
+    transport=Transport(
+        play_help="Stop the runs beside the map, or let them go on. The sweep has buttons of its own.",
+        step_help="One more sample, or update, in every run, then pause.",
+        reset_help="All runs back to their first state with the same seed.",
+        width=180,
+    ),
+)
+
+
+def main() -> None:
+    """Draw the page."""
+    present = PAGE.heading()
+    step = card.to_set(PAGE.name)
+    if step is not None:
+        show_plan(Preset("", "", step.panels, step.settings))
+    with PAGE.toolbar():
+        kind, names = choose_what()
+        with controls.settings("tune", "Axes, length, data", "straighten"):
+            choose_axes(kind, names)
+            choose_rest(kind)
+        PAGE.menu()
+    plan, reason = planned()
+    sweep = shown_sweep(plan)
+    if sweep is None:
+        if reason:
+            messages.note(reason)
+        if kind == "sampler":
+            beside(PAGE.setup_of({name: one.value for name, one in PAGE.settings.items()}))
+        return
+    view, token = comparisons.open_view(sweep.name, sweep)
+    view.model = model_on_screen(sweep.plan) if sweep.plan.models else ""
+    begin_row(plan, reason, sweep)
+    comparison = beside(setup_of_sweep(sweep.plan), sweep.plan)
+    bring_pointer(comparison, sweep.plan)
+    offer_data(comparison, sweep.plan)
+    PAGE.preset_caption(comparison)
+    # The view may outlive the runs of the page: it must not keep their memory.
+    weak = weakref.ref(comparison)
+    key = POINTER_PANEL.value
+
+    def point_at(index: int) -> None:
+        chains = weak()
+        if chains is not None and key is not None:
+            follow(chains, key, sweep, index)
+
+    view.on_setting = point_at
+    session.DRAWN_BESIDE.set(drawn_beside(comparison))
+    left, right = st.columns([7, 6], gap="medium")
+    with left:
+        show_map(view, token, comparison, present)
+    with right:
+        if has_runs(sweep.plan):
+            runs(comparison, sweep.plan, present)
+    if not present:
+        exports(view)
+    models = sweep.plan.models
+    on = [model_on_screen(sweep.plan)] if models else []
+    more = {"sweep": [sweep.name] if sweep.name else [], "on": [] if on == list(models[:1]) else on}
+    PAGE.write_address(comparison, more=more)
+
+
+def planned() -> tuple[SweepPlan | None, str]:
+    """Return the plan that the controls say, or None and the reason why there is none."""
+    try:
+        plan = plan_of({name: one.value for name, one in PAGE.settings.items()})
+        check_size(plan)
+        return plan, ""
+    except BadInput as error:
+        return None, str(error)
+
+
+def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
+    """Return the sweep on the screen: the chosen one, that of the link, or the one that is planned."""
+    if SHOWN_SWEEP.value is None:
+        asked = links.values("sweep")[:1]
+        SHOWN_SWEEP.set(asked[0] if asked else NEW_SWEEP)
+    if SHOWN_SWEEP.value != NEW_SWEEP:
+        try:
+            return sweep_queue().get(SHOWN_SWEEP.value or "")
+        except BadInput as error:
+            session.add_link_warning(error, "tune")
+            SHOWN_SWEEP.set(NEW_SWEEP)
+    known = session.SWEEP_VIEWS.value.get(NEW_SWEEP)
+    if known is not None and known[0].sweep.plan == plan:
+        return known[0].sweep
+    return None if plan is None else Sweep.planned(plan)
+
+
+def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
+    """Return the setup of the runs beside the map of a plan."""
+    if not has_runs(plan):
+        return PAGE.setup_of({name: one.default for name, one in PAGE.settings.items()})
+    if plan.kind == "trainer":
+        return TrainingSetup(data(plan.data), plan.n_hidden, plan.seeds[0])
+    return chains_setup(model_on_screen(plan), plan.data, plan.start, plan.kernel, plan.seeds[0])
+
+
+def model_on_screen(plan: SweepPlan) -> str:
+    """Return the model of the cell that was clicked last, else the first one."""
+    if CLICKED_MODEL.value is None:
+        CLICKED_MODEL.set(next(iter(links.values("on")), ""))
+    clicked = CLICKED_MODEL.value
+    return clicked if clicked in plan.models else plan.models[0]
+
+
+def has_runs(plan: SweepPlan) -> bool:
+    """Return whether the settings of a plan can be run beside its map: its models, or data, are here."""
+    if plan.kind == "trainer":
+        return plan.n_hidden <= MAX_HIDDEN and controls.data_or_reason(data, plan.data)[0] is not None
+    return set(plan.models) <= set(list_models())
+
+
+def offer_data(comparison: Beside, plan: SweepPlan) -> None:
+    """Offer to download the data of a plan where they are not here."""
+    if plan.kind == "trainer" and not has_runs(plan):
+        offer_download(plan.data, "tune")
+    elif isinstance(comparison.setup, SamplingSetup) and has_runs(plan) and comparison.setup.dataset is None:
+        offer_download(plan.data or data_name(comparison.setup.model.meta), "tune")
+
+
+def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) -> Beside:
+    """Open the runs beside the map."""
+    known, _ = session.COMPARISONS.value.get(PAGE.name, (None, ""))
+    if known is not None and type(known.setup) is not type(setup):
+        comparisons.begin_anew(PAGE.name)  # chains are not trainings
+    comparison = PAGE.open(setup, lambda new, wanted: fill(new, wanted, plan))
+    comparison.cost_unit = "sweeps" if isinstance(setup, SamplingSetup) else "updates"
+    return comparison
+
+
+# The sweep
+
+
+def title_of(plan: SweepPlan) -> str:
+    """Return what a plan is about: its samplers and models, or its trainers and data."""
+    names = " and ".join(read_algorithm(plan.kind, text).label for text in plan.algorithms)
+    return f"{names} on {' and '.join(plan.models) or plan.data}"
+
+
+def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
+    """Draw the row of the sweep: which one, what it will take, and its commands."""
+    queue = sweep_queue()
+    owner = links.owner()
+
+    def start() -> None:
+        if plan is None:
+            messages.refused(reason)
+            return
+        try:
+            SHOWN_SWEEP.set(queue.add(plan, title_of(plan), owner).name)
+        except (BadInput, OutputFailure) as error:
+            messages.refused(error)
+
+    def command(name: str) -> None:
+        try:
+            getattr(queue, name)(sweep.name, owner)
+            if name == "delete":
+                SHOWN_SWEEP.set(NEW_SWEEP)
+        except (BadInput, OutputFailure) as error:
+            messages.refused(error)
+
+    known = {one.name: one for one in queue.list()}
+    labels = {name: describe(one) for name, one in known.items()} | {NEW_SWEEP: "New: as set above"}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="sweep_row"):
+        # Labels say the status: when one changes, this is another list.
+        key = f"sweep on screen {sweep.name} {' '.join(labels.values())}"
+        options = [NEW_SWEEP, *known]
+        chosen = st.selectbox(
+            "Sweep",
+            options,
+            index=options.index(sweep.name) if sweep.name in options else 0,
+            format_func=labels.__getitem__,
+            key=key,
+            help="All sweeps of this server, the newest first. They belong to the server: each is found here "
+            "again. Only the browser that has begun one can go on with it, or delete it.",
+            width=430,
+        )
+        if chosen != sweep.name:
+            SHOWN_SWEEP.set(chosen)
+            st.rerun()
+        if sweep.status == "planned":
+            st.button(
+                "Start",
+                icon=":material/play_circle:",
+                type="primary",
+                on_click=start,
+                key="tune start",
+                disabled=card.holds_play(PAGE.name),
+                help="Put it into the queue of this server; one sweep runs at a time, on what the chains of "
+                "all pages leave of the cores.",
+            )
+            if plan is not None:
+                amount = f"{plan.budget.amount:,.10g} {plan.budget.unit}"
+                st.caption(f"{plan.size:,} runs of {amount}.", width="content")
+        elif sweep.belongs_to(owner):
+            draw_commands(sweep, command)
+        else:
+            st.caption("Begun by another visitor, or made elsewhere: to look at.", width="content")
+    messages.show_toasts()
+
+
+def draw_commands(sweep: Sweep, command: Any) -> None:
+    """Draw what can be done with a sweep that has begun."""
+    offered = []
+    if sweep.status in ("queued", "running"):
+        offered = [("Pause sweep", "pause", "pause_circle"), ("Stop sweep", "stop", "stop_circle")]
+    elif sweep.status in ("paused", "stopped", "failed"):
+        offered = [("Go on", "resume", "play_circle"), ("Delete", "delete", "delete")]
+    elif sweep.status == "finished":
+        offered = [("Delete", "delete", "delete")]
+    for label, name, icon in offered:
+        st.button(label, icon=f":material/{icon}:", on_click=command, args=(name,), key=f"tune {name}")
+
+
+def describe(sweep: Sweep) -> str:
+    """Return a sweep in a line of the list."""
+    grid = " × ".join(str(len(axis.values)) for axis in sweep.plan.axes)
+    name = sweep.name  # 20261122-140500-...
+    when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if sweep.dated else ""
+    # The status first: a closed list has no room for the whole line.
+    return f"{sweep.status.title()}: {sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}"
+
+
+# The map, and the chains beside it
+
+
+@st.fragment
+def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> None:
+    """Draw the map, and below it what its point and its cells are worth.
+
+    A click on a cell opens its setting at the right, or closes it again. At rest, a look at another point or
+    another cell has this part drawn again.
+    """
+    sweep = view.sweep
+
+    def clicked() -> None:
+        index = session.sent_by("tune map", "edit")["setting"]
+        if has_runs(sweep.plan):
+            toggle(comparison, sweep, index)
+
+    sweep_map(
+        view,
+        live_path() + token,
+        title=sweep.title or title_of(sweep.plan),
+        open_settings=open_settings(comparison, sweep),
+        present=present,
+        key="tune map",
+        on_edit=clicked,
+    )
+    if drawn_beside(comparison) != session.DRAWN_BESIDE.value:
+        st.rerun()  # the runs stand in a part of their own
+    messages.show_toasts()
+    if not present:
+        with st.container(key="tune_evidence"):
+            while_running(lambda: evidence(view, comparison), sweep.active)
+
+
+def open_panels(comparison: Beside) -> list[Any]:
+    """Return the panels of settings that are open, without the one that follows the pointer."""
+    return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
+
+
+def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
+    """Return the indices of the settings that are open; None: a knob was turned, and no cell has it."""
+    plan = sweep.plan
+    model = model_on_screen(plan) if plan.models else ""
+    indices = {
+        read_algorithm(plan.kind, setting.algorithm): i
+        for i, setting in enumerate(sweep.scores.settings)
+        if setting.model == model
+    }
+    return [indices.get(panel.worker.algorithm) for panel in open_panels(comparison)]
+
+
+def marks_of(comparison: Beside) -> list[str]:
+    """Return how each run beside the map is called: as its cell on the map is marked."""
+    numbers = itertools.count(1)
+    return [
+        "Pointer" if panel.key == POINTER_PANEL.value else str(next(numbers)) for panel in comparison.panels
+    ]
+
+
+def drawn_beside(comparison: Beside) -> tuple[int, ...]:
+    """Return keys and runs of the panels beside the map: one that changes has them drawn again."""
+    return tuple(n for key, shown in comparison.peek() for n in (key, shown.run))
+
+
+def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
+    """Open a setting beside the map, or close it."""
+    setting = sweep.scores.settings[index]
+    algorithm = read_algorithm(sweep.plan.kind, setting.algorithm)
+    open_ones = open_panels(comparison)
+    same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
+    if not same and len(open_ones) >= MAX_OPEN:
+        messages.refused(f"{MAX_OPEN} settings are open beside the map: close one of them first.")
+        return
+    before = CLICKED_MODEL.value
+    CLICKED_MODEL.set(setting.model)
+    try:
+        setup = setup_of_sweep(sweep.plan)
+        other_model = setup != comparison.setup
+        if other_model:  # all panels go on with it; one of this setting is open then
+            comparison.change(setup)
+        if not same:
+            comparison.add(algorithm)
+        elif not other_model:
+            comparison.remove(same[0])
+    except BadInput as error:
+        CLICKED_MODEL.set(before)
+        messages.refused(error)
+
+
+def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
+    """Add the runs of a link or a preset, or else one with the middle setting of the plan."""
+    if plan is not None:  # where trainings take the place of chains, the address still has the chains' preset
+        wanted = [one for one in wanted if one.name in TABLES[plan.kind]]
+    asked = [text.partition(":")[0] for text in links.values(PAGE.spec.panels_key)]
+    if plan is None or not has_runs(plan):
+        comparison.add(samplers["rates_fpcd"]())
+    elif wanted or (asked and set(asked) <= set(TABLES[plan.kind])):
+        PAGE.fill(comparison, wanted)
+    else:
+        comparison.add(middle_of(plan))
+
+
+def middle_of(plan: SweepPlan) -> Any:
+    """Return the setting in the middle of the grid of the first algorithm."""
+    own = sorted((one for one in plan.settings() if one.number == 0), key=lambda one: one.at)
+    return read_algorithm(plan.kind, own[len(own) // 2].algorithm)
+
+
+def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:
+    """See to it that one run follows the pointer: it is of an algorithm of the plan."""
+    keys = [panel.key for panel in comparison.panels]
+    if POINTER_PANEL.value not in keys:
+        POINTER_PANEL.set(keys[0] if keys else None)
+    names = [text.partition(":")[0] for text in plan.algorithms]
+    if not has_runs(plan):
+        return
+    try:
+        if not keys or comparison[POINTER_PANEL.value or keys[0]].algorithm.name not in names:
+            comparison.replace(comparison.setup, [middle_of(plan)])
+            POINTER_PANEL.set(comparison.panels[0].key)
+            comparison.drop_undo()
+    except BadInput as error:
+        messages.note(error)
+
+
+@st.fragment
+def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
+    """Draw the run under the pointer, and the settings that are open."""
+    if POINTER_PANEL.value not in (None, *(panel.key for panel in comparison.panels)):
+        st.rerun()  # it has been closed: the page has another one follow the pointer, see bring_pointer
+    on_axis = [axis.knob for axis in plan.axes]
+    key = f"tune {plan.kind}s"  # chains and trainings have panels of different kinds
+    common: dict[str, Any] = {
+        "pixels": "binary",
+        "side": CHAIN_SIDE,
+        "present": present,
+        "front": lambda knob: knob.name in on_axis,
+        "knobs_follow": True,
+        "marks": marks_of(comparison),
+        "key": key,
+        **PAGE.callbacks(comparison, key),
+    }
+    if plan.kind == "trainer":
+        train_grid(comparison, PAGE.socket(), view="both", **common)  # type: ignore[arg-type]
+    else:
+        multiply = PAGE.multiply_callback(comparison, key)
+        sample_grid(comparison, PAGE.socket(), view="sequence", on_multiply=multiply, **common)  # type: ignore[arg-type]
+    if not present:
+        st.caption(about_runs(comparison, plan))
+        opened = open_panels(comparison) or list(comparison.panels[:1])
+        name = OTHER_PAGE[plan.kind].title()
+        with st.container(horizontal=True):
+            if st.button(
+                f"Open in {name}",
+                icon=f":material/{'school' if plan.kind == 'trainer' else 'grid_view'}:",
+                key=f"tune to {name}",
+                help=f"The settings that are open here, or else the one under the pointer, as panels of the "
+                f"{name} page with the same data and seed.",
+            ):
+                send(plan, comparison, [panel.worker.algorithm for panel in opened])
+    catch_up_page(comparison)
+
+
+def about_runs(comparison: Beside, plan: SweepPlan) -> str:
+    """Say what the runs beside the map are, and which cells the one under the pointer follows."""
+    one, first, equal = "chain", "sample", "Gibbs sweeps"
+    if plan.kind == "trainer":
+        one, first, equal = "training", "update", "updates"
+    sentences = [f"*Pointer* is the setting under the pointer: its {one} goes on while the knobs change."]
+    if plan.kind == "sampler":
+        sentences.append("Its numbers are of the samples since the pointer came to rest.")
+    if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
+        label = comparison[POINTER_PANEL.value].algorithm.label
+        sentences.append(f"It follows cells of {label} only; a click opens a cell of another {plan.kind}.")
+    fixed = [knob.label for axis in plan.axes if not (knob := knob_of_plan(plan, axis.knob)).live]
+    if fixed:
+        sentences.append(
+            f"Another value of {' or '.join(fixed)} would begin it anew, so that it keeps its own; a click "
+            "opens a cell as it is."
+        )
+    if len(plan.models) > 1:
+        sentences.append(f"All run on {model_on_screen(plan)}, until a cell of another model is clicked.")
+    sentences.append(
+        f"The others have the numbers of their cells on the map; they are runs of their own from the first "
+        f"{first}, compared at equal {equal}."
+    )
+    return " ".join(sentences)
+
+
+# Evidence
+
+
+def evidence(view: SweepView, comparison: Beside) -> None:
+    """Draw curves, slices and the table at the point of the map."""
+    sweep, scores = view.sweep, view.sweep.scores
+    choice = view.choice()
+    # The sweep has ended since the whole page was drawn: its buttons and its list are those of before.
+    if not sweep.active and sweep.version != session.SHOWN_VERSION.value.get(sweep.name):
+        session.SHOWN_VERSION.ensure()[sweep.name] = sweep.version
+        st.rerun()
+    if choice is None:
+        if sweep.status == "planned":
+            st.caption(
+                "Curves, slices through the best cell and the table of all settings come with the scores."
+            )
+        return
+    best = scores.index_of(choice.best)
+    shown = view.now()
+    named = chosen_names(
+        scores,
+        [
+            ("best", best),
+            ("pointer", view.setting),
+            *((str(i), one) for i, one in enumerate(open_settings(comparison, sweep), start=1)),
+        ],
+    )
+    on = f" on {choice.best.model}" if len(sweep.plan.models) > 1 else ""
+    st.markdown(
+        "**How the best and the chosen settings get there**: means over the seeds, with bands of one "
+        "standard deviation."
+    )
+    draw_chart(
+        curves_chart(scores, named, view.cost_unit, view.by, shown.point),
+        "tune curves",
+        f"{measures[view.by].label} against {X_WORDS[view.cost_unit]} of the best setting and those that are "
+        "chosen",
+    )
+    slices = {axis: found for axis in (0, 1) if (found := slice_chart(scores, choice, axis)) is not None}
+    for (axis, found), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
+        label = knob_of_plan(sweep.plan, sweep.plan.axes[axis].knob).label
+        with column:
+            st.markdown(f"**Through the best cell{on}, along {label.lower()}**")
+            draw_chart(
+                found,
+                f"tune slice {axis}",
+                f"Difference to the best against {label}, with 95 % intervals over seeds",
+            )
+    titles = TABLE_COLUMNS | ({"n": "Updates"} if sweep.plan.kind == "trainer" else {})
+    with st.expander(f"All {len(choice.settings)} settings{on} at this point", icon=":material/table_rows:"):
+        st.dataframe(
+            table_rows(scores, choice),
+            hide_index=True,
+            column_config={
+                **{name: st.column_config.Column(title) for name, title in titles.items()},
+                **{
+                    name: st.column_config.Column(knob_of_plan(sweep.plan, name).label)
+                    for name in (*(axis.knob for axis in sweep.plan.axes), *scores.others)
+                },
+            },
+            key="tune table",
+        )
+        st.caption(
+            "Differences are paired over the seeds, with Student's t; *Error over test points* says what "
+            "other test images could change, and compares nothing. A column's title sorts."
+        )
+    robust_table(view, shown.point)
+
+
+def robust_table(view: SweepView, point: float) -> None:
+    """Draw how much each setting depends on how the model was trained, for models of one data set."""
+    plan = view.sweep.plan
+    known = [model for model in plan.models if model in list_models()]
+    if len(plan.models) < 2 or len({data_name(pretrained(model).meta) for model in known}) > 1:
+        return
+    by = test_of(view.by, plan.metrics) or view.by
+    rows = robust_rows(view.sweep.scores, point, view.cost_unit, by)
+    if rows:
+        with st.expander("Mean and spread over the models", icon=":material/table_rows:"):
+            st.dataframe(rows, hide_index=True, key="tune robustness")
+            st.caption(
+                f"{measures[by].label}. A small spread means that it matters little how the model was "
+                "trained (rates-FPCD paper, end of section 5.1)."
+            )
+
+
+def exports(view: SweepView) -> None:
+    """Offer downloads, built when they are clicked."""
+    if view.sweep.status == "planned":
+        return
+    drawn = [
+        Download("Map (PNG)", lambda: map_file(view, "png"), "map.png", "The map as a picture."),
+        Download("Map (SVG)", lambda: map_file(view, "svg"), "map.svg", "The map as a drawing."),
+    ]
+    with st.container(horizontal=True):
+        controls.downloads(
+            "tune",
+            [
+                Download(
+                    "Table",
+                    lambda: table_csv(view),
+                    "sweep.csv",
+                    "All settings at the point of the map, with their comparison to the best (.csv).",
+                ),
+                Download(
+                    "Curves",
+                    lambda: curves_parquet(view.sweep),
+                    "sweep.parquet",
+                    "All points of the curves of all runs (.parquet).",
+                ),
+                *(drawn if can_draw() else []),
+            ],
+            lambda: origin_of(view.sweep),
+        )
+
+
+OTHER_PAGE: dict[Kind, str] = {"sampler": "sample", "trainer": "train"}
+"""The page on which settings of each kind run at large."""
+
+
+def send(plan: SweepPlan, comparison: Beside, algorithms: list[Any]) -> None:
+    """Open some settings as panels of the Sample or the Train page, in place of those that it has."""
+    page, seed = OTHER_PAGE[plan.kind], plan.seeds[0]
+    settings: dict[str, Any]
+    if plan.kind == "trainer":
+        settings = {"train_data": plan.data, "hidden": plan.n_hidden, "train_seed": seed, "replicates": 1}
+    else:
+        settings = {"model": model_on_screen(plan), "data": plan.data or AUTOMATIC_DATA, "seed": seed}
+        settings |= {"start": plan.start, "kernel": plan.kernel}
+    try:
+        hand_over(page, comparison.setup, algorithms, settings)
+    except BadInput as error:
+        messages.note(error)
+        return
+    address = {"p" if page == "sample" else "t": [write_panel(one) for one in algorithms]}
+    st.switch_page(pages.file_of(page), query_params=address)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+// @ts-check
+// The only reader of frames in JavaScript. rbmviz_app/stream/frames.py describes the format and has the only writer.
+
+/**
+ * An array of a frame. Of dtype "bits", the data are packed along the last axis: each row ends at a byte.
+ * @typedef {object} Block
+ * @property {string} dtype
+ * @property {number[]} shape
+ * @property {Uint8Array | Uint16Array | Uint32Array | Float32Array | Float64Array} data
+ */
+
+/**
+ * One panel of a frame. The panel's own script knows the entries of its head beyond the common ones.
+ * @typedef {object} PanelPart
+ * @property {PanelHead} head
+ * @property {Record<string, Block | undefined>} blocks by name
+ */
+
+/**
+ * @typedef {object} PanelHead
+ * @property {number} key
+ * @property {number} run number of the run: another number, another run
+ * @property {string} status
+ * @property {number} n steps so far
+ * @property {number} [at] the pictures are those after so many steps; without it: of all
+ * @property {number | null} [held_from] number (from 0) of the first step whose picture the run still holds; null: of none
+ * @property {number} [bins_before] parts of the class strip with samples from before a turn of a knob; with a new strip
+ * @property {string | null} [error] why the status is "failed"
+ * @property {number | null} [ready_in] where the status is "starting": in about how many seconds the run can begin; 0: later than expected; null: its kernels are compiled, or nobody knows
+ * @property {number} [rebuilt] where the status is "rebuilding": share of the run that is there again, from 0 to 1
+ * @property {string} [warning]
+ * @property {Record<string, number | boolean>} [knobs] values of knobs that something else than their controls may turn
+ * @property {Record<string, ReadoutValue>} [readouts] a head without them has only what the pictures need: the rest stays as it was
+ */
+
+/** @typedef {number | string | number[] | null} ReadoutValue a number, words, or several numbers; null: not known */
+
+const BLOCK_ARRAYS = {
+  bits: Uint8Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array,
+};
+const HEADER_LENGTH_BYTES = 4;
+const MAX_AXIS_SIZE = 2 ** 31, MAX_AXES = 8; // of a block: an axis, and how many there are
+
+/**
+ * Return what a frame holds; throw where it is cut short, too long, or describes no blocks.
+ * @param {ArrayBuffer} buffer
+ * @returns {{ request: object, panels: PanelPart[] }}
+ */
+function readFrame(buffer) {
+  /** @param {boolean} holds @param {string} problem */
+  const check = (holds, problem) => { if (!holds) throw new Error(`A frame is damaged: ${problem}.`); };
+  check(buffer.byteLength > HEADER_LENGTH_BYTES, 'it ends within its header');
+  let at = HEADER_LENGTH_BYTES + new DataView(buffer).getUint32(0, true);
+  check(at <= buffer.byteLength, 'it ends within its header');
+  const header = parseHeader(new Uint8Array(buffer, HEADER_LENGTH_BYTES, at - HEADER_LENGTH_BYTES));
+  check(header !== null, 'its header cannot be read');
+  const panels = header.panels.map((/** @type {any} */ { blocks: described, ...head }) => {
+    /** @type {Record<string, Block>} */
+    const blocks = {};
+    for (const entry of described) {
+      check(isBlock(entry) && !Object.hasOwn(blocks, entry[0]), 'its header describes a block that cannot be read');
+      const [name, dtype, shape] = /** @type {[string, keyof BLOCK_ARRAYS, number[]]} */ (entry);
+      const stored = dtype === 'bits' ? [...shape.slice(0, -1), Math.ceil(shape[shape.length - 1] / 8)] : shape;
+      const Elements = BLOCK_ARRAYS[dtype], count = stored.reduce((product, size) => product * size, 1);
+      const bytes = count * Elements.BYTES_PER_ELEMENT;
+      check(at + bytes <= buffer.byteLength, `it ends within the block "${name}"`);
+      // A view of several bytes an element would have to begin at a multiple of them: a copy need not.
+      const data = Elements.BYTES_PER_ELEMENT === 1 ? new Uint8Array(buffer, at, count) : new Elements(buffer.slice(at, at + bytes));
+      blocks[name] = { dtype, shape, data };
+      at += bytes;
+    }
+    return { head, blocks };
+  });
+  check(at === buffer.byteLength, `${buffer.byteLength - at} bytes follow its last block`);
+  return { request: header.request, panels };
+}
+
+/**
+ * @param {Uint8Array} bytes
+ * @returns {any} the header, or null where it is none
+ */
+function parseHeader(bytes) {
+  try {
+    const header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const complete = header.request !== null && typeof header.request === 'object'
+      && header.panels.every((/** @type {any} */ head) => Array.isArray(head.blocks));
+    return complete ? header : null;
+  } catch {
+    return null;
+  }
+}
+
+/** @param {unknown} entry @returns {boolean} whether this is name, dtype and shape of a block */
+function isBlock(entry) {
+  if (!Array.isArray(entry) || entry.length !== 3) return false;
+  const [name, dtype, shape] = entry;
+  return typeof name === 'string' && typeof dtype === 'string' && Object.hasOwn(BLOCK_ARRAYS, dtype) && Array.isArray(shape)
+    && shape.length <= MAX_AXES && shape.every(size => Number.isInteger(size) && size >= 0 && size <= MAX_AXIS_SIZE)
+    && (shape.length > 0 || dtype !== 'bits');
+}
+
+/** @param {Block | undefined} block @returns {number} how many rows it has; 0 where it is not in the frame */
+function rowCount(block) {
+  return block ? block.shape[0] : 0;
+}
+
+/**
+ * Return one row of a block of bits, as zeros and ones.
+ * @param {Block} block
+ * @param {number} [row]
+ * @returns {Uint8Array}
+ */
+function unpackBits(block, row = 0) {
+  const n = block.shape[block.shape.length - 1], from = row * Math.ceil(n / 8), bits = new Uint8Array(n);
+  for (let i = 0; i < n; i++) bits[i] = (block.data[from + (i >> 3)] >> (7 - (i & 7))) & 1;
+  return bits;
+}

@@ -1,0 +1,76 @@
+// @ts-check
+// Help that a button opens: by mouse, touch and keyboard. Escape, or a click elsewhere, closes it.
+
+/** @typedef {(string | { math: string })[]} Prose text, and formulas as MathML (rbmviz_app/formulas.py) */
+
+const HELP_WIDTH = 320, HELP_MARGIN = 8; // in CSS pixels
+
+/**
+ * @param {Prose} prose
+ * @returns {(Node | string)[]}
+ */
+const written = prose => prose.map(part => (typeof part === 'string' ? part : formula(part.math)));
+
+/**
+ * Return a formula as an element. The MathML comes from texts of the program, never from a person's input.
+ * @param {string} mathml
+ */
+function formula(mathml) {
+  const template = document.createElement('template');
+  template.innerHTML = mathml;
+  return template.content;
+}
+
+/**
+ * Let a button open a text beside it; return the text's element, which belongs behind the button.
+ * @param {HTMLButtonElement} button
+ * @param {string} label name of the text
+ * @param {...(Node | string)} content
+ */
+function explain(button, label, ...content) {
+  // "auto" and the target: the browser opens it on click, Enter and Space, closes it on Escape, and shows one at a time.
+  // The text takes the focus, so that a screen reader reads it; the button has it back when the text is closed.
+  const text = element('div', { class: 'tip', popover: 'auto', role: 'dialog', 'aria-label': label, tabindex: -1, autofocus: true }, ...content);
+  button.popoverTargetElement = text;
+  button.setAttribute('aria-haspopup', 'dialog');
+  /** @param {Event} event */
+  const scrolled = event => { if (!event.composedPath().includes(text)) text.hidePopover(); };
+  text.addEventListener('beforetoggle', event => {
+    if (/** @type {ToggleEvent} */ (event).newState === 'open') {
+      place(text, button.getBoundingClientRect());
+      // It stands still on the screen: where the page moves below it, it would be beside nothing.
+      window.addEventListener('scroll', scrolled, { capture: true, passive: true });
+      return;
+    }
+    window.removeEventListener('scroll', scrolled, { capture: true });
+    // Browsers give the focus back by themselves, but not within a shadow root.
+    const root = /** @type {Document | ShadowRoot} */ (text.getRootNode());
+    if (root.activeElement === text) button.focus({ preventScroll: true });
+  });
+  return text;
+}
+
+/**
+ * Place a text below a button or above it, where there is more room.
+ * @param {HTMLElement} text
+ * @param {DOMRect} button
+ */
+function place(text, button) {
+  const width = Math.min(HELP_WIDTH, innerWidth - 2 * HELP_MARGIN), below = innerHeight - button.bottom, above = button.top;
+  const left = Math.max(HELP_MARGIN, Math.min(button.left, innerWidth - width - HELP_MARGIN));
+  const isBelow = below >= above, room = Math.max(below, above) - 2 * HELP_MARGIN;
+  Object.assign(text.style, {
+    width: `${width}px`, left: `${left}px`, maxHeight: `${room}px`,
+    top: isBelow ? `${button.bottom + HELP_MARGIN}px` : 'auto', bottom: isBelow ? 'auto' : `${innerHeight - button.top + HELP_MARGIN}px`,
+  });
+}
+
+/**
+ * Return a small button that opens a text, and the text.
+ * @param {string} label what the text is about
+ * @param {Prose} prose
+ */
+function helpButton(label, prose) {
+  const button = element('button', { class: 'help', type: 'button', 'aria-label': 'Help', 'aria-description': label, text: '?' });
+  return [button, explain(button, 'Help', element('p', {}, ...written(prose)))];
+}

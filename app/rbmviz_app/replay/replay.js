@@ -1,0 +1,264 @@
+// @ts-check
+// A page that plays runs again, from one file: the samples stand in the page (rbmviz_app/replay/page.py), and nothing is fetched.
+// The panels are those of the Sample page; here their frames are made in the browser.
+
+/**
+ * One run of the file; of the blocks those of dtype uint8 and uint16 have one number a sample.
+ * @typedef {object} ReplayHead
+ * @property {number} key
+ * @property {number} first number of the first sample here, from 0
+ * @property {number} n_chains
+ * @property {Segment[]} segments from one turn of a knob to the next
+ * @property {[number, string][]} knobs_at from which sample on, and the knobs in words
+ * @property {PanelSpec} spec
+ */
+
+/**
+ * What is known of the samples after the first ``begin`` ones, up to the next turn of a knob.
+ * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment samples since, ISL, its standard error
+ */
+
+/** @typedef {PageData & { title: string, caption: string, speed: number, fewest_scored: number, classes: string[], data_shares: number[] }} ReplayData */
+
+const STRIP_BINS = 120; // of the class strip, at most
+const SPEEDS = [5, 20, 60, 200, 1000, 5000]; // samples per second
+const DRAWS_PER_SECOND = 20;
+const LONGEST_WAIT = 0.25; // seconds: after a longer one, as of a page that was hidden, no samples are skipped
+
+/** A run that is played again. */
+class PlayedRun {
+  /** @param {ReplayHead} head @param {PanelPart['blocks']} blocks @param {number} n_classes */
+  constructor(head, blocks, n_classes) {
+    this.head = head;
+    this.n_classes = n_classes;
+    this.rows = /** @type {Block} */ (blocks.v);
+    this.length = rowCount(this.rows);
+    this.last = head.first + this.length;
+    this.classes = blocks.classes?.data ?? [];
+    this.blank = blocks.blank?.data ?? [];
+    this.spurious = blocks.spurious?.data ?? [];
+    this.run = 0;
+    /** Samples up to which the panel has the pictures, from the first of the run. */
+    this.shown = head.first;
+  }
+
+  /**
+   * Return what the panel has to be told when so many samples of the run have been made.
+   * @param {number} at
+   * @param {number} slots pictures that the panel shows
+   * @param {boolean} playing
+   * @param {ReplayData} page
+   */
+  partAt(at, slots, playing, { data_shares, fewest_scored }) {
+    const { first } = this.head, n = Math.min(Math.max(at, first), this.last);
+    if (n < this.shown) { this.run++; this.shown = first; } // back in time: begin with empty pictures
+    const m = Math.min(n - this.shown, slots), from = n - m - first, bytes = Math.ceil(this.rows.shape[1] / 8);
+    this.shown = n;
+    /** @type {PanelPart['blocks']} */
+    const blocks = {};
+    if (m) blocks.v = { dtype: 'bits', shape: [m, this.rows.shape[1]], data: /** @type {Uint8Array} */ (this.rows.data).subarray(bytes * from, bytes * (from + m)) };
+    // All numbers are of the samples since the last turn of a knob; after few of them nothing is said.
+    const { begin, curve } = this.head.segments.filter(segment => segment.begin < Math.max(n, 1)).at(-1) ?? { begin: 0, curve: [] };
+    const enough = !begin || n - begin >= fewest_scored, counted = Math.max(begin, first);
+    const score = enough ? curve.filter(([count]) => count <= n - begin).at(-1) : undefined;
+    const standing = enough ? this.standingAt(begin, score) : `Too few yet: ${whole.format(n - begin)} of ${fewest_scored} samples since the turn.`;
+    let bins_before = 0;
+    if (this.n_classes) {
+      const width = this.binWidthAt(n - first);
+      blocks.class_shares = this.sharesAt(n - first, width);
+      bins_before = Math.ceil((counted - first) / width);
+    }
+    const knobs = this.head.knobs_at.filter(([count]) => count <= Math.max(n - 1, first)).at(-1);
+    return { head: {
+      key: this.head.key, run: this.run, n, status: playing && n < this.last ? 'running' : 'paused', readouts: enough ? this.readoutsAt(counted - first, n - first, score, data_shares) : {},
+      standing, since: knobs ? knobs[1] : '', bins_before,
+    }, blocks };
+  }
+
+  /** @param {number} from @param {number} to samples of the file that are counted @param {[number, number | null, number | null] | undefined} score @param {number[]} data_shares @returns {Record<string, ReadoutValue>} */
+  readoutsAt(from, to, score, data_shares) {
+    let blank = 0, spurious = 0, switches = 0;
+    const recognised = new Float64Array(this.n_classes), chains = this.head.n_chains, m = to - from;
+    for (let i = from; i < to; i++) {
+      blank += this.blank[i] ?? 0;
+      spurious += this.spurious[i] ?? 0;
+      if (i >= from + chains && this.classes[i] !== this.classes[i - chains]) switches++;
+      if (this.n_classes && !this.blank[i] && !this.spurious[i]) recognised[this.classes[i]]++;
+    }
+    const covered = recognised.reduce((sum, count, c) => sum + Math.min(count / m, data_shares[c]), 0);
+    return {
+      visited: [recognised.filter(count => count > 0).length, this.n_classes], switches,
+      class_coverage: m ? 100 * covered : null, blank: m ? 100 * blank / m : null, spurious: m ? 100 * spurious / m : null,
+      isl: score && score[1] !== null ? /** @type {any} */ ([score[1], score[2]]) : null,
+    };
+  }
+
+  /** @param {number} begin of the samples that are scored @param {[number, number | null, number | null] | undefined} score */
+  standingAt(begin, score) {
+    const { first } = this.head;
+    const counted = first > begin ? `Counted from sample ${whole.format(first + 1)} on. ` : '';
+    return counted + (score ? `ISL of the first ${whole.format(score[0])} samples${begin ? ' since the turn' : ''}` : '');
+  }
+
+  /** @param {number} m samples of the file @returns {number} samples in a part of the strip */
+  binWidthAt(m) {
+    let width = 1;
+    while (m > STRIP_BINS * width) width *= 2;
+    return width;
+  }
+
+  /** @param {number} m samples of the file @param {number} width @returns {Block} */
+  sharesAt(m, width) {
+    const bins = Math.ceil(m / width), counts = new Float64Array(bins * this.n_classes), data = new Uint8Array(counts.length);
+    for (let i = 0; i < m; i++) if (!this.blank[i]) counts[Math.floor(i / width) * this.n_classes + this.classes[i]]++;
+    for (let bin = 0; bin < bins; bin++) for (let c = 0; c < this.n_classes; c++) {
+      data[bin * this.n_classes + c] = Math.round(255 * counts[bin * this.n_classes + c] / Math.min(width, m - bin * width));
+    }
+    return { dtype: 'uint8', shape: [bins, this.n_classes], data };
+  }
+}
+
+/** The panels of a page that has no server. */
+class ReplayGrid extends Grid {
+  connect() {}
+
+  changeKnobs() {}
+}
+
+// @ts-expect-error The script of the Sample page stands before this one; to the types it is a module of its own.
+/** @type {PanelClass} */ const PanelOfSamples = SamplePanel;
+
+/** The page: its panels, and what moves the time. */
+class ReplayPage {
+  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame */
+  constructor(root, frame) {
+    const page = /** @type {any} */ (frame.request), heads = /** @type {ReplayHead[]} */ (/** @type {unknown} */ (frame.panels.map(({ head }) => head)));
+    /** @type {ReplayData} */
+    this.data = {
+      url: '', fps: DRAWS_PER_SECOND, view: 'sequence', pixels: 'binary', present: false, embedded: false, present_knobs: [], reduced_motion: true, timers_stopped: false, ...page,
+      panels: heads.map(({ spec }) => spec),
+    };
+    this.runs = frame.panels.map(({ blocks }, i) => new PlayedRun(heads[i], blocks, this.data.classes.length));
+    this.first = Math.min(...this.runs.map(({ head }) => head.first));
+    this.last = Math.max(...this.runs.map(({ last }) => last));
+    this.speed = this.data.speed;
+    this.playing = false;
+    /** Samples that have been made, with a fraction of the next one. */
+    this.time = this.first;
+    this.drawnAt = 0;
+    this.movedAt = 0;
+    document.title = this.data.title;
+    root.append(element('h1', { text: this.data.title }), element('p', { class: 'caption', text: this.data.caption, hidden: !this.data.caption }));
+    this.host = element('div');
+    root.append(this.host);
+    this.grid = new ReplayGrid(this.host, this.data, () => {}, PanelOfSamples);
+    root.append(this.makeTransport(), element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
+      + 'Home and End to the beginning and the end. A sample is drawn from the one before it; the newest is framed, and the strip says which class each had.' }));
+    document.addEventListener('keydown', event => this.onKey(event));
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.grid.draw());
+  }
+
+  makeTransport() {
+    this.button = element('button', { class: 'play', type: 'button', onclick: () => this.play(!this.playing) });
+    this.slider = element('input', { class: 'time', type: 'range', min: this.first, max: this.last, step: 1, 'aria-label': 'Time',
+      oninput: () => { this.playing = false; this.show(Number(this.slider?.value)); } });
+    this.at = element('output', { class: 'at' });
+    const speeds = [...new Set([...SPEEDS, this.data.speed])].sort((a, b) => a - b);
+    this.choice = element('select', { onchange: () => { this.speed = Number(this.choice?.value); } },
+      ...speeds.map(speed => element('option', { value: speed, text: `${whole.format(speed)} a second` })));
+    this.choice.value = String(this.speed);
+    return element('div', { class: 'transport', role: 'group', 'aria-label': 'Play' },
+      this.button, element('button', { type: 'button', text: 'Step', title: 'One sample more', onclick: () => this.step(1) }),
+      this.slider, this.at, element('label', {}, element('span', { text: 'Speed' }), this.choice));
+  }
+
+  changeTheme() {
+    const root = document.documentElement, dark = (root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+    root.dataset.theme = dark ? 'light' : 'dark';
+    this.grid.draw();
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const target = event.target instanceof Element ? event.target : document.body;
+    if (event.ctrlKey || event.metaKey || event.altKey || target.matches('select, input:not(.time)')) return;
+    const key = event.key.toLowerCase(), onButton = target.matches('button, summary');
+    if (target === this.slider && (key.startsWith('arrow') || key === 'home' || key === 'end')) return; // its own keys
+    /** @type {Record<string, () => void>} */
+    const commands = {
+      p: () => this.play(!this.playing), s: () => this.step(1), arrowright: () => this.step(1), arrowleft: () => this.step(-1),
+      home: () => this.step(-Infinity), end: () => this.step(Infinity), ...(onButton ? {} : { ' ': () => this.play(!this.playing) }),
+    };
+    if (!commands[key]) return;
+    event.preventDefault();
+    commands[key]();
+  }
+
+  /** @param {boolean} playing */
+  play(playing) {
+    if (playing && this.time >= this.last) this.time = this.first;
+    if (playing && !this.playing) requestAnimationFrame(now => { this.movedAt = now; this.move(now); });
+    this.playing = playing;
+    this.show(this.time);
+  }
+
+  /** @param {number} samples */
+  step(samples) {
+    this.playing = false;
+    this.show(Math.floor(this.time) + samples);
+  }
+
+  /** @param {number} now in milliseconds */
+  move(now) {
+    if (!this.playing) return;
+    this.time = Math.min(this.time + this.speed * Math.min((now - this.movedAt) / 1000, LONGEST_WAIT), this.last);
+    this.movedAt = now;
+    if (this.time >= this.last) this.playing = false;
+    if (!this.playing || now - this.drawnAt >= 1000 / DRAWS_PER_SECOND - 1) {
+      this.drawnAt = now;
+      this.show(this.time);
+    }
+    requestAnimationFrame(later => this.move(later));
+  }
+
+  /** Show the samples up to this number. @param {number} time */
+  show(time) {
+    this.time = Math.min(Math.max(time, this.first), this.last);
+    const at = Math.floor(this.time), text = `${whole.format(at)} of ${whole.format(this.last)}`;
+    for (const run of this.runs) {
+      const part = run.partAt(at, this.data.side ** 2, this.playing, this.data);
+      this.grid.panels.get(run.head.key)?.readPart(part);
+    }
+    this.grid.draw();
+    if (!this.button || !this.slider || !this.at) return;
+    this.button.textContent = this.playing ? 'Pause' : 'Play';
+    this.slider.value = String(at);
+    this.slider.setAttribute('aria-valuetext', `sample ${text}`);
+    this.at.textContent = text;
+    this.host.dataset.at = String(at);
+  }
+}
+
+/** @returns {Promise<ArrayBuffer>} the frame that stands in this page */
+async function unpackedFrame() {
+  const script = /** @type {HTMLElement} */ (document.getElementById('run'));
+  const bytes = Uint8Array.from(atob(script.textContent ?? ''), c => c.charCodeAt(0));
+  script.remove(); // twice in memory is enough
+  if (script.dataset.packed === 'no') return bytes.buffer;
+  if (!('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz replay --plain" makes a file that it can show.');
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
+}
+
+async function showReplay() {
+  const root = /** @type {HTMLElement} */ (document.getElementById('replay'));
+  try {
+    const page = new ReplayPage(root, readFrame(await unpackedFrame())), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    // Where less motion is wanted, the page waits with its first full pictures.
+    if (calm) page.show(Math.min(page.first + page.data.side ** 2, page.last));
+    else page.play(true);
+  } catch (error) {
+    root.append(element('p', { role: 'alert', text: error instanceof Error ? error.message : String(error) }));
+  }
+}
+
+showReplay();

@@ -1,0 +1,193 @@
+"""``rbmviz app``: the server, with the settings that ``streamlit run app/main.py`` finds by itself."""
+
+import contextlib
+import errno
+import importlib
+import os
+import socket
+import threading
+import time
+import tomllib
+import webbrowser
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from streamlit import config
+
+from rbmviz import BadInput, Model
+from rbmviz.errors import shown
+from rbmviz.lessons import Lesson
+from rbmviz.output import reason
+from rbmviz.sweeps import SweepPlan
+from rbmviz_app import access, shared
+from rbmviz_app.access import check_address, open_to_others
+
+PORTS = 100
+"""Ports that are tried if none is asked for and the first ones are taken."""
+
+START_SECONDS, TRY_SECONDS = 300.0, 0.05
+"""Seconds until the server must answer, and between two tries."""
+
+BOOLEANS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
+READ_SETTING: dict[type, Callable[[str], Any]] = {
+    bool: lambda text: BOOLEANS[text.lower()],
+    int: int,
+    float: float,
+}
+"""How a text of the environment is read, by the type of the setting; other settings are texts."""
+
+
+def packaged_settings() -> dict[str, Any]:
+    """Return the settings of the app's own file by name, ``server.address`` for example.
+
+    Streamlit looks for such a file beside the program that it starts, which is here the console script.
+    """
+    text = resources.files("rbmviz_app.start").joinpath(".streamlit", "config.toml").read_text()
+    return _flattened(tomllib.loads(text))
+
+
+def _flattened(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        found |= _flattened(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
+    return found
+
+
+def settings_of_environment() -> dict[str, Any]:
+    """Return Streamlit's settings in the environment, which its own command reads, but not what it calls."""
+    found: dict[str, Any] = {}
+    for name, option in config.get_config_options().items():
+        text = os.environ.get(option.env_var)
+        if text and not option.sensitive:  # Streamlit reads those itself
+            try:
+                found[name] = text.split() if option.multiple else READ_SETTING.get(option.type, str)(text)
+            except (KeyError, ValueError):
+                raise BadInput(f"{option.env_var} = {shown(text)} is not a value of {name}.") from None
+    return found
+
+
+def settings(address: str | None, port: int | None, share: bool = False) -> dict[str, Any]:
+    """Return the settings that the server is started with, the port among them.
+
+    What the command line says has precedence over Streamlit's environment variables
+    (``STREAMLIT_SERVER_PORT``), and these over the packaged settings.
+
+    Parameters
+    ----------
+    address : str or None
+        The address to listen on; None: no other than that of the environment or the packaged settings.
+    port : int or None
+        The port; None: that of Streamlit's settings, or else the first free one from 8501.
+    share : bool
+        Whether other machines may reach the server (see ``access.open_to_others``).
+
+    Raises
+    ------
+    BadInput
+        If other machines can reach the address without ``share`` or RBMVIZ_PUBLIC=1, or if it cannot be
+        listened on.
+    """
+    # Streamlit's greeting would say the address before anything listens on it.
+    found = packaged_settings() | settings_of_environment() | {"logger.hideWelcomeMessage": True}
+    if share:
+        address = open_to_others(address)
+    found |= {} if address is None else {"server.address": address}
+    check_address(found["server.address"])
+    asked = port is not None or "server.port" in found or config.is_manually_set("server.port")
+    first = port or found.get("server.port") or config.get_option("server.port")
+    ports = range(first, first + (1 if asked else PORTS))
+    return found | {"server.port": _free_port(found["server.address"], ports)}
+
+
+def _free_port(address: str, ports: range) -> int:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    for port in ports:
+        try:
+            with socket.socket(family) as probe:
+                if os.name != "nt":  # there it would allow two servers on one port
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((address.strip("[]"), port))
+                return port
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise BadInput(
+                    f"The server cannot listen on the address '{address}' ({reason(error)}): give one of "
+                    "this machine, as 127.0.0.1."
+                ) from None
+    if len(ports) == 1:
+        raise BadInput(f"Port {ports[0]} is taken, or not for you: choose another one with --port.")
+    raise BadInput(f"The ports {ports[0]} to {ports[-1]} are taken: choose another one with --port.")
+
+
+def serve(
+    model: str | tuple[str, Model] | None,
+    address: str | None,
+    port: int | None,
+    browser: bool,
+    announce: Callable[[str, str], object],
+    results: Sequence[tuple[Path, SweepPlan]] = (),
+    lessons: Sequence[Lesson] = (),
+    share: bool = False,
+) -> None:
+    """Serve the app until the process is asked to stop.
+
+    Parameters
+    ----------
+    model : str, tuple of name and Model, or None
+        Opened on the Sample page: a pretrained one, or one from a file; None: the page's own.
+    address, port
+        See ``settings``.
+    browser : bool
+        Whether to open the page in a browser; where there is no screen none is opened.
+    announce : callable
+        Called with the address of the page, and with that which other machines type ("": none), from another
+        thread, as soon as the server answers.
+    results : sequence of (Path, SweepPlan)
+        Folders of sweeps that the Tune page lists, with their plans.
+    lessons : sequence of Lesson
+        Lessons that the Learn page lists after those that come with rbmviz.
+    share : bool
+        See ``settings``.
+
+    Raises
+    ------
+    BadInput
+        See ``settings``.
+    """
+    chosen = settings(address, port, share)
+    for name, value in chosen.items():  # the routes, and who may reach them, are decided by an import
+        config.set_option(name, value)
+    shared.set_first_model(model)
+    shared.RESULTS_OF_COMMAND[:] = results
+    shared.LESSONS_OF_COMMAND.update({lesson.name: lesson for lesson in lessons})
+    main = importlib.import_module("rbmviz_app.start.main")
+    threading.Thread(target=_announce, args=(browser, announce), daemon=True).start()
+    main.app.run(config=chosen)
+
+
+def _announce(browser: bool, announce: Callable[[str, str], object]) -> None:
+    address, port = str(config.get_option("server.address")), int(config.get_option("server.port"))
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address).strip("[]")
+    if not _answers(host, port):
+        return
+    scheme = "https" if config.get_option("server.sslCertFile") else "http"
+    base = str(config.get_option("server.baseUrlPath")).strip("/")
+
+    def url_of(host: str) -> str:
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/{base}"
+
+    url = url_of(host)
+    announce(url, next(map(url_of, access.ADDRESSES_OF_COMMAND), ""))
+    if browser and not config.get_option("server.headless"):
+        webbrowser.open(url)
+
+
+def _answers(host: str, port: int) -> bool:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError), socket.create_connection((host, port), timeout=1):
+            return True
+        time.sleep(TRY_SECONDS)
+    return False

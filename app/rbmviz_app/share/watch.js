@@ -1,0 +1,292 @@
+// @ts-check
+// The watchers' page: the panels that somebody else runs, their knobs, the card of a lesson, and the charts; nothing to turn.
+// The server says what is on the page in messages of JSON, and sends the pictures as frames of the live path.
+
+/** @typedef {[string, string]} StyledText a style ("text", "strong", "em", "code" or "math") and a text; of "math" it is MathML */
+/** @typedef {{ list: '' | 'ul' | 'ol', items: StyledText[][] }[]} Marked what rbmviz_app/share/prose.py makes of Markdown */
+/** @typedef {{ page: string, title: string, question: string, caption: Marked, away: boolean, copy: boolean }} PageMessage */
+/** @typedef {{ scene: number, name: string, data: PageData | null }} CanvasMessage */
+/** @typedef {{ head: string, title: string, text: Marked, question: Marked, answers: string[], right: number, do: Marked, reveal: Marked, claims: { text: string, value: string, seen: boolean }[] }} CardMessage */
+
+const SHARE_OVER = 4403; // close code: the token is over
+const UNSUPPORTED = 1003; // close code: this page has said what nobody may say; after all others it connects again
+const TRY_AGAIN_MS = [1000, 2000, 4000, 8000];
+const ALIVE_MS = 20000; // the server is told this often that the page is there
+const SILENT_MS = 15000; // a server that has said nothing for so long is not there: it speaks every five seconds
+const SAY_MS = 2000; // what is read aloud changes this often at most
+
+/** The panels of the page that is watched, without a socket and without controls. */
+class WatchedGrid extends Grid {
+  connect() {}
+
+  askForFrame() {}
+
+  changeKnobs() {}
+
+  /** @param {PanelPart[]} parts */
+  show(parts) {
+    for (const part of parts) this.panels.get(part.head.key)?.readPart(part);
+    this.frames++;
+    this.host.dataset.frames = String(this.frames);
+    this.draw();
+  }
+}
+
+/** @param {StyledText[]} texts @returns {(Node | string)[]} */
+const proseOf = texts => texts.map(([style, text]) => (style === 'math' ? formula(text) : style === 'text' ? text : element(/** @type {'em'} */ (style), { text })));
+
+/** @param {Marked} blocks @returns {HTMLElement[]} */
+const blocksOf = blocks => blocks.map(({ list, items }) => (list ? element(list, {}, ...items.map(item => element('li', {}, ...proseOf(item)))) : element('p', {}, ...proseOf(items[0]))));
+
+/** @param {KnobValue} value */
+const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') : typeof value === 'number' ? round3(value).replace('-', '−') : value);
+
+// @ts-expect-error It stands before this script, too.
+/** @type {(component: Component) => () => void} */ const drawing = drawUnits;
+
+// @ts-expect-error The table of the panels of all pages stands before this script (rbmviz_app/share/page.py).
+/** @type {Record<string, PanelClass>} */ const panelClasses = PANEL_CLASSES;
+
+class WatchPage {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.address = location.pathname.replace(/\/$/, '');
+    this.state = element('p', { class: 'state' });
+    this.copy = element('a', { class: 'copy', href: `${this.address}/copy`, target: '_blank', rel: 'noopener', hidden: true, text: 'Take a copy', title: 'Open what is shared as a page of your own, and play alone.' });
+    this.question = element('h1', { text: 'rbmviz' });
+    this.caption = element('div', { class: 'caption' });
+    this.host = element('div', { class: 'panels' });
+    this.nothing = element('p', { class: 'nothing', hidden: true });
+    this.card = element('aside', { class: 'card', 'aria-label': 'Lesson', hidden: true });
+    this.drawing = element('div', { class: 'drawing', hidden: true });
+    this.charts = element('div', { class: 'charts' });
+    this.spoken = element('p', { class: 'spoken', 'aria-live': 'polite' });
+    root.append(element('header', { class: 'top' }, this.state, this.copy), this.question, this.caption,
+      element('div', { class: 'shared' }, element('div', { class: 'live' }, this.nothing, this.host, this.drawing, this.charts), this.card), this.spoken);
+    this.root = root;
+    /** @type {WatchedGrid | null} */
+    this.grid = null;
+    this.gridKey = '';
+    /** As the server gives them. @type {Map<number, PanelSpec>} */
+    this.specs = new Map();
+    /** @type {Record<string, Record<string, KnobValue>>} */
+    this.knobs = {};
+    /** @type {Curves[]} */
+    this.curves = [];
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.tries = 0;
+    this.over = false;
+    this.heardAt = 0;
+    /** Messages are taken in the order in which they come, though frames are unpacked meanwhile. */
+    this.taken = Promise.resolve();
+    this.drawAsked = false;
+    this.said = '';
+    this.toSay = '';
+    this.saidAt = -SAY_MS;
+    this.sayTimer = 0;
+    this.title = '';
+    this.step = '';
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+    new ResizeObserver(() => this.draw()).observe(root);
+    document.addEventListener('visibilitychange', () => { if (!document.hidden && !this.socket && !this.over) this.connect(); });
+    setInterval(() => this.beAlive(), ALIVE_MS / 4);
+    this.aliveAt = 0;
+    this.connect();
+  }
+
+  connect() {
+    const packed = 'DecompressionStream' in window ? '1' : '0';
+    const socket = this.socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}${this.address}/live?packed=${packed}`);
+    socket.binaryType = 'arraybuffer';
+    this.heardAt = performance.now();
+    socket.onmessage = event => {
+      this.tries = 0;
+      this.heardAt = performance.now();
+      this.taken = this.taken.then(() => this.take(event.data, packed === '1')).catch(error => { console.error(error); this.send('key'); });
+    };
+    socket.onclose = event => {
+      if (socket !== this.socket) return;
+      this.socket = null;
+      if (event.code === SHARE_OVER || event.code === UNSUPPORTED) return this.end(event.reason || 'This view is not shared any more.');
+      this.setState(event.reason || 'Connection lost: trying again.', 'lost');
+      const wait = TRY_AGAIN_MS[Math.min(this.tries++, TRY_AGAIN_MS.length - 1)];
+      if (!document.hidden) setTimeout(() => { if (!this.socket && !this.over) this.connect(); }, wait);
+    };
+  }
+
+  /** @param {string} text */
+  send(text) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(text);
+  }
+
+  beAlive() {
+    const now = performance.now();
+    if (this.socket && now - this.heardAt > SILENT_MS) return this.socket.close();
+    if (now - this.aliveAt < ALIVE_MS) return;
+    this.aliveAt = now;
+    this.send('alive');
+  }
+
+  /** @param {string} sentence why nothing more will come */
+  end(sentence) {
+    this.over = true;
+    this.copy.hidden = true;
+    this.setState(sentence, 'over');
+  }
+
+  /** @param {string | ArrayBuffer} message @param {boolean} packed */
+  async take(message, packed) {
+    if (typeof message === 'string') {
+      const [[kind, value]] = Object.entries(JSON.parse(message));
+      if (kind === 'page') this.showPage(value);
+      else if (kind === 'canvas') this.showCanvas(value);
+      else if (kind === 'card') this.showCard(value);
+      else if (kind === 'drawing') this.showDrawing(value);
+      else if (kind === 'knobs') this.showKnobs(value);
+      else if (kind === 'charts') this.showCharts(value);
+      return;
+    }
+    const frame = packed ? await new Response(new Blob([message]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer() : message;
+    this.grid?.show(readFrame(frame).panels);
+    const running = [...this.grid?.panels.values() ?? []].some(({ head }) => head && !['paused', 'finished', 'failed'].includes(head.status));
+    this.setState(running ? 'Live' : 'Paused', running ? 'live' : 'paused');
+  }
+
+  /** @param {PageMessage} page */
+  showPage({ title, question, caption, away, copy }) {
+    const text = question || title;
+    if (text !== this.question.textContent) this.question.textContent = text;
+    document.title = `${title || 'rbmviz'}: watching`;
+    this.caption.replaceChildren(...blocksOf(caption));
+    this.copy.hidden = !copy;
+    if (away) this.setState('The shared page is closed at the moment: it goes on when it is opened again.', 'away');
+    else if (!this.grid) this.setState('Watching', 'paused');
+    if (title && title !== this.title) this.say(`The page ${title} is open. ${text}`);
+    this.title = title;
+    this.showNothing();
+  }
+
+  showNothing() {
+    this.nothing.hidden = this.grid !== null || !this.title || this.curves.length > 0 || !this.drawing.hidden;
+    this.nothing.textContent = `The page “${this.title}” is open now. It has no running panels to watch.`;
+  }
+
+  /** @param {object | null} units of a small RBM, as its drawing is given them */
+  showDrawing(units) {
+    this.drawing.hidden = units === null;
+    if (units) drawing({ data: { ...units, watched: true }, parentElement: this.drawing, setTriggerValue: () => {} });
+    this.showNothing();
+  }
+
+  /** @param {CanvasMessage} canvas */
+  showCanvas({ scene, name, data }) {
+    const key = `${scene} ${name}`;
+    if (!data || !Object.hasOwn(panelClasses, name)) {
+      this.closeGrid();
+      return this.showNothing();
+    }
+    this.specs = new Map(data.panels.map(spec => [spec.key, spec]));
+    // The knobs are words here, so that nothing looks as if it could be turned.
+    const own = { ...data, url: '', present: false, present_knobs: [], embedded: false, reduced_motion: true, timers_stopped: false, looks_back: false, knobs_follow: false,
+      panels: data.panels.map(spec => ({ ...spec, knobs: [], values: {} })) };
+    for (const sheet of /** @type {NodeListOf<HTMLStyleElement>} */ (document.querySelectorAll('style[data-page]'))) sheet.disabled = !['', name].includes(sheet.dataset.page ?? '');
+    if (key !== this.gridKey) {
+      this.closeGrid();
+      this.gridKey = key;
+      this.grid = new WatchedGrid(this.host, own, () => {}, panelClasses[name]);
+      this.grid.past.node.remove(); // the slider through the past is the teacher's
+    } else this.grid?.configure(own);
+    this.drawKnobs();
+    this.showNothing();
+  }
+
+  closeGrid() {
+    this.grid?.close();
+    this.grid = null;
+    this.gridKey = '';
+    this.host.replaceChildren();
+  }
+
+  /** @param {Record<string, Record<string, KnobValue>>} knobs by panel and name */
+  showKnobs(knobs) {
+    this.knobs = knobs;
+    this.drawKnobs();
+  }
+
+  drawKnobs() {
+    for (const [key, panel] of this.grid?.panels ?? []) {
+      const values = this.knobs[key] ?? {}, known = (this.specs.get(key)?.knobs ?? []).filter(({ name }) => name in values);
+      const shown = JSON.stringify(known.map(({ name, label }) => [label, values[name]]));
+      if (panel.knobs.dataset.shown === shown) continue;
+      panel.knobs.dataset.shown = shown;
+      const open = /** @type {HTMLDetailsElement | null} */ (panel.knobs.querySelector('details.more'))?.open ?? false;
+      /** @param {KnobSpec[]} knobs */
+      const list = knobs => element('dl', { class: 'knob-values' }, ...knobs.map(({ label, name }) => element('div', { 'data-knob': name }, element('dt', { text: label }), element('dd', { text: knobText(values[name]) }))));
+      const front = known.filter(knob => knob.front), more = known.filter(knob => !knob.front);
+      panel.knobs.replaceChildren(...(front.length ? [list(front)] : []), panel.equation.node, ...(more.length ? [element('details', { class: 'more', open }, element('summary', { text: 'More knobs' }), list(more))] : []));
+    }
+  }
+
+  /** @param {CardMessage | null} card */
+  showCard(card) {
+    this.root.classList.toggle('with-card', card !== null);
+    this.card.hidden = card === null;
+    if (!card) { this.step = ''; return; }
+    const answers = element('ul', { class: 'answers' }, ...card.answers.map((text, i) => element('li', { class: i === card.right ? 'right' : '', text: i === card.right ? `${text} (right)` : text })));
+    const claims = element('ul', { class: 'claims' }, ...card.claims.map(({ text, value, seen }) => element('li', { class: seen ? 'seen' : '' }, `${seen ? '✓' : '○'} ${text}`, value ? element('strong', { text: `: ${value}` }) : '')));
+    this.card.replaceChildren(element('p', { class: 'head', text: card.head }), element('h2', { text: card.title }), ...blocksOf(card.text), element('div', { class: 'question' }, ...blocksOf(card.question)),
+      ...(card.answers.length ? [answers] : []), element('div', { class: 'do' }, element('strong', { text: 'The teacher does this. ' }), ...blocksOf(card.do)),
+      ...(card.claims.length ? [claims] : []), ...(card.reveal.length ? [element('div', { class: 'reveal' }, ...blocksOf(card.reveal))] : []));
+    const step = `${card.head}. ${card.title}`;
+    if (step !== this.step) this.say(step);
+    this.step = step;
+  }
+
+  /** @param {CurvesSpec[]} charts */
+  showCharts(charts) {
+    while (this.curves.length < charts.length) this.curves.push(new Curves());
+    this.curves.length = charts.length;
+    charts.forEach((spec, i) => this.curves[i].show(spec));
+    if (this.charts.childElementCount !== charts.length) this.charts.replaceChildren(...this.curves.map(({ node }) => node));
+    this.drawCharts();
+    this.showNothing();
+  }
+
+  drawCharts() {
+    const ink = rgb(this.spoken, 'var(--st-text-color)');
+    for (const curves of this.curves) curves.draw(ink);
+  }
+
+  draw() {
+    if (this.drawAsked) return;
+    this.drawAsked = true;
+    requestAnimationFrame(() => {
+      this.drawAsked = false;
+      this.grid?.draw();
+      this.drawCharts();
+    });
+  }
+
+  /** @param {string} text @param {'live' | 'paused' | 'away' | 'lost' | 'over'} kind */
+  setState(text, kind) {
+    if (this.over && kind !== 'over') return;
+    this.root.dataset.state = kind;
+    if (this.state.textContent === text) return;
+    this.state.textContent = text;
+    this.say(text === 'Live' || text === 'Paused' ? `${text}. You watch: somebody else turns the knobs.` : text);
+  }
+
+  /** Let a screen reader say something, not more often than every two seconds. @param {string} text */
+  say(text) {
+    this.toSay = this.toSay && this.toSay !== text ? `${this.toSay} ${text}` : text; // what has not been said yet comes first
+    clearTimeout(this.sayTimer);
+    this.sayTimer = setTimeout(() => {
+      this.saidAt = performance.now();
+      this.spoken.textContent = this.toSay;
+      this.toSay = '';
+    }, Math.max(0, this.saidAt + SAY_MS - performance.now()));
+  }
+}
+
+new WatchPage(/** @type {HTMLElement} */ (document.getElementById('watch')));

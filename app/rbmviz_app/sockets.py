@@ -1,0 +1,160 @@
+"""What any WebSocket of the server lets through: whose page, how long a message, how many in a second.
+
+One middleware stands before all sockets: Streamlit's own, the live path's, and those of watchers. Without it
+one program that sends messages of 36 bytes freezes all pages: each message has Streamlit run a script.
+"""
+
+import asyncio
+import contextlib
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+
+from rbmviz_app.share.routes import watch_path
+from rbmviz_app.stream.socket import live_path
+
+POLICY = 1008
+"""Close code of the standard for what a server does not allow."""
+
+
+class Rate(NamedTuple):
+    """How much a socket takes.
+
+    Parameters
+    ----------
+    per_second : float
+        Messages that are read in a second. What comes faster waits at the sender.
+    burst : int
+        Messages that are read at once after a pause, as after a lost connection.
+    size : int
+        Bytes of the longest message.
+    """
+
+    per_second: float
+    burst: int
+    size: int
+
+
+STREAMLIT = Rate(20, 30, 64_000)
+"""Streamlit's own socket. A person clicks a few times a second, each timer of a page fires once a second, and
+a held key turns a knob five times a second (``rbmviz_app/panel/base.js``)."""
+
+LIVE = Rate(250, 250, 4096)
+"""The live path: a page at 60 frames a second that drags a knob sends 120 messages."""
+
+WATCHING = Rate(4, 4, 64)
+"""Watchers say two words."""
+
+PATIENCE_SECONDS = 10.0
+"""Who is so far ahead that its newest message would wait longer is no page of ours, and is refused."""
+
+PENALTY_SECONDS = 5.0
+"""How long the connection of who is refused stays open, unread: who comes back at once is no faster."""
+
+
+def rate_of(path: str) -> Rate:
+    """Return what the socket with this path takes."""
+    if path.startswith(live_path()):
+        return LIVE
+    return WATCHING if path.startswith(watch_path()) else STREAMLIT
+
+
+class Inbox:
+    """The messages of one connection, which are taken at its rate.
+
+    Parameters
+    ----------
+    rate : Rate
+    receive : callable
+        Waits for the next message of the connection.
+    """
+
+    def __init__(self, rate: Rate, receive: Receive) -> None:
+        self._rate, self._receive = rate, receive
+        self._now = asyncio.get_running_loop().time
+        self._turn = 0.0  # of the newest message
+        self._waiting: asyncio.Queue[tuple[Message, float]] = asyncio.Queue()
+        self._over = asyncio.Event()  # no more will come
+        self.refusal = ""
+
+    async def fill(self) -> None:
+        """Read messages as they come, until the connection ends, or has to end (``refusal`` says why)."""
+        rate = self._rate
+        while not self._over.is_set():
+            message, now, turn = await self._receive(), self._now(), 0.0
+            if message["type"] == "websocket.receive":
+                earliest = max(self._turn, now - rate.burst / rate.per_second)
+                self._turn = turn = earliest + 1 / rate.per_second
+                if _length(message) > rate.size:
+                    self.refusal = f"A message is longer than {rate.size:,} bytes."
+                elif turn - now > PATIENCE_SECONDS:
+                    self.refusal = f"More than {rate.per_second:g} messages a second, for too long."
+            if self.refusal:
+                message = {"type": "websocket.disconnect", "code": POLICY, "reason": self.refusal}
+            if message["type"] == "websocket.disconnect":
+                turn = 0.0
+                self._over.set()
+            self._waiting.put_nowait((message, turn))
+
+    async def take(self) -> Message:
+        """Return the next message when it is its turn; the end of the connection does not wait for others."""
+        while True:
+            message, turn = await self._waiting.get()
+            early = turn > self._now()
+            if early:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(turn):
+                        await self._over.wait()
+            if not (early and self._over.is_set()):
+                return message
+
+
+def is_own_origin(origin: str | None, host: str | None) -> bool:
+    """Return whether a connection comes from a page that this server served.
+
+    Browsers always say where a page is from. A client that says nothing is a program, which has no cookies of
+    somebody else. The host has been checked against the server's names (``access``); without that check, a
+    page of any name could have an origin equal to its host.
+    """
+    return origin is None or urlsplit(origin).netloc == host
+
+
+class Sockets:
+    """Middleware that reads sockets at their rates, and closes those that do what no page of ours does."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a connection on, or refuse it."""
+        if scope["type"] != "websocket":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if not is_own_origin(headers.get("origin"), headers.get("host")):
+            await WebSocketClose(POLICY, "This page is of another server.")(scope, receive, send)
+            return
+        inbox = Inbox(rate_of(scope["path"]), receive)
+
+        async def send_while_open(message: Message) -> None:
+            if not inbox.refusal:
+                await send(message)
+
+        filling = asyncio.create_task(inbox.fill())
+        try:
+            await self._app(scope, inbox.take, send_while_open)
+        finally:
+            filling.cancel()
+        if inbox.refusal:
+            await asyncio.sleep(PENALTY_SECONDS)
+            with contextlib.suppress(OSError, RuntimeError):  # it has gone meanwhile
+                await send({"type": "websocket.close", "code": POLICY, "reason": inbox.refusal})
+
+
+def _length(message: Message) -> int:
+    """Return the bytes of a message that has come."""
+    text = message.get("text")
+    return len(message.get("bytes") or b"") if text is None else len(text.encode(errors="replace"))

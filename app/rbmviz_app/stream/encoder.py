@@ -1,0 +1,282 @@
+"""The next frame of one browser: of each panel only what this browser does not have yet.
+
+Each kind of snapshot has one encoder. It stands in the ``panel.py`` of its page and is registered there with
+``frame_encoder``. A browser can only ask for pictures of a page that this process has drawn, and that page
+has loaded its ``panel.py``.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from rbmviz.session import Comparison, Snapshot
+from rbmviz_app.panel.readouts import Readout, Value, finite
+from rbmviz_app.stream.frames import Block, write_frame
+from rbmviz_app.stream.requests import FrameRequest, Hidden
+
+NUMBERS_SECONDS = 0.18
+"""Least seconds between two frames with the numbers and words of runs that go on: of 20 frames a second every
+fourth has them. Nobody could read more of them, and they take more than half of the time of a frame; pictures
+come with every frame."""
+
+SLOW_SECONDS = 0.5
+"""Seconds between two frames with the slow parts: class strips, filters, traces, some readouts."""
+
+
+class ClientState(NamedTuple):
+    """What a browser already has of one run of a panel.
+
+    Parameters
+    ----------
+    run : int
+        Number of the run.
+    newest_sent : mapping of str to int
+        Of things that are numbered and sent once, such as samples or pairs: the newest number sent, by name.
+    slow_at : float
+        time.monotonic() of the last frame with the slow parts.
+    numbers_due : bool
+        Whether the next frame has numbers and words: what ``encode`` computes for them alone, it leaves out
+        of a frame without. The browser keeps those that it has.
+    """
+
+    run: int
+    newest_sent: Mapping[str, int] = MappingProxyType({})
+    slow_at: float = 0.0
+    numbers_due: bool = True
+
+    @property
+    def slow_due(self) -> bool:
+        """Whether the slow parts are due again; they come with numbers only."""
+        return self.numbers_due and time.monotonic() - self.slow_at > SLOW_SECONDS
+
+    def after(self, newest_sent: Mapping[str, int], slow: bool = False) -> "ClientState":
+        """Return the state after a frame with ``newest_sent``; slow: whether it contained the slow parts."""
+        return ClientState(self.run, newest_sent, time.monotonic() if slow else self.slow_at)
+
+
+class PanelContent(NamedTuple):
+    """The part of one panel in the next frame.
+
+    Parameters
+    ----------
+    values : dict
+        JSON values that the panel's own JavaScript reads. A sentence with numbers enters WORDS_OF_NUMBERS,
+        and a block that tells algorithms apart BLOCKS_OF_NUMBERS: a quiz hides them.
+    blocks : dict
+        Arrays by name.
+    client : ClientState
+        What the browser has after the frame.
+    warning : str
+        One sentence for a person; "" (the default): none.
+    """
+
+    values: dict[str, Any]
+    blocks: dict[str, Block]
+    client: ClientState
+    warning: str = ""
+
+
+Encode = Callable[[Any, FrameRequest, ClientState], PanelContent | None]
+"""Encodes a snapshot of one kind; None if its pictures have another size than the browser asked for."""
+
+Readouts = Callable[[Any, Any], Sequence[Readout]]
+"""Readouts of a panel with this algorithm and this plan."""
+
+AdjustAll = Callable[[Comparison[Any], list[tuple[int, Any]]], list[tuple[int, Any]]]
+"""Changes the snapshots of all panels, (key, snapshot) each, where one is shown beside the others."""
+
+
+LookBack = Callable[[Comparison[Any], list[tuple[int, Any]], int], list[tuple[int, Any]]]
+"""Changes the snapshots of all panels, (key, snapshot) each, to what was shown after so many steps."""
+
+
+class PanelEncoder(NamedTuple):
+    """How one kind of snapshot is sent: its encoder, its readouts, and the views that may be asked for."""
+
+    encode: Encode
+    readouts: Readouts
+    views: tuple[str, ...]
+    adjust_all: AdjustAll | None
+    look_back: LookBack | None
+
+
+_encoders: dict[type[Snapshot], PanelEncoder] = {}
+
+
+def frame_encoder(
+    snapshot: type[Snapshot],
+    readouts: Readouts,
+    views: tuple[str, ...],
+    adjust_all: AdjustAll | None = None,
+    look_back: LookBack | None = None,
+) -> Callable[[Encode], Encode]:
+    """Register the decorated function as the encoder of one kind of snapshot.
+
+    adjust_all : changes the snapshots of all panels before each is encoded; None: nothing is changed
+    look_back : the same for a request of what was shown before; None: there is no way back
+    """
+
+    def register(encode: Encode) -> Encode:
+        _encoders[snapshot] = PanelEncoder(encode, readouts, views, adjust_all, look_back)
+        return encode
+
+    return register
+
+
+def known_views() -> set[str]:
+    """Return the views that the encoders known so far can show."""
+    return {view for encoder in _encoders.values() for view in encoder.views}
+
+
+VALUES_OF_PICTURES = ("at", "state", "bins_before")
+"""Values that the pictures of a panel are drawn with: a frame that hides names has only these."""
+
+WORDS_OF_NUMBERS = ("standing", "since")
+"""Values that say numbers in words: a frame that hides numbers leaves them empty."""
+
+BLOCKS_OF_NUMBERS = ("trace", "histogram")
+"""Blocks that a frame without names leaves out: curves and bars, of which only some algorithms have any."""
+
+
+class FrameEncoder:
+    """Makes the frames of one browser, and remembers what the browser has.
+
+    hidden : what the frames leave out; without names they have pictures and class strips only
+    """
+
+    def __init__(self, comparison: Comparison[Any], hidden: Hidden = "nothing") -> None:
+        self._comparison, self._hidden = comparison, hidden
+        self._request: FrameRequest | None = None
+        self._clients: dict[int, ClientState] = {}  # by key of the panel
+        self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
+        self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
+        self._numbers_of: Any = None  # what it was asked for, and run, status and knobs of each panel
+        self._numbers_left_out = False  # of the last frame
+        self._numbers_point: Any = None  # of the chart, and its unit, when the last numbers were taken
+        self._slow_of: dict[int, Any] = {}  # by key of a panel: what its last slow parts were encoded from
+        self._slow_due_at = math.inf  # time.monotonic() at which slow parts that were left out are due
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether a frame is due though nothing is new.
+
+        It has what the last one has left out, because it came soon after another, or the numbers at another
+        point of the chart.
+        """
+        now = time.monotonic()
+        if self._numbers_left_out:
+            return now - self._numbers_at > NUMBERS_SECONDS
+        return now > self._slow_due_at or self._numbers_point != self._chart_point()
+
+    def _chart_point(self) -> tuple[str, float | None]:
+        return self._comparison.cost_unit, self._comparison.chart_point
+
+    def _take_numbers(self, request: FrameRequest, shown: list[tuple[int, Any]]) -> bool:
+        """Return whether the next frame has numbers: while all runs go on as they did, not too often."""
+        runs = [(key, one.run, one.status, one.algorithm) for key, one in shown]
+        same = self._numbers_of == (request, runs) and any(one.status == "running" for _, one in shown)
+        self._numbers_left_out = same and time.monotonic() - self._numbers_at <= NUMBERS_SECONDS
+        if not self._numbers_left_out:
+            self._numbers_at, self._numbers_of = time.monotonic(), (request, runs)
+            self._numbers_point = self._chart_point()
+        return not self._numbers_left_out
+
+    def encode_next(self, request: FrameRequest) -> bytes:
+        """Make the next frame; from now on the browser counts as having it."""
+        if request != self._request:
+            self._request = request
+            self._clients.clear()
+        # A command says so at once; the status of a snapshot changes with the first step, which may have to
+        # be compiled: until then what is paused is shown as waiting.
+        waiting = self._comparison.running
+        panels = []
+        self._slow_due_at = math.inf
+        newest = self._comparison.poll()
+        numbers = self._take_numbers(request, newest)
+        encoded_from = newest, self._numbers_point
+        for key, shown in self._as_asked(newest, request.at, numbers):
+            if key not in request.panels:
+                continue
+            client = self._clients.get(key)
+            if client is None or client.run != shown.run:
+                client = ClientState(shown.run)
+                if not self._declare_readouts(key, shown):
+                    continue
+            client = client._replace(numbers_due=numbers)
+            if not client.slow_due and self._slow_of.get(key) != encoded_from:
+                self._slow_due_at = min(self._slow_due_at, client.slow_at + SLOW_SECONDS)
+            content = _encoders[type(shown)].encode(shown, request, client)
+            if content is not None:
+                self._clients[key] = content.client
+                slow = content.client.slow_at != client.slow_at
+                if slow:
+                    self._slow_of[key] = encoded_from
+                head, blocks = self._head(key, shown, content, waiting), content.blocks
+                if numbers:
+                    head["readouts"] = self._values(key, shown, slow)
+                if self._hidden == "names":
+                    head, blocks = _without_names(head, blocks)
+                elif self._hidden == "numbers" and numbers:
+                    head |= {"readouts": {}} | {name: "" for name in WORDS_OF_NUMBERS if name in head}
+                panels.append((head, blocks))
+        asked = {name: value for name, value in request._asdict().items() if value is not None}
+        return write_frame(asked, panels)
+
+    def _as_asked(self, shown: list[tuple[int, Any]], at: int | None, numbers: bool) -> list[tuple[int, Any]]:
+        """Return the snapshots of all panels as the browser asks for them.
+
+        at : what was shown after so many steps, None: now; numbers : with the numbers of a common point
+        """
+        if not shown:
+            return shown
+        encoder = _encoders[type(shown[0][1])]
+        if numbers and encoder.adjust_all:
+            shown = encoder.adjust_all(self._comparison, shown)
+        if at is not None and encoder.look_back:
+            shown = encoder.look_back(self._comparison, shown, at)
+        return shown
+
+    def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
+        """Note the readouts of a panel's run; return False if the panel has been removed meanwhile."""
+        plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
+        for plan in plans:
+            readouts = _encoders[type(shown)].readouts(shown.algorithm, plan)
+            self._readouts[key] = [(readout.name, readout.value, readout.slow) for readout in readouts]
+        return bool(plans)
+
+    def _seconds_to_start(self, key: int) -> float | None:
+        """Return in about how many seconds a panel's run can begin; see ``Worker.seconds_to_start``."""
+        seconds = [p.worker.seconds_to_start for p in self._comparison.panels if p.key == key]
+        return round(seconds[0], 1) if seconds and seconds[0] is not None else None
+
+    def _values(self, key: int, shown: Snapshot, slow: bool) -> dict[str, Any]:
+        """Return the values of a panel's readouts; slow: with those that are sent slowly."""
+        readouts = self._readouts[key]
+        return {name: finite(value(shown)) for name, value, is_slow in readouts if slow or not is_slow}
+
+    def _head(self, key: int, shown: Snapshot, content: PanelContent, waiting: bool) -> dict[str, Any]:
+        """Return the header of a panel's part, without its readouts."""
+        head: dict[str, Any] = {
+            "key": key,
+            "run": shown.run,
+            "status": "waiting" if waiting and shown.status == "paused" else shown.status,
+            "n": shown.n,
+        }
+        if shown.status == "starting":
+            head["ready_in"] = self._seconds_to_start(key)
+        if shown.status in ("failed", "rebuilding"):
+            head |= {"error": shown.error, "rebuilt": shown.rebuilt}
+        if content.warning:
+            head["warning"] = content.warning
+        if content.values:
+            head |= content.values
+        return head
+
+
+def _without_names(head: dict[str, Any], blocks: dict[str, Block]) -> tuple[dict[str, Any], dict[str, Block]]:
+    """Return of a panel's part what shows pictures, and nothing that says who draws them."""
+    kept = ("key", "run", "status", "n", "ready_in", *VALUES_OF_PICTURES)
+    head = {name: head[name] for name in kept if name in head} | {"readouts": {}}
+    return head, {k: block for k, block in blocks.items() if k not in BLOCKS_OF_NUMBERS}
