@@ -11,7 +11,7 @@ from tests.attack.server import serving
 
 ROOT = Path(__file__).parents[2]
 OURS = (ROOT / "app", ROOT / "rbmviz")
-CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 SIZE = {"width": 1280, "height": 1000}
 """Of the window, in pixels."""
 
@@ -32,9 +32,10 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def chromium():
-    """The system's Chromium: the one without windows where it is installed, for it is faster.
+    """The system's Chromium.
 
-    RBMVIZ_BROWSER=required makes its absence a failure; the name of a program, as chromium, takes that one.
+    RBMVIZ_BROWSER=required makes its absence a failure. The name of a program takes that one: Debian's
+    ``chromium-headless-shell`` loads a page with 40 % less processor time.
     """
     wish = os.environ.get("RBMVIZ_BROWSER", "")
     path = next(filter(None, map(shutil.which, CHROMIUM if wish in ("", "required") else [wish])), None)
