@@ -2,50 +2,20 @@
 
 A preset sets every control of its page: what it does not name has its default. Its claims are data: a test
 makes the runs without a browser, at full speed, and compares the numbers that the panels would show.
+
+A claim is written like those of lessons (``rbmviz.lessons.claims``): ``panel2.isl > panel1.isl + 50 at 1800
+samples``. ``panel1.likelihood@3000`` is the number after other steps; ``, not of panel4`` at the
+end names the negative control: in place of the claim's panel it makes a claim that does not hold. On the Tune
+page a panel beyond the first is a setting of the sweep, and its numbers are measures, means over seeds.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 KEY = "preset"
 """Name of the preset in the address."""
-
-PLAYED_SECONDS = 30
-"""Claims are about what a visitor sees after this many seconds at the speed of the preset."""
-
-
-class Claim(NamedTuple):
-    """After ``n`` steps a number of one panel is above, or below, another number.
-
-    Parameters
-    ----------
-    panel : int
-        Place of the panel, from 0. On the Tune page it is a setting of the sweep, whose seeds are averaged.
-    metric : str
-        Name of a readout of the page, of a measure of sweeps, or of a number in ``tests/app/preset_runs.py``.
-    operator : ">" or "<"
-    number : float
-        What it is compared with; if ``of`` is given, it is added to the number of that panel.
-    of : int, optional
-        Place of the panel that it is compared with. It may be the same one at another step.
-    n : int, optional
-        Steps (samples, updates, batches, pairs); default ``PLAYED_SECONDS`` at the speed of the preset.
-    n_of : int, optional
-        Steps of the panel ``of``; default ``n``.
-    not_of : int, optional
-        Place of a panel for which the claim does not hold: the negative control.
-    """
-
-    panel: int
-    metric: str
-    operator: Literal[">", "<"]
-    number: float
-    of: int | None = None
-    n: int | None = None
-    n_of: int | None = None
-    not_of: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,8 +32,8 @@ class Preset:
         The panels, as in a link.
     settings : mapping of str to value
         Values of settings by their names in the address; those that it does not name have their defaults.
-    claims : tuple of Claim
-        What the caption says, in numbers.
+    claims : tuple of str
+        What the caption says, in numbers, within some thirty seconds at the speed of the preset.
     invites : tuple of str
         Names of knobs that the caption invites to turn: it stays when they are turned.
     variants : tuple of str
@@ -75,7 +45,7 @@ class Preset:
     caption: str
     panels: tuple[str, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[str, ...] = ()
     invites: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
 

@@ -14,6 +14,9 @@ from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import CellRun, cells
 from rbmviz.sweeps.from_settings import plan_of
 
+COMPUTED_BESIDE = {"likelihood", "likelihood_error", "gap", "truth", "truth_error"}
+"""Numbers that a run computes beside its steps, as it finds time."""
+
 JUDGED_POINTS = 60
 """Points of a training, equally spaced, whose likelihoods are computed to find the best one."""
 
@@ -63,7 +66,7 @@ class _MeasuredRun:
             ends = {end for end in self._judged_at if max(before + 1, self.run.n) <= end <= n}
             for end in sorted(ends | {n}):
                 self.advance(end)
-                if end in ends or {"likelihood", "gap"} & set(names):
+                if end in ends or COMPUTED_BESIDE & set(names):
                     self._complete_background_work()
                     if page == "train":
                         self._judged.append(self.run.view("paused").likelihoods[-1])
@@ -155,18 +158,16 @@ def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[
     """Return the names of the numbers of a panel that claims compare, by the steps after which they do."""
     asked: dict[int, list[str]] = {}
     for claim in claims:
-        for about, metric in claim.about:
+        for about, metric, n in claim.points:
             if about == panel:
-                asked.setdefault(claim.n, []).append(metric)
+                asked.setdefault(n, []).append(metric)
     return asked
 
 
 def _result(claim: StepClaim, found: Mapping[tuple[int, str, int], float | None]) -> Measured:
-    values = {(panel, name): found[panel, name, claim.n] for panel, name in claim.about}
-    other = claim.number if claim.of is None else values[claim.of]
-    if claim.of is not None and other is not None:
-        other += claim.number
-    return Measured(claim, values[claim.panel, claim.metric], other, claim.holds(values))
+    value, *others = (found[point] for point in claim.points)
+    other = claim.compared_with(others[0] if others else None)
+    return Measured(claim, value, other, claim.is_so(value, other))
 
 
 def check_lesson(lesson: Lesson) -> Iterator[tuple[int, list[Measured]]]:

@@ -43,24 +43,6 @@ LOOK = re.compile(
 """What a step can point at: a panel, a number or a knob of it, a control, the chart."""
 
 
-NUMBERS_TO_LOOK_AT: Mapping[str, tuple[str, ...]] = {
-    "sample": (
-        *("visited", "isl", "class_coverage", "switches", "spurious", "blank", "ink", "rate", "own_speed"),
-        *("sweeps", "fast_norm", "rhat", "ess"),
-    ),
-    "train": ("likelihood", "below_best", "rate", "own_speed", "reconstruction"),
-    "weights": (
-        *("ess_share", "max_share", "ess", "log_z", "std_error", "truth", "truth_error", "gap", "pooled"),
-        "rate",
-    ),
-    "chain": ("crossings", "visits", "raised", "bent", "moments", "fast_norm", "rate"),
-    "coupling": (),
-    "tune": (),
-}
-"""Names of the numbers that the panels of each page show; on train, trainers add statistics of their own.
-
-``tests/app/test_card.py`` checks them against the readouts in ``rbmviz_app/pages/*/panel.py``."""
-
 BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
 """How a step says that a training goes on with another trainer."""
 
@@ -368,8 +350,10 @@ def _read_step(said: Any) -> Step:
         parts = _parts(state, int(found[1]) - 1)
         if found[2] not in parts:
             raise unknown(f"number or knob of panel {found[1]} to look at", found[2], parts)
-    claims = tuple(read_claim(text, state) for text in _list_of_texts(said, "claims", 0, MAX_CLAIMS, 200))
-    goal = tuple(read_claim(text, state) for text in _list_of_texts(said, "goal", 0, MAX_CLAIMS, 200))
+    claims, goal = (
+        tuple(_read_claim(text, state) for text in _list_of_texts(said, key, 0, MAX_CLAIMS, 200))
+        for key in ("claims", "goal")
+    )
     turns, choose = (_list_of_texts(said, key, 0, MAX_ALLOWED, 40) for key in ("turns", "choose"))
     _check_allowed(state, goal, turns, choose)
     step = Step(
@@ -377,6 +361,14 @@ def _read_step(said: Any) -> Step:
         *(goal, turns, choose, None, blind),
     )
     return replace(step, won_by=_read_won_by(said["won_by"], step)) if "won_by" in said else step
+
+
+def _read_claim(text: str, state: PageState) -> StepClaim:
+    """Return a claim that a card can watch: of all panels as they are at one number of steps."""
+    claim = read_claim(text, state)
+    if claim.n_of != claim.n or claim.control is not None:
+        raise BadInput(f"the claim {shown(text)} has '@' or 'not of', which only claims of presets have.")
+    return claim
 
 
 def _read_won_by(link: str, step: Step) -> PageState:
@@ -432,5 +424,5 @@ def _check_allowed(
 def _parts(state: PageState, panel: int) -> list[str]:
     """Return what a step can point at within a panel: its numbers, then its knobs."""
     algorithm = state.algorithms()[panel]
-    own = algorithm.own_stats if state.page == "train" else ()
-    return [*NUMBERS_TO_LOOK_AT[state.page], *own, *knobs_of(algorithm)]
+    numbers = PAGES[state.page].numbers(algorithm).values()
+    return [*(number.name for number in numbers if number.help), *knobs_of(algorithm)]

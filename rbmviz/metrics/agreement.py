@@ -10,7 +10,8 @@ import numpy as np
 
 from rbmviz.metrics.coverage import Labelled
 from rbmviz.metrics.diagnostics import MIN_DRAWS, Diagnostics, chain_diagnostics, chains_apart
-from rbmviz.metrics.live import LiveNumber, Value
+from rbmviz.metrics.live import live_number
+from rbmviz.metrics.numbers import Number, Value
 from rbmviz.registry import live_metric
 
 COMPARED_ROUNDS, COMPARED_DRAWS = 1000, 100_000
@@ -35,8 +36,8 @@ class Agreement:
     Computed on a thread beside the run, a few seconds late.
     """
 
-    numbers: ClassVar[tuple[LiveNumber, ...]] = (
-        LiveNumber(
+    numbers: ClassVar[tuple[Number, ...]] = (
+        live_number(
             "rhat",
             "R-hat",
             "Whether the chains agree, by the number of pixels that are on in their newest rounds: near 1 "
@@ -46,12 +47,13 @@ class Agreement:
             r"{\text{mean variance in a chain}}}",
             source="Vehtari et al. (2021), rank-normalised and split, by ArviZ; newest 1,000 rounds at most.",
         ),
-        LiveNumber(
+        live_number(
             "ess",
             "ESS",
             "Effective sample size: as many independent samples would tell as much about the number of "
             "pixels that are on as these rounds of all chains do.",
             "compact",
+            best="high",
             formula=r"\mathrm{ESS} = \frac{n}{1 + 2 \sum_{t \ge 1} \rho_t}",
             source="Vehtari et al. (2021), bulk ESS by ArviZ; ρ are autocorrelations; newest 1,000 rounds at "
             "most.",

@@ -174,9 +174,12 @@ class Coverage:
             raise BadInput("Coverage: the samples must be uint8 rows of 0 and 1.")
         return _nearest(self._packed, v)
 
-    def classes_of(self, index: np.ndarray) -> np.ndarray:
-        """Return the classes of examples, int64 (n,), by index as from ``nearest``; none without labels."""
-        return np.zeros(0, np.int64) if self._labels is None else self._labels[index]
+    def kinds(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the classes of samples, int64 (n,), none without labels; which are blank, which spurious."""
+        index, distance = self.nearest(v)
+        blank = self.is_blank(v)
+        classes = np.zeros(0, np.int64) if self._labels is None else self._labels[index]
+        return classes, blank, blank | (distance > self.threshold)
 
     def is_blank(self, v: np.ndarray) -> np.ndarray:
         """Return which samples are blank, bool (n,), of ``v``: uint8 (n, n_visible) of 0 and 1."""
@@ -200,16 +203,13 @@ class Coverage:
         BadInput
             If shape, type or values are not as described.
         """
-        index, distance = self.nearest(v)
+        classes, blank, spurious = self.kinds(v)
         self.n += len(v)
-        blank = self.is_blank(v)
-        spurious = blank | (distance > self.threshold)
         self._blank += int(blank.sum())
         self._on += int(v.sum(dtype=np.int64))
         self._spurious += int(spurious.sum())
         if self._labels is None or not len(v):
             return np.zeros(0, np.int64)
-        classes = self._labels[index]
         newest = np.concatenate([self._last, classes])
         self.switches += int((newest[self._n_chains :] != newest[: -self._n_chains]).sum())
         self._last = newest[-self._n_chains :]

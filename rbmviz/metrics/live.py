@@ -5,50 +5,18 @@ its numbers with their names, sentences, formulas and formats, and the app shows
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from rbmviz.metrics.coverage import Labelled
+from rbmviz.metrics.numbers import Format, Number, Value
 from rbmviz.registry import live_metrics
 
-Format = Literal[
-    "fixed1",
-    "fixed2",
-    "fixed3",
-    "signed2",
-    "digits3",
-    "precision2",
-    "precision3",
-    "compact",
-    "share",
-    "rate",
-    "plus_minus",
-    "with_error",
-    "of",
-    "pair",
-]
-"""How a number is written; ``FORMATS`` in ``rbmviz_app/panel/readouts.js`` has the same names (tested).
 
-With "rate" the value is a counter, and the page shows its growth per second.
-"""
-
-Value = float | str | tuple[float, float] | None
-"""A number, two ("with_error", "of", "pair"), words shown as they are, or None: not yet known."""
-
-
-@dataclass(frozen=True)
-class LiveNumber:
-    """A number of a live metric, as people read it; LaTeX is between dollars in ``help`` only."""
-
-    name: str  # key in values, unique among the numbers of a panel
-    label: str  # name on the page
-    help: str  # meaning in plain words
-    format: Format = "digits3"  # how the value is written
-    unit: str = ""  # written behind it; empty if the help names it
-    formula: str = ""  # definition in LaTeX; empty for plain counts
-    source: str = ""  # paper and section, or how it is computed here
+def live_number(name: str, label: str, help: str, format: Format = "digits3", **more: Any) -> Number:
+    """Return a number of a live metric; ``name`` is its key in values, unique on its panel."""
+    return Number(name, label, help, lambda snapshot: snapshot.live_numbers.get(name), format, **more)
 
 
 class LiveMetric(Protocol):
@@ -63,11 +31,11 @@ class LiveMetric(Protocol):
 
     Attributes
     ----------
-    numbers : tuple of LiveNumber
+    numbers : tuple of Number
         The numbers that panels show.
     """
 
-    numbers: ClassVar[tuple[LiveNumber, ...]]
+    numbers: ClassVar[tuple[Number, ...]]
 
     def __init__(self, dataset: Labelled, n_chains: int) -> None: ...
 

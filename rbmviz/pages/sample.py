@@ -6,10 +6,14 @@ from typing import Any, get_args
 
 from rbmviz.datasets import list_datasets
 from rbmviz.metrics import Kernel
+from rbmviz.metrics.live import live_metrics_of
+from rbmviz.metrics.numbers import Number
 from rbmviz.models import list_models
 from rbmviz.pages.settings import SettingSpec, Whole, compared_at
 from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
 from rbmviz.registry import samplers
+from rbmviz.samplers import Sampler
+from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session import SamplingSetup, Start
 from rbmviz.session.equal_points import SAMPLER_UNITS
 
@@ -24,6 +28,12 @@ def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup:
     model = sources.model(values["model"])
     dataset = sources.data_of(model, None if values["data"] == AUTOMATIC else values["data"])
     return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"], sources.allowance)
+
+
+def live_numbers(sampler: Sampler | None) -> list[Number]:
+    """Return the numbers of the live metrics of a sampler (None: of any)."""
+    metrics = live_metrics_of(MAX_CHAINS if sampler is None else sampler.n_chains)
+    return [number for metric in metrics for number in metric.numbers]
 
 
 SPEC = PageSpec(
@@ -104,6 +114,7 @@ SPEC = PageSpec(
         "improvement": SettingSpec(False, (False, True), left_alone=True),
     },
     setup=setup,
+    own_numbers=live_numbers,
     steps="samples",
     speed="speed",
 )

@@ -1,11 +1,12 @@
 """The declaration of a page, which the app draws, links write and read, and lessons set."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.links import Algorithms
+from rbmviz.metrics.numbers import NUMBERS, Number
 from rbmviz.models import data_of, load_pretrained
 from rbmviz.pages.settings import SettingSpec
 from rbmviz.rbm import Model
@@ -77,6 +78,9 @@ class PageSpec:
         What its panels count: "samples".
     speed : str
         Name of the setting with the steps a second.
+    own_numbers : callable
+        Returns further numbers of its runs from the algorithm of a panel, or None, for those of all (default:
+        none).
     only : str
         The one algorithm that its panels can run (default "": any).
     max_panels : int
@@ -93,6 +97,7 @@ class PageSpec:
     setup: Callable[[Mapping[str, Any], Sources], Any]
     steps: str
     speed: str
+    own_numbers: Callable[[Any], Iterable[Number]] = lambda algorithm: ()
     only: str = ""
     max_panels: int = 8
     own_parts: Mapping[str, str] = field(default_factory=dict)
@@ -100,6 +105,14 @@ class PageSpec:
     def defaults(self) -> dict[str, Any]:
         """Return the default of each setting."""
         return {name: choice.default for name, choice in self.settings.items()}
+
+    def numbers(self, algorithm: Any) -> dict[str, Number]:
+        """Return the numbers of runs of an algorithm (None: of any), by name, for panels and claims."""
+        return {**NUMBERS[self.name], **{number.name: number for number in self.own_numbers(algorithm)}}
+
+    def number(self, name: str) -> Number:
+        """Return the number of this name."""
+        return self.numbers(None)[name]
 
     def run_settings(self) -> tuple[str, ...]:
         """Return the names of the settings that the runs depend on."""

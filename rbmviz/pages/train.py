@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rbmviz.datasets import list_datasets
+from rbmviz.metrics.numbers import Number, own_numbers
 from rbmviz.pages.settings import SettingSpec, Whole, compared_at
 from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import trainers
 from rbmviz.session import TrainingSetup
 from rbmviz.session.equal_points import TRAINER_UNITS
-from rbmviz.trainers import STATS, list_trainers
+from rbmviz.trainers import STATS, Trainer, list_trainers
 
 
 def statistics() -> list[str]:
@@ -23,6 +24,12 @@ def setup(values: Mapping[str, Any], sources: Sources) -> TrainingSetup:
     """Return the data and the size of model that all panels share."""
     data = sources.data(values["train_data"])
     return TrainingSetup(data, values["hidden"], values["train_seed"], values["replicates"])
+
+
+def trainers_numbers(trainer: Trainer | None) -> list[Number]:
+    """Return the numbers of the own statistics of a trainer (None: of any)."""
+    made_by = map(trainers.__getitem__, list_trainers()) if trainer is None else [type(trainer)]
+    return [number for cls in made_by for number in own_numbers(cls)]
 
 
 _RATE = "learning_rate=0.1,schedule=constant"
@@ -110,6 +117,7 @@ SPEC = PageSpec(
         ),
     },
     setup=setup,
+    own_numbers=trainers_numbers,
     steps="updates",
     speed="pace",
 )

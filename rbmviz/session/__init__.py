@@ -7,6 +7,7 @@ pop-CD, ``StudySetup`` of models that estimators are measured on. What all runs 
 ``run``.
 """
 
+from rbmviz.session.again import RunLog
 from rbmviz.session.comparison import Comparison, Panel
 from rbmviz.session.coupling import (
     Coupling,
@@ -21,9 +22,16 @@ from rbmviz.session.history import RunHistory
 from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnapshot
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.limits import Limits, VisitorUsage, limits
-from rbmviz.session.recorder import Allowance, RunLog, replay, write_array
+from rbmviz.session.recorder import Allowance, write_array
 from rbmviz.session.release import janitor
-from rbmviz.session.sampling import SamplingPlan, SamplingRun, SamplingSetup, SamplingSnapshot, Start
+from rbmviz.session.sampling import (
+    SamplingPlan,
+    SamplingRun,
+    SamplingSetup,
+    SamplingSnapshot,
+    Start,
+    replay,
+)
 from rbmviz.session.snapshot import NewestSamples, Point, Snapshot
 from rbmviz.session.training import Origin, TrainingPlan, TrainingRun, TrainingSetup, TrainingSnapshot
 from rbmviz.session.warm import warm_up

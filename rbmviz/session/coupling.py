@@ -164,6 +164,7 @@ class CouplingSnapshot(Snapshot):
     n_visible: int
     displayed_pairs: tuple[DisplayedState, ...]
     began: int = 0  # the step at which the first pair with the present knobs began
+    truth: tuple[float, ...] | None = None  # what the estimates estimate, of each statistic; None: unknown
 
     def without_arrays(self) -> Self:
         """Return the snapshot without pairs: they belong to the streams, which are freed."""
@@ -194,6 +195,11 @@ class PairStatistics(NamedTuple):
     unbiased: np.ndarray
     times: np.ndarray
     distances: np.ndarray
+
+    def first(self, n: int) -> Self:
+        """Return the first n pairs."""
+        arrays = ("tau", "rejected", "truncated", "cd_estimate", "unbiased")
+        return self._replace(n=n, **{name: getattr(self, name)[:n] for name in arrays})
 
     @property
     def truncated_share(self) -> float:
@@ -572,6 +578,7 @@ class CouplingRun(Run):
             **self.common(status),
             n_visible=self.plan.rbm.n_visible,
             began=self.began,
+            truth=self._truth if self.prepared else None,
             displayed_pairs=tuple(
                 pair.state(self._counted((pair.stream.algorithm, 1, self._k)))
                 for pair in self._displayed

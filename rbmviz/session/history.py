@@ -84,17 +84,12 @@ class RunHistory:
         if dataset is None or not len(self.v):
             return Kinds(np.zeros(0, np.uint16), none, none)
         coverage = Coverage(dataset, COMPARED_EXAMPLES, self.algorithm.n_chains)
-        classes, blank, spurious = [], [], []
-        for at in range(0, len(self.v), ROWS_AT_ONCE):
-            v = np.unpackbits(self.v[at : at + ROWS_AT_ONCE], axis=1, count=self.n_visible)
-            index, distance = coverage.nearest(v)
-            empty = coverage.is_blank(v)
-            classes.append(coverage.classes_of(index))
-            blank.append(empty)
-            spurious.append(empty | (distance > coverage.threshold))
+        packed = (self.v[at : at + ROWS_AT_ONCE] for at in range(0, len(self.v), ROWS_AT_ONCE))
+        each = [coverage.kinds(np.unpackbits(v, axis=1, count=self.n_visible)) for v in packed]
+        classes, blank, spurious = map(np.concatenate, zip(*each, strict=True))
         has_threshold = not np.isnan(coverage.threshold)
         return Kinds(
-            np.concatenate(classes).astype(np.uint16),
-            np.concatenate(blank).astype(np.uint8),
-            np.concatenate(spurious).astype(np.uint8) if has_threshold else none,
+            classes.astype(np.uint16),
+            blank.astype(np.uint8),
+            spurious.astype(np.uint8) if has_threshold else none,
         )

@@ -15,6 +15,7 @@ import time
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from rbmviz.samplers.interleave import on_one_thread
+from rbmviz.session.again import Log
 from rbmviz.session.snapshot import Snapshot, Status
 
 CHUNK_SECONDS = 0.03
@@ -42,6 +43,8 @@ class Run(abc.ABC):
 
     Attributes
     ----------
+    log : Log
+        The knobs of the run, by step.
     prepared : bool
         Whether ``prepare`` has been called and its result is valid; ``advance`` needs it.
     chunk : int
@@ -69,6 +72,7 @@ class Run(abc.ABC):
     def __init__(self, number: int, plan: Any, algorithm: Any, n: int = 0, seconds: float = 0.0) -> None:
         self.number, self.plan, self.algorithm = number, plan, algorithm
         self.n, self.seconds = n, seconds
+        self.log = Log(n, algorithm)
         self.chunk = 1
         self.step_seconds, self._chunk_begin = math.inf, 0.0
         self.prepared = False
@@ -126,6 +130,7 @@ class Run(abc.ABC):
     def set_knobs(self, algorithm: Any) -> None:
         """Use this algorithm from the next step on; set ``prepared`` to False if that needs another state."""
         self.algorithm = algorithm
+        self.log.note(self.n, algorithm)
 
     def background_work(self, paused: bool) -> bool:
         """Do one slice (at most CHUNK_SECONDS) of work besides steps; return False if there is none."""

@@ -3,12 +3,14 @@
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
+from rbmviz import checks
+from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel, live
@@ -16,9 +18,10 @@ from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import MAX_CHAINS, starts_at_data
 from rbmviz.session import isl_points
+from rbmviz.session.again import RunLog, again
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.improvement import Improvement
-from rbmviz.session.recorder import Allowance, Recorder, RunLog
+from rbmviz.session.recorder import Allowance, Recorder
 from rbmviz.session.run import Run
 from rbmviz.session.scores import Scores
 from rbmviz.session.snapshot import (
@@ -251,7 +254,7 @@ class SamplingRun(Run):
         if v0 is not None and v0.ndim == 2:
             v0 = v0[: sampler.n_chains] if sampler.n_chains > 1 else v0[0]
         self._v0 = v0
-        self.recorder = Recorder(sampler, plan.seed, v0, n_visible, plan.allowance or Allowance())
+        self.recorder = Recorder(n_visible, plan.allowance or Allowance())
         self.sweeps = 0
         self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, in the parts in which they came
         self._held_means = 0
@@ -346,8 +349,7 @@ class SamplingRun(Run):
         """Take other values of live knobs from the next sample on."""
         if values_of(algorithm) != values_of(self.algorithm):
             self._improvement = None  # an average over two settings would be that of neither
-        self.algorithm = algorithm
-        self.recorder.log_knobs(algorithm)
+        super().set_knobs(algorithm)
 
     @property
     def spent(self) -> Spent:
@@ -381,7 +383,7 @@ class SamplingRun(Run):
 
     def run_log(self) -> RunLog:
         """Return the log of the run so far: with it, ``replay`` makes the same samples."""
-        return self.recorder.run_log()
+        return RunLog.of(self.log, self._sampling.seed, self._v0)
 
     def packed_until(self, n: int) -> tuple[int, np.ndarray]:
         """Return n, or the nearest number of samples that is held, and what was shown then, packed."""
@@ -433,6 +435,24 @@ class SamplingRun(Run):
         if self.n or self._v0 is None:
             return None
         return np.packbits(np.atleast_2d(self._v0)[:MAX_SHOWN_SAMPLES], axis=1)
+
+
+def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
+    """Make the first n samples of a recorded run again, bit for bit, in chunks of about 30 ms.
+
+    Raises
+    ------
+    BadInput
+        If no run can have left the log, see ``RunLog.check``, or it is of another model.
+    """
+    n = checks.whole("replay: n", n)
+    changes = log.check()
+    sampler = changes.changes[0].algorithm
+    check_memory("The recorded run", sampler.state_bytes(*model.rbm.W.shape), "replay one of fewer chains")
+    sampler.init(model, log.seed, log.start)  # refuses what is no seed, or no start
+    for _, samples in again(SamplingPlan(model, log.seed, log.start), changes, n):
+        if samples is not None:
+            yield samples
 
 
 class SamplingSetup(NamedTuple):

@@ -35,6 +35,12 @@ def column_of(cost_unit: CostUnit) -> str:
     return cost_unit if cost_unit in ("sweeps", "seconds") else "n"
 
 
+def first_measure(metrics: tuple[str, ...]) -> str:
+    """Return the measure that a map begins with: the ISL of the validation part, or else the first one."""
+    wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
+    return next((name for name in wanted if name in metrics), metrics[0])
+
+
 class MeanPoint(NamedTuple):
     """A point of a curve over the seeds that have it: what was spent, mean and spread, number of seeds."""
 
@@ -200,6 +206,14 @@ class SweepScores:
         scored = {self.index_of(one): one for choice in choices.values() for one in choice.settings}
         return SweepAtPoint(choices, scored)
 
+    def final_choice(self) -> Choice | None:
+        """Return the comparison where the runs end, on the first model; None before there is one."""
+        effort = self.plan.budget.unit
+        ends = self.range(effort)
+        if ends is None:
+            return None
+        return next(iter(self.at(ends[1], effort, first_measure(self.plan.metrics)).choices.values()), None)
+
     def index_of(self, scored: ScoredSetting) -> int:
         """Return the index of a setting of a ``SweepAtPoint``, whose names are not those of the plan."""
         return self._indices[scored.setting, scored.model]
@@ -256,12 +270,7 @@ class SweepScores:
 
 def columns_of_measures(metrics: Iterable[str]) -> tuple[str, ...]:
     """Return the columns of tables that these measures have: each its own, and that of its error."""
-    found = []
-    for name in sorted(metrics):
-        found.append(name)
-        if measures[name].error is not None:
-            found.append(f"{name}_error")
-    return tuple(found)
+    return tuple(column for name in sorted(metrics) for column in measures[name].columns)
 
 
 def test_of(by: str, metrics: Iterable[str]) -> str:

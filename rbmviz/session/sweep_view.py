@@ -20,7 +20,7 @@ from rbmviz.knobs import Knob, Value, knobs_of, values_of
 from rbmviz.session.comparison import Comparison
 from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.sweep_scores import SweepAtPoint, column_of
+from rbmviz.session.sweep_scores import SweepAtPoint, column_of, first_measure
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Choice
 from rbmviz.sweeps.choose import MOSTLY_BLANK
@@ -361,12 +361,6 @@ def range_around(knob: Knob, value: float) -> tuple[float, float]:
 def units_of(kind: Kind) -> tuple[CostUnit, ...]:
     """Return what the settings of a sweep can be compared at equal numbers of."""
     return SAMPLER_UNITS if kind == "sampler" else ("updates", "seconds")
-
-
-def first_measure(metrics: tuple[str, ...]) -> str:
-    """Return the measure that a map begins with: the ISL of the validation part, or else the first one."""
-    wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
-    return next((name for name in wanted if name in metrics), metrics[0])
 
 
 def _same(a: MapSnapshot, b: MapSnapshot) -> bool:

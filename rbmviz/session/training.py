@@ -14,6 +14,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
+from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run
@@ -33,9 +34,6 @@ MAX_HIDDEN, MAX_REPLICATES = 2000, 100
 
 MAX_UNITS_EXACT_LIKELIHOOD = 16
 """Models whose smaller layer has at most so many units are scored exactly, larger ones by AIS."""
-
-SCORED_EXAMPLES = 2000
-"""Number of training (and of test) examples whose likelihood is computed, evenly spaced among all."""
 
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
 """A live estimate of log Z: good to a fraction of a nat on models that mix; its ESS warns if it is not."""
@@ -109,12 +107,6 @@ class Likelihood(NamedTuple):
             spread = 2 * float(self.std_error[0])
             return float(values[0]), float(values[0]) - spread, float(values[0]) + spread
         return _mean_and_band(values)
-
-
-def below_best(likelihoods: Sequence[Likelihood]) -> float | None:
-    """Return by how many nats the last mean log-likelihood is below the largest; None if there is none."""
-    values = [float(one.train.mean()) for one in likelihoods]
-    return max(values) - values[-1] if values else None
 
 
 def thinned(likelihoods: Sequence[Likelihood]) -> list[Likelihood]:

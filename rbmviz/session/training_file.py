@@ -20,8 +20,8 @@ from rbmviz.datasets.own import DATASET_PARTS, READERS
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import RBM, Model, load_model_bytes, model_bytes
+from rbmviz.session.again import MAX_CHANGES, Change
 from rbmviz.session.comparison import Comparison
-from rbmviz.session.rebuild import MAX_CHANGES, Change
 from rbmviz.session.training import (
     MAX_HIDDEN,
     MAX_POINTS,

@@ -20,10 +20,10 @@ from typing import Any, Generic, TypeVar
 from rbmviz.blas import one_blas_thread_for_good
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
+from rbmviz.session.again import Change, Log, Rebuild
 from rbmviz.session.beat import Beat
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pace import CATCH_UP_SECONDS, Pace
-from rbmviz.session.rebuild import Change, Log, Rebuild
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.slots import SLOTS, Group, Kind
 from rbmviz.session.slowdown import SLOWDOWN
@@ -73,8 +73,8 @@ def _lower_priority() -> None:
 class PastRun:
     """A run that a new one has replaced: its worker can go on with it, see ``Worker.set_aside``."""
 
-    def __init__(self, plan: Any, algorithm: Any, run: "Run | Rebuild", log: Log, shown: Snapshot) -> None:
-        self.plan, self.algorithm, self.run, self.log, self.shown = plan, algorithm, run, log, shown
+    def __init__(self, plan: Any, algorithm: Any, run: "Run | Rebuild", shown: Snapshot) -> None:
+        self.plan, self.algorithm, self.run, self.shown = plan, algorithm, run, shown
 
     def bytes(self) -> int:
         """Return the bytes that it takes at most."""
@@ -141,7 +141,6 @@ class Worker(Generic[R]):
         self._leave = threading.Event()
         self._commanded = False  # a command has come that the thread may not have seen
         self._run: Any  # a Run, or the Rebuild that stands in for it
-        self._log: Log
         self._snapshot: Snapshot
         self._stale = False  # steps have been made since the snapshot
         self._opened = False  # may have a thread, and has one while there is something to do
@@ -246,18 +245,18 @@ class Worker(Generic[R]):
     def set_aside(self) -> PastRun:
         """Return the run, to put it back after another one has begun."""
         with self._wake:
-            return PastRun(self.plan, self._algorithm, self._run, self._log, self._snapshot)
+            return PastRun(self.plan, self._algorithm, self._run, self._snapshot)
 
     def free(self, past: PastRun) -> None:
         """Free the memory of a run that was set aside; put back, it is computed again."""
         with self._chunk:
-            if not isinstance(past.run, Rebuild) and past.run is not self._run and past.log.complete:
-                past.run = Rebuild(past.run, past.log, past.shown)
+            if not isinstance(past.run, Rebuild) and past.run is not self._run and past.run.log.complete:
+                past.run = Rebuild(past.run, past.shown)
 
     def put_back(self, past: PastRun) -> None:
         """Go on with a run that was set aside, paused, instead of the one that has replaced it."""
         with self._chunk, self._wake:
-            self.plan, self._algorithm, self._run, self._log = past.plan, past.algorithm, past.run, past.log
+            self.plan, self._algorithm, self._run = past.plan, past.algorithm, past.run
             self._pace.pause_at(self._run.n)
             self._store_snapshot(self._run, None if self._run.prepared else "starting")
             self._restart_pace()
@@ -287,10 +286,10 @@ class Worker(Generic[R]):
         with self._chunk, self._wake:
             if isinstance(self._run, Rebuild):
                 self._run.drop_steps()
-            elif self._log.complete:
+            elif self._run.log.complete:
                 if self._stale:
                     self._store_snapshot(self._run)
-                self._run = Rebuild(self._run, self._log, self._snapshot)
+                self._run = Rebuild(self._run, self._snapshot)
                 self._store_snapshot(self._run, "rebuilding")
 
     def join(self, timeout: float | None = None) -> None:
@@ -388,9 +387,9 @@ class Worker(Generic[R]):
         with self._chunk, self._wake:
             run = self._run
             failed = self._snapshot.status == "failed"
-            if failed or isinstance(run, Rebuild) or not run.prepared or not self._log.complete:
+            if failed or isinstance(run, Rebuild) or not run.prepared or not run.log.complete:
                 return None
-            return self.plan, run.n, self._log.changes, query(run)
+            return self.plan, run.n, run.log.changes, query(run)
 
     def continue_from(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
         """Go on at step n with the run of another worker, by its ``rebuild_data``.
@@ -399,10 +398,7 @@ class Worker(Generic[R]):
         """
         with self._wake:
             self._algorithm = changes[-1].algorithm
-            self._log = Log(changes[0].n, changes[0].algorithm)
-            for change in changes[1:]:
-                self._log.note(*change)
-            self._run = Rebuild(self._run, self._log, self._snapshot, n, kept)
+            self._run = Rebuild(self._run, self._snapshot, Log.of(changes), n, kept)
             self._store_snapshot(self._run, "rebuilding")
             self._restart_pace()
 
@@ -427,7 +423,6 @@ class Worker(Generic[R]):
         """Replace the run by a new one."""
         self._runs += 1
         self._run = self.plan.run(self._runs, self._algorithm)
-        self._log = Log(self._run.n, self._algorithm)
         self._store_snapshot(self._run, "starting")
         self._pace.begin(self._run.n)
         self._wake_thread()
@@ -525,8 +520,6 @@ class Worker(Generic[R]):
             # Without a step to make, new knobs can wait, unless the snapshot shows what they do.
             if (n or run.over or run.knobs_at_once) and run.algorithm is not self._algorithm:
                 run.set_knobs(self._algorithm)
-                # For a rebuild; a sampler's Recorder logs it, too, for the file of its samples.
-                self._log.note(run.n, self._algorithm)
                 if not run.prepared:  # the state has to be made again for these knobs
                     return None
                 n = min(n, run.max_steps())  # a turn brings the next point of a curve nearer

@@ -307,11 +307,9 @@ def columns_of(kind: Kind) -> dict[str, type]:
         for knob in knobs_of(table[name]).values():
             numeric = knob.kind in (int, float) and found.get(f"knob_{knob.name}") is not str
             found[f"knob_{knob.name}"] = float if numeric else str
-    for name, measure in measures.items():
+    for measure in measures.values():
         if measure.kind == kind:
-            found[name] = float
-            if measure.error is not None:
-                found[f"{name}_error"] = float
+            found |= dict.fromkeys(measure.columns, float)
     return found
 
 

@@ -13,9 +13,12 @@ import numpy as np
 
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import ISL, Coverage, Kernel, chain_diagnostics, log_z, too_large
+from rbmviz.metrics.agreement import Agreement
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import ROWS_PER_PASS, Score, empty_isl
+from rbmviz.metrics.numbers import ISL as ISL_NUMBER
+from rbmviz.metrics.numbers import NUMBERS, Number
 from rbmviz.rbm import RBM
 from rbmviz.samplers import Samples
 from rbmviz.trainers import STATS, Progress
@@ -33,28 +36,44 @@ class Measure:
     ----------
     name : str
         Its name in plans, and its column in tables.
-    label : str
-        What people read, with the unit.
+    number : Number
+        What it is: its label, unit, meaning, and which of two values is better. A measure of a number in
+        percent is a share, 0 to 1.
     kind : "sampler" or "trainer"
         Whose cells it measures.
     take : callable
         Returns the number from the evidence.
     needs : str
         What the evidence has to keep for it: "isl", "coverage", "blank", "activity", "likelihood" or "".
-    best : "high", "low" or ""
-        Which of two values is better; "": neither.
+    part : str
+        Part of the data that it is of, in words; "" (the default): of none.
     error : callable or None
         Returns its standard error over test points, column ``<name>_error``; None: it has none of its own.
         Errors over test points are shown, but never used to compare settings: see ``choose``.
     """
 
     name: str
-    label: str
+    number: Number
     kind: Literal["sampler", "trainer"]
     take: Callable[[Any], float]
     needs: str = ""
-    best: Literal["high", "low", ""] = ""
+    part: str = ""
     error: Callable[[Any], float] | None = None
+
+    @property
+    def label(self) -> str:
+        """What people read, with the part of the data and the unit."""
+        return self.number.titled(self.part, "share" if self.number.claimed_unit == "%" else "")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its columns in tables: its own, and that of its error if it has one."""
+        return (self.name, f"{self.name}_error")[: 1 if self.error is None else 2]
+
+    @property
+    def best(self) -> Literal["high", "low", ""]:
+        """Which of two values is better; "": neither."""
+        return self.number.best
 
 
 @dataclass
@@ -147,11 +166,6 @@ class SamplerEvidence:
         assert self._coverage is not None
         return self._coverage
 
-    @property
-    def has_classes(self) -> bool:
-        """Whether the data have classes."""
-        return bool(self.dataset.classes)
-
     def ess(self) -> float:
         """Return the effective sample size by the number of active units, over all chains."""
         values = np.concatenate(self._activity)
@@ -229,69 +243,42 @@ def _isl_error(evidence: SamplerEvidence) -> float:
     return evidence.score.std_error
 
 
+def _likelihood(part: str) -> Callable[[Any], float]:
+    return lambda evidence: evidence.log_likelihood(part)
+
+
 def _stat(name: str) -> Callable[[Any], float]:
     return lambda evidence: evidence.stat(name)
 
 
+_OF_SAMPLERS = {**NUMBERS["sample"], **{number.name: number for number in Agreement.numbers}}
+_OF_TRAINERS = NUMBERS["train"]
+
+
+def _sampled(name: str, take: Callable[[Any], float], needs: str = "", of: str = "") -> Measure:
+    return Measure(name, _OF_SAMPLERS[of or name], "sampler", take, needs)
+
+
 _ALL = (
-    Measure(
-        "isl_validation",
-        "ISL, validation part (nats)",
-        "sampler",
-        lambda e: e.score.validation,
-        "isl",
-        "high",
+    Measure("isl_validation", ISL_NUMBER, "sampler", lambda e: e.score.validation, "isl", "validation part"),
+    Measure("isl_test", ISL_NUMBER, "sampler", lambda e: e.score.isl, "isl", "test part", _isl_error),
+    _sampled("beta", lambda e: e.score.beta, "isl"),
+    _sampled("blank", lambda e: e.blank, "blank"),
+    _sampled("ink", lambda e: e.ink),
+    _sampled("spurious", lambda e: e.coverage.spurious, "coverage"),
+    _sampled("coverage", lambda e: e.coverage.class_coverage, "coverage", of="class_coverage"),
+    _sampled("switches", lambda e: e.coverage.switches if e.dataset.classes else float("nan"), "coverage"),
+    _sampled("ess", lambda e: e.ess(), "activity"),
+    *(
+        Measure(name, _OF_TRAINERS["likelihood"], "trainer", _likelihood(part), "likelihood", f"{words} part")
+        for name, part, words in (
+            ("log_likelihood", "train", "training"),
+            ("log_likelihood_validation", "validation", "validation"),
+            ("log_likelihood_test", "test", "test"),
+        )
     ),
-    Measure("isl_test", "ISL, test part (nats)", "sampler", lambda e: e.score.isl, "isl", "high", _isl_error),
-    Measure("beta", "Kernel parameter of the ISL", "sampler", lambda e: e.score.beta, "isl"),
-    Measure("blank", "Blank samples (share)", "sampler", lambda e: e.blank, "blank", "low"),
-    Measure("ink", "Ink (share of the units on)", "sampler", lambda e: e.ink),
-    Measure(
-        "spurious", "Spurious samples (share)", "sampler", lambda e: e.coverage.spurious, "coverage", "low"
-    ),
-    Measure(
-        "coverage",
-        "Class coverage (share)",
-        "sampler",
-        lambda e: e.coverage.class_coverage,
-        "coverage",
-        "high",
-    ),
-    Measure(
-        "switches",
-        "Class switches",
-        "sampler",
-        lambda e: e.coverage.switches if e.has_classes else float("nan"),
-        "coverage",
-        "high",
-    ),
-    Measure("ess", "Effective sample size, activity", "sampler", lambda e: e.ess(), "activity", "high"),
-    Measure(
-        "log_likelihood",
-        "Log-likelihood, training part (nats)",
-        "trainer",
-        lambda e: e.log_likelihood("train"),
-        "likelihood",
-        "high",
-    ),
-    Measure(
-        "log_likelihood_validation",
-        "Log-likelihood, validation part (nats)",
-        "trainer",
-        lambda e: e.log_likelihood("validation"),
-        "likelihood",
-        "high",
-    ),
-    Measure(
-        "log_likelihood_test",
-        "Log-likelihood, test part (nats)",
-        "trainer",
-        lambda e: e.log_likelihood("test"),
-        "likelihood",
-        "high",
-    ),
-    Measure("inner", "The trainer's own quantity", "trainer", lambda e: e.own_value()),
-    *(Measure(name, label, "trainer", _stat(name)) for name, label in STATS.items()),
+    Measure("inner", _OF_TRAINERS["inner"], "trainer", lambda e: e.own_value()),
+    *(Measure(name, _OF_TRAINERS[name], "trainer", _stat(name)) for name in STATS),
 )
 
 measures: Mapping[str, Measure] = {one.name: one for one in _ALL}

@@ -21,18 +21,11 @@ from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, shown
 from rbmviz.knobs import knobs_of, values_of
+from rbmviz.metrics.numbers import TRAINER_STATISTICS
 from rbmviz.rbm import RBM, Model
 from rbmviz.trainers.common_knobs import CommonKnobs
 
-STATS = {
-    "gradient_norm": "Gradient norm",
-    "weight_norm": "Weight norm",
-    "reconstruction": "Reconstruction error (share of a bit)",
-    "free_energy_gap": "Free energy, data - model (nats)",
-    "variance_W": "Gradient variance, W",
-    "variance_b": "Gradient variance, b",
-    "variance_c": "Gradient variance, c",
-}
+STATS = {number.name: number.titled() for number in TRAINER_STATISTICS}
 """Labels of the statistics that every trainer reports; ``Trainer.own_stats`` has those of one trainer.
 
 gradient_norm and weight_norm are Euclidean norms, of the gradient of the last update and of W. reconstruction

@@ -175,7 +175,7 @@ def test_frames_of_pairs(comparison):
         name, ended = pair.algorithm, pair.ended
         column = head["pair_columns"][name]
         assert (column["pair"], column["t"], column["ended"]["tau"]) == (pair.pair, pair.t, ended.tau)
-        assert head["readouts"][f"{name}-counted"] == pair.counted.n
+        assert head["readouts"][f"{name}_counted"] == pair.counted.n
         for prefix, part in ((name, pair), (f"{name} ended", ended)):
             assert blocks[f"{prefix} path"].tolist() == list(part.path)
             for state, bits in (("v", part.v), ("v2", part.v2)):

@@ -1,8 +1,7 @@
 """Presets: what they claim is so, they set every control, and their caption goes when the screen differs."""
 
-import preset_runs
 import pytest
-from preset_runs import PAGES, holds, live_page, measured
+from preset_runs import PAGES, claims_of, live_page, measured
 
 from rbmviz.metadata import data_name
 from rbmviz.models import load_pretrained
@@ -24,13 +23,11 @@ def named(values):
 def test_what_a_preset_claims_is_so(name, preset):
     """At its own seed, after as many steps as a visitor sees; and it is not so of the panel beside it."""
     live = live_page(name)
-    assert preset.claims
-    found = measured(live, preset)
-    for claim in preset.claims:
-        assert holds(live, preset, claim, found), (claim, preset_runs.sides(live, preset, claim, found))
-        if claim.not_of is not None:
-            control = claim._replace(panel=claim.not_of, of=claim.not_of if claim.n_of else claim.of)
-            assert not holds(live, preset, control, found), claim
+    claims = claims_of(live, preset)
+    assert claims
+    controls = [claim.of_control() for claim in claims if claim.control is not None]
+    for found in measured(live, preset, [*claims, *controls]):
+        assert found.holds == (found.claim not in controls), found
 
 
 @pytest.mark.parametrize(("name", "preset"), PRESETS, ids=named(PRESETS))
@@ -41,6 +38,7 @@ def test_a_preset_can_be_read_and_needs_no_download(name, preset):
     assert values[live.speed.key] in live.speed.spec.allowed
     lists = {name: value for name, value in values.items() if name not in TEXTS}
     assert "" not in lists.values()  # a list whose first entry is another one for other panels
+    assert claims_of(live, preset)
     for text in (preset.panels, preset.variants):
         assert live.read(text)[1] == []
     used = {values[key] for key in ("train_data", "grown", "tune_train_data") if key in values}

@@ -7,8 +7,8 @@ import frame_cases as cases
 import numpy as np
 import pytest
 
+from rbmviz.metrics.numbers import Format, digits3
 from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS
-from rbmviz_app.panel.readouts import Format, digits3
 
 pytestmark = pytest.mark.browser
 

@@ -23,7 +23,7 @@ def of_columns(page, expression):
 
 def figures(page, name):
     return of_columns(
-        page, f"column.querySelector(`dd[data-readout=${{column.dataset.algorithm}}-{name}]`).textContent"
+        page, f"column.querySelector(`dd[data-readout=${{column.dataset.algorithm}}_{name}]`).textContent"
     )
 
 
@@ -43,7 +43,7 @@ def test_pairs_meet_and_the_scale_acts(live):
     # The mean of many pairs is 18 sweeps or more; the first few may be short.
     page.until(f"{COLUMNS}.every(column => parseFloat(column.querySelector('dd').textContent) > 4)")
     # Hardly any weights: all pairs meet at once. The panel is not built anew.
-    slow = [float(x.removesuffix(" sweeps")) for x in figures(page, "tau")]
+    slow = [float(x.removesuffix(" sweeps")) for x in figures(page, "mean")]
     page.ask("panels[0].mark = 'the same element'")
     page.set_knob(0, "scale", 0.05, commit=False)
     page.until(

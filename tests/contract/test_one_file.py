@@ -117,7 +117,8 @@ METRIC = '''
 
 from typing import ClassVar
 
-from rbmviz.metrics.live import LiveNumber
+from rbmviz.metrics.live import live_number
+from rbmviz.metrics.numbers import Number
 from rbmviz.registry import live_metric
 
 
@@ -125,8 +126,8 @@ from rbmviz.registry import live_metric
 class Different:
     """Number of different rows among all samples so far."""
 
-    numbers: ClassVar[tuple[LiveNumber, ...]] = (
-        LiveNumber("different", "Different samples", "How many.", "compact", source="Counted here."),
+    numbers: ClassVar[tuple[Number, ...]] = (
+        live_number("different", "Different samples", "How many.", "compact", source="Counted here."),
     )
 
     def __init__(self, dataset, n_chains):

@@ -19,7 +19,7 @@ from rbmviz.lessons import (
     read_state,
     shipped_lessons,
 )
-from rbmviz.lessons.claims import PANEL_NUMBERS, measure, read_claim
+from rbmviz.lessons.claims import measure, read_claim
 from rbmviz.metadata import data_name
 from rbmviz.metrics import Coverage, eigenvalues, isl, landscape, transition_matrix
 from rbmviz.metrics.finite_chain import remove_self_transitions, second_modulus, speed_up
@@ -118,11 +118,25 @@ def test_a_claim_is_measured_as_it_is_written():
 
 
 @pytest.mark.compiled
+def test_a_claim_may_look_at_other_steps_and_name_the_panel_of_which_it_does_not_hold():
+    state = read_state("chain?land_depth=12&l=gibbs&l=rates_fpcd:eps=0.05")
+    claim = read_claim("panel2.crossings > panel2.crossings@20 + 4 at 600 samples, not of panel1", state)
+    found, control = measure_claims(state, (claim, claim.of_control()))
+    [early] = measure_claims(state, (read_claim("panel2.crossings = 0 at 20 samples", state),))
+    assert (found.holds, found.value, found.other) == (True, 6, 4 + early.value)
+    assert (control.holds, control.value, control.other) == (False, 0, 4)
+    with pytest.raises(BadInput, match="about panel 3 of 2"):
+        read_claim("panel1.crossings > 1 at 10 samples, not of panel3", state)
+    with pytest.raises(BadInput, match="Unknown number of the page chain 'rate'"):
+        read_claim("panel1.rate > 1 at 10 samples", state)
+
+
+@pytest.mark.compiled
 def test_after_a_turn_a_claim_is_of_the_samples_since():
     """As the numbers on the page are; two names count the whole run."""
     state = read_state("sample?model=bas_pcd&p=rates_fpcd")
     [first] = state.algorithms()
-    names = ("isl", "sweeps", "classes", "classes_in_all", "spurious", "spurious_in_all")
+    names = ("isl", "sweeps", "visited", "visited_in_all", "spurious", "spurious_in_all")
     data = load_registered("bas")
     run = state.setup().plan().run(1, first)
     run.prepare()
@@ -143,9 +157,9 @@ def test_after_a_turn_a_claim_is_of_the_samples_since():
     for name, samples in (("", v[400:]), ("_in_all", v)):
         coverage = Coverage(data)
         coverage.update(samples)
-        assert since[f"classes{name}"] == coverage.visited
+        assert since[f"visited{name}"] == coverage.visited
         assert since[f"spurious{name}"] == pytest.approx(100 * coverage.spurious)
-    assert [few[name] for name in ("isl", "classes", "spurious")] == [None] * 3
+    assert [few[name] for name in ("isl", "visited", "spurious")] == [None] * 3
 
 
 @pytest.mark.compiled
@@ -272,6 +286,8 @@ BAD = {
         ('claims = ["panel1.isl > 1 at 10 samples"]', "Unknown number of the page chain 'isl'"),
         ('claims = ["panel1.crossings > 1 at 10 updates"]', "has to end in 1 to 100,000 samples"),
         ('claims = ["panel1.crossings > 1 at 999999999 samples"]', "has to end in 1 to 100,000 samples"),
+        ('claims = ["panel1.crossings > panel1.crossings@5 at 10 samples"]', "only claims of presets have"),
+        ('claims = ["panel1.crossings > 1 at 10 samples, not of panel2"]', "only claims of presets have"),
         ("claims = [1]", "claims is a list of 0 to 8 texts"),
     ],
     "text": [
@@ -358,7 +374,6 @@ def test_a_folder_of_lessons(tmp_path):
 
 
 def test_each_page_has_all_that_a_claim_needs():
-    assert set(PANEL_NUMBERS) == set(PAGES)
     for page in PAGES:
         state = read_state(page)
         assert state.algorithms()
@@ -383,7 +398,12 @@ def test_a_setup_is_made_of_the_settings_that_say_so(page):
 def test_the_share_of_the_largest_class_is_of_the_samples_that_are_counted():
     """A snapshot may have samples that are not counted yet: they are no other class, nor are earlier ones."""
     state = read_state("sample?p=gibbs")
-    bins = {"occupancy": np.array([[0, 60, 0], [0, 30, 0]]), "blanks": np.array([0, 10])}
+    bins = {
+        "curve": (),
+        "newest": None,
+        "occupancy": np.array([[0, 60, 0], [0, 30, 0]]),
+        "blanks": np.array([0, 10]),
+    }
     counted = SimpleNamespace(n=120, bins_before=0, **bins)
     assert measure(state, (0, "largest_class"), counted, 100) == 90
     turned = SimpleNamespace(n=120, bins_before=1, **bins)

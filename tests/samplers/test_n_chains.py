@@ -334,7 +334,7 @@ def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
         run.set_knobs(dataclasses.replace(sampler, eps=eps))
         run.record_steps(run.advance(n))
     record = run.run_log()
-    again = np.concatenate([chunk.v for chunk in replay(record, model, 20, chunk=3)])
+    again = np.concatenate([chunk.v for chunk in replay(record, model, 20)])
     np.testing.assert_array_equal(again, run.held_samples()[1])
     assert np.array(record.as_json()["start"]).shape == (4, 5)
 

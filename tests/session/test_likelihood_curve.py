@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from rbmviz.session.training import Likelihood, below_best, thinned
+from rbmviz.metrics.numbers import below_best
+from rbmviz.session.training import Likelihood, thinned
 
 
 def curve(*values):

@@ -27,7 +27,7 @@ from rbmviz.session import (
     WeightRun,
     WeightSetup,
 )
-from rbmviz.session import rebuild as rebuild_module
+from rbmviz.session import again as again_module
 from rbmviz.session import training as training_module
 from rbmviz.session import worker as worker_module
 from rbmviz.trainers import make_trainer
@@ -324,15 +324,17 @@ def test_a_failed_run_is_as_failed_after_its_rest(open_worker, toy):
 
 
 def test_a_run_with_too_many_changes_keeps_its_memory(open_worker, model, monkeypatch):
-    monkeypatch.setattr(rebuild_module, "MAX_CHANGES", 3)
+    monkeypatch.setattr(again_module, "MAX_CHANGES", 3)
     worker = open_worker(SamplingPlan(model, 5), make_sampler("rates_fpcd"))
     for eps in (0.1, 0.2, 0.3, 0.4):
         live(worker, eps=eps)
-    want = samples_of(worker)
+    _, want = worker.read(SamplingRun.held_samples)
     worker.rest()
     assert not worker.at_rest
     worker.open()
-    assert same(samples_of(worker), want)
+    np.testing.assert_array_equal(worker.read(SamplingRun.held_samples)[1], want)
+    with pytest.raises(BadInput, match="more than 3 times"):
+        worker.read(SamplingRun.run_log)
 
 
 def test_panels_that_ran_in_step_go_on_in_step(model, toy, monkeypatch):

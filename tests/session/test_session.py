@@ -103,7 +103,7 @@ def test_knobs_turned_in_a_run_can_be_replayed(open_worker, model):
 
 
 def test_a_log_of_knobs_is_bounded(model, monkeypatch):
-    monkeypatch.setattr("rbmviz.session.recorder.MAX_LOGGED", 4)
+    monkeypatch.setattr("rbmviz.session.again.MAX_CHANGES", 4)
     run = SamplingPlan(model, seed=2).run(1, make_sampler("rates_fpcd", eps=0.0))
     run.prepare()
     for eps in (0.25, 0.5, 0.5, 0.125, 0.25):  # twice the same: no change
@@ -171,7 +171,7 @@ def test_a_command_that_comes_before_a_thread_waits_is_not_missed(open_worker, m
 
 def test_held_samples_are_the_newest_whatever_the_parts_in_which_they_came():
     v = np.random.default_rng(0).integers(0, 2, (3500, 9), dtype=np.uint8)
-    recorder, n = Recorder(make_sampler("gibbs"), 0, None, 9, Allowance(1)), 0
+    recorder, n = Recorder(9, Allowance(1)), 0
     for part in (700, 700, 1, 999, 1100):
         n += part
         recorder.append(v[n - part : n])

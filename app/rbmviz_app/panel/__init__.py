@@ -13,6 +13,7 @@ import streamlit as st
 from rbmviz.datasets import Dataset
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, values_of
+from rbmviz.metrics.numbers import Number
 from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
 from rbmviz.session.multiples import multiples_of
@@ -21,7 +22,7 @@ from rbmviz_app.charts.style import about, colours, dashes, titles
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.formulas import equation, mathml, prose
 from rbmviz_app.links import presented_knobs
-from rbmviz_app.panel.readouts import Readout
+from rbmviz_app.panel.readouts import readout_specs
 from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS
 from rbmviz_app.share import publish
 
@@ -149,8 +150,8 @@ def knob_spec(knob: Knob) -> dict[str, Any]:
     }
 
 
-ReadoutsOf = Callable[[Any, Any], Iterable[Readout]]
-"""The readouts of a panel, from its algorithm and its plan."""
+ReadoutsOf = Callable[[Any, Any], Iterable[Number]]
+"""The numbers that a panel shows, from its algorithm and its plan."""
 
 
 def panel_spec(
@@ -197,7 +198,7 @@ def panel_spec(
         "knobs": [knob_spec(knob) | {"front": front(knob)} for knob in knobs.values()],
         "values": {name: values[name] for name in knobs},
         "multiples": multiple_specs(algorithm) if multiples else [],
-        "readouts": [readout.spec() for readout in readouts(algorithm, panel.worker.plan)],
+        "readouts": readout_specs(readouts(algorithm, panel.worker.plan)),
     }
 
 

@@ -16,15 +16,16 @@ from typing import Any
 from rbmviz.array_files import printable
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Value, knobs_of, values_of
+from rbmviz.metrics.numbers import SCORES
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
 from rbmviz.session.snapshot import FEWEST_SCORED
 from rbmviz_app.charts.style import about, colours, dashes, titles
 from rbmviz_app.formulas import equation, prose
-from rbmviz_app.pages.sample.panel import SCORES, class_shares
+from rbmviz_app.pages.sample.panel import class_shares
 from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS, rarest_first
-from rbmviz_app.panel.readouts import finite
+from rbmviz_app.panel.readouts import finite, readout_specs
 from rbmviz_app.replay import Replay
 from rbmviz_app.stream.frames import Bits, Block, write_frame
 
@@ -155,7 +156,7 @@ def _panel(
             "knobs": [],
             "values": {},
             "multiples": [],
-            "readouts": [one.spec() for one in SCORES if one.name in known],
+            "readouts": readout_specs(one for one in SCORES if one.name in known),
         },
     }
     blocks: dict[str, Block] = {"v": Bits(history.v, history.n_visible)}

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rbmviz.metrics.numbers import Number, Value
 from rbmviz.session import Comparison, Snapshot
-from rbmviz_app.panel.readouts import Readout, Value, finite
+from rbmviz_app.panel.readouts import finite
 from rbmviz_app.stream.frames import Block, write_frame
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
@@ -81,8 +82,8 @@ class PanelContent(NamedTuple):
 Encode = Callable[[Any, FrameRequest, ClientState], PanelContent | None]
 """Encodes a snapshot of one kind; None if its pictures have another size than the browser asked for."""
 
-Readouts = Callable[[Any, Any], Sequence[Readout]]
-"""Readouts of a panel with this algorithm and this plan."""
+Readouts = Callable[[Any, Any], Sequence[Number]]
+"""The numbers that a panel with this algorithm and this plan shows."""
 
 AdjustAll = Callable[[Comparison[Any], list[tuple[int, Any]]], list[tuple[int, Any]]]
 """Changes the snapshots of all panels, (key, snapshot) each, where one is shown beside the others."""
@@ -243,7 +244,7 @@ class FrameEncoder:
         plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
         for plan in plans:
             readouts = _encoders[type(shown)].readouts(shown.algorithm, plan)
-            self._readouts[key] = [(readout.name, readout.value, readout.slow) for readout in readouts]
+            self._readouts[key] = [(number.name, number.shown, number.slow) for number in readouts]
         return bool(plans)
 
     def _seconds_to_start(self, key: int) -> float | None:

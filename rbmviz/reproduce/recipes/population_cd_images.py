@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rbmviz.metrics.numbers import LIKELIHOOD
 from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
@@ -66,7 +67,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
                     wanted: dict[str, Any] = {"algorithm": text.partition(":")[0], "knob_learning_rate": rate}
                     panel = f"{data}, rate {rate:g}"
                     rows += curve(measured.tables[data], "log_likelihood", label, panel, least=20, **wanted)
-    return Drawing(rows, "Updates", "Log-likelihood (nats a row)", log_x=True)
+    return Drawing(rows, "Updates", LIKELIHOOD.titled(unit="nats a row"), log_x=True)
 
 
 RECIPE = Recipe(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rbmviz.metrics.numbers import LIKELIHOOD
 from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
@@ -57,7 +58,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
             runs = measured.each(f"{data}-{label}-")
             updates = runs[0]["update"] if runs else ()
             rows += band(updates, [run["log_likelihood"] for run in runs], series=label, panel=panel)
-    return Drawing(rows, "Updates", "Log-likelihood (AIS, nats a row)")
+    return Drawing(rows, "Updates", LIKELIHOOD.titled(unit="AIS, nats a row"))
 
 
 RECIPE = Recipe(

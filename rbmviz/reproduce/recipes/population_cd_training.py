@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rbmviz.metrics.numbers import LIKELIHOOD
 from rbmviz.pages import link_to
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
@@ -92,7 +93,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
             for label in TRAINERS:
                 panel = f"{data}, rate {rate:g}"
                 rows += curve(rows_of(measured, label, data, rate), "log_likelihood", label, panel, least=30)
-    return Drawing(rows, "Updates", "Log-likelihood (nats a row)", log_x=True)
+    return Drawing(rows, "Updates", LIKELIHOOD.titled(unit="nats a row"), log_x=True)
 
 
 def each(data: str, rate: float, words: str) -> tuple[Bound, ...]:

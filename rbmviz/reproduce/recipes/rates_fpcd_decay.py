@@ -5,7 +5,7 @@ from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import best_setting, by_seed, curve, difference, where
-from rbmviz.sweeps import Axis, Budget, SweepPlan
+from rbmviz.sweeps import Axis, Budget, SweepPlan, measures
 
 MODEL = "usps_fpcd"
 SAMPLES = {"quick": 10_000, "full": 100_000}
@@ -45,7 +45,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
         eps = best_step(measured, alpha, SAMPLES[size])
         name = f"alpha = {alpha:g}, eps = {eps:g}"
         rows += curve(measured.tables["decay"], "isl_test", name, least=10, knob_alpha=alpha, knob_eps=eps)
-    return Drawing(rows, "Samples", "ISL, test part (nats)", log_x=True)
+    return Drawing(rows, "Samples", measures["isl_test"].label, log_x=True)
 
 
 RECIPE = Recipe(

@@ -12,7 +12,7 @@ from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Job, Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import best_setting, by_seed, curve, difference, where
-from rbmviz.sweeps import Axis, Budget, SweepPlan
+from rbmviz.sweeps import Axis, Budget, SweepPlan, measures
 
 MODEL = "usps_fpcd"
 SAMPLERS = ("gibbs:k=5", "rates_fpcd:k=5", "rates_herding", "sample_penalization:k=5")
@@ -94,7 +94,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
     for kernel in ("binary", "mean"):
         ends = [10.0, float(SAMPLES[kernel][size])]
         rows += [{"x": x, "y": line, "series": "training set", "panel": f"{kernel} kernel"} for x in ends]
-    return Drawing(rows, "Samples", "ISL, test part (nats)", log_x=True)
+    return Drawing(rows, "Samples", measures["isl_test"].label, log_x=True)
 
 
 RECIPE = Recipe(

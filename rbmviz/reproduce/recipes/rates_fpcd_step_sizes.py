@@ -7,7 +7,7 @@ from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import by_seed, difference, dots, mean, where
-from rbmviz.sweeps import Axis, Budget, SweepPlan
+from rbmviz.sweeps import Axis, Budget, SweepPlan, measures
 
 MODEL = "usps_fpcd"
 STEPS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
@@ -85,7 +85,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
             columns = where(measured.tables["steps"], **chosen(text))
             each = [(eps, mean(by_seed(columns, "isl_test", at, knob_eps=eps))) for eps in STEPS]
             rows += dots(each, text, f"{at:,} samples")
-    return Drawing(rows, "Step size eps", "ISL, test part (nats)", log_x=True)
+    return Drawing(rows, "Step size eps", measures["isl_test"].label, log_x=True)
 
 
 RECIPE = Recipe(

@@ -9,7 +9,7 @@ from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, SweepRun, Work, seeds
 from rbmviz.reproduce.tables import by_seed, curve, difference, mean
-from rbmviz.sweeps import Budget, SweepPlan
+from rbmviz.sweeps import Budget, SweepPlan, measures
 
 MODELS = ("reviews_cd1", "reviews_fpcd")
 SAMPLERS = ("gibbs", "rates_fpcd:eps=0.01")
@@ -50,7 +50,7 @@ def draw_models(measured: Measurements, models: Sequence[str]) -> Drawing:
     for model in models:
         for algorithm in np.unique(columns["algorithm"]).tolist():
             rows += curve(columns, "isl_test", algorithm, model, least=10, model=model, algorithm=algorithm)
-    return Drawing(rows, "Samples", "ISL, test part (nats)", log_x=True)
+    return Drawing(rows, "Samples", measures["isl_test"].label, log_x=True)
 
 
 def drawing(measured: Measurements, size: Size) -> Drawing:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from rbmviz.links import write_changed_panel
 from rbmviz.metrics import landscape
+from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES
 from rbmviz.registry import samplers
@@ -15,24 +16,17 @@ from rbmviz.session.recorder import MAX_HELD_SAMPLES
 from rbmviz_app import controls, messages
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
-from rbmviz_app.page import (
-    LivePage,
-    Transport,
-    algorithms_of,
-    catch_up_page,
-    draw_chart,
-    offer_panels,
-)
+from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_page, draw_chart, offer_panels
 from rbmviz_app.pages.chain.exports import command_of, walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
 from rbmviz_app.pages.chain.settings import Settings, choose_landscape
-from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.presets import Preset
 from rbmviz_app.timer import every_second
 
 VISIT_QUANTITIES = {
-    "visits": "Visits off by (total variation)",
-    "moments": "Moments off by (distance)",
+    "visits": NUMBERS["chain"]["visits"].titled(),
+    "moments": NUMBERS["chain"]["moments"].titled(),
 }
 
 
@@ -43,10 +37,10 @@ PRESETS = (
         "while the visits of rates-FPCD come near the model’s law, those of penalization stay far from it.",
         PAGES["chain"].default_panels,
         claims=(
-            Claim(1, "crossings", ">", 2, of=0),
-            Claim(2, "crossings", ">", 2, of=0),
-            Claim(1, "visits", "<", 0.12, not_of=2),
-            Claim(2, "visits", ">", 0.15, not_of=1),
+            "panel2.crossings > panel1.crossings + 2 at 600 samples",
+            "panel3.crossings > panel1.crossings + 2 at 600 samples",
+            "panel2.visits < 0.12 at 600 samples, not of panel3",
+            "panel3.visits > 0.15 at 600 samples, not of panel2",
         ),
     ),
     Preset(
@@ -56,10 +50,10 @@ PRESETS = (
         PAGES["chain"].default_panels,
         {"land_depth": 12.0},
         (
-            Claim(0, "crossings", "<", 1, not_of=1),
-            Claim(1, "crossings", ">", 3, not_of=0),
-            Claim(0, "visits", ">", 0.4, not_of=1),
-            Claim(1, "visits", "<", 0.2, not_of=0),
+            "panel1.crossings < 1 at 600 samples, not of panel2",
+            "panel2.crossings > 3 at 600 samples, not of panel1",
+            "panel1.visits > 0.4 at 600 samples, not of panel2",
+            "panel2.visits < 0.2 at 600 samples, not of panel1",
         ),
     ),
     Preset(
@@ -69,11 +63,11 @@ PRESETS = (
         ("gibbs", "gibbs:temperature=2", "rates_fpcd:eps=0.05"),
         {"land": "three patterns", "land_depth": 12.0},
         (
-            Claim(0, "crossings", "<", 1, not_of=1),
-            Claim(1, "crossings", ">", 30, not_of=0),
-            Claim(1, "visits", ">", 0.3, not_of=2),
-            Claim(2, "crossings", ">", 5, not_of=0),
-            Claim(2, "visits", "<", 0.15, not_of=1),
+            "panel1.crossings < 1 at 600 samples, not of panel2",
+            "panel2.crossings > 30 at 600 samples, not of panel1",
+            "panel2.visits > 0.3 at 600 samples, not of panel3",
+            "panel3.crossings > 5 at 600 samples, not of panel1",
+            "panel3.visits < 0.15 at 600 samples, not of panel2",
         ),
     ),
     Preset(
@@ -84,10 +78,10 @@ PRESETS = (
         ("rates_fpcd:eps=0.05", "rates_fpcd:eps=0.05,alpha=0.95", "rates_fpcd:eps=0.05,alpha=0.8"),
         {"land": "letters L T X", "land_pace": 100},
         (
-            Claim(0, "visits", "<", 0.06, not_of=1),
-            Claim(1, "crossings", ">", 30, of=0),
-            Claim(1, "visits", ">", 0.08, not_of=0),
-            Claim(2, "visits", ">", 0.02, of=1),
+            "panel1.visits < 0.06 at 3000 samples, not of panel2",
+            "panel2.crossings > panel1.crossings + 30 at 3000 samples",
+            "panel2.visits > 0.08 at 3000 samples, not of panel1",
+            "panel3.visits > panel2.visits + 0.02 at 3000 samples",
         ),
     ),
     Preset(
@@ -101,10 +95,10 @@ PRESETS = (
         ),
         {"land_pace": 100},
         (
-            Claim(0, "empty_share", "<", 0.01, not_of=2),
-            Claim(1, "empty_share", "<", 0.01, not_of=2),
-            Claim(2, "empty_share", ">", 0.5, not_of=1),
-            Claim(2, "bent", ">", 0.9, not_of=1),
+            "panel1.empty < 1 at 3000 samples, not of panel3",
+            "panel2.empty < 1 at 3000 samples, not of panel3",
+            "panel3.empty > 50 at 3000 samples, not of panel2",
+            "panel3.bent > 0.9 at 3000 samples, not of panel2",
         ),
     ),
     Preset(
@@ -115,9 +109,9 @@ PRESETS = (
         ("sample_penalization:eps=0.003,alpha=1", "sample_penalization:eps=0.003,alpha=1,units=symmetric"),
         {"land_pace": 100},
         (
-            Claim(0, "empty_share", ">", 0.15, not_of=1),
-            Claim(1, "empty_share", "<", 0.03, not_of=0),
-            Claim(1, "bent", ">", 0.7),
+            "panel1.empty > 15 at 3000 samples, not of panel2",
+            "panel2.empty < 3 at 3000 samples, not of panel1",
+            "panel2.bent > 0.7 at 3000 samples",
         ),
     ),
     Preset(
@@ -127,10 +121,10 @@ PRESETS = (
         ("gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.05,alpha=0.95"),
         {"land": "letters L T X", "land_depth": 8.0, "land_pace": 1000, "land_curve": "moments"},
         (
-            Claim(1, "moments", "<", 0.015, n=3000, not_of=0),
-            Claim(1, "moments", "<", 0.003, not_of=0),
-            Claim(0, "moments", ">", 0.02, not_of=1),
-            Claim(2, "moments", ">", 0.03, not_of=1),
+            "panel2.moments < 0.015 at 3000 samples, not of panel1",
+            "panel2.moments < 0.003 at 30000 samples, not of panel1",
+            "panel1.moments > 0.02 at 30000 samples, not of panel2",
+            "panel3.moments > 0.03 at 30000 samples, not of panel2",
         ),
     ),
     Preset(
@@ -140,11 +134,11 @@ PRESETS = (
         ("rates_fpcd:eps=0.03", "rates_fpcd:eps=0.3", "rates_fpcd:eps=1"),
         {"land_depth": 8.0, "land_pace": 100},
         (
-            Claim(0, "moments", "<", 0.02),
-            Claim(1, "moments", "<", 0.02),
-            Claim(2, "moments", "<", 0.02),
-            Claim(1, "visits", ">", 0.03, of=0),
-            Claim(2, "visits", ">", 0.05, of=1),
+            "panel1.moments < 0.02 at 3000 samples",
+            "panel2.moments < 0.02 at 3000 samples",
+            "panel3.moments < 0.02 at 3000 samples",
+            "panel2.visits > panel1.visits + 0.03 at 3000 samples",
+            "panel3.visits > panel2.visits + 0.05 at 3000 samples",
         ),
     ),
 )

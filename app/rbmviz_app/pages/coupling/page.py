@@ -19,7 +19,7 @@ from rbmviz_app.pages.coupling.pair_charts import ChartSettings, draw_pair_chart
 from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from rbmviz_app.pages.coupling.settings import Settings, choose_setup, knob_labels, make_setup
 from rbmviz_app.panel import shape_of
-from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.presets import Preset
 from rbmviz_app.session import SHOWN_MODELS
 
 TITLE, ICON, PLACE = "Coupling", "join_inner", 3
@@ -30,9 +30,9 @@ PRESETS = (
         "below: the bound stays above the exact distance, UCD finds the exact value, and CD-1 another one.",
         ("coupling:scale=1.5",),
         claims=(
-            Claim(0, "rbm_ucd_errors", "<", 3, n=1000),
-            Claim(0, "rbm_cd_errors", ">", 6, n=1000),
-            Claim(0, "general_ucd_errors", "<", 3, n=1000),
+            "panel1.rbm_ucd_errors < 3 at 1000 pairs",
+            "panel1.rbm_cd_errors > 6 at 1000 pairs",
+            "panel1.general_ucd_errors < 3 at 1000 pairs",
         ),
     ),
     Preset(
@@ -42,9 +42,9 @@ PRESETS = (
         ("coupling:scale=0.1",),
         {"coupling_visible": 500, "coupling_hidden": 100},
         (
-            Claim(0, "rbm_within_10", ">", 0.5, n=60),
-            Claim(0, "general_within_10", "<", 0.1, n=60),
-            Claim(0, "general_median", ">", 200, n=60),
+            "panel1.rbm_within_10 > 50 at 60 pairs",
+            "panel1.general_within_10 < 10 at 60 pairs",
+            "panel1.general_median > 200 at 60 pairs",
         ),
     ),
     Preset(
@@ -54,10 +54,10 @@ PRESETS = (
         ("coupling:scale=0.1",),
         {"coupling_visible": 100, "coupling_hidden": 40},
         (
-            Claim(0, "rbm_mean", "<", 6, n=100, not_of=1),
-            Claim(0, "general_mean", "<", 8, n=100, not_of=1),
-            Claim(1, "rbm_mean", ">", 10, n=100, not_of=0),
-            Claim(1, "general_mean", ">", 100, n=100, not_of=0),
+            "panel1.rbm_mean < 6 at 100 pairs, not of panel2",
+            "panel1.general_mean < 8 at 100 pairs, not of panel2",
+            "panel2.rbm_mean > 10 at 100 pairs, not of panel1",
+            "panel2.general_mean > 100 at 100 pairs, not of panel1",
         ),
         invites=("scale",),
         variants=("coupling:scale=0.5",),
@@ -70,11 +70,11 @@ PRESETS = (
         ("coupling:scale=0.5",),
         {"coupling_model": "bas_pcd", "lag": 100},
         (
-            Claim(0, "rbm_within_10", ">", 0.4, n=100),
-            Claim(0, "rbm_mean", ">", 20, n=100),
-            Claim(0, "rbm_cut_share", "<", 0.01, n=100, not_of=1),
-            Claim(1, "rbm_cut_share", ">", 0.25, n=100, not_of=0),
-            Claim(1, "rbm_within_10", ">", 0.5, n=100),
+            "panel1.rbm_within_10 > 40 at 100 pairs",
+            "panel1.rbm_mean > 20 at 100 pairs",
+            "panel1.rbm_cut < 1 at 100 pairs, not of panel2",
+            "panel2.rbm_cut > 25 at 100 pairs, not of panel1",
+            "panel2.rbm_within_10 > 50 at 100 pairs",
         ),
         invites=("scale",),
         variants=("coupling:scale=1",),
@@ -86,10 +86,10 @@ PRESETS = (
         ("coupling:scale=0.5",),
         {"coupling_model": "mnist_cd1", "lag": 50},
         (
-            Claim(0, "rbm_cut_share", "<", 0.01, n=32, not_of=1),
-            Claim(0, "rbm_mean", "<", 100, n=32),
-            Claim(0, "general_mean", "<", 150, n=32),
-            Claim(1, "rbm_cut_share", ">", 0.5, n=16, not_of=0),
+            "panel1.rbm_cut < 1 at 32 pairs, not of panel2",
+            "panel1.rbm_mean < 100 at 32 pairs",
+            "panel1.general_mean < 150 at 32 pairs",
+            "panel2.rbm_cut > 50 at 16 pairs, not of panel1",
         ),
         invites=("scale",),
         variants=("coupling:scale=1",),

@@ -7,6 +7,7 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.coupling import MAX_PROPOSALS
+from rbmviz.metrics.numbers import digits3
 from rbmviz.session import Comparison, CouplingRun, CouplingSetup
 from rbmviz.session.coupling import MAX_LAW_VISIBLE, MAX_UNITS_EXACT_DISTANCE, PairStatistics, Results
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
@@ -14,7 +15,6 @@ from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.settings import IN_MORE_CHARTS, Settings
-from rbmviz_app.panel.readouts import digits3
 from rbmviz_app.timer import every_second
 
 NOTHING = "The first pairs are under way."

@@ -1,19 +1,18 @@
 """The live panel of the Coupling page: for each algorithm a pair of chains, sweep by sweep."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rbmviz.coupling import EQUATIONS
+from rbmviz.metrics.numbers import Number, numbers_of_pairs
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
-from rbmviz.session.coupling import PairStatistics
 from rbmviz_app.charts.style import colour
 from rbmviz_app.formulas import equation, prose
 from rbmviz_app.pages.coupling.charts import NAMES, style
 from rbmviz_app.panel import Canvas, OnTrigger, panel_spec
-from rbmviz_app.panel.readouts import Readout, Value, digits3
+from rbmviz_app.panel.readouts import readout_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -42,83 +41,13 @@ HIGHLIGHT = "#ff5c00"
 """Pixels that differ: strong where they are on, pale where they are off."""
 
 
-def _tau(pairs: PairStatistics) -> Value:
-    if not pairs.n:
-        return None
-    at_least = "≥\u00a0" if pairs.truncated_share else ""  # the large number ends at the first plain space
-    return f"{at_least}{digits3(pairs.tau_mean)} sweeps"
-
-
-def _cut_off(pairs: PairStatistics) -> Value:
-    if not pairs.n:
-        return None
-    return 100 * pairs.truncated_share or "none"  # a word stands without the unit
-
-
-def _column_readouts(column: int, name: str) -> tuple[Readout, ...]:
-    def of_pairs(value: Callable[[PairStatistics], Value]) -> Callable[[CouplingSnapshot], Value]:
-        return lambda shown: value(shown.displayed_pairs[column].counted) if shown.displayed_pairs else None
-
-    return (
-        Readout(
-            f"{name}-tau",
-            "Mean τ",
-            "How many sweeps it takes until the two chains are equal, on average over all pairs so far. ≥: "
-            "some pairs were cut off and count with their last sweep, so that the true mean is larger.",
-            of_pairs(_tau),
-            formula=r"\mathbb{E}[\tau], \quad \tau = \min \{\, t > 1 : \xi_t = \eta_{t-1} \,\}",
-            source="Qiu, Zhang, Wang (2020), section 3.",
-            lead=True,
-            slow=True,
-        ),
-        Readout(
-            f"{name}-truncated",
-            "Cut off",
-            "Share of the pairs that were cut off before they met. Estimates that contain them are biased: "
-            "turn up “Cut off after”.",
-            of_pairs(_cut_off),
-            "precision2",
-            unit="%",
-            formula=r"\Pr(\tau > t_{\max})",
-            source="Counted over all pairs so far.",
-            lead=True,
-            slow=True,
-        ),
-        Readout(
-            f"{name}-counted",
-            "Pairs counted",
-            "Pairs that have ended in the background. The charts below are made of them; the bound has pairs "
-            "of its own if its lag is more than 1.",
-            of_pairs(lambda pairs: pairs.n),
-            "compact",
-            source="Counted, up to 100,000.",
-            slow=True,
-        ),
-        Readout(
-            f"{name}-rejected",
-            "Rejected, ξ | η",
-            "Before each chain has its next state, some proposals are rejected: so many of the first and of "
-            "the second chain, on average for each pair. They are what a meeting costs.",
-            of_pairs(lambda pairs: pairs.rejected_mean if pairs.n else None),
-            "pair",
-            source="Qiu, Zhang, Wang (2020), figure 2, right.",
-            slow=True,
-        ),
-    )
-
-
-READOUTS = [_column_readouts(i, column["name"]) for i, column in enumerate(PAIR_COLUMNS)]
+READOUTS = [[number for number in numbers_of_pairs(column["name"]) if number.help] for column in PAIR_COLUMNS]
 """Numbers of each column."""
 
 
-def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Readout, ...]:
-    """Return the readouts of the panel, those of all columns."""
-    return tuple(readout for column in READOUTS for readout in column)
-
-
-def every_readout() -> tuple[Readout, ...]:
-    """Return all numbers of a column; those of all columns are called alike."""
-    return READOUTS[0]
+def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Number, ...]:
+    """Return the numbers that the panel shows, those of all columns."""
+    return tuple(number for column in READOUTS for number in column)
 
 
 def _pair(prefix: str, pair: Any, n_visible: int) -> dict[str, Block]:
@@ -188,7 +117,7 @@ def coupling_panel(
             "equation": equation(EQUATIONS[column["name"]], {}),
             "colour": colour(column["name"]),
             "dash": style(NAMES[column["name"]])[1],
-            "readouts": [readout.spec() for readout in numbers],
+            "readouts": readout_specs(numbers),
         }
         for column, numbers in zip(PAIR_COLUMNS, READOUTS, strict=True)
     ]

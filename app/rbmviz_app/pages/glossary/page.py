@@ -1,14 +1,13 @@
 """What the words mean, and the numbers of all panels."""
 
 from collections.abc import Iterable
-from importlib import import_module
-from importlib.util import find_spec
 
 import streamlit as st
 
 from rbmviz.glossary import Words, glossary
+from rbmviz.metrics.numbers import Number
+from rbmviz.pages import PAGES
 from rbmviz_app import links, messages, pages
-from rbmviz_app.panel.readouts import Readout
 
 TITLE, ICON, PLACE = "Glossary", "menu_book", 9
 
@@ -34,10 +33,10 @@ def main() -> None:
     words(part for part in parts if part.title not in OF_THE_PROGRAM)
     st.header("Numbers on the panels", anchor=False)
     st.caption("The name of a number on a panel is a button that opens the same help.")
-    for title, readouts in numbers():
+    for title, found in numbers():
         with st.expander(title):
-            for readout in readouts:
-                number(readout)
+            for one in found:
+                number(one)
     with st.expander("Words of the program"):
         words(part for part in parts if part.title in OF_THE_PROGRAM)
     links.write("glossary", {})
@@ -55,19 +54,22 @@ def words(parts: Iterable[Words]) -> None:
         )
 
 
-def numbers() -> list[tuple[str, tuple[Readout, ...]]]:
+def numbers() -> list[tuple[str, list[Number]]]:
     """Return title and numbers of each page whose panels have any, in the order of the navigation."""
-    panels = {page.TITLE: f"{page.__package__}.panel" for page in pages.found().values()}
-    found = {title: import_module(name).every_readout() for title, name in panels.items() if find_spec(name)}
-    return [(title, readouts) for title, readouts in found.items() if readouts]
+    found = []
+    for path, page in pages.found().items():
+        known = PAGES[path].numbers(None).values() if path in PAGES else ()
+        shown = {number.label: number for number in known if number.help}  # of several columns one
+        found += [(page.TITLE, list(shown.values()))] if shown else []
+    return found
 
 
-def number(readout: Readout) -> None:
+def number(one: Number) -> None:
     """Write what a number says, its formula and its source."""
-    st.markdown(f"**{messages.plain(readout.label)}**  \n{readout.help}")
-    if readout.formula:
-        st.latex(readout.formula)
-    st.caption(readout.source)
+    st.markdown(f"**{messages.plain(one.label)}**  \n{one.help}")
+    if one.formula:
+        st.latex(one.formula)
+    st.caption(one.source)
 
 
 if __name__ == "__main__":

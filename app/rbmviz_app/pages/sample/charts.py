@@ -8,6 +8,7 @@ import altair as alt
 import pandas as pd
 
 from rbmviz.metrics import Kernel
+from rbmviz.metrics.numbers import ISL, NUMBERS
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
@@ -236,10 +237,8 @@ def _isl_spec(
     dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in styles])
     x = alt.X("x:Q", title=AXIS_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
     x = x.axis(count_axis(cost_unit == "seconds"))
-    score_name = "ISL" if kernel == "binary" else "ISL of means"
-    title = f"{score_name} " + (
-        "(nats per test example)" if kind == "ISL" else "minus that of the best (nats)"
-    )
+    title = ISL.label if kernel == "binary" else f"{ISL.label} of means"
+    title += " (nats per test example)" if kind == "ISL" else " minus that of the best (nats)"
     y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
 
     def of(kind: str) -> alt.Chart:
@@ -250,9 +249,9 @@ def _isl_spec(
         ("n", "Samples", ","),
         ("n_scored", "Samples scored", ","),
         ("sweeps", "Sweeps", ","),
-        ("isl", "ISL (nats)", ".2f"),
+        ("isl", ISL.titled(), ".2f"),
         ("std_error", "Standard error", ".2f"),
-        ("beta", "Kernel beta", ".3f"),
+        ("beta", NUMBERS["sample"]["beta"].label, ".3f"),
         ("seconds", "Seconds in the sampler", ".3f"),
     ]
     difference = [

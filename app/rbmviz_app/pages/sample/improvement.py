@@ -3,8 +3,8 @@
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup
-from rbmviz.session.training import SCORED_EXAMPLES
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetLikelihood
 from rbmviz_app.page import LivePage
 from rbmviz_app.session import Setting

@@ -15,27 +15,14 @@ from rbmviz_app import controls, links, messages
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import (
-    LivePage,
-    Transport,
-    algorithms_of,
-    catch_up_page,
-    draw_chart,
-    offer_panels,
-)
-from rbmviz_app.pages.sample.charts import (
-    curves_of,
-    isl_chart,
-    pinned_name,
-    pins_of,
-    reference_label,
-)
+from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_page, draw_chart, offer_panels
+from rbmviz_app.pages.sample.charts import curves_of, isl_chart, pinned_name, pins_of, reference_label
 from rbmviz_app.pages.sample.exports import curves_csv, replay_file, runs_of, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
 from rbmviz_app.panel import shape_of
-from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.presets import Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
 from rbmviz_app.shared import data, training_part_isl
 from rbmviz_app.stream.socket import picture_path
@@ -71,13 +58,13 @@ PRESETS = (
         "between.",
         SPEC.default_panels,
         claims=(
-            Claim(0, "largest_class", ">", 0.7, not_of=1),
-            Claim(1, "classes", ">", 9, not_of=0),
-            Claim(2, "classes", ">", 9, not_of=0),
-            Claim(1, "isl", ">", 50, of=0),
-            Claim(2, "isl", ">", 50, of=0),
-            Claim(3, "isl", ">", 5, of=0),
-            Claim(3, "isl", "<", -20, of=1),
+            "panel1.largest_class > 70 at 1800 samples, not of panel2",
+            "panel2.visited > 9 at 1800 samples, not of panel1",
+            "panel3.visited > 9 at 1800 samples, not of panel1",
+            "panel2.isl > panel1.isl + 50 at 1800 samples",
+            "panel3.isl > panel1.isl + 50 at 1800 samples",
+            "panel4.isl > panel1.isl + 5 at 1800 samples",
+            "panel4.isl < panel2.isl - 20 at 1800 samples",
         ),
     ),
     Preset(
@@ -87,13 +74,13 @@ PRESETS = (
         "ten digits: look at the ISL.",
         ("gibbs", "gibbs:k=20", "gibbs:temperature=1.5", "rates_fpcd"),
         claims=(
-            Claim(0, "classes", "<", 6, not_of=3),
-            Claim(2, "classes", "<", 10, not_of=3),
-            Claim(3, "classes", ">", 9, not_of=2),
-            Claim(1, "switches", ">", 20, of=0),
-            Claim(2, "switches", ">", 20, of=0),
-            Claim(3, "isl", ">", 20, of=1),
-            Claim(3, "isl", ">", 20, of=2),
+            "panel1.visited < 6 at 1800 samples, not of panel4",
+            "panel3.visited < 10 at 1800 samples, not of panel4",
+            "panel4.visited > 9 at 1800 samples, not of panel3",
+            "panel2.switches > panel1.switches + 20 at 1800 samples",
+            "panel3.switches > panel1.switches + 20 at 1800 samples",
+            "panel4.isl > panel2.isl + 20 at 1800 samples",
+            "panel4.isl > panel3.isl + 20 at 1800 samples",
         ),
     ),
     Preset(
@@ -104,12 +91,12 @@ PRESETS = (
         SPEC.default_panels,
         {"model": "mnist_cd1"},
         (
-            Claim(0, "blank", ">", 50, not_of=1),
-            Claim(3, "blank", ">", 50, not_of=1),
-            Claim(1, "blank", "<", 5, not_of=0),
-            Claim(2, "blank", "<", 5, not_of=0),
-            Claim(1, "classes", ">", 9, not_of=0),
-            Claim(2, "classes", ">", 9, not_of=0),
+            "panel1.blank > 50 at 1800 samples, not of panel2",
+            "panel4.blank > 50 at 1800 samples, not of panel2",
+            "panel2.blank < 5 at 1800 samples, not of panel1",
+            "panel3.blank < 5 at 1800 samples, not of panel1",
+            "panel2.visited > 9 at 1800 samples, not of panel1",
+            "panel3.visited > 9 at 1800 samples, not of panel1",
         ),
     ),
     Preset(
@@ -118,10 +105,10 @@ PRESETS = (
         "often, but forgets where it has been: the ISL gets worse from 1 to 0.99, to 0.95, and to 0.8.",
         ("rates_fpcd", "rates_fpcd:alpha=0.99", "rates_fpcd:alpha=0.95", "rates_fpcd:alpha=0.8"),
         claims=(
-            Claim(1, "isl", "<", -5, of=0),
-            Claim(2, "isl", "<", -5, of=1),
-            Claim(3, "isl", "<", -5, of=2),
-            Claim(3, "switches", ">", 100, of=0),
+            "panel2.isl < panel1.isl - 5 at 1800 samples",
+            "panel3.isl < panel2.isl - 5 at 1800 samples",
+            "panel4.isl < panel3.isl - 5 at 1800 samples",
+            "panel4.switches > panel1.switches + 100 at 1800 samples",
         ),
     ),
     Preset(
@@ -131,12 +118,12 @@ PRESETS = (
         "rates-FPCD none does, and its ISL is the best.",
         ("rates_fpcd", "sample_penalization", "sample_penalization:eps=0.003", "sample_penalization:alpha=1"),
         claims=(
-            Claim(0, "blank", "<", 1, not_of=2),
-            Claim(2, "blank", ">", 90, not_of=0),
-            Claim(3, "blank", ">", 60, not_of=0),
-            Claim(0, "isl", ">", 30, of=1),
-            Claim(0, "isl", ">", 30, of=2),
-            Claim(0, "isl", ">", 30, of=3),
+            "panel1.blank < 1 at 1800 samples, not of panel3",
+            "panel3.blank > 90 at 1800 samples, not of panel1",
+            "panel4.blank > 60 at 1800 samples, not of panel1",
+            "panel1.isl > panel2.isl + 30 at 1800 samples",
+            "panel1.isl > panel3.isl + 30 at 1800 samples",
+            "panel1.isl > panel4.isl + 30 at 1800 samples",
         ),
     ),
     Preset(
@@ -144,21 +131,16 @@ PRESETS = (
         "In the last three each cell is a chain, begun at a digit of its own. More and more Gibbs chains "
         "drain into the blank image; a push of its own keeps each moving, and images like no digit appear; "
         "one push for all keeps the crowd like the data, with the best ISL.",
-        (
-            "gibbs",
-            "gibbs:n_chains=100",
-            "rates_fpcd:n_chains=100",
-            "rates_fpcd:n_chains=100,share=true",
-        ),
+        ("gibbs", "gibbs:n_chains=100", "rates_fpcd:n_chains=100", "rates_fpcd:n_chains=100,share=true"),
         {"model": "mnist_cd1", "speed": 200},
         (
-            Claim(1, "blank_now", ">", 0.1, not_of=2),
-            Claim(1, "blank_now", ">", 0.05, of=1, n_of=1500),
-            Claim(2, "switches", ">", 1000, of=1),
-            Claim(2, "spurious_not_blank", ">", 4, of=3),
-            Claim(3, "blank_now", "<", 0.08, not_of=1),
-            Claim(3, "isl", ">", 4, of=1),
-            Claim(3, "isl", ">", 4, of=2),
+            "panel2.blank_now > 10 at 6000 samples, not of panel3",
+            "panel2.blank_now > panel2.blank_now@1500 + 5 at 6000 samples",
+            "panel3.switches > panel2.switches + 1000 at 6000 samples",
+            "panel3.spurious_not_blank > panel4.spurious_not_blank + 4 at 6000 samples",
+            "panel4.blank_now < 8 at 6000 samples, not of panel2",
+            "panel4.isl > panel2.isl + 4 at 6000 samples",
+            "panel4.isl > panel3.isl + 4 at 6000 samples",
         ),
     ),
 )

@@ -1,7 +1,6 @@
 """The live panels of the Sample page: newest samples, class strips over time, scores."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +9,13 @@ import numpy as np
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics.live import live_metrics_of
+from rbmviz.metrics.numbers import ISL, ISL_OF_MEANS, OF_EVERY_SAMPLER, SCORES, Number, Value
 from rbmviz.samplers import Sampler
-from rbmviz.samplers.interleave import MAX_CHAINS
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import FEWEST_SCORED
 from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from rbmviz_app.panel.readouts import Readout, Value, rate_readout, readout_of
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -27,181 +25,21 @@ ALL_EMPTY = (
 )
 
 
-def _isl(shown: SamplingSnapshot) -> Value:
-    return None if shown.newest is None else (shown.newest.isl, shown.newest.std_error)
-
-
-def _percent(share: float | None) -> Value:
-    return None if share is None else 100 * share
-
-
-VISITED = Readout(
-    "visited",
-    "Classes visited",
-    "How many of the kinds of picture in the data (of digits: 0 to 9) the chain has shown so far. A sample "
-    "belongs to the class of the training example that it differs least from. Blank images, and others that "
-    "look like nothing in the data, visit no class. A chain that sticks stays at 1 or 2.",
-    lambda shown: shown.visited,
-    "of",
-    formula=r"\left|\left\{ c(s) : s \text{ not spurious} \right\}\right|",
-    source="Computed here: c(s) is the class of the nearest of at most 5,000 training examples, by the "
-    "number of pixels that differ.",
-    lead=True,
-)
-
-ISL_READOUT = Readout(
-    "isl",
-    "ISL",
-    "Indirect sampling likelihood: how well the samples so far foretell the pictures of the test part. It is "
-    "highest, which is nearest to zero, where the samples are good and there are some near "
-    "every test picture: a chain that shows one digit only scores low. Nats for each test picture, ± its "
-    "standard error. After a turn of a knob it counts the samples since then; the chain goes on where it is, "
-    "so that the first of them still owe something to the knobs before.",
-    _isl,
-    "with_error",
-    formula=r"\left\langle \log \frac{1}{n} \sum_{s} \prod_{d} "
-    r"\beta^{[t_d = s_d]} (1 - \beta)^{[t_d \ne s_d]} \right\rangle_{t \in \text{test}}",
-    source="Breuleux, Bengio, Vincent (2011); rates-FPCD, section 5. The kernel’s β is chosen on the "
-    "validation part. The error is that over the test pictures, not over other runs.",
-    lead=True,
-)
-
-ISL_OF_MEANS = replace(
-    ISL_READOUT,
-    formula=r"\left\langle \log \frac{1}{n} \sum_{s} \prod_{d} q_{sd}^{t_d} (1 - q_{sd})^{1 - t_d} "
-    r"\right\rangle_{t \in \text{test}},\ q_{sd} = 1 - \beta + (2 \beta - 1)\, p_{sd}",
-    source="Breuleux, Bengio, Vincent (2011); rates-FPCD, section 5, but with the means p of the samples in "
-    "place of their bits, so that it is higher than with the binary kernel. The kernel’s β is chosen on the "
-    "validation part. The error is that over the test pictures, not over other runs.",
-)
-"""The ISL with the mean kernel."""
-
-SPURIOUS = Readout(
-    "spurious",
-    "Spurious",
-    "Share of the samples that look like nothing in the data: blank ones, and those farther from every "
-    "training example than 99 % of held-out pictures are. Watch it rise with the step size.",
-    lambda shown: _percent(shown.spurious),
-    "fixed1",
-    unit="%",
-    formula=r"\frac{1}{n} \left|\left\{ s : s \text{ blank, or } \min_x |s - x| > q_{99} \right\}\right|",
-    source="Computed here: |s − x| is the number of pixels that differ, q their 99th percentile for "
-    "validation and test pictures.",
-)
-
-SCORES = (
-    VISITED,
-    ISL_READOUT,
-    Readout(
-        "class_coverage",
-        "Class coverage",
-        "How evenly the classes are visited: 100 % if each comes as often as in the data, 10 % if the chain "
-        "shows one of ten digits only. Spurious samples count for no class.",
-        lambda shown: _percent(shown.class_coverage),
-        "fixed1",
-        unit="%",
-        formula=r"\sum_{c} \min(\text{share of } c \text{ in samples},\ \text{share of } c \text{ in data})",
-        source="Computed here: 1 minus the total variation distance of the two, where no sample is spurious.",
-    ),
-    Readout(
-        "switches",
-        "Class switches",
-        "How often the class of the sample has changed, within each chain: a stuck chain has few. Here "
-        "spurious samples, blank ones among them, count, too, as of the class that they are nearest to.",
-        lambda shown: shown.switches,
-        "compact",
-        source="Counted, by the class of the nearest training example.",
-    ),
-    SPURIOUS,
-    Readout(
-        "blank",
-        "Blank",
-        "Share of the samples that are nearly empty images: fewer than half as many pixels are on as in the "
-        "emptiest 1 % of the training examples. Where an empty image belongs to the data, none is blank.",
-        lambda shown: _percent(shown.blank),
-        "fixed1",
-        unit="%",
-        formula=r"\frac{1}{n} \left|\left\{ s : \sum_d s_d < \frac{1}{2} q_1 \right\}\right|",
-        source="Computed here: q is the first percentile of the number of pixels on in the training "
-        "examples.",
-    ),
-    Readout(
-        "ink",
-        "Ink",
-        "Mean share of the pixels that are on: it falls where a chain fades to blank images, and rises where "
-        "its strokes become bolder than those of the data.",
-        lambda shown: _percent(shown.ink),
-        "fixed1",
-        unit="%",
-        formula=r"\frac{1}{n} \sum_s \frac{1}{D} \sum_d s_d",
-        source="Counted.",
-    ),
-)
-"""Numbers of samplers that are scored against data."""
-
-READOUTS = (
-    rate_readout("Samples"),
-    Readout(
-        "own_speed",
-        "Sampler’s own speed",
-        "Samples that the sampler would make in a second if it did nothing else: without pauses, scoring "
-        "and other panels. It is highest at full speed, in long chunks.",
-        lambda shown: (
-            shown.since_turn.samples / shown.since_turn.seconds if shown.since_turn.seconds else None
-        ),
-        "compact",
-        unit="/s",
-        formula=r"\frac{n}{\text{seconds inside the sampler}}",
-        source="Measured by the clock of the run since its first sample, or since a knob was turned.",
-    ),
-    Readout(
-        "sweeps",
-        "Sweeps/sample",
-        "A sweep redraws all hidden units, then all visible ones. So many are spent on a sample, on average.",
-        lambda shown: shown.since_turn.sweeps / shown.since_turn.samples if shown.n else None,
-        formula=r"\frac{\text{sweeps}}{n}",
-        source="Counted.",
-    ),
-    Readout(
-        "fast_norm",
-        "Fast norm",
-        "How far the model that is sampled now has been pushed away from the one that was trained: Gibbs "
-        "sampling never does so. Of several chains with a push each it is that of the newest sample’s chain.",
-        lambda shown: shown.fast_norm,
-        formula=r"|\theta_F| = \sqrt{\textstyle\sum_{ij} W_{F,ij}^2 + \sum_i b_{F,i}^2 + \sum_j c_{F,j}^2}",
-        source="rates-FPCD, section 4.",
-    ),
-)
-"""Numbers of every sampler."""
-
-
-def live_readouts(n_chains: int) -> tuple[Readout, ...]:
+def live_numbers(n_chains: int) -> tuple[Number, ...]:
     """Return the numbers of the live metrics of a run of so many chains."""
-    return tuple(readout_of(number) for metric in live_metrics_of(n_chains) for number in metric.numbers)
+    return tuple(number for metric in live_metrics_of(n_chains) for number in metric.numbers)
 
 
-def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Readout, ...]:
-    """Return the readouts of a panel: without data nothing is scored, without labels there are no classes."""
-    live = live_readouts(sampler.n_chains)
-    isl = ISL_READOUT if plan.kernel == "binary" else ISL_OF_MEANS
-    if plan.dataset is None:
-        return (
-            *(replace(readout, lead=readout.name in ("rate", "sweeps")) for readout in READOUTS),
-            *live,
-        )
+def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
+    """Return what a panel shows: without data nothing is scored, without labels there are no classes."""
+    live = live_numbers(sampler.n_chains)
+    if plan.dataset is None:  # the two large ones first
+        large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
+        return (*large, *(number for number in OF_EVERY_SAMPLER if number not in large), *live)
+    scores = tuple(ISL_OF_MEANS if one is ISL and plan.kernel == "mean" else one for one in SCORES)
     if plan.dataset.train_labels is None:
-        unlabelled = (
-            isl,
-            replace(SPURIOUS, lead=True),
-            *(one for one in SCORES if one.name in ("blank", "ink")),  # those that need no classes
-        )
-        return (*unlabelled, *READOUTS, *live)
-    return (*(isl if one is ISL_READOUT else one for one in SCORES), *READOUTS, *live)
-
-
-def every_readout() -> tuple[Readout, ...]:
-    """Return all numbers that a panel of this page can have."""
-    return (*SCORES, *READOUTS, *live_readouts(MAX_CHAINS))
+        scores = tuple(one for one in scores if one.name in ("isl", "spurious", "blank", "ink"))
+    return (*scores, *OF_EVERY_SAMPLER, *live)
 
 
 def all_empty(shown: SamplingSnapshot) -> bool:
@@ -345,13 +183,7 @@ def sample_grid(
     }
     _canvas.mount(
         url,
-        panel_specs(
-            comparison,
-            readouts,
-            front=front,
-            multiples=True,
-            marks=marks,
-        ),
+        panel_specs(comparison, readouts, front=front, multiples=True, marks=marks),
         view=view,
         pixels=pixels,
         side=side,

@@ -6,6 +6,7 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.knobs import knobs_of, values_of, write_knobs
+from rbmviz.metrics.numbers import ISL, SPURIOUS, VISITED
 from rbmviz.models import list_models
 from rbmviz.origin import origin, with_origin
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
@@ -50,10 +51,10 @@ COLUMNS = {
     "start": "Start",
     "kernel": "ISL kernel",
     "samples": "Samples",
-    "isl": "ISL",
+    "isl": ISL.label,
     "std_error": "± over test images",
-    "classes": "Classes",
-    "spurious": "Spurious %",
+    "classes": VISITED.label,
+    "spurious": SPURIOUS.titled(),
     "model_digest": "Model digest",
     "data": "Data",
     "data_digest": "Data digest",

@@ -6,9 +6,9 @@ from typing import Any
 from rbmviz import BadInput, Model
 from rbmviz.knobs import values_of
 from rbmviz.metrics.exact import MAX_UNITS_ENUMERATED
+from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingSetup, TrainingSnapshot
-from rbmviz.session.training import SCORED_EXAMPLES
 from rbmviz.trainers import Trainer
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines

@@ -7,8 +7,9 @@ import streamlit as st
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import independent_log_likelihood
 from rbmviz.metrics.exact import attainable_log_likelihood
+from rbmviz.metrics.numbers import LIKELIHOOD, SCORED_EXAMPLES
 from rbmviz.session import Comparison, TrainingSetup
-from rbmviz.session.training import LIVE_AIS_CHAINS, SCORED_EXAMPLES, scored_examples
+from rbmviz.session.training import LIVE_AIS_CHAINS, scored_examples
 from rbmviz.trainers import STATS
 from rbmviz_app import controls, links, messages
 from rbmviz_app.compared import amount_text
@@ -99,14 +100,14 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
             rows,
             styles(comparison),
             cost_unit,
-            "Log-likelihood (nats per example)",
+            LIKELIHOOD.titled(),
             lines,
             floor=floor,
             compared=compared,
             present=links.presenting(),
         ),
         "likelihood",
-        f"Log-likelihood against {cost_unit}, one curve per panel, each labelled at its end",
+        f"{LIKELIHOOD.label} against {cost_unit}, one curve per panel, each labelled at its end",
         "The first estimate is under way.",
     )
     if compared[0].point is not None:

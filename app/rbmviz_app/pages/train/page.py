@@ -16,7 +16,7 @@ from rbmviz_app.pages.train.naming import fresh_starts
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of
 from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
-from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.presets import Preset
 from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Train", "school", 2
@@ -28,13 +28,13 @@ PRESETS = (
         PAGES["train"].default_panels,
         {"statistic": "ess"},
         (
-            Claim(0, "likelihood", "<", -0.02, of=0, n=6000, n_of=3000, not_of=2),
-            Claim(1, "likelihood", "<", -0.5, of=1, n=6000, n_of=3000, not_of=2),
-            Claim(2, "likelihood", ">", 0.1, of=2, n=6000, n_of=3000, not_of=0),
-            Claim(2, "likelihood", ">", 1, of=0, n=6000),
-            Claim(2, "likelihood", ">", 1.5, of=1, n=6000),
-            Claim(3, "likelihood", "<", -1.5, of=2, n=3000),
-            Claim(3, "likelihood", "<", -1.5, of=2, n=6000),
+            "panel1.likelihood < panel1.likelihood@3000 - 0.02 at 6000 updates, not of panel3",
+            "panel2.likelihood < panel2.likelihood@3000 - 0.5 at 6000 updates, not of panel3",
+            "panel3.likelihood > panel3.likelihood@3000 + 0.1 at 6000 updates, not of panel1",
+            "panel3.likelihood > panel1.likelihood + 1 at 6000 updates",
+            "panel3.likelihood > panel2.likelihood + 1.5 at 6000 updates",
+            "panel4.likelihood < panel3.likelihood - 1.5 at 3000 updates",
+            "panel4.likelihood < panel3.likelihood - 1.5 at 6000 updates",
         ),
     ),
     Preset(
@@ -44,10 +44,10 @@ PRESETS = (
         ("cd", "pcd", "pop_cd", "pt"),
         {"train_data": "modes", "pace": 200, "statistic": "ess"},
         (
-            Claim(0, "likelihood", "<", -1, of=0, n=1000, n_of=500, not_of=2),
-            Claim(0, "likelihood", "<", -3, of=1, n=1000),
-            Claim(2, "likelihood", ">", 0.1, of=1, n=1000),
-            Claim(3, "likelihood", ">", 0.1, of=1, n=1000),
+            "panel1.likelihood < panel1.likelihood@500 - 1 at 1000 updates, not of panel3",
+            "panel1.likelihood < panel2.likelihood - 3 at 1000 updates",
+            "panel3.likelihood > panel2.likelihood + 0.1 at 1000 updates",
+            "panel4.likelihood > panel2.likelihood + 0.1 at 1000 updates",
         ),
     ),
     Preset(
@@ -63,8 +63,8 @@ PRESETS = (
         ),
         {"train_data": "bas@3", "hidden": 8, "statistic": "ess"},
         (
-            Claim(2, "likelihood", ">", 0.1, of=1, n=2000),
-            Claim(2, "likelihood", ">", 0.1, of=3, n=2000),
+            "panel3.likelihood > panel2.likelihood + 0.1 at 2000 updates",
+            "panel3.likelihood > panel4.likelihood + 0.1 at 2000 updates",
         ),
     ),
     Preset(
@@ -74,9 +74,9 @@ PRESETS = (
         ("cd", "pcd", "fpcd"),
         {"train_data": "digits", "hidden": 64, "pace": 50, "statistic": "fast_norm"},
         (
-            Claim(0, "likelihood_error", ">", 0, n=500),
-            Claim(0, "likelihood_error", "<", 0.05, n=500),
-            Claim(0, "likelihood", ">", -25, n=500),
+            "panel1.likelihood_error > 0 at 500 updates",
+            "panel1.likelihood_error < 0.05 at 500 updates",
+            "panel1.likelihood > -25 at 500 updates",
         ),
     ),
 )

@@ -2,131 +2,28 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from rbmviz.knobs import Knob, values_of
+from rbmviz.metrics.numbers import OF_EVERY_TRAINER, RECONSTRUCTION, Number, own_numbers, trainers_speed
 from rbmviz.rbm import RBM
-from rbmviz.registry import trainers
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
-from rbmviz.session.training import SCORED_EXAMPLES, TrainingPlan, below_best
-from rbmviz.trainers import Trainer, list_trainers
+from rbmviz.session.training import TrainingPlan
+from rbmviz.trainers import Trainer
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import point_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
-from rbmviz_app.panel.readouts import Readout, Value, rate_readout
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
 
 
-def _likelihood(shown: TrainingSnapshot) -> Value:
-    if not shown.likelihoods:
-        return None
-    newest = shown.likelihoods[-1]
-    error = float(newest.std_error[0])
-    if len(newest.train) > 1 or not error:
-        return float(newest.train.mean())
-    return float(newest.train[0]), error
-
-
-def _statistic(name: str, label: str, help: str, **more: Any) -> Readout:
-    """Return the readout of a number that the trainer makes at each update."""
-    return Readout(name, label, help, lambda shown: shown.newest.get(name), "compact", **more)
-
-
-COMMON = (
-    Readout(
-        "likelihood",
-        "Log-likelihood",
-        "How probable the model finds a training picture, on average: it rises, towards zero, as the model "
-        "learns. Nats for each picture; where it is an estimate, ± its standard error.",
-        _likelihood,
-        "with_error",
-        formula=r"\left\langle \log p(x) \right\rangle_{x}, \quad p(x) = \frac{e^{-F(x)}}{Z}",
-        source="Exact by enumeration of the smaller layer, else by annealed importance sampling "
-        "(Salakhutdinov, Murray 2008). Of larger data "
-        f"{SCORED_EXAMPLES:,} evenly spaced examples are scored. Of several replicates their mean.",
-        lead=True,
-    ),
-    Readout(
-        "below_best",
-        "Below its best",
-        "How many nats the model has lost since it was best: 0 while it climbs. A trainer that falls away "
-        "loses more and more of what it had.",
-        lambda shown: below_best(shown.likelihoods),
-        "fixed2",
-        formula=r"\max_{t' \le t} \ell_{t'} - \ell_t",
-        source="ℓ is the log-likelihood of the training part at an update, of several replicates their mean.",
-        lead=True,
-    ),
-    rate_readout("Updates"),
-)
-"""Numbers of every trainer, before those that depend on where it began."""
-
-RECONSTRUCTION = _statistic(
-    "reconstruction",
-    "Reconstruction",
-    "How far a training picture moves if it goes up to the hidden units and down again, as a share of a "
-    "bit. It is cheap, and says little: a model that copies well may be a bad one.",
-    formula=r"\left\langle \left| v - \mathbb{E}[v \mid \mathbb{E}[h \mid v]] \right| \right\rangle",
-    source="Hinton (2012), A practical guide to training RBMs, section 5.",
-)
-
-OWN_STATS_HELP = {
-    "fast_norm": "How far the fast weights have pushed the chains’ model away from the one that learns.",
-    "ess": "Effective sample size of the batch: so many equal weights would be worth as much.",
-    "max_weight": "Share of the batch’s weight that its heaviest sample holds.",
-    "tau_mean": "Sweeps until the two chains of a pair meet, on average.",
-    "tau_median": "Half of the pairs meet within so many sweeps.",
-    "tau_max": "Sweeps that the slowest pair of the batch took.",
-    "rejected_mean": "Proposals that a pair rejected before it had its next states: the cost of coupling.",
-    "truncated": "Share of the pairs that were cut off before they met, which biases the update.",
-    "swap_rate": "Share of the proposed swaps between neighbouring temperatures that were taken.",
-    "sweeps": "Sweeps until the climb to a mode ended.",
-    "moment_error": "How far the mean of all pictures so far is from that of the data: herding lowers it.",
-}
-"""What the trainers’ own statistics say, by name; another statistic says its label."""
-
-
-def _own_speed(begun: int, spent: float) -> Readout:
-    """Return the readout of the trainer's own speed since ``begun`` updates and ``spent`` seconds."""
-
-    def own_speed(shown: TrainingSnapshot) -> float | None:
-        return (shown.n - begun) / (shown.seconds - spent) if shown.seconds > spent else None
-
-    return Readout(
-        "own_speed",
-        "Trainer’s own speed",
-        "Updates that the trainer would make in a second if it did nothing else: scoring and waiting not "
-        "counted.",
-        own_speed,
-        "compact",
-        unit="/s",
-        formula=r"\frac{\text{updates}}{\text{seconds inside the trainer}}",
-        source="Measured by the clock of the run.",
-    )
-
-
-def _own_readouts(trainer: type[Trainer]) -> tuple[Readout, ...]:
-    """Return the readouts of a trainer's own statistics."""
-    return tuple(
-        _statistic(name, label, OWN_STATS_HELP.get(name, f"{label}."), source=f"{trainer.paper}.")
-        for name, label in trainer.own_stats.items()
-    )
-
-
-def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Readout, ...]:
-    """Return the readouts of a panel: those of every trainer, then the trainer's own statistics."""
+def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Number, ...]:
+    """Return the numbers that a panel shows: those of every trainer, then the trainer's own statistics."""
     begun, spent = (plan.origin.update, plan.origin.seconds) if plan.origin else (0, 0.0)
-    return (*COMMON, _own_speed(begun, spent), RECONSTRUCTION, *_own_readouts(type(trainer)))
-
-
-def every_readout() -> tuple[Readout, ...]:
-    """Return all numbers that a panel of this page can have."""
-    own = {readout.label: readout for name in list_trainers() for readout in _own_readouts(trainers[name])}
-    return (*COMMON, _own_speed(0, 0.0), RECONSTRUCTION, *own.values())
+    own = own_numbers(type(trainer))
+    return (*OF_EVERY_TRAINER, trainers_speed(begun, spent), RECONSTRUCTION, *own)
 
 
 def filters(rbm: RBM, n_units: int) -> np.ndarray:

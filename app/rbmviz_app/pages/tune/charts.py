@@ -42,7 +42,7 @@ TABLE_COLUMNS = {
     "test": "Test part",
     "test_std_dev": "Test spread",
     "test_point_error": "Error over test points",
-    "blank": "Blank share",
+    "blank": measures["blank"].label,
     "n": "Samples",
     "sweeps": "Gibbs sweeps",
     "seconds": "Seconds",

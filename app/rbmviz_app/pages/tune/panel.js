@@ -14,7 +14,8 @@
  * @property {MapAxis | null} y null: a sweep along one axis
  * @property {{ title: string, columns: number[], rows: number[] }[]} facets indices of the values along x and y that each one has
  * @property {[number, number, number][]} positions of the cell of each setting: facet, column, row
- * @property {{ name: string, label: string, short: string, better: string, digits: number }[]} measures
+ * @property {{ name: string, label: string, short: string, help: string, better: string, digits: number }[]} measures
+ * @property {string} blank
  * @property {string[]} cost_units
  * @property {number} seeds
  * @property {number} runs of the whole sweep: one for each setting and seed
@@ -283,6 +284,7 @@ class MapPanel extends Panel {
     this.telling.hidden = head.moved || head.telling === null;
     if (head.telling !== null) put(this.telling, `Differ most at ${amount(head.cost_unit, head.telling)}`);
     for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([[this.by, head.by], [this.costUnit, head.cost_unit]])) if (select.value !== value) select.value = value;
+    this.by.title = this.measure.help;
     const region = this.state.reduce((sum, bits) => sum + Number((bits & IS_IN_REGION) !== 0), 0);
     const known = this.state.reduce((sum, bits) => sum + (bits & IS_KNOWN), 0);
     const blank = this.state.some(bits => bits & IS_MOSTLY_BLANK) ? ' Crossed out: more than half of the samples are blank.' : '';
@@ -501,7 +503,7 @@ class MapPanel extends Panel {
     const error = Number.isFinite(n.std_error[i]) ? ` ± ${decimal(n.std_error[i], digits + 1)}` : '';
     rows.push(['Minus that of the best, ± standard error', bits & IS_BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IS_IN_REGION ? ', cannot be told from it' : ''}`]);
     if (Number.isFinite(n.test[i]) && head.by.includes('validation')) rows.push([`On the test part${n.test[i] === n.mean[i] ? ', here the same data' : ''}`, `${decimal(n.test[i], digits)}${Number.isFinite(n.test_std_dev[i]) ? ` ± ${decimal(n.test_std_dev[i], digits)}` : ''}`]);
-    if (Number.isFinite(n.blank[i])) rows.push(['Blank samples', `${decimal(100 * n.blank[i], 1)} %`]);
+    if (Number.isFinite(n.blank[i])) rows.push([this.map.blank, `${decimal(100 * n.blank[i], 1)} %`]);
     rows.push(['Computing, a seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
     if (head.cost_unit !== 'samples' && head.cost_unit !== 'updates') rows.push(['Samples, a seed', whole.format(Math.round(n.samples[i]))]);
     return rows;

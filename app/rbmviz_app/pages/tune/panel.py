@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.knobs import Knob, Value, knobs_of
+from rbmviz.metrics.numbers import Number
 from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import GridSetting, read_algorithm
 from rbmviz_app.charts.style import RAMP
 from rbmviz_app.formulas import prose
 from rbmviz_app.panel import Canvas, OnTrigger
-from rbmviz_app.panel.readouts import Readout
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -27,13 +27,8 @@ DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
 """Digits behind the point of a measure by the beginning of its name; others, which are shares, have three."""
 
 
-def readouts(algorithm: Any, plan: Any) -> Sequence[Readout]:
+def readouts(algorithm: Any, plan: Any) -> Sequence[Number]:
     """Return no readouts: the map draws its own numbers."""
-    return ()
-
-
-def every_readout() -> tuple[Readout, ...]:
-    """Return all numbers that a panel of this page can have."""
     return ()
 
 
@@ -132,6 +127,7 @@ def map_spec(
         "facets": facets,
         "positions": positions,
         "measures": [measure_spec(name) for name in plan.metrics],
+        "blank": measures["blank"].number.label,
         "cost_units": list(units_of(plan.kind)),
         "seeds": len(plan.seeds),
         "runs": plan.size,
@@ -140,8 +136,8 @@ def map_spec(
 
 
 def short_label(by: str) -> str:
-    """Return the label of a measure without what stands in brackets and behind commas."""
-    return measures[by].label.partition(",")[0].partition(" (")[0]
+    """Return the label of a measure without its unit and its part of the data."""
+    return measures[by].number.label
 
 
 def measure_spec(name: str) -> dict[str, Any]:
@@ -152,6 +148,7 @@ def measure_spec(name: str) -> dict[str, Any]:
         "name": name,
         "label": measure.label,
         "short": short_label(name),
+        "help": measure.number.help,
         "better": measure.best,
         "digits": digits,
     }

@@ -3,7 +3,7 @@
 The panel of a preset is the run beside the map; its claims are about settings of the sweep, ``variants``.
 """
 
-from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.presets import Preset
 
 PRESETS = (
     Preset(
@@ -13,8 +13,8 @@ PRESETS = (
         ("rates_herding:eps=0.03162",),
         {"tune_samplers": ["rates_herding"], "tune_y": "none"},
         (
-            Claim(1, "isl_validation", ">", 10, of=2, n=10),
-            Claim(2, "isl_validation", ">", 1, of=1, n=3000),
+            "panel2.isl_validation > panel3.isl_validation + 10 at 10 samples",
+            "panel3.isl_validation > panel2.isl_validation + 1 at 3000 samples",
         ),
         invites=("eps",),
         variants=("rates_herding:eps=0.3162", "rates_herding:eps=0.003162"),
@@ -26,10 +26,10 @@ PRESETS = (
         ("rates_fpcd:eps=0.03162,alpha=0.9",),
         {},
         (
-            Claim(1, "isl_validation", ">", -10, of=2, n=982),
-            Claim(2, "isl_validation", ">", -10, of=1, n=982),
-            Claim(1, "isl_validation", ">", 10, of=3, n=982, not_of=4),
-            Claim(3, "isl_validation", ">", 40, of=4, n=982),
+            "panel2.isl_validation > panel3.isl_validation - 10 at 982 samples",
+            "panel3.isl_validation > panel2.isl_validation - 10 at 982 samples",
+            "panel2.isl_validation > panel4.isl_validation + 10 at 982 samples, not of panel5",
+            "panel4.isl_validation > panel5.isl_validation + 40 at 982 samples",
         ),
         invites=("eps", "alpha"),
         variants=(
@@ -50,9 +50,9 @@ PRESETS = (
             "tune_y": "none",
         },
         (
-            Claim(1, "blank", ">", 0.5, n=982, not_of=3),
-            Claim(2, "blank", ">", 0.5, n=982, not_of=3),
-            Claim(3, "blank", "<", 0.2, n=982, not_of=1),
+            "panel2.blank > 0.5 at 982 samples, not of panel4",
+            "panel3.blank > 0.5 at 982 samples, not of panel4",
+            "panel4.blank < 0.2 at 982 samples, not of panel2",
         ),
         invites=("eps",),
         variants=("sample_penalization:eps=0.001", "sample_penalization:eps=1", "rates_fpcd:eps=0.001"),
@@ -77,8 +77,8 @@ PRESETS = (
             "tune_speed": 200,
         },
         (
-            Claim(2, "log_likelihood", "<", -0.5, of=1, n=3000, not_of=3),
-            Claim(3, "log_likelihood", ">", 1, of=2, n=3000),
+            "panel3.log_likelihood < panel2.log_likelihood - 0.5 at 3000 updates, not of panel4",
+            "panel4.log_likelihood > panel3.log_likelihood + 1 at 3000 updates",
         ),
         invites=("learning_rate", "k"),
         variants=(

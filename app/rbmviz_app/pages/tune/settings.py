@@ -214,7 +214,7 @@ def choose_rest(kind: Kind) -> None:
     controls.select(Settings.tune_data)
     controls.choose(Settings.tune_kernel)
     controls.choose(Settings.tune_start)
-    lines = [f"- **{name}**: {measures[name].label}" for name in MORE_MEASURES]
+    lines = [f"- **{name}**: {(one := measures[name]).label}. {one.number.help}" for name in MORE_MEASURES]
     several(
         Settings.tune_measures,
         "Measure also",

@@ -7,6 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.session import WeightSnapshot
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.pop_cd import PopCD
@@ -83,6 +84,8 @@ def _tall(lines: int) -> int:
     """Return the height of a chart with a legend of this many lines, in pixels."""
     return 270 + 22 * lines
 
+
+EFFECTIVE_SHARE = NUMBERS["weights"]["ess_share"].label
 
 EQUAL = ("all weights equal (CD)", GREY)
 
@@ -171,7 +174,7 @@ def sizes_chart(named: Named) -> Chart:
 @kept_spec
 def _sizes_spec(styles: Styles) -> Spec:
     tone, dash = _scales(styles, (EQUAL,))
-    title, scale, axis = "Effective share of the batch", alt.Scale(domain=[0, 1]), alt.Axis(format="%")
+    title, scale, axis = f"{EFFECTIVE_SHARE} of the batch", alt.Scale(domain=[0, 1]), alt.Axis(format="%")
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X(
             "size:Q",
@@ -191,7 +194,7 @@ def _sizes_spec(styles: Styles) -> Spec:
             alt.Tooltip("panel:N", title="Population"),
             alt.Tooltip("size:Q", title="Samples in a batch", format=","),
             alt.Tooltip("ess:Q", title="are worth", format=".4~g"),
-            alt.Tooltip("share:Q", title="Effective share", format=".1%"),
+            alt.Tooltip("share:Q", title=EFFECTIVE_SHARE, format=".1%"),
             alt.Tooltip("batches:Q", title="Batches", format=","),
         ],
     )
@@ -240,7 +243,7 @@ def _log_z_spec(styles: Styles, truth: tuple[str, float, float] | None) -> Spec:
         ),
         color=tone,
     )
-    title, y = "log Z (nats)", alt.Scale(zero=False)
+    title, y = NUMBERS["weights"]["truth"].titled(), alt.Scale(zero=False)
     layers: list[Any] = [
         base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=title, scale=y), y2="high:Q"),
         base.mark_line(strokeWidth=2).encode(

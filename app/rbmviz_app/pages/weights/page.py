@@ -23,7 +23,7 @@ from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.weight_charts import draw_weight_charts
 from rbmviz_app.panel import shape_of
-from rbmviz_app.presets import Claim, Preset
+from rbmviz_app.presets import Preset
 from rbmviz_app.shared import data
 
 TITLE, ICON, PLACE = "Weights", "balance", 4
@@ -36,11 +36,16 @@ PRESETS = (
         "10¹⁶ samples or less. A mixture of ten hidden states is still 1.2 nats too low.",
         PAGES["weights"].default_panels,
         claims=(
-            *(Claim(i, "ess_share", ">", 0.65) for i in range(4)),
-            *(Claim(i, "gap", ">", 3.2, not_of=3) for i in range(3)),
-            Claim(3, "gap", ">", 1),
-            Claim(3, "gap", "<", 1.5, not_of=0),
-            Claim(0, "std_error", "<", 0.05),
+            "panel1.ess_share > 65 at 300 batches",
+            "panel2.ess_share > 65 at 300 batches",
+            "panel3.ess_share > 65 at 300 batches",
+            "panel4.ess_share > 65 at 300 batches",
+            "panel1.gap > 3.2 at 300 batches, not of panel4",
+            "panel2.gap > 3.2 at 300 batches, not of panel4",
+            "panel3.gap > 3.2 at 300 batches, not of panel4",
+            "panel4.gap > 1 at 300 batches",
+            "panel4.gap < 1.5 at 300 batches, not of panel1",
+            "panel1.std_error < 0.05 at 300 batches",
         ),
     ),
     Preset(
@@ -56,12 +61,12 @@ PRESETS = (
         ),
         {"weights_model": "mnist_fpcd"},
         (
-            Claim(0, "max_share", ">", 0.7, n=30),
-            Claim(1, "max_share", ">", 0.6, n=30),
-            Claim(1, "ess_share", "<", 0.04, n=30),
-            Claim(2, "max_share", ">", 0.4, n=5),
-            Claim(2, "ess_share", "<", 0.01, n=5, not_of=1),
-            Claim(3, "max_share", ">", 0.6, n=30),
+            "panel1.max_share > 70 at 30 batches",
+            "panel2.max_share > 60 at 30 batches",
+            "panel2.ess_share < 4 at 30 batches",
+            "panel3.max_share > 40 at 5 batches",
+            "panel3.ess_share < 1 at 5 batches, not of panel2",
+            "panel4.max_share > 60 at 30 batches",
         ),
     ),
     Preset(
@@ -71,26 +76,23 @@ PRESETS = (
         tuple(f"pop_cd:n_chains=100,k={k}" for k in (1, 10, 30, 100)),
         {"weights_model": "mnist_cd1"},
         (
-            Claim(0, "ess_share", "<", 0.05, n=10),
-            Claim(3, "ess_share", ">", 0.2, n=1, not_of=0),
-            Claim(3, "log_z", ">", 70, of=0, n=1, n_of=10),
-            Claim(3, "log_z", "<", 120, of=0, n=1, n_of=10),
+            "panel1.ess_share < 5 at 10 batches",
+            "panel4.ess_share > 20 at 1 batches, not of panel1",
+            "panel4.log_z > panel1.log_z@10 + 70 at 1 batches",
+            "panel4.log_z < panel1.log_z@10 + 120 at 1 batches",
         ),
     ),
     Preset(
         "A better proposal",
         "The same samples, weighed against ever larger mixtures of p(v|h): where they cover all patterns, "
         "log Z comes out right, at a cost that grows with the mixture (section 3.4).",
-        (
-            "pop_cd:n_chains=100",
-            *(f"pop_cd:n_chains=100,proposal=mixture,mixture={r}" for r in (3, 10, 100)),
-        ),
+        ("pop_cd:n_chains=100", *(f"pop_cd:n_chains=100,proposal=mixture,mixture={r}" for r in (3, 10, 100))),
         claims=(
-            Claim(0, "gap", ">", 3, not_of=3),
-            Claim(1, "gap", "<", -0.5, of=0),
-            Claim(2, "gap", "<", -0.5, of=1),
-            Claim(3, "gap", "<", 0.2, not_of=2),
-            Claim(3, "gap", ">", -0.2),
+            "panel1.gap > 3 at 300 batches, not of panel4",
+            "panel2.gap < panel1.gap - 0.5 at 300 batches",
+            "panel3.gap < panel2.gap - 0.5 at 300 batches",
+            "panel4.gap < 0.2 at 300 batches, not of panel3",
+            "panel4.gap > -0.2 at 300 batches",
         ),
     ),
 )

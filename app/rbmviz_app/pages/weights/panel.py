@@ -1,17 +1,18 @@
 """The live panels of the Weights page: the ends of a batch, and how its weight is shared out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rbmviz.metrics.numbers import OF_WEIGHTS, Number
 from rbmviz.session import Comparison, WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
-from rbmviz_app.panel.readouts import Readout, Value, finite, rate_readout
+from rbmviz_app.panel.readouts import finite
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
@@ -42,130 +43,9 @@ MAX_WEIGHTS_SENT = 1000
 spaced; more cannot be told apart on a screen."""
 
 
-def _pooled(
-    name: str, label: str, help: str, value: Callable[[WeightSnapshot], Value], **more: Any
-) -> Readout:
-    """Return a readout that is known as soon as samples have been weighed."""
-    return Readout(name, label, help, lambda shown: value(shown) if shown.pooled else None, **more)
-
-
-def _ess(shown: WeightSnapshot) -> Value:
-    return None if shown.batch is None else (shown.batch.ess, len(shown.batch.v))
-
-
-def _too_low(shown: WeightSnapshot) -> Value:
-    if shown.reference is None or shown.newest is None:
-        return None
-    return shown.reference.log_z - shown.newest.log_z
-
-
-def _truth_error(shown: WeightSnapshot) -> Value:
-    return None if shown.reference is None else shown.reference.std_error or "exact"
-
-
-READOUTS = (
-    _pooled(
-        "ess_share",
-        "Effective share",
-        "What a batch is worth: 100 % if all samples weigh alike, 1 % if one of a hundred holds all the "
-        "weight. Mean over all batches. CD gives every sample the same weight, as if it were 100 %.",
-        lambda shown: shown.ess_share,
-        format="share",
-        formula=r"\left\langle \frac{1}{n \sum_i w_i^2} \right\rangle, \quad \textstyle\sum_i w_i = 1",
-        source="Krause, Fischer, Igel (2018), section 3.3; Kong (1992) for the effective sample size.",
-        lead=True,
-    ),
-    _pooled(
-        "max_share",
-        "Heaviest sample holds",
-        "Share of its batch’s weight that the single heaviest sample holds, mean over all batches: near 100 "
-        "%, one sample takes all, and the others were drawn for nothing.",
-        lambda shown: shown.max_share,
-        format="share",
-        formula=r"\left\langle \max_i w_i \right\rangle",
-        source="Krause, Fischer, Igel (2018), section 4.2.",
-        lead=True,
-    ),
-    _pooled(
-        "ess",
-        "ESS of the batch",
-        "Effective sample size of the newest batch: so many equal weights would be worth as much.",
-        _ess,
-        format="of",
-        formula=r"\mathrm{ESS} = \frac{\left( \sum_i w_i \right)^2}{\sum_i w_i^2}",
-        source="Kong (1992).",
-    ),
-    _pooled(
-        "log_z",
-        "log Z estimate",
-        "Z is what e to the power −F(v) adds up to over all pictures v: divided by it, they are "
-        "probabilities. For large models it cannot be computed. The mean of all importance weights so far "
-        "estimates it, whatever the sweeps and the proposal: the solid line under the batch.",
-        lambda shown: None if shown.newest is None else shown.newest.log_z,
-        format="fixed2",
-        formula=r"\log \frac{1}{n} \sum_i \frac{e^{-F(v_i)}}{q(v_i)}",
-        source="Krause, Fischer, Igel (2018), section 3; q is the proposal. The joint one weighs hidden "
-        "states h in place of samples v (section 3.4).",
-    ),
-    _pooled(
-        "std_error",
-        "Estimate’s error",
-        "Standard error of the estimate, as the weights so far know it: at most 1, and too small while heavy "
-        "ones are missing.",
-        lambda shown: None if shown.newest is None else shown.newest.std_error,
-        format="plus_minus",
-        formula=r"\frac{\mathrm{sd}(\bar{w})}{\sqrt{B}\, \langle \bar{w} \rangle}",
-        source="By the delta method, over the mean weights of B batches: those of a mixture depend on each "
-        "other within a batch.",
-    ),
-    Readout(
-        "truth",
-        "log Z",
-        "What the estimate should be: the dashed line under the batch.",
-        lambda shown: "…" if shown.reference is None else shown.reference.log_z,
-        "fixed2",
-        formula=r"\log Z = \log \sum_v e^{-F(v)}",
-        source="By enumeration, or where the model is too large by annealed importance sampling "
-        "(Salakhutdinov, Murray 2008).",
-    ),
-    Readout(
-        "truth_error",
-        "log Z’s error",
-        "Standard error of annealed importance sampling; exact by enumeration.",
-        _truth_error,
-        "plus_minus",
-        source="Over the chains of annealed importance sampling.",
-    ),
-    _pooled(
-        "gap",
-        "Too low by",
-        "log Z less its estimate, in nats: what heavy weights, not seen yet, would still add. Below 0 the "
-        "estimate is above log Z: by chance, or by the error of log Z where it is an estimate, too.",
-        _too_low,
-        format="fixed2",
-        formula=r"\log Z - \log \hat{Z}",
-        source="From the two numbers.",
-    ),
-    _pooled(
-        "pooled",
-        "Samples",
-        "Samples weighed since the start, or since a knob was turned.",
-        lambda shown: shown.pooled,
-        format="compact",
-        source="Counted.",
-    ),
-    rate_readout("Batches"),
-)
-
-
-def readouts(trainer: Trainer, plan: WeightSetup) -> tuple[Readout, ...]:
-    """Return the readouts of a panel."""
-    return READOUTS
-
-
-def every_readout() -> tuple[Readout, ...]:
-    """Return all numbers that a panel of this page can have."""
-    return READOUTS
+def readouts(trainer: Trainer, plan: WeightSetup) -> tuple[Number, ...]:
+    """Return the numbers that a panel shows."""
+    return OF_WEIGHTS
 
 
 @frame_encoder(WeightSnapshot, readouts, ("weights",))

@@ -20,6 +20,7 @@ from rbmviz_app.charts.style import (
     legend_columns,
     live_spec,
 )
+from rbmviz_app.pages.weights.charts import EFFECTIVE_SHARE
 
 SHAPES = {
     "CD-1": "circle",
@@ -164,8 +165,8 @@ ESTIMATOR_QUANTITIES = {
     "ratio": "CD's bias over pop-CD's",
     "bias": "Bias",
     "variance": "Variance",
-    "ess": "Effective share of a batch against hidden units",
-    "sweeps": "Effective share of a batch against sweeps",
+    "ess": f"{EFFECTIVE_SHARE} of a batch against hidden units",
+    "sweeps": f"{EFFECTIVE_SHARE} of a batch against sweeps",
 }
 
 
@@ -251,7 +252,7 @@ def _ess_spec(quantity: str, hidden: alt.X, chart: alt.Chart) -> Spec:
         x=x,
         y=alt.Y(
             "ess:Q",
-            title="Effective share of a batch",
+            title=f"{EFFECTIVE_SHARE} of a batch",
             axis=alt.Axis(format="%"),
             scale=alt.Scale(domain=[0, 1]),
         ),
@@ -260,7 +261,7 @@ def _ess_spec(quantity: str, hidden: alt.X, chart: alt.Chart) -> Spec:
         tooltip=[
             alt.Tooltip("hidden:Q", title="Hidden units"),
             alt.Tooltip("k:Q", title="Sweeps"),
-            alt.Tooltip("ess:Q", title="Effective share", format=".1%"),
+            alt.Tooltip("ess:Q", title=EFFECTIVE_SHARE, format=".1%"),
         ],
     )
     return live_spec([line], 510)

@@ -1,0 +1,805 @@
+"""The numbers of runs, each declared once: its names, its unit, what it means, its formula, its value.
+
+Panels show them, claims of lessons and presets compare them, sweeps measure them, axes and tables are titled
+with them, the glossary lists them. Live metrics declare theirs in the same way. A value is taken from a
+snapshot of a run, whatever kind of object that is: this module knows no runs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from rbmviz.coupling import ALGORITHM_LABELS, ALGORITHMS, STATISTICS
+
+Format = Literal[
+    "fixed1",
+    "fixed2",
+    "fixed3",
+    "signed2",
+    "digits3",
+    "precision2",
+    "precision3",
+    "compact",
+    "share",
+    "rate",
+    "plus_minus",
+    "with_error",
+    "of",
+    "pair",
+]
+"""How a number is written; ``FORMATS`` in ``rbmviz_app/panel/readouts.js`` has the same names (tested).
+
+With "rate" the value is a counter, and the page shows its growth per second.
+"""
+
+Value = float | str | tuple[float, float] | None
+"""A number, two ("with_error", "of", "pair"), words shown as they are, or None: not yet known."""
+
+SCORED_EXAMPLES = 2000
+"""Number of training (and of test) examples whose likelihood a run computes, evenly spaced among all."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a run, as people read it and claims name it.
+
+    Parameters
+    ----------
+    name : str
+        Its key in frames, in claims, and in the files of lessons.
+    label : str
+        What the panel calls it.
+    help : str
+        What it says, in plain words; LaTeX between dollars for a letter or two. "": no panel shows it.
+    value : callable
+        Its value in a snapshot. NaN and infinity are shown as not known.
+    format : Format
+        How numbers are written; "share" takes 0 to 1 and writes it in percent, "of", "pair" and "with_error"
+        take two numbers (default "digits3").
+    unit : str
+        What is written behind a number; "" (the default) if the help names the unit.
+    formula : str
+        Its definition in LaTeX, without dollars; "" (the default) for what is only counted.
+    source : str
+        Paper and section, or how it is computed here.
+    words : str
+        What a sentence calls it (default: its label).
+    best : "high", "low" or ""
+        Which of two values is better; "" (the default): neither.
+    axis_unit : str
+        Its unit on axes and in tables, where no help is beside it (default: its unit).
+    text : callable or None
+        Text that a panel shows in place of its value, made from a snapshot; None (also of all snapshots, the
+        default): the value.
+    slow : bool
+        Whether its value takes long to compute: only the slow parts of frames have it (default False).
+    """
+
+    name: str
+    label: str
+    help: str
+    value: Callable[[Any], Value]
+    format: Format = "digits3"
+    unit: str = ""
+    formula: str = ""
+    source: str = ""
+    words: str = ""
+    best: Literal["high", "low", ""] = ""
+    axis_unit: str = ""
+    text: Callable[[Any], str | None] = lambda snapshot: None
+    slow: bool = False
+
+    def shown(self, snapshot: Any) -> Value:
+        """Return what a panel shows: a text, or the value."""
+        return self.text(snapshot) or self.value(snapshot)
+
+    def measured(self, snapshot: Any) -> float | None:
+        """Return the number alone, shares in percent; None: not known, or not finite."""
+        value = self.value(snapshot)
+        number = value[0] if isinstance(value, tuple) else value
+        if number is None or isinstance(number, str) or not np.isfinite(number):
+            return None
+        return 100 * float(number) if self.format == "share" else float(number)
+
+    @property
+    def claimed_unit(self) -> str:
+        """The unit of what is ``measured``, "" or "%"."""
+        return "%" if self.format == "share" else self.unit
+
+    def titled(self, part: str = "", unit: str = "") -> str:
+        """Return its label for axes and tables, with a part of the data and a unit (default: its own)."""
+        unit = unit or self.axis_unit or self.claimed_unit
+        return ", ".join(filter(None, (self.label, part))) + (f" ({unit})" if unit else "")
+
+    @property
+    def in_words(self) -> str:
+        """What a sentence calls it."""
+        if self.words:
+            return self.words
+        return self.label if self.label[:2].isupper() else self.label[0].lower() + self.label[1:]
+
+
+def digits3(x: float) -> str:
+    """Return a number as text, as the format "digits3" writes it."""
+    return f"{float(f'{x:.3g}'):.15g}"
+
+
+def below_best(likelihoods: Sequence[Any]) -> float | None:
+    """Return by how many nats the last mean log-likelihood is below the largest; None if there is none."""
+    values = [float(point.train.mean()) for point in likelihoods]
+    return max(values) - values[-1] if values else None
+
+
+def _claimed(name: str, words: str, value: Callable[[Any], Value], unit: str = "", **more: Any) -> Number:
+    """Return a number that claims are about and no panel shows."""
+    return Number(name, words, "", value, unit=unit, **more)
+
+
+def rate(steps: str) -> Number:
+    """Return the readout of the steps that a run makes in a second; ``steps``: what they are, "Samples"."""
+    return Number(
+        "rate",
+        f"{steps}/s",
+        f"{steps} in a second now, as you see them come: the speed that you have set, or less where the "
+        "machine cannot keep it.",
+        lambda snapshot: snapshot.n,
+        "rate",
+        source="Counted on this page over the last three seconds.",
+    )
+
+
+def _isl(snapshot: Any) -> Value:
+    return None if snapshot.newest is None else (snapshot.newest.isl, snapshot.newest.std_error)
+
+
+def _percent(share: float | None) -> Value:
+    return None if share is None else 100 * share
+
+
+def _share(name: str, label: str, help: str, **more: Any) -> Number:
+    """Return a number that snapshots have as a share, and panels show in percent."""
+    return Number(
+        name, label, help, lambda snapshot: _percent(getattr(snapshot, name)), "fixed1", unit="%", **more
+    )
+
+
+def _largest_class(snapshot: Any) -> Value:
+    if snapshot.occupancy is None:
+        return None
+    # As the bars beside the strip; the newest samples may not be counted yet.
+    classes, blanks = (bins[snapshot.bins_before :] for bins in (snapshot.occupancy, snapshot.blanks))
+    counted = classes.sum() + blanks.sum()
+    return 100 * float(classes.sum(axis=0).max() / counted) if counted else None
+
+
+def _blank_now(snapshot: Any) -> Value:
+    newest = snapshot.newest_samples.v[-100:]
+    return 100 * (1 - float(newest.any(axis=1).mean())) if len(newest) else None
+
+
+VISITED = Number(
+    "visited",
+    "Classes visited",
+    "How many of the kinds of picture in the data (of digits: 0 to 9) the chain has shown so far. A sample "
+    "belongs to the class of the training example that it differs least from. Blank images, and others that "
+    "look like nothing in the data, visit no class. A chain that sticks stays at 1 or 2.",
+    lambda snapshot: snapshot.visited,
+    "of",
+    best="high",
+    formula=r"\left|\left\{ c(s) : s \text{ not spurious} \right\}\right|",
+    source="Computed here: c(s) is the class of the nearest of at most 5,000 training examples, by the "
+    "number of pixels that differ.",
+)
+
+ISL = Number(
+    "isl",
+    "ISL",
+    "Indirect sampling likelihood: how well the samples so far foretell the pictures of the test part. It is "
+    "highest, which is nearest to zero, where the samples are good and there are some near "
+    "every test picture: a chain that shows one digit only scores low. Nats for each test picture, ± its "
+    "standard error. After a turn of a knob it counts the samples since then; the chain goes on where it is, "
+    "so that the first of them still owe something to the knobs before.",
+    _isl,
+    "with_error",
+    best="high",
+    axis_unit="nats",
+    formula=r"\left\langle \log \frac{1}{n} \sum_{s} \prod_{d} "
+    r"\beta^{[t_d = s_d]} (1 - \beta)^{[t_d \ne s_d]} \right\rangle_{t \in \text{test}}",
+    source="Breuleux, Bengio, Vincent (2011); rates-FPCD, section 5. The kernel’s β is chosen on the "
+    "validation part. The error is that over the test pictures, not over other runs.",
+)
+
+ISL_OF_MEANS = replace(
+    ISL,
+    formula=r"\left\langle \log \frac{1}{n} \sum_{s} \prod_{d} q_{sd}^{t_d} (1 - q_{sd})^{1 - t_d} "
+    r"\right\rangle_{t \in \text{test}},\ q_{sd} = 1 - \beta + (2 \beta - 1)\, p_{sd}",
+    source="Breuleux, Bengio, Vincent (2011); rates-FPCD, section 5, but with the means p of the samples in "
+    "place of their bits, so that it is higher than with the binary kernel. The kernel’s β is chosen on the "
+    "validation part. The error is that over the test pictures, not over other runs.",
+)
+"""The ISL with the mean kernel."""
+
+SPURIOUS = _share(
+    "spurious",
+    "Spurious",
+    "Share of the samples that look like nothing in the data: blank ones, and those farther from every "
+    "training example than 99 % of held-out pictures are. Watch it rise with the step size.",
+    best="low",
+    formula=r"\frac{1}{n} \left|\left\{ s : s \text{ blank, or } \min_x |s - x| > q_{99} \right\}\right|",
+    source="Computed here: |s − x| is the number of pixels that differ, q their 99th percentile for "
+    "validation and test pictures.",
+)
+
+SCORES: tuple[Number, ...] = (
+    VISITED,
+    ISL,
+    _share(
+        "class_coverage",
+        "Class coverage",
+        "How evenly the classes are visited: 100 % if each comes as often as in the data, 10 % if the chain "
+        "shows one of ten digits only. Spurious samples count for no class.",
+        best="high",
+        formula=r"\sum_{c} \min(\text{share of } c \text{ in samples},\ \text{share of } c \text{ in data})",
+        source="Computed here: 1 minus the total variation distance of the two, where no sample is spurious.",
+    ),
+    Number(
+        "switches",
+        "Class switches",
+        "How often the class of the sample has changed, within each chain: a stuck chain has few. Here "
+        "spurious samples, blank ones among them, count, too, as of the class that they are nearest to.",
+        lambda snapshot: snapshot.switches,
+        "compact",
+        best="high",
+        source="Counted, by the class of the nearest training example.",
+    ),
+    SPURIOUS,
+    _share(
+        "blank",
+        "Blank",
+        "Share of the samples that are nearly empty images: fewer than half as many pixels are on as in the "
+        "emptiest 1 % of the training examples. Where an empty image belongs to the data, none is blank.",
+        best="low",
+        formula=r"\frac{1}{n} \left|\left\{ s : \sum_d s_d < \frac{1}{2} q_1 \right\}\right|",
+        source="Computed here: q is the first percentile of the number of pixels on in the training "
+        "examples.",
+    ),
+    _share(
+        "ink",
+        "Ink",
+        "Mean share of the pixels that are on: it falls where a chain fades to blank images, and rises where "
+        "its strokes become bolder than those of the data.",
+        formula=r"\frac{1}{n} \sum_s \frac{1}{D} \sum_d s_d",
+        source="Counted.",
+    ),
+)
+"""Numbers of samplers that are scored against data."""
+
+OF_EVERY_SAMPLER: tuple[Number, ...] = (
+    rate("Samples"),
+    Number(
+        "own_speed",
+        "Sampler’s own speed",
+        "Samples that the sampler would make in a second if it did nothing else: without pauses, scoring "
+        "and other panels. It is highest at full speed, in long chunks.",
+        lambda snapshot: (
+            snapshot.since_turn.samples / snapshot.since_turn.seconds if snapshot.since_turn.seconds else None
+        ),
+        "compact",
+        unit="/s",
+        formula=r"\frac{n}{\text{seconds inside the sampler}}",
+        source="Measured by the clock of the run since its first sample, or since a knob was turned.",
+    ),
+    Number(
+        "sweeps",
+        "Sweeps/sample",
+        "A sweep redraws all hidden units, then all visible ones. So many are spent on a sample, on average.",
+        lambda snapshot: snapshot.since_turn.sweeps / snapshot.since_turn.samples if snapshot.n else None,
+        formula=r"\frac{\text{sweeps}}{n}",
+        source="Counted.",
+    ),
+    Number(
+        "fast_norm",
+        "Fast norm",
+        "How far the model that is sampled now has been pushed away from the one that was trained: Gibbs "
+        "sampling never does so. Of several chains with a push each it is that of the newest sample’s chain.",
+        lambda snapshot: snapshot.fast_norm,
+        formula=r"|\theta_F| = \sqrt{\textstyle\sum_{ij} W_{F,ij}^2 + \sum_i b_{F,i}^2 + \sum_j c_{F,j}^2}",
+        source="rates-FPCD, section 4.",
+    ),
+)
+"""Numbers of every sampler."""
+
+_OF_CLAIMS_SAMPLE = (
+    _claimed(
+        "beta", "ISL kernel’s β", lambda snapshot: None if snapshot.newest is None else snapshot.newest.beta
+    ),
+    _claimed("largest_class", "largest class holds", _largest_class, "%"),
+    _claimed("visited_in_all", "classes visited in all", lambda snapshot: snapshot.visited_in_all),
+    _claimed("spurious_in_all", "spurious in all", lambda snapshot: _percent(snapshot.spurious_in_all), "%"),
+    _claimed(
+        "spurious_not_blank",
+        "spurious, not blank",
+        lambda snapshot: None if snapshot.spurious is None else 100 * (snapshot.spurious - snapshot.blank),
+        "%",
+    ),
+    _claimed("blank_now", "empty among the newest 100 samples", _blank_now, "%"),
+)
+
+
+def _likelihood(snapshot: Any) -> Value:
+    if not snapshot.likelihoods:
+        return None
+    newest = snapshot.likelihoods[-1]
+    error = float(newest.std_error[0])
+    if len(newest.train) > 1 or not error:
+        return float(newest.train.mean())
+    return float(newest.train[0]), error
+
+
+def _statistic(name: str, label: str, help: str, **more: Any) -> Number:
+    """Return the readout of a number that the trainer makes at each update."""
+    return Number(name, label, help, lambda snapshot: snapshot.newest.get(name), "compact", **more)
+
+
+LIKELIHOOD = Number(
+    "likelihood",
+    "Log-likelihood",
+    "How probable the model finds a training picture, on average: it rises, towards zero, as the model "
+    "learns. Nats for each picture; where it is an estimate, ± its standard error.",
+    _likelihood,
+    "with_error",
+    best="high",
+    axis_unit="nats per example",
+    formula=r"\left\langle \log p(x) \right\rangle_{x}, \quad p(x) = \frac{e^{-F(x)}}{Z}",
+    source="Exact by enumeration of the smaller layer, else by annealed importance sampling "
+    "(Salakhutdinov, Murray 2008). Of larger data "
+    f"{SCORED_EXAMPLES:,} evenly spaced examples are scored. Of several replicates their mean.",
+)
+
+OF_EVERY_TRAINER: tuple[Number, ...] = (
+    LIKELIHOOD,
+    Number(
+        "below_best",
+        "Below its best",
+        "How many nats the model has lost since it was best: 0 while it climbs. A trainer that falls away "
+        "loses more and more of what it had.",
+        lambda snapshot: below_best(snapshot.likelihoods),
+        "fixed2",
+        formula=r"\max_{t' \le t} \ell_{t'} - \ell_t",
+        source="ℓ is the log-likelihood of the training part at an update, of several replicates their mean.",
+    ),
+    rate("Updates"),
+)
+"""Numbers of every trainer, before those that depend on where it began."""
+
+RECONSTRUCTION = _statistic(
+    "reconstruction",
+    "Reconstruction",
+    "How far a training picture moves if it goes up to the hidden units and down again, as a share of a "
+    "bit. It is cheap, and says little: a model that copies well may be a bad one.",
+    formula=r"\left\langle \left| v - \mathbb{E}[v \mid \mathbb{E}[h \mid v]] \right| \right\rangle",
+    source="Hinton (2012), A practical guide to training RBMs, section 5.",
+    axis_unit="share of a bit",
+)
+
+TRAINER_STATISTICS: tuple[Number, ...] = (
+    _statistic("gradient_norm", "Gradient norm", ""),
+    _statistic("weight_norm", "Weight norm", ""),
+    RECONSTRUCTION,
+    _statistic("free_energy_gap", "Free energy, data − model", "", axis_unit="nats"),
+    *(_statistic(f"variance_{part}", f"Gradient variance, {part}", "") for part in "Wbc"),
+)
+"""The statistics that every trainer reports, ``rbmviz.trainers.STATS``."""
+
+OWN_STATS_HELP = {
+    "fast_norm": "How far the fast weights have pushed the chains’ model away from the one that learns.",
+    "ess": "Effective sample size of the batch: so many equal weights would be worth as much.",
+    "max_weight": "Share of the batch’s weight that its heaviest sample holds.",
+    "tau_mean": "Sweeps until the two chains of a pair meet, on average.",
+    "tau_median": "Half of the pairs meet within so many sweeps.",
+    "tau_max": "Sweeps that the slowest pair of the batch took.",
+    "rejected_mean": "Proposals that a pair rejected before it had its next states: the cost of coupling.",
+    "truncated": "Share of the pairs that were cut off before they met, which biases the update.",
+    "swap_rate": "Share of the proposed swaps between neighbouring temperatures that were taken.",
+    "sweeps": "Sweeps until the climb to a mode ended.",
+    "moment_error": "How far the mean of all pictures so far is from that of the data: herding lowers it.",
+}
+"""What the trainers’ own statistics say, by name; another statistic says its label."""
+
+
+def trainers_speed(begun: int, spent: float) -> Number:
+    """Return the readout of the trainer's own speed since ``begun`` updates and ``spent`` seconds."""
+
+    def own_speed(snapshot: Any) -> float | None:
+        return (snapshot.n - begun) / (snapshot.seconds - spent) if snapshot.seconds > spent else None
+
+    return Number(
+        "own_speed",
+        "Trainer’s own speed",
+        "Updates that the trainer would make in a second if it did nothing else: scoring and waiting not "
+        "counted.",
+        own_speed,
+        "compact",
+        unit="/s",
+        formula=r"\frac{\text{updates}}{\text{seconds inside the trainer}}",
+        source="Measured by the clock of the run.",
+    )
+
+
+def own_numbers(trainer: Any) -> tuple[Number, ...]:
+    """Return the numbers of a trainer's own statistics; ``trainer`` is its class."""
+    return tuple(
+        _statistic(name, label, OWN_STATS_HELP.get(name, f"{label}."), source=f"{trainer.paper}.")
+        for name, label in trainer.own_stats.items()
+    )
+
+
+_OF_CLAIMS_TRAIN = (
+    _claimed(
+        "likelihood_error",
+        "error of the log-likelihood",
+        lambda snapshot: float(snapshot.likelihoods[-1].std_error[0]) if snapshot.likelihoods else None,
+    ),
+    _claimed(
+        "inner",
+        "Trainer’s own quantity",
+        lambda snapshot: snapshot.newest.get(next(iter(snapshot.algorithm.own_stats), "")),
+    ),
+    _claimed("learning_rate", "learning rate", lambda snapshot: snapshot.algorithm.learning_rate),
+)
+
+
+def _pooled(name: str, label: str, help: str, value: Callable[[Any], Value], **more: Any) -> Number:
+    """Return a readout that is known as soon as samples have been weighed."""
+    return Number(name, label, help, lambda snapshot: value(snapshot) if snapshot.pooled else None, **more)
+
+
+def _ess(snapshot: Any) -> Value:
+    return None if snapshot.batch is None else (snapshot.batch.ess, len(snapshot.batch.v))
+
+
+def _too_low(snapshot: Any) -> Value:
+    if snapshot.reference is None or snapshot.newest is None:
+        return None
+    return snapshot.reference.log_z - snapshot.newest.log_z
+
+
+def _truth_error(snapshot: Any) -> Value:
+    return None if snapshot.reference is None else snapshot.reference.std_error or "exact"
+
+
+OF_WEIGHTS: tuple[Number, ...] = (
+    _pooled(
+        "ess_share",
+        "Effective share",
+        "What a batch is worth: 100 % if all samples weigh alike, 1 % if one of a hundred holds all the "
+        "weight. Mean over all batches. CD gives every sample the same weight, as if it were 100 %.",
+        lambda snapshot: snapshot.ess_share,
+        format="share",
+        formula=r"\left\langle \frac{1}{n \sum_i w_i^2} \right\rangle, \quad \textstyle\sum_i w_i = 1",
+        source="Krause, Fischer, Igel (2018), section 3.3; Kong (1992) for the effective sample size.",
+    ),
+    _pooled(
+        "max_share",
+        "Heaviest sample holds",
+        "Share of its batch’s weight that the single heaviest sample holds, mean over all batches: near 100 "
+        "%, one sample takes all, and the others were drawn for nothing.",
+        lambda snapshot: snapshot.max_share,
+        format="share",
+        formula=r"\left\langle \max_i w_i \right\rangle",
+        source="Krause, Fischer, Igel (2018), section 4.2.",
+    ),
+    _pooled(
+        "ess",
+        "ESS of the batch",
+        "Effective sample size of the newest batch: so many equal weights would be worth as much.",
+        _ess,
+        format="of",
+        formula=r"\mathrm{ESS} = \frac{\left( \sum_i w_i \right)^2}{\sum_i w_i^2}",
+        source="Kong (1992).",
+    ),
+    _pooled(
+        "log_z",
+        "log Z estimate",
+        "Z is what e to the power −F(v) adds up to over all pictures v: divided by it, they are "
+        "probabilities. For large models it cannot be computed. The mean of all importance weights so far "
+        "estimates it, whatever the sweeps and the proposal: the solid line under the batch.",
+        lambda snapshot: None if snapshot.newest is None else snapshot.newest.log_z,
+        format="fixed2",
+        formula=r"\log \frac{1}{n} \sum_i \frac{e^{-F(v_i)}}{q(v_i)}",
+        source="Krause, Fischer, Igel (2018), section 3; q is the proposal. The joint one weighs hidden "
+        "states h in place of samples v (section 3.4).",
+    ),
+    _pooled(
+        "std_error",
+        "Estimate’s error",
+        "Standard error of the estimate, as the weights so far know it: at most 1, and too small while heavy "
+        "ones are missing.",
+        lambda snapshot: None if snapshot.newest is None else snapshot.newest.std_error,
+        format="plus_minus",
+        formula=r"\frac{\mathrm{sd}(\bar{w})}{\sqrt{B}\, \langle \bar{w} \rangle}",
+        source="By the delta method, over the mean weights of B batches: those of a mixture depend on each "
+        "other within a batch.",
+    ),
+    Number(
+        "truth",
+        "log Z",
+        "What the estimate should be: the dashed line under the batch.",
+        lambda snapshot: "…" if snapshot.reference is None else snapshot.reference.log_z,
+        "fixed2",
+        axis_unit="nats",
+        formula=r"\log Z = \log \sum_v e^{-F(v)}",
+        source="By enumeration, or where the model is too large by annealed importance sampling "
+        "(Salakhutdinov, Murray 2008).",
+    ),
+    Number(
+        "truth_error",
+        "log Z’s error",
+        "Standard error of annealed importance sampling; exact by enumeration.",
+        _truth_error,
+        "plus_minus",
+        source="Over the chains of annealed importance sampling.",
+    ),
+    _pooled(
+        "gap",
+        "Too low by",
+        "log Z less its estimate, in nats: what heavy weights, not seen yet, would still add. Below 0 the "
+        "estimate is above log Z: by chance, or by the error of log Z where it is an estimate, too.",
+        _too_low,
+        format="fixed2",
+        formula=r"\log Z - \log \hat{Z}",
+        words="log Z too low by",
+        source="From the two numbers.",
+    ),
+    _pooled(
+        "pooled",
+        "Samples",
+        "Samples weighed since the start, or since a knob was turned.",
+        lambda snapshot: snapshot.pooled,
+        format="compact",
+        source="Counted.",
+    ),
+    rate("Batches"),
+)
+
+
+OF_LANDSCAPE: tuple[Number, ...] = (
+    Number(
+        "crossings",
+        "Crossings",
+        "How often the chain has gone from one valley to another: a chain that sticks has none.",
+        lambda snapshot: snapshot.crossings,
+        "compact",
+        source="Counted: two samples in a row that lie in different valleys.",
+    ),
+    Number(
+        "visits",
+        "Visits off by",
+        "How far the shares of visits are from the model’s probabilities: 1 is as wrong as can be, 0 is "
+        "right. It falls as the walk covers the model.",
+        lambda snapshot: snapshot.curve[-1].visits if snapshot.curve else None,
+        "fixed3",
+        axis_unit="total variation",
+        formula=r"\frac{1}{2} \sum_v \left| \frac{\text{visits of } v}{n} - p(v) \right|",
+        source="Total variation distance, over all states of the model.",
+    ),
+    Number(
+        "raised",
+        "Ground raised",
+        "How many nats the ground under the chain lies higher than in the model: what it has unlearned of "
+        "where it is now.",
+        lambda snapshot: snapshot.raised,
+        "signed2",
+        formula=r"\log p(v) - \log p_{\theta + \theta_F}(v)",
+        source="rates-FPCD, section 3; exact, by enumeration.",
+    ),
+    Number(
+        "bent",
+        "Ground bent by",
+        "How far the probabilities that the next sweep samples from are from the model’s: 0 where nothing "
+        "is bent, 1 at most.",
+        lambda snapshot: snapshot.bent,
+        "fixed3",
+        formula=r"\frac{1}{2} \sum_v \left| p_{\theta + \theta_F}(v) - p(v) \right|",
+        source="Total variation distance, over all states of the model.",
+    ),
+    Number(
+        "moments",
+        "Moments off by",
+        "Distance between the mean of the samples so far and that of the rates, which are of the training "
+        "set or, where nothing was trained, of the model itself.",
+        lambda snapshot: snapshot.curve[-1].moments if snapshot.curve else None,
+        "fixed3",
+        axis_unit="distance",
+        formula=r"\left| \langle v \rangle_{\text{samples}} - R_b \right|",
+        source="rates-FPCD, section 4.",
+    ),
+    Number(
+        "fast_norm",
+        "Fast norm",
+        "How large the push away from the trained model is: 0 where the sampler has none.",
+        lambda snapshot: snapshot.fast_norm,
+        formula=r"|\theta_F|",
+        source="rates-FPCD, section 4.",
+    ),
+    rate("Samples"),
+)
+
+_OF_CLAIMS_CHAIN = (
+    _claimed("states", "different states visited", lambda snapshot: float((snapshot.visits > 0).sum())),
+    _claimed(
+        "empty",
+        "empty states",
+        lambda snapshot: 100 * float(snapshot.visits[0] / snapshot.n) if snapshot.n else None,
+        "%",
+    ),
+)
+
+
+def _tau(pairs: Any) -> str | None:
+    at_least = "≥\u00a0" if pairs.truncated_share else ""  # the large number ends at the first plain space
+    return f"{at_least}{digits3(pairs.tau_mean)} sweeps" if pairs.n else None
+
+
+def _errors(values: np.ndarray, truth: float | np.ndarray) -> float:
+    """Return by how many standard errors the mean of "both units on" is off."""
+    x = values[:, STATISTICS.index("both units on")] - truth
+    return float(abs(x.mean()) / (x.std() / np.sqrt(len(x))))
+
+
+def _met_within_10(pairs: Any) -> np.ndarray:
+    met: np.ndarray = (pairs.tau <= 10) & ~pairs.truncated  # one that was cut off sooner has not met
+    return met
+
+
+def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
+    """Return the numbers of the pairs of one coupling, whose names begin with that of the coupling.
+
+    algorithm : one of ``rbmviz.coupling.ALGORITHMS``
+    """
+
+    def of_pairs(value: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def of_snapshot(snapshot: Any) -> Any:
+            found = [pair.counted for pair in snapshot.displayed_pairs if pair.algorithm == algorithm]
+            return value(found[0]) if found and found[0].n else None
+
+        return of_snapshot
+
+    def off_the_truth(estimate: str) -> Callable[[Any], Value]:
+        def of_snapshot(snapshot: Any) -> Value:
+            if snapshot.truth is None:
+                return None
+            truth = snapshot.truth[STATISTICS.index("both units on")]
+            errors: Value = of_pairs(lambda pairs: _errors(getattr(pairs, estimate), truth))(snapshot)
+            return errors
+
+        return of_snapshot
+
+    def called(words: str) -> str:
+        return f"{ALGORITHM_LABELS[algorithm]}: {words}"
+
+    return (
+        Number(
+            f"{algorithm}_mean",
+            "Mean τ",
+            "How many sweeps it takes until the two chains are equal, on average over all pairs so far. ≥: "
+            "some pairs were cut off and count with their last sweep, so that the true mean is larger.",
+            of_pairs(lambda pairs: pairs.tau_mean),
+            formula=r"\mathbb{E}[\tau], \quad \tau = \min \{\, t > 1 : \xi_t = \eta_{t-1} \,\}",
+            source="Qiu, Zhang, Wang (2020), section 3.",
+            words=called("sweeps until they meet, on average"),
+            text=of_pairs(_tau),
+            slow=True,
+        ),
+        Number(
+            f"{algorithm}_cut",
+            "Cut off",
+            "Share of the pairs that were cut off before they met. Estimates that contain them are biased: "
+            "turn up “Cut off after”.",
+            of_pairs(lambda pairs: 100 * pairs.truncated_share),
+            "precision2",
+            unit="%",
+            formula=r"\Pr(\tau > t_{\max})",
+            source="Counted over all pairs so far.",
+            words=called("cut off before they met"),
+            text=of_pairs(lambda pairs: None if pairs.truncated_share else "none"),
+            slow=True,
+        ),
+        Number(
+            f"{algorithm}_counted",
+            "Pairs counted",
+            "Pairs that have ended in the background. The charts below are made of them; the bound has pairs "
+            "of its own if its lag is more than 1.",
+            of_pairs(lambda pairs: pairs.n),
+            "compact",
+            source="Counted, up to 100,000.",
+            words=called("pairs counted"),
+            slow=True,
+        ),
+        Number(
+            f"{algorithm}_rejected",
+            "Rejected, ξ | η",
+            "Before each chain has its next state, some proposals are rejected: so many of the first and of "
+            "the second chain, on average for each pair. They are what a meeting costs.",
+            of_pairs(lambda pairs: pairs.rejected_mean),
+            "pair",
+            source="Qiu, Zhang, Wang (2020), figure 2, right.",
+            words=called("proposals rejected for the first chain"),
+            slow=True,
+        ),
+        _claimed(
+            f"{algorithm}_median",
+            called("sweeps until half have met"),
+            of_pairs(lambda pairs: float(np.median(pairs.tau))),
+        ),
+        _claimed(
+            f"{algorithm}_within_10",
+            called("met within 10 sweeps"),
+            of_pairs(lambda pairs: 100 * float(_met_within_10(pairs).mean())),
+            "%",
+        ),
+        _claimed(
+            f"{algorithm}_cd_off",
+            called("standard errors by which CD-k is off"),
+            of_pairs(lambda pairs: _errors(pairs.cd_estimate - pairs.unbiased, 0.0)),
+        ),
+        *(
+            _claimed(
+                f"{algorithm}_{name}_errors",
+                called(f"standard errors by which {label} is off the exact value"),
+                off_the_truth(estimate),
+            )
+            for name, label, estimate in (("cd", "CD-k", "cd_estimate"), ("ucd", "UCD", "unbiased"))
+        ),
+    )
+
+
+def _of_map(of: Callable[[Any, Any], float]) -> Callable[[Any], Value]:
+    """Return what reads a number of the scores of a sweep: where its runs end, on the first model."""
+
+    def value(scores: Any) -> Value:
+        choice = scores.final_choice()
+        return None if choice is None else float(of(scores, choice))
+
+    return value
+
+
+def _best_along(axis: int) -> Callable[[Any, Any], float]:
+    def value(scores: Any, choice: Any) -> float:
+        axes = scores.plan.axes
+        return float(choice.best.knobs.get(axes[axis].knob, np.nan)) if axis < len(axes) else np.nan
+
+    return value
+
+
+_OF_MAP = (
+    _claimed("best", "the best score", _of_map(lambda scores, choice: choice.best.mean)),
+    _claimed("worst", "the worst score", _of_map(lambda scores, choice: choice.settings[-1].mean)),
+    _claimed(
+        "tied",
+        "settings that cannot be told from the best",
+        _of_map(lambda scores, choice: len(choice.region)),
+    ),
+    _claimed("best_x", "the best value across", _of_map(_best_along(0))),
+    _claimed("best_y", "the best value up", _of_map(_best_along(1))),
+)
+
+
+def _by_name(*numbers: Number) -> dict[str, Number]:
+    return {number.name: number for number in numbers}
+
+
+NUMBERS: Mapping[str, Mapping[str, Number]] = {
+    "sample": _by_name(*SCORES, *OF_EVERY_SAMPLER, *_OF_CLAIMS_SAMPLE),
+    "train": _by_name(*OF_EVERY_TRAINER, trainers_speed(0, 0.0), *TRAINER_STATISTICS, *_OF_CLAIMS_TRAIN),
+    "coupling": _by_name(
+        *(number for algorithm in ALGORITHMS for number in numbers_of_pairs(algorithm)),
+        _claimed("scale", "standard deviation of all parameters", lambda snapshot: snapshot.algorithm.scale),
+    ),
+    "weights": _by_name(*OF_WEIGHTS),
+    "chain": _by_name(*OF_LANDSCAPE, *_OF_CLAIMS_CHAIN),
+    "tune": _by_name(*_OF_MAP),
+}
+"""The numbers of the runs of each page, by name; trainers and live metrics add their own."""
