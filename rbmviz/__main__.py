@@ -28,7 +28,7 @@ def main() -> int:
     for number in stops:
         signal.signal(number, _leave)
     if hasattr(sys.stdout, "reconfigure"):
-        # A file name may hold bytes that are no characters in any encoding.
+        # A file name may hold bytes that are not characters in any encoding.
         sys.stdout.reconfigure(errors="backslashreplace")
     from rbmviz.cli import main as run
 

@@ -145,7 +145,7 @@ def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
         If it is not a regular file, or cannot be read.
     """
     if not is_file(path):
-        raise Damaged("it is no regular file")
+        raise Damaged("it is not a regular file")
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -162,7 +162,7 @@ def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
 def _opened(content: Content) -> Iterator[BinaryIO]:
     if isinstance(content, Path):
         if not is_file(content):
-            raise Damaged("it is no regular file")
+            raise Damaged("it is not a regular file")
         with content.open("rb") as file:
             yield file
     else:
@@ -221,7 +221,7 @@ def zip_archive(content: Content, what: str) -> Iterator[zipfile.ZipFile]:
     """
     with _damaged(), _opened(content) as file:
         if not zipfile.is_zipfile(file):
-            raise Damaged("it is no zip archive, or not a whole one")
+            raise Damaged("it is not a zip archive, or not a whole one")
         bounded = _Bounded(file)
         with zipfile.ZipFile(bounded) as archive:
             check_memory(what, bounded.most * DIRECTORY_COST, "put fewer files into it")
@@ -316,7 +316,7 @@ def _fill(file: BinaryIO, first: bytes, header: Header, fortran: bool, own_size:
     if array.dtype.kind == "U" and array.size:
         codes = array.view(np.uint32)
         if codes.max() > sys.maxunicode or ((codes >= 0xD800) & (codes < 0xE000)).any():
-            raise Damaged("it holds codes that are no characters")  # numpy would make broken strings of them
+            raise Damaged("it holds codes that are not characters")  # numpy would make broken strings of them
     return array.reshape(header.shape, order="F" if fortran else "C")
 
 
@@ -422,10 +422,10 @@ def read_json(text: str | bytes) -> Any:
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        header = dict(pairs)
+        if len(header) != len(pairs):
             raise Damaged("its header names something twice")
-        return found
+        return header
 
     if len(text) > MAX_HEADER:
         raise Damaged(f"its header is longer than {MAX_HEADER:,} bytes")
@@ -454,27 +454,28 @@ def read_safetensors(
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Return the wanted arrays of a .safetensors file, and the texts of its header.
 
-    The library ``safetensors`` is not used, because it accepts headers of up to 100 MB and reads all arrays
-    of an upload. Parameters and errors are the same as for ``read_npz``.
+    The library ``safetensors`` is not used: it maps a file into memory, and a file that shrinks meanwhile
+    then ends the process by SIGBUS (0.8); from bytes it copies all arrays, wanted or not, before their
+    headers can be checked. Parameters and errors are the same as for ``read_npz``.
     """
     with _damaged(), _opened(content) as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= MAX_HEADER:
-            raise Damaged("it is no .safetensors file, or its header is too long")
+            raise Damaged("it is not a .safetensors file, or its header is too long")
         begin = 8 + length
         size = file.seek(0, os.SEEK_END) - begin
         file.seek(8)
-        found = read_json(file.read(length))
-        if not isinstance(found, dict):
-            raise Damaged("its header is no JSON object")
-        texts = found.pop("__metadata__", None) or {}
+        entries = read_json(file.read(length))
+        if not isinstance(entries, dict):
+            raise Damaged("its header is not a JSON object")
+        texts = entries.pop("__metadata__", None) or {}
         if not (isinstance(texts, dict) and all(isinstance(text, str) for text in texts.values())):
-            raise Damaged("the texts in its header are no texts")
-        end = max((_end(name, entry) for name, entry in found.items()), default=0)
+            raise Damaged("the texts in its header are not texts")
+        end = max((_end(name, entry) for name, entry in entries.items()), default=0)
         if end != size:
             raise Damaged(f"it declares {end:,} bytes and has {size:,}")
         headers = {}
-        for name, entry in found.items():
+        for name, entry in entries.items():
             if wanted(name):
                 with _named(name):
                     headers[name] = _tensor_header(entry)
@@ -482,7 +483,7 @@ def read_safetensors(
         arrays = {}
         for name, header in headers.items():
             with _named(name):
-                file.seek(begin + found[name]["data_offsets"][0])
+                file.seek(begin + entries[name]["data_offsets"][0])
                 arrays[name] = _fill(file, b"", header, False, own_size=False)
         return arrays, texts
 

@@ -1,7 +1,7 @@
 """BLAS on one thread, where a computation fills the cores itself or has to add in a fixed order.
 
-How many threads BLAS takes is a setting of the whole process. Where each computation set it and restored what
-it had found, of two that overlap the first to end would take the limit away from the other.
+The number of BLAS threads belongs to the whole process. If each computation set and restored it, the first of
+two overlapping ones to end would lift the limit of the other.
 """
 
 import contextlib

@@ -51,12 +51,12 @@ def numbers(what: str, x: Any) -> np.ndarray:
         If x is ragged, or holds texts, objects or complex numbers.
     """
     try:
-        found = np.asarray(x)
+        array = np.asarray(x)
     except (ValueError, TypeError, OverflowError):
         raise BadInput(f"{what}: this is not an array; give rows of numbers of equal length.") from None
-    if found.dtype.kind not in "buif":
-        raise BadInput(f"{what}: the values are of type {found.dtype}; give an array of numbers.")
-    return found
+    if array.dtype.kind not in "buif":
+        raise BadInput(f"{what}: the values are of type {array.dtype}; give an array of numbers.")
+    return array
 
 
 def bits(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:

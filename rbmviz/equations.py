@@ -1,7 +1,7 @@
 r"""The equations that define an algorithm: data of its class, in which the terms that knobs move are marked.
 
 ``equation`` of a sampler or trainer is a tuple of short formulas in LaTeX, in the order in which they are
-computed. Where a knob moves a term, ``\knob{eps}`` stands for the symbol that the knob declares
+computed. Where a knob moves a term, ``\knob{eps}`` prints the symbol that the knob declares
 (``knobs.Knob.symbol``). The pages show them beside the knobs. If a value of a knob makes another formula of
 it, ``equation`` is a property.
 """
@@ -16,7 +16,7 @@ MARK = re.compile(r"\\knob\{(\w+)\}")
 
 
 def equation_of(algorithm: Any) -> tuple[str, ...]:
-    """Return the formulas of an algorithm: its own, then those that all algorithms of its kind share.
+    """Return the formulas of an algorithm: its own, then the ones that all algorithms of its kind share.
 
     Parameters
     ----------
@@ -24,11 +24,6 @@ def equation_of(algorithm: Any) -> tuple[str, ...]:
         A record of knobs; ``equation`` and ``update_equation`` may both be missing.
     """
     return (*getattr(algorithm, "equation", ()), *getattr(algorithm, "update_equation", ()))
-
-
-def knobs_in(formulas: tuple[str, ...]) -> set[str]:
-    """Return the names of the knobs whose terms are marked."""
-    return {name for formula in formulas for name in MARK.findall(formula)}
 
 
 def symbols_of(algorithm: Any) -> dict[str, str]:

@@ -39,14 +39,14 @@ def shown(value: Any) -> str:
         return f"a value of type {type(value).__name__}"
 
 
-def unknown(kind: str, name: str, known: Iterable[str], listed: str = "") -> BadInput:
+def unknown(kind: str, name: str, names: Iterable[str], listed: str = "") -> BadInput:
     """Return the error for an unknown name, with the most similar known name, or all known names.
 
     Where there are too many for one sentence, ``listed`` says what lists them.
     """
-    names = sorted(known)
-    near = difflib.get_close_matches(name[:MAX_SHOWN], names, n=1, cutoff=0.5)
-    hint = f"did you mean '{near[0]}'?" if near else listed or f"choose one of {', '.join(names)}."
+    choices = sorted(names)
+    near = difflib.get_close_matches(name[:MAX_SHOWN], choices, n=1, cutoff=0.5)
+    hint = f"did you mean '{near[0]}'?" if near else listed or f"choose one of {', '.join(choices)}."
     return BadInput(f"Unknown {kind} {shown(name)}: {hint}")
 
 
@@ -58,7 +58,7 @@ def lacking(what: str, package: str, extra: str) -> BadInput:
 
 
 _PACKAGE_OF_MODULE = {"PIL": "pillow", "vl_convert": "vl-convert-python"}
-"""Names of packages that are not those of their modules."""
+"""Names of packages that differ from their modules' names."""
 
 
 @contextlib.contextmanager

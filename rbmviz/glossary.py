@@ -3,61 +3,58 @@
 First words
 model        a restricted Boltzmann machine (RBM), which has learned how likely every picture is
 visible unit  one pixel of a picture, off or on (0 or 1)
-hidden unit  a unit that no data show; it is on where it sees the pattern of pixels that it has learned
-weight       how strongly a visible and a hidden unit want to be on together; in pop-CD what a sample counts
+hidden unit  not observed; responds to a pattern of pixels that it has learned
+weight       how strongly a visible and a hidden unit want to be on together; in pop-CD, how much a sample
+             counts
 sample       a picture that the model makes
-chain        samples in a row, each made from the one before it, by chance
-sweep        draws all hidden units anew from the pixels, then all pixels from the hidden units; a Gibbs
-             sweep, where sweeps of settings are spoken of, too
-sweep of settings  runs an algorithm with each of many values of its knobs, on the page Tune
-class        the kind of a picture, as the digit that it shows; a sample has that of the nearest example
-mode         a group of pictures alike that the model finds likely, with unlikely ones all around
-mixing       how soon a chain goes through all modes; one that mixes badly sticks in a mode
-spurious     said of a sample that looks like nothing in the data
-blank        said of a sample that is nearly empty where no example is
-training     to change the weights, little by little, until the model finds the data likely
+chain        a sequence of samples, each drawn from the one before
+sweep        one Gibbs sweep: draws all hidden units from the pixels, then all pixels from the hidden units
+sweep of settings  a grid search: an algorithm with each of many values of its knobs, on the page Tune
+class        the kind of a picture, such as its digit; a sample has the class of the nearest example
+mode         a group of similar pictures that the model finds likely, surrounded by unlikely ones
+mixing       how quickly a chain visits all modes; a chain that mixes badly gets stuck in one
+spurious     a sample that looks like nothing in the data
+blank        a nearly empty sample, if no example is empty
+training     changing the weights, little by little, until the model finds the data likely
 update       one such change, from a few examples
-bias         of an estimate: how far its mean is from the truth, however often it is repeated
+bias         of an estimate: how far its mean is from the true value, however often it is repeated
 temperature  divides every activation: above 1 a chain moves more freely, and its samples blur
 
 Ways to sample
-Gibbs sampling  sweep after sweep, and nothing else: right in the long run, which may be longer than anybody
+Gibbs sampling  sweeps and nothing else: correct in the long run, which may be longer than anybody
              waits
-rates        the mean of all training examples, of their hidden units, and of the products of both
+rates        means over the training examples: of the pixels, of the hidden units, and of their products
 rates-FPCD   Gibbs sampling in a model that changes a little after each sample, away from where the chain
-             has just been and towards the rates, so that the chain leaves every mode soon
+             has just been and towards the rates, so that the chain soon leaves every mode
 rates-herding  the same without chance: each sample is a mode of the changed model
 sample penalization  rates-FPCD without the rates: nothing pulls the chain back to the data
 
 Ways to train
 exact gradient  the best direction in which to change the weights, which only small models let us compute
-CD           contrastive divergence: chains that begin at examples make a few sweeps, and where they end is
-             made less likely; quick and biased
-PCD          persistent CD: the chains never begin anew, and so get farther from the data
-FPCD         PCD whose chains are pushed away from where they have been by fast weights, so that they mix
-             sooner
-pop-CD       population CD: CD whose samples are weighed by how much likelier they are in the model than
-             where they were drawn from, which takes most of the bias away
-UCD          unbiased CD: two chains run until they meet, and what they differ in on the way corrects CD
-herding      training that never ends: the model runs after the data, and the mean of what it shows settles
-parallel tempering  chains at several temperatures swap their states, so that the coldest gets out of every
+CD           contrastive divergence: short chains start at examples, and the states where they end are made
+             less likely; fast and biased
+PCD          persistent CD: the chains never restart, and so get farther from the data
+FPCD         PCD whose chains are pushed away from where they have been by fast weights, and so mix faster
+pop-CD       population CD: CD whose samples are weighted by how much more likely they are under the model
+             than under the distribution they were drawn from, which removes most of the bias
+UCD          unbiased CD: two chains run until they meet; their differences on the way correct CD
+herding      training that never ends: the model chases the data, and the mean of its samples converges
+parallel tempering  chains at several temperatures swap states, so that the coldest escapes from every
              mode
 
 Meetings
-coupling     to draw two chains together, each of them a right one, so that they meet: from then on they are
-             equal
-meeting time  the sweep at which they do, written τ
+coupling     drawing two chains together, each correct on its own, so that they meet and stay equal
+meeting time  the sweep at which two coupled chains become equal, written τ
 
 Numbers and their units
 nats         the unit of all logarithms of probabilities here: one nat more is 2.7 times as likely
 log-likelihood  the logarithm of the probability that a model gives an example, on average, in nats: nearer
              to zero is better
-ISL          indirect sampling likelihood: how well samples foretell pictures that the model has not learned
-             from, in nats; a good one is near what the training examples themselves score, the dashed line
-             of the chart
-effective sample size  so many independent samples, or equal weights, would tell as much (ESS)
-R-hat        disagreement of several chains (Gelman and Rubin), near 1 if they agree
-standard error  how far an estimate is from its mean, by chance, as a rule
+ISL          indirect sampling likelihood: how well samples predict unseen pictures, in nats; a good value is
+             near the score of the training examples themselves, the dashed line of the chart
+effective sample size  the number of independent samples, or equal weights, of the same precision (ESS)
+R-hat        disagreement of several chains (Gelman and Rubin); near 1 if they agree
+standard error  typical random error of an estimate
 
 The model
 W            weights, float32 (n_visible, n_hidden); scikit-learn stores the transpose
@@ -79,44 +76,45 @@ n_chains     chains that take turns; sample t belongs to chain t % n_chains
 interleave   to put the samples of several chains into one sequence, in turns
 target       the model that the next sample of a chain is drawn from
 exact_chain  whether a chain leaves the law of the model invariant
-driven       said of chains whose parameters move, which pushes them away from states that they have visited
+driven       chains whose parameters move and push them away from states they have visited
 theta_F      the fast parameters, which are added to theta while a driven chain runs
 eps, alpha   step size and decay of theta_F
 fast_norm    the Euclidean norm of theta_F
 share        whether all chains have one theta_F, which moves by the mean of their statistics
 tau          the sweep at which two coupled chains meet: their meeting time
-cut off      said of a pair that had not met after the most sweeps that it may take; fields say ``truncated``
+cut off      a pair that had not met after the largest number of sweeps allowed; fields say ``truncated``
 lag          sweeps by which the first of two coupled chains is ahead
-burn_in      updates or sweeps that are thrown away until a chain has forgotten its start
+burn_in      updates or sweeps that are discarded until a chain has forgotten its start
 thin         to keep only every n-th sample of a chain
 
 Training
 batch_size   rows of the training data in one update
-iterations   the updates of a training; as a knob, those until a linear schedule reaches 0
-negative     the model's statistics in an update, which trainers differ in; the positive ones are the data's
-persistent   said of chains that go on from update to update; fresh ones begin anew at each
-fantasy      a sample of a model that learns, for display: from chains of its own, which no trainer reads
-own statistics  those that one trainer adds to the ones that all trainers give
-origin       of a training: the models that it goes on from; of a file: what it was made from, and by what
-checkpoint   a training as bytes, from which it goes on to the same bits
+iterations   the updates of a training; as a knob, the updates until a linear schedule reaches 0
+negative     the model's statistics in an update, in which trainers differ; the positive ones are the data's
+persistent   chains that continue from update to update; fresh chains restart at each
+fantasy      a sample of a model in training, for display: from separate chains, which no trainer reads
+own statistics  statistics of one trainer, besides those of all trainers
+origin       of a training: the models that it continues; of a file: what it was made from, and by what
+checkpoint   a training as bytes, from which it continues to the same bits
 
 Runs
-knob         one parameter of an algorithm that a person may turn, declared beside its field
+knob         a parameter of an algorithm that users may change, declared beside its field
 setting      of a sweep of settings: an algorithm with all its knobs, on one model; a cell of the map on the
              page Tune. Of a page: what one of its widgets chooses, which the address says
 cell         of a sweep of settings: the run of one setting with one seed, whose results are one file
-live         said of a knob that may be turned while a run goes on
-turn         another value of a live knob: a sampler's run is scored from there on; a slider that is dragged
-             is turned once
+live         a knob that may change during a run
+turn         a new value of a live knob: a sampler's run is scored from there on; dragging a slider is one
+             turn
 segment      the samples of a run from one turn to the next
 chunk        steps that a run makes between two looks at its commands, about 30 ms of work
-setup        what the panels of a page have in common: model, data, seed, start; in kernels: how pairs are run
+setup        what the panels of a page share: model, data, seed, start; in kernels: how pairs are run
 plan         what one run is made of: model, data, seed, start and what else its kind needs
 run          one algorithm at work: a chain that is sampled, a model that is trained, pairs that are coupled
 worker       what carries out the commands of one panel: it holds the panel's run, and has a thread only while
              one is needed
-lease        what lets a run compute: it ends 30 s after the last request of a page, and each renews it
-comparison   the workers of one page, which are commanded together
+lease        permits a run to compute: it ends 30 s after the last request of a page, and each request renews
+             it
+comparison   the workers of one page, which take commands together
 panel        one algorithm on a page, with its knobs and its worker
 snapshot     what a run shows at one moment, as a record that never changes
 slot         the right to compute for one turn; there are as many as cores
@@ -127,18 +125,18 @@ Kernels
 kernel       a function that numba compiles: arrays in, arrays out
 stream       random numbers of one purpose, found by a seed and a name; for kernels, their generators' state
 lanes        parts of a vector register; of a stream: the generators that are advanced side by side in them
-pre-activation  what a unit's mean is the sigmoid of: its bias plus its weights to the active units
-flips        units that differ from the sweep before, whose rows alone change a pre-activation
+pre-activation  what the sigmoid turns into a unit's mean: its bias plus its weights to the active units
+flips        units that differ from the sweep before; only their rows change a pre-activation
 half-step    v -> h, or h -> v; the half-step coupling couples both maximally, algorithms 1 and 3 only h -> v
 regime       how theta_F is stored: as a history, or as rows of a matrix
 M            the matrix, with biases, that holds a part of theta_F or all of it, and may hold theta, too
 history      the newest samples of a chain, packed as bits; their weighted statistics P are the samples' part
              of theta_F if it decays fast
-pending      an update of rank 1 that has been added up and not yet written to the rows of a matrix
-tile         some columns of a matrix, copied so that they lie side by side in the cache
+pending      an update of rank 1 that is not yet written to the rows of a matrix
+tile         some columns of a matrix, copied next to each other for the cache
 pair         two coupled chains
-maximal coupling  makes two draws equal as often as their laws allow
-residual     what one law has in excess of the other; drawn by proposals, which may be rejected
+maximal coupling  makes two draws equal as often as their distributions allow
+residual     what one distribution has in excess of the other; drawn by proposals, which may be rejected
 oracle       the slow form that a kernel is tested against
 """
 

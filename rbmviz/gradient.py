@@ -314,7 +314,7 @@ def load_reference(path: str | Path, rbm: RBM, data: np.ndarray) -> GradientRefe
             raise Damaged("its estimates are not all finite")
         warning = text_of(arrays["warning"], "warning") if "warning" in arrays else ""
     except Damaged as error:
-        raise BadInput(f"'{path}' is no reference for this gradient: {error}.") from None
+        raise BadInput(f"'{path}' is not a reference for this gradient: {error}.") from None
     return GradientReference("parallel tempering", estimates, warning)
 
 

@@ -27,7 +27,7 @@ class Knob:
     Parameters
     ----------
     name, kind, default
-        Field name, type (int, float, bool or str) and default value. The type is that of the default,
+        Field name, type (int, float, bool or str) and default value. The type is the default's,
         whatever the annotation says: the default of a float is 1.0, not 1.
     label, help, unit
         Texts for the user; ``help`` is one sentence that says what to look for.
@@ -36,10 +36,10 @@ class Knob:
     scale
         Whether a slider runs from lo to hi linearly or logarithmically.
     zero
-        Whether 0, with a meaning of its own such as "switched off", is allowed although lo > 0, as log scales
+        Whether 0, with a special meaning such as "switched off", is allowed although lo > 0, as log scales
         need it.
     live
-        Whether it may change during a run; otherwise a change starts the run anew.
+        Whether it may change during a run; otherwise a change restarts the run.
     choices
         The allowed values of a str knob.
     front
@@ -88,7 +88,7 @@ class Knob:
             raise wrong from None
         within = self.lo <= number <= self.hi or (self.zero and number == 0)
         if within and self.kind is int and number != value:
-            raise BadInput(f"{owner}: {self.name} = {shown(value)} is no whole number.")
+            raise BadInput(f"{owner}: {self.name} = {shown(value)} is not a whole number.")
         if not within or not math.isfinite(number):
             raise wrong
         return number
@@ -122,9 +122,9 @@ def knob(
 
 
 def knobs_of(algorithm: Any) -> Mapping[str, Knob]:
-    """Return the knobs of an algorithm (class or instance) by name: its own, then those that it inherits.
+    """Return the knobs of an algorithm (class or instance) by name: its own, then inherited ones.
 
-    Each group stands in the order in which it is declared; one that is declared again keeps its old place.
+    Each group is in order of declaration; a knob that is declared again keeps its place.
     """
     return _knobs_of_class(algorithm if isinstance(algorithm, type) else type(algorithm))
 
@@ -133,14 +133,14 @@ def knobs_of(algorithm: Any) -> Mapping[str, Knob]:
 def _knobs_of_class(cls: type) -> Mapping[str, Knob]:
     bases = [base for base in cls.__mro__[1:] if dataclasses.is_dataclass(base)]
     inherited = {field.name for base in bases for field in dataclasses.fields(base)}
-    found = {}
+    knobs = {}
     for field in sorted(dataclasses.fields(cls), key=lambda field: field.name in inherited):
         if "knob" in field.metadata:
             assert field.default is not MISSING
-            found[field.name] = Knob(
+            knobs[field.name] = Knob(
                 name=field.name, kind=type(field.default), default=field.default, **field.metadata["knob"]
             )
-    return MappingProxyType(found)
+    return MappingProxyType(knobs)
 
 
 def values_of(algorithm: Any) -> dict[str, Value]:
@@ -155,13 +155,13 @@ def check_all(algorithm: Any) -> None:
         object.__setattr__(algorithm, name, value)
 
 
-def check_names(cls: Any, given: Mapping[str, Any]) -> None:
+def check_names(cls: Any, names: Mapping[str, Any]) -> None:
     """Refuse a knob that the algorithm does not have, naming the nearest one."""
-    known = knobs_of(cls)
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name[:MAX_SHOWN], known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}."
+    knobs = knobs_of(cls)
+    for name in names:
+        if name not in knobs:
+            near = difflib.get_close_matches(name[:MAX_SHOWN], knobs, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(knobs) or 'none'}."
             raise BadInput(f"{cls.name} has no knob {shown(name)}: {hint}")
 
 
@@ -184,15 +184,15 @@ def read_knobs(cls: Any, text: str) -> dict[str, Any]:
         If a knob is unknown, out of range, or given twice.
     """
     pairs = [pair.partition("=")[::2] for pair in text.split(",") if pair]
-    given = dict(pairs)
-    if len(given) < len(pairs):
+    texts = dict(pairs)
+    if len(texts) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise BadInput(f"{cls.name}: {shown(twice)} is given twice; give it once.")
-    return parse_knobs(cls, given)
+    return parse_knobs(cls, texts)
 
 
-def parse_knobs(cls: Any, given: Mapping[str, str]) -> dict[str, Any]:
+def parse_knobs(cls: Any, texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the values of knobs that are given as texts, by name; see ``read_knobs``."""
-    check_names(cls, given)
-    known = knobs_of(cls)
-    return {name: known[name].parse(value, cls.name) for name, value in given.items()}
+    check_names(cls, texts)
+    knobs = knobs_of(cls)
+    return {name: knobs[name].parse(value, cls.name) for name, value in texts.items()}

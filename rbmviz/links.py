@@ -15,7 +15,7 @@ from rbmviz.errors import MAX_SHOWN, BadInput
 from rbmviz.knobs import read_knobs, values_of, write_knobs
 
 NO_PANEL = "none"
-"""Stands in a link to a page without panels."""
+"""In a link, the panels of a page without any."""
 
 
 class Algorithms(Protocol):
@@ -25,7 +25,7 @@ class Algorithms(Protocol):
 
 
 def read_panel(table: Algorithms, text: str) -> Any:
-    """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a name alone.
+    """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a bare name.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def write_panels(algorithms: Sequence[Any], only: Collection[str] | None = None)
 
 
 def address_text(value: Any) -> str:
-    """Return the value of a setting as it stands in the address; infinity is "full", full speed."""
+    """Return the value of a setting as written in the address; infinity is "full", full speed."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

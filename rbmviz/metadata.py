@@ -72,7 +72,7 @@ SCHEMA_OF_KEYS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def data_name(meta: Mapping[str, Any]) -> str | None:
-    """Return the name of the data that belong to a model: those that it is scored on, else trained on."""
+    """Return the name of the data that a model is scored on, or else was trained on."""
     return meta.get("scored_on") or meta.get("dataset")
 
 
@@ -80,7 +80,7 @@ def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
     """Return a checked copy of a model's metadata.
 
     The known keys hold None or what ``SCHEMA_OF_KEYS`` requires; all other keys hold JSON values of bounded
-    size. Control characters in texts become spaces; NaN and infinite numbers, which JSON lacks, become None.
+    size. Control characters in texts become spaces; NaN and infinity, which JSON does not have, become None.
 
     Parameters
     ----------
@@ -97,11 +97,13 @@ def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
     if not isinstance(meta, Mapping):
         raise BadInput(f"{what} must be an object of names and values, not {_shown(meta)}.")
     left = [MAX_VALUES]
-    found = {_key(key, what): _json(value, f"{what}, {_shown(key)}", 1, left) for key, value in meta.items()}
+    cleaned = {
+        _key(key, what): _json(value, f"{what}, {_shown(key)}", 1, left) for key, value in meta.items()
+    }
     for key, (passes, wanted) in SCHEMA_OF_KEYS.items():
-        if found.get(key) is not None and not passes(found[key]):
-            raise BadInput(f"{what}: {key} is {_shown(found[key])}; it must be {wanted}.")
-    return found
+        if cleaned.get(key) is not None and not passes(cleaned[key]):
+            raise BadInput(f"{what}: {key} is {_shown(cleaned[key])}; it must be {wanted}.")
+    return cleaned
 
 
 def _shown(value: Any) -> str:
@@ -138,7 +140,9 @@ def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
         case float():
             return float(value) if np.isfinite(value) else None
         case list() | tuple():
-            return [_json(one, what, depth + 1, left) for one in value]
+            return [_json(item, what, depth + 1, left) for item in value]
         case Mapping():
-            return {_key(key, what): _json(one, what, depth + 1, left) for key, one in value.items()}
-    raise BadInput(f"{what}: {_shown(value)} is no JSON value: give a text, a number, a list or an object.")
+            return {_key(key, what): _json(item, what, depth + 1, left) for key, item in value.items()}
+    raise BadInput(
+        f"{what}: {_shown(value)} is not a JSON value: give a text, a number, a list or an object."
+    )

@@ -64,7 +64,7 @@ def load_model(name: str | Path) -> Model:
         return load_model_file(name)
     if str(name) not in list_models() and is_file(Path(name)):
         raise BadInput(
-            f"'{name}' is no model file, and is not opened: in the program that has written it, save the "
+            f"'{name}' is not a model file, and is not opened: in the program that has written it, save the "
             "weights by numpy.savez('model.npz', W=W, b=b, c=c), with W of shape (n_visible, n_hidden), b of "
             "the visible and c of the hidden units."
         )
@@ -123,11 +123,11 @@ def load_pretrained(name: object) -> Model:
     BadInput
         If there is no such pretrained model.
     """
-    known = list_models()
-    if not known:
+    names = list_models()
+    if not names:
         raise BadInput(NONE_FOUND)
-    if name not in known:
-        raise unknown("model", str(name), known, "'rbmviz list models' shows them.")
+    if name not in names:
+        raise unknown("model", str(name), names, "'rbmviz list models' shows them.")
     return load_model_file(FOLDER / f"{name}.safetensors")
 
 
@@ -186,7 +186,7 @@ def pattern_model(patterns: Sequence[str], depth: float) -> Model:
             f"The patterns {', '.join(patterns)} are not different 0/1 pictures of one shape, as '110/110'."
         )
     x = np.array([[int(bit) for bit in "".join(picture)] for picture in rows], dtype=np.float64)
-    apart = [np.abs(one - other).sum() for one, other in itertools.combinations(x, 2)]
+    apart = [np.abs(first - other).sum() for first, other in itertools.combinations(x, 2)]
     radius = min(apart, default=x.shape[1]) / 2
     s = depth / radius
     rbm = RBM(s * (2 * x.T - 1), np.zeros(x.shape[1]), s * (radius - x.sum(axis=1)))
@@ -206,7 +206,7 @@ def random_model(n_visible: int, n_hidden: int, scale: float, seed: rng.Seed = 0
 def data_of(
     model: Model, name: str | None = None, load: Callable[[str], Dataset] = load_registered
 ) -> Dataset:
-    """Return the data that belong to a model: those that it is scored on, else those it was trained on.
+    """Return the data that a model is scored on, or else was trained on.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def data_of(
 class TrainingSetScore(NamedTuple):
     """ISL of a training set as its own sample, in nats per test example; how many examples it has.
 
-    of_model: whether it stands in the model's file, and so belongs to all that the model was trained on.
+    of_model: whether the model's file names it, so that it covers all the training data.
     """
 
     isl: float

@@ -49,15 +49,15 @@ def origin(
         ``program``, ``version``, ``commit`` ("" in an installation), ``models`` and ``data`` (digests by
         name), ``seeds``, ``command``, ``cite``.
     """
-    digests = {name: model_digest(one) for name, one in (models or {}).items()}
+    digests = {name: model_digest(model) for name, model in (models or {}).items()}
     return {
         **{"program": "rbmviz", "version": provenance.version("rbmviz"), "commit": provenance.commit()},
-        **{"models": digests, "data": {one.name: data_digest(one) for one in data if one is not None}},
+        **{"models": digests, "data": {each.name: data_digest(each) for each in data if each is not None}},
         **{"seeds": list(seeds), "command": command, "cite": provenance.how_to_cite()},
     }
 
 
-def with_origin(content: bytes, name: str, known: Mapping[str, Any]) -> bytes:
+def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
     """Return a file's content with its origin written into it, where its form has a place for that.
 
     A table (.csv) gets a last column ``origin``, whose first row has the JSON: any reader of CSV still reads
@@ -75,7 +75,7 @@ def with_origin(content: bytes, name: str, known: Mapping[str, Any]) -> bytes:
         See ``origin``.
     """
     write = _WRITERS.get(PurePath(name).suffix.lower())
-    return write(content, json.dumps(known)) if write is not None and content else content
+    return write(content, json.dumps(source)) if write is not None and content else content
 
 
 def _csv(content: bytes, text: str) -> bytes:
@@ -112,7 +112,7 @@ def _gif(content: bytes, text: str) -> bytes:
 
 def _svg(content: bytes, text: str) -> bytes:
     tag = f'<metadata id="{ORIGIN_KEY}">{escape(text, quote=False)}</metadata>'
-    return re.sub(rb"(<svg\b[^>]*>)", lambda found: found[1] + tag.encode(), content, count=1)
+    return re.sub(rb"(<svg\b[^>]*>)", lambda match: match[1] + tag.encode(), content, count=1)
 
 
 def _html(content: bytes, text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The cache folder: compiled kernels and downloaded data, all of which can be made again."""
+"""The cache folder: compiled kernels and downloaded data, which can be recreated at any time."""
 
 import os
 from pathlib import Path
@@ -11,8 +11,8 @@ def cache_dir() -> Path:
 
     A user without a home folder has no cache folder: the path that is returned then cannot be created.
     """
-    if given := os.environ.get("RBMVIZ_CACHE_DIR"):
-        return Path(given)
+    if named := os.environ.get("RBMVIZ_CACHE_DIR"):
+        return Path(named)
     try:
         folder = Path(user_cache_dir("rbmviz", appauthor=False))
     except RuntimeError:  # older versions of platformdirs return a folder named "~" instead

@@ -16,13 +16,13 @@ RESULT_SOURCES = ("rbmviz", "app", "pretrained")
 
 def processor() -> str:
     """Return the name of the processor."""
-    found = platform.processor() or platform.machine()
+    processor = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as file:
             names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
-        return names[0] if names else found
+        return names[0] if names else processor
     except OSError:
-        return found
+        return processor
 
 
 def machine() -> dict[str, Any]:

@@ -38,8 +38,13 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **named: Any) -> None:
         super().__init__(**named)
+        self.arrange: Callable[[Sequence[str]], Sequence[str]] = list  # a command may reorder its arguments
         for action in (None, "store"):
             self.register("action", action, _StoreOnce)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments in the order that ``arrange`` gives them."""
+        return super().parse_known_args(self.arrange(args), namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raise BadInput with the message of argparse."""
@@ -47,7 +52,7 @@ class Parser(argparse.ArgumentParser):
         raise BadInput(f"{self.prog}: {short} (see '{self.prog} --help').")
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help in the same way as a result, so that a closed pipe is no error."""
+        """Print the help in the same way as a result, so that a closed pipe is not an error."""
         print_result(self.format_help().rstrip())
 
 
@@ -57,10 +62,10 @@ class _StoreOnce(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
     ) -> None:
-        given = vars(namespace).setdefault("_given", set())
-        if option is not None and self.dest in given:
+        stored = vars(namespace).setdefault("_given", set())
+        if option is not None and self.dest in stored:
             parser.error(f"{option} is given twice; give it once")
-        given.add(self.dest)
+        stored.add(self.dest)
         setattr(namespace, self.dest, values)
 
 
@@ -97,6 +102,8 @@ SEED = WholeNumber(0, 10**18)
 COUNT = WholeNumber(1, 10**9)
 """Type of arguments that count something; tighter limits (memory, algorithm) are checked later."""
 
+
+JSON_HELP = "print exactly one JSON object on standard output"
 
 COMMANDS = {
     "app": ("app", "Serve the pages to the browsers of this machine, until Ctrl-C."),
@@ -193,10 +200,10 @@ def parser(words: Sequence[str] | None = None) -> Parser:
 
 
 def _names_by_module() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, (module, _) in COMMANDS.items():
-        found.setdefault(module, []).append(name)
-    return found
+        names.setdefault(module, []).append(name)
+    return names
 
 
 def _named(words: Sequence[str]) -> str | None:
@@ -213,10 +220,10 @@ def add_command(
     example: str,
     run: Callable[[argparse.Namespace], dict[str, Any]],
     text: Callable[[dict[str, Any]], str],
-) -> argparse.ArgumentParser:
+) -> Parser:
     """Add a command with the parts that all commands have: ``--json`` and an example."""
     about = COMMANDS[name][1]
-    command: argparse.ArgumentParser = commands.add_parser(
+    command: Parser = commands.add_parser(
         name,
         help=about,
         description=about,
@@ -224,9 +231,7 @@ def add_command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    command.add_argument(
-        "--json", action="store_true", help="print exactly one JSON object on standard output"
-    )
+    command.add_argument("--json", action="store_true", help=JSON_HELP)
     command.set_defaults(run=run, text=text, takes_knobs=False)
     return command
 
@@ -298,8 +303,8 @@ def _run(arguments: Sequence[str] | None) -> int:
                 raise KeyboardInterrupt from None
             raise
     # Where it comes from is for files and programs.
-    shown = {key: value for key, value in result.items() if key != "origin"}
-    print_result(to_json(result) if args.json else args.text(shown))
+    summary = {key: value for key, value in result.items() if key != "origin"}
+    print_result(to_json(result) if args.json else args.text(summary))
     if result.get("interrupted"):
         return 130
     return 3 if result.get("claims_failed") or result.get("results_lost") else 0
@@ -338,5 +343,5 @@ def to_json(result: dict[str, Any]) -> str:
             return None
         return value
 
-    found = plain(result, "")
-    return json.dumps(found | ({"not_finite": not_finite} if not_finite else {}), allow_nan=False)
+    content = plain(result, "")
+    return json.dumps(content | ({"not_finite": not_finite} if not_finite else {}), allow_nan=False)

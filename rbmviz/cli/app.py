@@ -55,9 +55,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Serve until the process is stopped; print the address of the page as soon as it answers."""
     model = None
     if args.model is not None:
-        found = load_model(args.model)
+        model_read = load_model(args.model)
         shipped = args.model in list_models()
-        model = args.model if shipped else (printable(Path(args.model).name)[:100], found)
+        model = args.model if shipped else (printable(Path(args.model).name)[:100], model_read)
     results = []
     for folder in args.results:
         plan = Store(folder).plan()
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         results.append((Path(folder), plan))
     lessons = load_folder(args.lessons) if args.lessons is not None else []
     with brought_by("app", "The app"):
-        # By its name: the package stands below the app, and is installed without Streamlit, too.
+        # By name, because the package is a layer below the app and is also installed without Streamlit.
         serve = importlib.import_module("rbmviz_app.serve").serve
 
     def announce(url: str, others: str) -> None:

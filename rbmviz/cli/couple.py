@@ -39,7 +39,7 @@ def add(commands: Any) -> None:
         "--algorithm",
         choices=ALGORITHMS,
         default="rbm",
-        help="coupling: algorithm 3 of UCD (rbm, the default), algorithm 1 (general), or that of the "
+        help="coupling: algorithm 3 of UCD (rbm, the default), algorithm 1 (general), or the "
         "authors' program, which couples the hidden units as well (half_step)",
     )
     command.add_argument("--replications", type=COUNT, default=1000, help="pairs of chains (default 1000)")
@@ -47,7 +47,7 @@ def add(commands: Any) -> None:
         "--max-sweeps",
         type=WholeNumber(2, COUNT.hi),
         default=1000,
-        help="stop a pair that has not met after so many sweeps (default 1000)",
+        help="most sweeps of a pair that has not met (default 1000)",
     )
     command.add_argument(
         "--lag", type=COUNT, default=1, help="sweeps that the first chain is ahead (default 1)"
@@ -56,9 +56,9 @@ def add(commands: Any) -> None:
 
 
 def _random_model(text: str, seed: int) -> RBM:
-    found = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9}):([0-9.eE+-]{1,20})", text)
+    match = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9}):([0-9.eE+-]{1,20})", text)
     try:
-        m, n, sd = int(found[1]), int(found[2]), float(found[3])  # type: ignore[index]
+        m, n, sd = int(match[1]), int(match[2]), float(match[3])  # type: ignore[index]
         if m < 1 or n < 1 or not 0 <= sd <= MAX_SD:
             raise ValueError
     except (TypeError, ValueError):

@@ -70,21 +70,21 @@ def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
             if sum(map(len, done)) < 2:
                 raise
             interrupted = True
-    found = metrics.Annealed(np.concatenate(done), args.temperatures)
+    annealed = metrics.Annealed(np.concatenate(done), args.temperatures)
     result = {
-        "log_z": found.log_z,
-        "std_error": found.std_error,
+        "log_z": annealed.log_z,
+        "std_error": annealed.std_error,
         "method": "ais",
-        "ess": found.ess,
-        "n_chains": found.n_chains,
-        "n_temperatures": found.n_temperatures,
-        "warning": found.warning,
+        "ess": annealed.ess,
+        "n_chains": annealed.n_chains,
+        "n_temperatures": annealed.n_temperatures,
+        "warning": annealed.warning,
     }
     if interrupted:
         result["interrupted"] = True
-        print_message(f"Interrupted: an estimate from the {found.n_chains:,} chains that were done.")
-    if found.warning:
-        print_message(found.warning)
+        print_message(f"Interrupted: an estimate from the {annealed.n_chains:,} chains that were done.")
+    if annealed.warning:
+        print_message(annealed.warning)
     return result
 
 
@@ -96,14 +96,14 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     dataset = load_dataset(args.dataset)
     if dataset.n_visible != model.rbm.n_visible:
         raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {model.rbm.n_visible}.")
-    found = _log_z(model, args)
+    estimate = _log_z(model, args)
     parts = {part: getattr(dataset, part) for part in PART_CHOICES}
     means = {
-        part: -float(model.rbm.free_energy(v).mean()) - found["log_z"] if len(v) else None
+        part: -float(model.rbm.free_energy(v).mean()) - estimate["log_z"] if len(v) else None
         for part, v in parts.items()
     }
-    known = origin_of(args, {args.model: model}, dataset)
-    return {"log_likelihood": means["test"], **means, **found, "origin": known}
+    source = origin_of(args, {args.model: model}, dataset)
+    return {"log_likelihood": means["test"], **means, **estimate, "origin": source}
 
 
 def text(result: dict[str, Any]) -> str:

@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
     command = add_command(commands, "gradient", example, run, text)
     command.description = (
         "Bias and variance of gradient estimators at a fixed model, per parameter (population CD, table 1).\n"
-        "The reference is the exact gradient; for a model that is too large to enumerate it is that of long\n"
+        "The reference is the exact gradient; for a model that is too large to enumerate it comes from long\n"
         "parallel tempering, whose own error is reported."
     )
     command.set_defaults(takes_knobs=True)
@@ -96,29 +96,29 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if dataset.n_visible != rbm.n_visible:
         raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {rbm.n_visible}.")
     reference = reference_of(rbm, dataset.train, args)
-    known = origin_of(args, {args.model: model}, dataset)
+    source = origin_of(args, {args.model: model}, dataset)
     result: dict[str, Any] = {}
     with tqdm(total=RUNS * len(estimators), unit="run", file=sys.stderr, disable=None) as bar:
         for name, trainer in estimators.items():
             runs = []
             try:
-                for one in gradient_runs(
+                for estimate in gradient_runs(
                     rbm, dataset.train, trainer, args.replications, args.seed, args.burn_in
                 ):
-                    runs.append(one)
+                    runs.append(estimate)
                     bar.update()
             except KeyboardInterrupt:
                 if not result:
                     raise
                 print_message(f"Interrupted: {name} and the estimators after it are left out.")
-                return {**result, "interrupted": True, "origin": known}
-            found = quality(reference, runs)
-            result[name] = dataclasses.asdict(found) | {"resolved": found.resolved}
-            if not found.resolved:
+                return {**result, "interrupted": True, "origin": source}
+            entry = quality(reference, runs)
+            result[name] = dataclasses.asdict(entry) | {"resolved": entry.resolved}
+            if not entry.resolved:
                 print_message(f"{name}: its bias is lost in the errors of estimates and reference.")
             if cut := result[name]["share_cut"]:
                 print_message(f"{name}: {cut:.2%} of the pairs were cut off, which biases it: raise t_max.")
-    return {**result, "origin": known}
+    return {**result, "origin": source}
 
 
 def reference_of(rbm: RBM, rows: np.ndarray, args: argparse.Namespace) -> GradientReference:
@@ -126,33 +126,33 @@ def reference_of(rbm: RBM, rows: np.ndarray, args: argparse.Namespace) -> Gradie
     if not too_large(rbm) and args.reference is None and args.reference_samples is None:
         return enumerated(rbm, rows)
     if args.reference is not None and Path(args.reference).exists():
-        found = load_reference(args.reference, rbm, rows)
+        entry = load_reference(args.reference, rbm, rows)
     else:
         samples = args.reference_samples or TEMPERED_SAMPLES
         seed = rng.child(args.seed, "reference")
         ladders = tempered_ladders(rbm, samples=samples, seed=seed)
         bar = tqdm(ladders, total=LADDERS, unit="ladder", file=sys.stderr, disable=None)
-        found = tempered(rbm, rows, bar)
+        entry = tempered(rbm, rows, bar)
         if args.reference is not None:
-            save_reference(args.reference, found, rbm, rows)
-    if found.warning:
-        print_message(found.warning)
-    return found
+            save_reference(args.reference, entry, rbm, rows)
+    if entry.warning:
+        print_message(entry.warning)
+    return entry
 
 
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
     heads = f"{'':<10} {'bias':>11} {'without noise':>25} {'variance':>11} {'pairs cut':>10}"
     lines = [f"{heads}   (squared, per parameter)"]
-    for name, found in result.items():
+    for name, entry in result.items():
         if name != "interrupted":
-            corrected = f"{found['bias_corrected']:.3g} +- {found['std_error']:.2g}"
-            rest = f"{found['variance']:11.3g} {found['share_cut']:>10.2%}"
-            lost = "" if found["resolved"] else "   bias not resolved"
-            lines.append(f"{name:<10} {found['bias']:11.3g} {corrected:>25} {rest}{lost}")
+            corrected = f"{entry['bias_corrected']:.3g} +- {entry['std_error']:.2g}"
+            rest = f"{entry['variance']:11.3g} {entry['share_cut']:>10.2%}"
+            lost = "" if entry["resolved"] else "   bias not resolved"
+            lines.append(f"{name:<10} {entry['bias']:11.3g} {corrected:>25} {rest}{lost}")
     kinds = {
-        f"Reference: {found['reference']}, squared error {found['reference_error']:.2g} per parameter."
-        for name, found in result.items()
+        f"Reference: {entry['reference']}, squared error {entry['reference_error']:.2g} per parameter."
+        for name, entry in result.items()
         if name != "interrupted"
     }
     return "\n".join([*lines, *sorted(kinds)])

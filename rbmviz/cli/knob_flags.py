@@ -16,7 +16,7 @@ def texts_by_knob(rest: Sequence[str], name: str) -> dict[str, str]:
 
     name : of the algorithm, or several, for messages
     """
-    given: dict[str, str] = {}
+    texts: dict[str, str] = {}
     words = list(rest)
     while words:
         word = words.pop(0)
@@ -28,14 +28,14 @@ def texts_by_knob(rest: Sequence[str], name: str) -> dict[str, str]:
                 raise BadInput(f"{name}: --{flag} needs a value.")
             value = words.pop(0)
         knob = flag.replace("-", "_")
-        if knob in given:
+        if knob in texts:
             raise BadInput(f"{name}: --{flag} is given twice; give it once.")
-        given[knob] = value
-    return given
+        texts[knob] = value
+    return texts
 
 
 def read_algorithms(table: Table, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
-    """Return the algorithms of texts like ``rates_fpcd:eps=0.1,k=2``, or of names alone.
+    """Return the algorithms of texts like ``rates_fpcd:eps=0.1,k=2``, or of bare names.
 
     Parameters
     ----------
@@ -54,38 +54,38 @@ def read_algorithms(table: Table, texts: Sequence[str], rest: Sequence[str]) -> 
     """
     classes = [table[text.partition(":")[0]] for text in texts]
     flags = texts_by_knob(rest, " and ".join(cls.name for cls in classes))
-    known, used, found = set(), set(), []
+    accepted, used, algorithms = set(), set(), []
     for cls, text in zip(classes, texts, strict=True):
         own, knobs = read_knobs(cls, text.partition(":")[2]), knobs_of(cls)
         mine = [flag for flag in flags if flag in knobs]
         free = [flag for flag in mine if flag not in own]
-        known.update(mine)
+        accepted.update(mine)
         used.update(free)
-        found.append(cls(**own, **parse_knobs(cls, {flag: flags[flag] for flag in free})))
-    check_names(classes[0], {flag: "" for flag in flags if flag not in known})
-    if idle := known - used:
+        algorithms.append(cls(**own, **parse_knobs(cls, {flag: flags[flag] for flag in free})))
+    check_names(classes[0], {flag: "" for flag in flags if flag not in accepted})
+    if idle := accepted - used:
         raise BadInput(
             f"{texts[0]}: {min(idle)} is given twice, as a flag and behind the colon; give it once."
         )
-    return found
+    return algorithms
 
 
 def split_algorithms(text: str) -> list[str]:
     """Return the texts of algorithms that are separated by commas, as ``gibbs,rates_fpcd:eps=0.1,k=2``."""
     # A comma before "k=2" separates knobs of one algorithm; every other comma begins the next algorithm.
-    return [one.strip() for one in re.split(r",(?![^,:]*=)", text)]
+    return [part.strip() for part in re.split(r",(?![^,:]*=)", text)]
 
 
 def range_of(cls: Any, name: str) -> WholeNumber:
     """Return the argument type with the range of a whole-number knob."""
-    found = knobs_of(cls)[name]
-    return WholeNumber(int(found.lo), int(found.hi))
+    knob = knobs_of(cls)[name]
+    return WholeNumber(int(knob.lo), int(knob.hi))
 
 
 def knob_help(table: Table, names: Sequence[str]) -> str:
-    """Return the lines of ``--help`` that list the knobs: first those that all algorithms share.
+    """Return the lines of ``--help`` that list the knobs, starting with the shared ones.
 
-    A shared knob has one range and one help; defaults other than the most common one are named.
+    All algorithms declare a shared knob with the same range and help; uncommon defaults are named.
     """
     knobs = [knobs_of(table[name]) for name in names]
     shared = [

@@ -11,7 +11,7 @@ from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, Measured, check_lesson, load_lesson, shipped_lessons
 
 MAX_SAID = 3
-"""Claims that fail of which the message at the end speaks."""
+"""Most failed claims that the final message names."""
 
 
 def add(commands: Any) -> None:
@@ -36,15 +36,15 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         return {"lessons": [_described(lesson) for lesson in lessons]}
     with_claims = sum(bool(step.claims) + bool(step.won_by) for lesson in lessons for step in lesson.steps)
     with tqdm(total=with_claims, unit="step", file=sys.stderr, disable=None) as bar:
-        found = [_checked(lesson, bar) for lesson in lessons]
-    rows = [(each["name"], row) for each in found for row in each["claims"]]
+        checked = [_checked(lesson, bar) for lesson in lessons]
+    rows = [(each["name"], row) for each in checked for row in each["claims"]]
     failed = [f"{name}, step {row['step']}: {row['claim']}" for name, row in rows if not row["holds"]]
     if failed:
         more = f", and {len(failed) - MAX_SAID} more" if len(failed) > MAX_SAID else ""
         print_message(
             f"{len(failed)} of {len(rows)} claims do not hold: {'; '.join(failed[:MAX_SAID])}{more}."
         )
-    return {"lessons": found, "claims_checked": len(rows), "claims_failed": len(failed)}
+    return {"lessons": checked, "claims_checked": len(rows), "claims_failed": len(failed)}
 
 
 def _described(lesson: Lesson) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _described(lesson: Lesson) -> dict[str, Any]:
 def _checked(lesson: Lesson, bar: tqdm) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for step, measured in check_lesson(lesson):
-        rows += [_row(step, one) for one in measured]
+        rows += [_row(step, claim) for claim in measured]
         bar.update()
     return {"name": lesson.name, "title": lesson.title, "claims": rows}
 

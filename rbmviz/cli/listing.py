@@ -76,10 +76,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "datasets": describe,
         "models": _models,
     }
-    found = {kind: makers[kind]() for kind in (args.kind or KINDS)}
-    if found.get("models") == []:
+    entries = {kind: makers[kind]() for kind in (args.kind or KINDS)}
+    if entries.get("models") == []:
         print_message(NONE_FOUND)
-    return found
+    return entries
 
 
 def text(result: dict[str, Any]) -> str:

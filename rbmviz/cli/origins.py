@@ -16,8 +16,8 @@ def origin_of(
 ) -> dict[str, Any]:
     """Return where the results of a command come from, with digests of its models and data.
 
-    Files that it writes stand in the command by their names: their folders are nobody else's business, and
-    the same results have the same bytes in any folder.
+    The command names the files it writes without their folders, which concern nobody else: the same results
+    have the same bytes in any folder.
     """
     written = {getattr(args, name, None) for name in ("out", "history", "csv", "figure", "parquet")}
     words = [Path(word).name if word in written else word for word in args.words]

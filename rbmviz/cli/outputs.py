@@ -61,16 +61,16 @@ def _model_files(name: str) -> list[Path]:
 def _data_files(name: str) -> list[Path]:
     """Return the existing files that a data set's name or path, with or without a variant, may mean."""
     names = {name, name.rpartition("@")[0] or name}
-    paths = [Path(one) for one in names]
-    published = {datasets[one].file for one in names if one in list_datasets()} & set(SOURCES)
+    paths = [Path(name) for name in names]
+    published = {datasets[name].file for name in names if name in list_datasets()} & set(SOURCES)
     paths += [path for path in map(path_of, published) if path]
     return [path for path in paths if path.is_file()]
 
 
-def _same_file(one: Path, other: Path) -> bool:
-    """Return whether two paths mean the same file, now or after both are written."""
-    if one.exists() or other.exists():
-        return one.exists() and other.exists() and os.path.samefile(one, other)
+def _same_file(path: Path, other: Path) -> bool:
+    """Return whether two paths name the same file, now or after both are written."""
+    if path.exists() or other.exists():
+        return path.exists() and other.exists() and os.path.samefile(path, other)
     # Neither file exists, so it is unknown whether this disk distinguishes upper case or Unicode forms.
-    a, b = (unicodedata.normalize("NFC", os.path.realpath(path)).casefold() for path in (one, other))
+    a, b = (unicodedata.normalize("NFC", os.path.realpath(each)).casefold() for each in (path, other))
     return a == b

@@ -90,7 +90,7 @@ def add(commands: Any) -> None:
 
 
 def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
-    """Return the data to score against; None, with a message, where the model's own are not at hand."""
+    """Return the data to score against; None, with a message, if the model's own data are missing."""
     if args.dataset is not None:
         dataset = load_dataset(args.dataset)
         if dataset.n_visible != model.rbm.n_visible:
@@ -111,7 +111,7 @@ def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
 
 
 def _algorithms(args: argparse.Namespace) -> list[Sampler]:
-    """Return the samplers with their knobs; those that a sampler's own text names precede the flags."""
+    """Return the samplers with their knobs; knobs in a sampler's text take precedence over flags."""
     if len(args.samplers) > MAX_SIDE_BY_SIDE:
         raise BadInput(f"replay: {len(args.samplers)} samplers: a page has room for {MAX_SIDE_BY_SIDE}.")
     return read_algorithms(samplers, args.samplers, args.rest)
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             raise BadInput(f"replay: --{flag} has more than {MAX_HEADING:,} characters.")
     check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
     with brought_by("app", "A file that plays samples"):
-        # By their names: the package stands below the app, and is installed without its libraries, too.
+        # By name, because the package is a layer below the app and is also installed without its libraries.
         app = importlib.import_module("rbmviz_app.replay")
         page = importlib.import_module("rbmviz_app.replay.page")
         moving = importlib.import_module("rbmviz_app.charts.moving")
@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     dataset = _data(model, args)
     if args.init == "data" and dataset is None:
         raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
-    needed = model.rates is None and any(one.needs_rates for one in algorithms)
+    needed = model.rates is None and any(sampler.needs_rates for sampler in algorithms)
     if needed and args.dataset is not None and dataset is not None:
         model = with_rates(model, dataset)
     init: Start = args.init or ("random" if dataset is None else "data")
@@ -146,7 +146,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     plan = SamplingSetup(model, dataset, args.seed, init, allowance=allowance).plan()
     for algorithm in algorithms:
         check_memory("replay: the run", plan.bytes(algorithm), "give fewer chains")
-    histories, interrupted = _histories([SamplingRun(1, plan, one) for one in algorithms], args.n)
+    histories, interrupted = _histories([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
     replay = app.Replay(
         args.title if args.title is not None else Path(args.model).stem,
         args.caption if args.caption is not None else f"{describe_model(model)}. Seed {args.seed}.",
@@ -157,8 +157,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         args.speed,
     )
     content = page.replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
-    known = origin_of(args, {args.model: model}, dataset)
-    content = with_origin(content, target.name, known)
+    source = origin_of(args, {args.model: model}, dataset)
+    content = with_origin(content, target.name, source)
     write_whole(target, content)
     result: dict[str, Any] = {
         "out": str(target),
@@ -166,11 +166,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "model": args.model,
         "dataset": dataset.name if dataset is not None else None,
         "samplers": [
-            {"name": one.algorithm.name, "knobs": values_of(one.algorithm), "n": one.n} for one in histories
+            {"name": each.algorithm.name, "knobs": values_of(each.algorithm), "n": each.n}
+            for each in histories
         ],
         "kept": kept,
         "seed": args.seed,
-        "origin": known,
+        "origin": source,
     }
     return result | ({"interrupted": True} if interrupted else {})
 

@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
     command.description = (
         "Repeat a figure, a table or a claim of the papers: numbers with errors, the picture, and a verdict\n"
         "on each claim. Without a name it lists the recipes with their costs. What is computed is kept in\n"
-        "the folder, so that an interrupted run goes on."
+        "the folder, so that an interrupted run continues."
     )
     command.add_argument("name", nargs="?", default="", help="a recipe, or 'all' (default: list them)")
     command.add_argument("--out", metavar="DIR", help="folder of the results; it is made if need be")
@@ -51,7 +51,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     minutes, interrupted = 0.0, False
     for name, recipe in chosen.items():
         try:
-            found = reproduce(name, recipe, args.out, size, workers=args.workers, on_progress=print_message)
+            reproduced = reproduce(
+                name, recipe, args.out, size, workers=args.workers, on_progress=print_message
+            )
         except KeyboardInterrupt:
             if not claims:
                 raise
@@ -63,11 +65,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                 raise
             failed.append({"recipe": name, "reason": str(error)})
             print_message(f"{name}: {error}")
-            found = result_of(name, recipe, size, None, 0.0)
-            for claim in found["claims"]:
+            reproduced = result_of(name, recipe, size, None, 0.0)
+            for claim in reproduced["claims"]:
                 claim["reason"] = f"{error} {claim['reason']}"
-        minutes += found["core_minutes"]
-        claims += [_claim(found, claim) for claim in found["claims"]]
+        minutes += reproduced["core_minutes"]
+        claims += [_claim(reproduced, claim) for claim in reproduced["claims"]]
     result: dict[str, Any] = {"size": size, "out": str(args.out), "claims": claims, "failed": failed}
     result |= {"core_minutes": minutes}
     return result | ({"interrupted": True} if interrupted else {})

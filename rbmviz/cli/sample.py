@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     start = None if args.init == "random" else SamplingSetup(model, dataset, args.seed)
     v0 = None if start is None else start.starts(sampler.n_chains)
     state = sampler.init(model, args.seed, v0)
-    known = origin_of(args, {args.model: model}, dataset)
+    source = origin_of(args, {args.model: model}, dataset)
     average = TargetAverage() if args.likelihood else None
     begin = time.perf_counter()
     with _scratch_folder(output_path(target)) as folder:
@@ -178,7 +178,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             "n": outcome.done,
             "seconds": seconds,
             "sweeps": outcome.sweeps,
-            "origin": known,
+            "origin": source,
         }
         kept = _put_in_place(target, folder / "whole.npz", parts, (outcome.done, width), meta, outcome)
     if outcome.failure:
@@ -194,11 +194,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "samples_per_second": outcome.done / seconds,
         "sweeps": outcome.sweeps,
         "out": str(target),
-        "origin": known,
+        "origin": source,
     }
     if average is not None and dataset is not None:
-        found = target_likelihood(model.rbm, sampler.target(state), average, dataset.train, seed=args.seed)
-        result["likelihood"] = dataclasses.asdict(found) | {"method": found.method}
+        likelihood = target_likelihood(
+            model.rbm, sampler.target(state), average, dataset.train, seed=args.seed
+        )
+        result["likelihood"] = dataclasses.asdict(likelihood) | {"method": likelihood.method}
     return result | ({"interrupted": True} if outcome.interrupted else {})
 
 
@@ -226,7 +228,7 @@ def _write_samples(
 
     Errors name the file ``target``. Interrupts and errors are raised if nothing has been written yet.
     """
-    outcome, made, chunk, total = _Outcome(), 0, 1, selection.total
+    outcome, n_drawn, chunk, total = _Outcome(), 0, 1, selection.total
     largest_chunk = max(CHUNK_BYTES // (5 * width), 1)  # a byte for v, four for p
     try:
         with (
@@ -235,16 +237,16 @@ def _write_samples(
             tqdm(total=selection.n, unit="sample", file=sys.stderr, disable=None) as bar,
         ):
             files = {name: stack.enter_context(path.open("wb")) for name, (path, _) in parts.items()}
-            while made < total:
+            while n_drawn < total:
                 tick = time.perf_counter()
-                n = min(chunk, total - made)
+                n = min(chunk, total - n_drawn)
                 samples = average.step(sampler, state, n) if average else sampler.step(state, n)
                 spent = time.perf_counter() - tick
                 chunk = min(max(int(n * WRITE_SECONDS / spent), 1), 2 * chunk, largest_chunk)
-                selected = selection.of(made, made + n)
+                selected = selection.of(n_drawn, n_drawn + n)
                 for name, file in files.items():
                     file.write(getattr(samples, name)[selected].data)
-                made += n
+                n_drawn += n
                 outcome.sweeps += int(samples.info["sweeps"].sum())
                 outcome.done += int(selected.sum())
                 bar.update(outcome.done - bar.n)
@@ -351,12 +353,13 @@ def text(result: dict[str, Any]) -> str:
         f"{result['n']:,} samples, {result['sweeps']:,} sweeps in {result['seconds']:.2f} s "
         f"({result['samples_per_second']:,.0f} samples/s) -> {result['out']}"
     )
-    if (found := result.get("likelihood")) is None:
+    if (likelihood := result.get("likelihood")) is None:
         return done
     names = {"model": "of the model", "now": "of theta + theta_F now", "averaged": "of its average"}
     values = ", ".join(
-        f"{label} {found[name][0]:.3f}" + (f" +- {found[name][1]:.2g}" if found[name][1] else "")
+        f"{label} {likelihood[name][0]:.3f}"
+        + (f" +- {likelihood[name][1]:.2g}" if likelihood[name][1] else "")
         for name, label in names.items()
-        if found[name] is not None
+        if likelihood[name] is not None
     )
-    return f"{done}\nmean log-likelihood (nats, {found['method']}) {values}"
+    return f"{done}\nmean log-likelihood (nats, {likelihood['method']}) {values}"

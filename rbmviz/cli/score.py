@@ -127,13 +127,13 @@ def _diagnostics(args: argparse.Namespace, samples: _Samples) -> dict[str, Any]:
         if args.model:
             raise
         print_message(f"No effective sample size of the free energy (give --model): {error}")
-    found: dict[str, Any] = {"n_chains": n_chains}
+    per_chain: dict[str, Any] = {"n_chains": n_chains}
     for key, values in functions.items():
         diagnostics = chain_diagnostics(chains_apart(values, n_chains))
-        found[f"ess_{key}"] = None if np.isnan(diagnostics.ess) else diagnostics.ess
+        per_chain[f"ess_{key}"] = None if np.isnan(diagnostics.ess) else diagnostics.ess
         if n_chains > 1:
-            found[f"rhat_{key}"] = diagnostics.rhat if np.isfinite(diagnostics.rhat) else None
-    return found
+            per_chain[f"rhat_{key}"] = diagnostics.rhat if np.isfinite(diagnostics.rhat) else None
+    return per_chain
 
 
 def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
@@ -142,17 +142,17 @@ def _coverage(samples: _Samples, dataset: Dataset) -> dict[str, Any]:
         return {}
     coverage = Coverage(dataset, COMPARED_EXAMPLES, samples.n_chains)
     coverage.update(samples.v)
-    found: dict[str, Any] = {"blank": coverage.blank, "ink": coverage.ink}
+    values: dict[str, Any] = {"blank": coverage.blank, "ink": coverage.ink}
     if not np.isnan(coverage.spurious):
-        found["spurious"] = coverage.spurious
+        values["spurious"] = coverage.spurious
     if len(coverage.occupancy):
-        found |= {
+        values |= {
             "classes": len(coverage.occupancy),
             "classes_visited": coverage.visited,
             "class_coverage": coverage.class_coverage,
             "class_switches": coverage.switches,
         }
-    return found
+    return values
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         raise BadInput(
             f"'{args.file}' has {x.shape[1]} units and {dataset.name} {dataset.n_visible}: choose other data."
         )
-    found = _diagnostics(args, samples)
+    per_chain = _diagnostics(args, samples)
     metric = ISL(dataset.test, dataset.validation, kernel=args.kernel, counts=None if args.curve else ())
     score = metric.update(x).value()
     print_message("Scoring the training set for comparison.")
@@ -190,7 +190,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "reference_n": own.n,
         "origin": origin_of(args, {}, dataset),
         **_coverage(samples, dataset),
-        **found,
+        **per_chain,
     }
     if args.curve:
         result["curve"] = [[point.n, point.isl] for point in metric.curve()]

@@ -19,7 +19,7 @@ def _redirect_to_null(stream: Any) -> None:
 
 
 class _NeverFailing:
-    """A text stream for messages; output that cannot be written is dropped, because the run must go on."""
+    """A text stream for messages; output that cannot be written is dropped, because the run must continue."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -57,7 +57,7 @@ def check_stdout() -> None:
 
 
 def print_result(text: str) -> None:
-    """Print a result on standard output; a reader that closes the pipe early (as ``head`` does) is no error.
+    """Print a result on standard output; a reader may close the pipe early, as ``head`` does.
 
     Raises
     ------

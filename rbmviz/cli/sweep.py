@@ -4,9 +4,9 @@ import argparse
 import csv
 import dataclasses
 import io
-import itertools
 import math
 import re
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
+from rbmviz.cli import COUNT, JSON_HELP, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import read_algorithms
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.errors import BadInput, unknown
@@ -49,23 +49,16 @@ DEFAULT_REPLICATIONS = 5
 
 MAX_WORKERS = 4096
 
-PLAN_FLAGS = (
-    *("sampler", "trainer", "model", "dataset", "axis", "n", "budget", "replications", "seed"),
-    *("metric", "kernel", "init", "n_hidden", "out"),
-)
-RUN_FLAGS = ("workers", "scheduler")
-SHOW_FLAGS = ("at", "effort", "by", "csv", "parquet", "figure")
-SWEEP_FLAGS = {
-    "run": (*PLAN_FLAGS, *RUN_FLAGS, *SHOW_FLAGS),
-    "resume": (*RUN_FLAGS, *SHOW_FLAGS),
-    "extend": ("sampler", "trainer", "model", "axis", "replications", *RUN_FLAGS, *SHOW_FLAGS),
-    "show": SHOW_FLAGS,
-    "robustness": ("at", "effort", "by"),
+ACTIONS = {
+    "run": "begin a sweep, or continue the one in the folder; the default",
+    "resume": "compute what is missing",
+    "extend": "add values of axes, replications, models or algorithms",
+    "show": "compare the results that are there",
+    "robustness": "give mean and spread of each setting over trained models",
 }
-"""Flags of each action."""
 
 EVERY_SECONDS = 10.0
-"""Seconds between two lines of progress where standard error is no terminal."""
+"""Seconds between two lines of progress where standard error is not a terminal."""
 
 BUDGET_UNITS = {
     "n": "samples",
@@ -81,48 +74,78 @@ def add(commands: Any) -> None:
     """Add the command."""
     example = (
         "rbmviz sweep --model usps_fpcd --sampler rates_fpcd --axis eps=0.001:0.3:13:log "
-        "--axis alpha=0.9,0.95,0.99,1 -n 20000 --out steps"
+        "--axis alpha=0.9,0.95,0.99,1 --out steps"
     )
     command = add_command(commands, "sweep", example, run, text)
     command.description = (
-        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting: on the\n"
-        "validation part, by differences that are paired over seeds. 'run' (the default) begins a sweep,\n"
-        "'resume DIR' goes on with it, 'extend DIR' adds values of axes, replications, models, samplers,\n"
-        "'show DIR' compares what is there, 'robustness DIR' gives mean and spread over trained models."
+        "Run samplers or trainers over a grid of knobs, models and seeds, and choose a setting on the\n"
+        "validation part, by differences paired over seeds. Each result is a file of the folder, and is\n"
+        "never computed again."
     )
-    command.set_defaults(takes_knobs=True)
-    command.epilog = (
-        f"{command.epilog}\n\nKnobs (--k 2 ...) are given to every sampler, or trainer, that has them. What "
-        "is computed\nis kept in the folder, one file for each cell, and is never computed again."
+    command.epilog = f"{command.epilog}\nThe options of an action: rbmviz sweep run --help"
+    command.arrange = _action_first
+    actions = command.add_subparsers(title="actions", dest="action", metavar="ACTION", required=True)
+    for action, about in ACTIONS.items():
+        each = actions.add_parser(
+            action, help=about, description=f"{about.capitalize()}.", allow_abbrev=False
+        )
+        if action != "run":
+            each.add_argument("folder", metavar="DIR", help="folder of the sweep")
+        each.add_argument("--json", action="store_true", help=JSON_HELP)
+        each.set_defaults(takes_knobs=action in ("run", "extend"))
+        if action in ("run", "extend"):
+            _add_grid(each)
+        if action == "run":
+            _add_plan(each)
+        if action in ("run", "extend", "resume"):
+            _add_place(each)
+        _add_comparison(each)
+        if action != "robustness":
+            _add_files(each)
+
+
+def _action_first(words: Sequence[str]) -> list[str]:
+    """Return the arguments with the action in front, where argparse wants it; without one it is ``run``."""
+    for i, word in enumerate(words):
+        is_value = i > 0 and re.fullmatch("-n|--(?!json$)[^=]+", words[i - 1])
+        if word in ACTIONS and not is_value:
+            return [word, *words[:i], *words[i + 1 :]]
+    if words and not words[0].startswith("-"):
+        raise unknown("action of sweep", words[0], ACTIONS)
+    return [*words] if words in (["-h"], ["--help"]) else ["run", *words]
+
+
+def _add_grid(action: argparse.ArgumentParser) -> None:
+    grid = action.add_argument_group(
+        "the grid", "Knobs as flags (--k 2) are given to every sampler, or trainer, that has them."
     )
-    # No positional arguments: they would take the values of knobs, whose flags argparse does not know.
-    command.usage = f"rbmviz sweep [{' | '.join(SWEEP_FLAGS)}] [DIR] [--knob VALUE ...] [options]"
-    plan = command.add_argument_group("the plan (run, and extend where it says so)")
-    plan.add_argument(
+    grid.add_argument(
         "--sampler",
         action="append",
-        help=f"one of {', '.join(list_samplers())}, with knobs after a colon if need be: rates_fpcd:k=2 "
-        "(repeatable; extend)",
+        help=f"one of {', '.join(list_samplers())}, perhaps with knobs: rates_fpcd:k=2 (repeatable)",
     )
-    plan.add_argument(
-        "--trainer",
-        action="append",
-        help=f"instead of samplers: {', '.join(list_trainers())} (repeatable; extend)",
+    grid.add_argument(
+        "--trainer", action="append", help=f"instead of samplers: {', '.join(list_trainers())} (repeatable)"
     )
-    plan.add_argument(
-        "--model",
-        action="append",
-        help="samplers: a pretrained model or a file (repeatable; extend)",
-    )
-    plan.add_argument("--dataset", help="data to score on, default those of each model; to train on")
-    plan.add_argument(
+    grid.add_argument("--model", action="append", help="samplers: a pretrained model or a file (repeatable)")
+    grid.add_argument(
         "--axis",
         "--grid",
         action="append",
         metavar="KNOB=VALUES",
-        help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number with :log or :linear behind it, "
-        "eps=0.001:0.3:13:log (repeatable; extend)",
+        help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log or :linear after it, "
+        "eps=0.001:0.3:13:log (repeatable)",
     )
+    grid.add_argument(
+        "--replications",
+        type=WholeNumber(1, 10_000),
+        help=f"seeds of each setting (default {DEFAULT_REPLICATIONS}; extend: in all)",
+    )
+
+
+def _add_plan(action: argparse.ArgumentParser) -> None:
+    plan = action.add_argument_group("the runs")
+    plan.add_argument("--dataset", help="data to score on (default: each model's own), or to train on")
     plan.add_argument(
         "-n", type=COUNT, help="length of each run (default 20,000 samples, or 1,000 updates of trainers)"
     )
@@ -131,122 +154,88 @@ def add(commands: Any) -> None:
         choices=tuple(BUDGET_UNITS),
         help="what -n counts: samples (trainers: updates) by default, Gibbs sweeps of all chains, or seconds",
     )
-    plan.add_argument(
-        "--replications",
-        type=WholeNumber(1, 10_000),
-        help=f"seeds of each setting (default {DEFAULT_REPLICATIONS}; extend: in all)",
-    )
-    plan.add_argument("--seed", type=SEED, help="the first seed (default 0)")
+    plan.add_argument("--seed", type=SEED, default=0, help="the first seed (default 0)")
     plan.add_argument(
         "--metric",
         action="append",
         help=f"what is measured: {', '.join(list_measures())}; isl: both parts (repeatable)",
     )
-    plan.add_argument("--kernel", choices=("binary", "mean"), help="kernel of the ISL (default binary)")
-    plan.add_argument("--init", choices=("data", "random"), help="initial states of samplers (default data)")
+    plan.add_argument(
+        "--kernel", choices=("binary", "mean"), default="binary", help="kernel of the ISL (default binary)"
+    )
+    plan.add_argument(
+        "--init", choices=("data", "random"), default="data", help="initial states (default data)"
+    )
     plan.add_argument("--n-hidden", type=WholeNumber(1, 10**6), help="trainers: hidden units (default 16)")
-    plan.add_argument("--out", metavar="DIR", help="folder of the results; it is made if need be")
-    where = command.add_argument_group("where it runs (run, resume, extend)")
-    where.add_argument(
+    plan.add_argument("--out", required=True, metavar="DIR", help="folder of the results, made if need be")
+
+
+def _add_place(action: argparse.ArgumentParser) -> None:
+    place = action.add_argument_group("where it runs").add_mutually_exclusive_group()
+    place.add_argument(
         "--workers",
         type=WholeNumber(1, MAX_WORKERS),
         help="threads of this machine (default: one for each core)",
     )
-    where.add_argument(
+    place.add_argument(
         "--scheduler",
         metavar="tcp://...",
         help='address of a Dask scheduler, instead of threads (pip install "rbmviz[cluster]")',
     )
-    shown = command.add_argument_group("what is shown at the end")
-    shown.add_argument("--at", type=COUNT, help="compare after so many samples (default: at the end)")
-    shown.add_argument(
+
+
+def _add_comparison(action: argparse.ArgumentParser) -> None:
+    comparison = action.add_argument_group("how settings are compared")
+    comparison.add_argument("--at", type=COUNT, help="number of samples to compare at (default: the last)")
+    comparison.add_argument(
         "--effort",
         choices=tuple(BUDGET_UNITS),
         help="what --at counts, and what is equal (default samples or updates)",
     )
-    shown.add_argument("--by", help="measure that chooses (default isl_validation, or log_likelihood)")
-    shown.add_argument("--csv", metavar="F.csv", help="write the table that is shown, one row a setting")
-    shown.add_argument("--parquet", metavar="F.parquet", help="write all rows of all cells into one file")
-    shown.add_argument("--figure", metavar="F.svg", help="draw the scores over the axes, as .svg or .png")
+    comparison.add_argument("--by", help="measure that chooses (default isl_validation, or log_likelihood)")
+
+
+def _add_files(action: argparse.ArgumentParser) -> None:
+    files = action.add_argument_group("files")
+    files.add_argument("--csv", metavar="F.csv", help="the table that is shown, one row a setting")
+    files.add_argument("--parquet", metavar="F.parquet", help="all rows of all cells in one file")
+    files.add_argument("--figure", metavar="F.svg", help="the scores over the axes, as .svg or .png")
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Do what the action says, and return the comparison of the settings."""
-    args = check_words(args)
     _check_installed(args)
-    if args.action == "run":
-        plan, store = _plan(args), Store(args.out)
-    else:
-        store = Store(args.folder)
-        plan = store.plan()
-        if args.action == "extend":
-            plan = _extended(plan, args)
-    _check_outputs(args, plan)
-    made, outcome = cells(plan), None
+    store = Store(args.out if args.action == "run" else args.folder)
+    plan = _plan(args) if args.action == "run" else store.plan()
+    if args.action == "extend":
+        plan = _extended(plan, args)
+    if args.action != "robustness":
+        _check_outputs(args, plan)
+    plan_cells, outcome = cells(plan), None
     if args.action in ("run", "resume", "extend"):
         store.prepare(plan, _command(args))
-        outcome = _computed(args, made, store)
-    found = store.read(made)
-    if not found.cells and outcome is None:
-        found = _of_other_code(store)
-    for sentence in found.refused:
+        outcome = _computed(args, plan_cells, store)
+    stored = store.read(plan_cells)
+    if not stored.cells and outcome is None:
+        stored = _of_other_code(store)
+    for sentence in stored.refused:
         print_message(sentence)
-    return _result(args, plan, store, made, found, outcome)
+    return _result(args, plan, store, plan_cells, stored, outcome)
 
 
 def _of_other_code(store: Store) -> StoredTable:
-    """Return the results of another version of the code, that which has the most of them."""
-    found = store.read()
-    if not found.cells:
-        return found
-    versions, rows = np.unique(found.columns["version"].astype(str), return_counts=True)
-    columns = select(found.columns, version=str(versions[rows.argmax()]))
+    """Return the results of the other version of the code with the most results."""
+    stored = store.read()
+    if not stored.cells:
+        return stored
+    versions, rows = np.unique(stored.columns["version"].astype(str), return_counts=True)
+    columns = select(stored.columns, version=str(versions[rows.argmax()]))
     n_cells = len(np.unique(columns["identity"].astype(str)))
     sentence = (
-        f"'{store.folder}' holds no result of this version of the code; what is shown are the {n_cells:,} of "
-        f"another one. 'rbmviz sweep resume {store.folder}' computes them anew."
+        f"'{store.folder}' holds no result of this version of the code; these are the {n_cells:,} of "
+        f"another version. 'rbmviz sweep resume {store.folder}' recomputes them."
     )
-    return StoredTable(columns, n_cells, [sentence, *found.refused])
-
-
-def check_words(args: argparse.Namespace) -> argparse.Namespace:
-    """Return the arguments with the first words, action and folder, taken out of the rest.
-
-    Raises
-    ------
-    BadInput
-        If the action is unknown, or a flag does not belong to it.
-    """
-    found = argparse.Namespace(**vars(args))
-    words = list(itertools.takewhile(lambda word: not word.startswith("-"), args.rest))
-    found.rest = args.rest[len(words) :]
-    found.action, found.folder = [*words, None, None][:2]
-    if found.action is None:
-        found.action = "run"
-    if found.action not in SWEEP_FLAGS:
-        raise unknown("action of sweep", found.action, SWEEP_FLAGS)
-    if len(words) > 2:
-        raise BadInput(f"sweep {found.action}: '{words[2]}' is too much (see --help).")
-    _check_flags(found)
-    return found
-
-
-def _check_flags(args: argparse.Namespace) -> None:
-    for flag in (*PLAN_FLAGS, *RUN_FLAGS, *SHOW_FLAGS):
-        if flag not in SWEEP_FLAGS[args.action] and getattr(args, flag) is not None:
-            of = ", ".join(f"'sweep {action}'" for action, flags in SWEEP_FLAGS.items() if flag in flags)
-            raise BadInput(f"sweep {args.action}: --{flag.replace('_', '-')} belongs to {of}.")
-    if args.action == "run":
-        if args.folder is not None:
-            raise BadInput(f"sweep run: '{args.folder}' is too much; the folder is given as --out DIR.")
-        if args.out is None:
-            raise BadInput("sweep run: name the folder of the results, --out DIR.")
-    elif args.folder is None:
-        raise BadInput(f"sweep {args.action}: name the folder of a sweep.")
-    if args.rest and args.action not in ("run", "extend"):
-        raise BadInput(f"sweep {args.action}: unknown argument '{args.rest[0]}' (see --help).")
-    if args.workers is not None and args.scheduler is not None:
-        raise BadInput("sweep: --workers are threads of this machine and --scheduler a cluster; give one.")
+    return StoredTable(columns, n_cells, [sentence, *stored.refused])
 
 
 def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
@@ -265,10 +254,10 @@ def _check_outputs(args: argparse.Namespace, plan: SweepPlan) -> None:
 
 def _check_installed(args: argparse.Namespace) -> None:
     """Say which extra is missing before anything is read."""
-    if args.scheduler is not None:
+    if vars(args).get("scheduler"):
         import rbmviz.sweeps.cluster  # noqa: F401, says so itself
     check_installed()
-    if args.figure is not None:
+    if vars(args).get("figure"):
         figures.check_installed()
 
 
@@ -281,10 +270,10 @@ def _algorithms(kind: Kind, texts: Sequence[str], rest: Sequence[str]) -> list[A
 
 
 def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
-    """Read an axis; the scale may also stand first, ``eps=log:0.001:1:13``."""
-    found = re.fullmatch(r"([^=]*)=(log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
-    if found:
-        name, scale, rest = found.groups()
+    """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
+    match = re.fullmatch(r"([^=]*)=(log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
+    if match:
+        name, scale, rest = match.groups()
         written = f"{name}={rest}:{'log' if scale == 'log' else 'linear'}"
     return Axis.read(written, algorithms)
 
@@ -307,18 +296,18 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     metrics = []
     for name in args.metric or ():
         metrics += ["isl_validation", "isl_test"] if name == "isl" else [name]
-    first = args.seed or 0
+    first = args.seed
     return SweepPlan(
         kind=kind,
-        algorithms=tuple(text_of(one) for one in algorithms),
-        axes=tuple(_axis(one, algorithms) for one in args.axis or ()),
+        algorithms=tuple(text_of(text) for text in algorithms),
+        axes=tuple(_axis(text, algorithms) for text in args.axis or ()),
         models=tuple(args.model or ()),
         data=args.dataset or "",
         seeds=tuple(range(first, first + (args.replications or DEFAULT_REPLICATIONS))),
         budget=Budget(unit, amount),  # type: ignore[arg-type]
         metrics=tuple(dict.fromkeys(metrics)),
-        kernel=args.kernel or "binary",
-        start=args.init or "data",
+        kernel=args.kernel,
+        start=args.init,
         n_hidden=args.n_hidden or 16,
     )
 
@@ -330,15 +319,15 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
         raise BadInput(f"sweep extend: this is a sweep over {plan.kind}s.")
     algorithms = list(plan.algorithms)
     if more:
-        algorithms += [text_of(one) for one in _algorithms(plan.kind, more, args.rest)]
+        algorithms += [text_of(algorithm) for algorithm in _algorithms(plan.kind, more, args.rest)]
     elif args.rest:
         raise BadInput("sweep extend: knobs are given to new samplers; add values to an axis by --axis.")
-    read = [_table(plan.kind).read(one) for one in algorithms]
+    read = [_table(plan.kind).read(algorithm) for algorithm in algorithms]
     axes = {axis.knob: axis for axis in plan.axes}
     for written in args.axis or ():
         axis = _axis(written, read)
         values = axes[axis.knob].values if axis.knob in axes else ()
-        knob = next(knobs_of(one)[axis.knob] for one in read if axis.knob in knobs_of(one))
+        knob = next(knobs_of(algorithm)[axis.knob] for algorithm in read if axis.knob in knobs_of(algorithm))
         joined = list(dict.fromkeys((*values, *axis.values)))
         axes[axis.knob] = Axis(axis.knob, tuple(sorted(joined) if knob.kind in (int, float) else joined))  # type: ignore[type-var]
     seeds = list(plan.seeds)
@@ -354,20 +343,17 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
 
 def _command(args: argparse.Namespace) -> str:
     """Return the call, for notes and figures."""
-    words = (
-        sys.argv[1:] if sys.argv[1:2] == ["sweep"] else ["sweep", args.action, str(args.out or args.folder)]
-    )
-    return f"rbmviz {' '.join(words)}"
+    return f"rbmviz {shlex.join(args.words)}"
 
 
 class _Progress:
     """Cells done and time left: a bar on a terminal, else a line now and then."""
 
-    def __init__(self, total: int, found: int) -> None:
+    def __init__(self, total: int, done: int) -> None:
         self.bar = None
         if sys.stderr.isatty():
             # The mean rate of the whole run: cells of different settings differ in length.
-            self.bar = tqdm(total=total, initial=found, unit="cell", file=sys.stderr, smoothing=0)
+            self.bar = tqdm(total=total, initial=done, unit="cell", file=sys.stderr, smoothing=0)
         self.said = time.monotonic()
 
     def show(self, outcome: SweepProgress) -> None:
@@ -402,21 +388,21 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def _computed(args: argparse.Namespace, made: Sequence[Cell], store: Store) -> SweepProgress:
+def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
     """Compute what is missing, and say how it went."""
-    there = len(store.done(made))
+    there = len(store.done(plan_cells))
     threads = args.workers or cores()
     where = f"{threads} thread{'s' * (threads != 1)}"
     where = f"the cluster at {args.scheduler}" if args.scheduler else where
     print_message(
-        f"{len(made):,} cells"
+        f"{len(plan_cells):,} cells"
         + (f", {there:,} of them in '{store.folder}'" if there else "")
         + f"; on {where}."
     )
-    progress = _Progress(len(made), there)
+    progress = _Progress(len(plan_cells), there)
     try:
         outcome = run_cells(
-            made,
+            plan_cells,
             store,
             workers=args.workers,
             scheduler=args.scheduler,
@@ -449,16 +435,16 @@ def _result(
     args: argparse.Namespace,
     plan: SweepPlan,
     store: Store,
-    made: Sequence[Cell],
-    found: StoredTable,
+    plan_cells: Sequence[Cell],
+    stored: StoredTable,
     outcome: SweepProgress | None,
 ) -> dict[str, Any]:
     """Compare, write the files, and return the result of the command."""
     result: dict[str, Any] = {
         "action": args.action,
         "out": str(store.folder),
-        "done": found.cells,
-        "of": len(made),
+        "done": stored.cells,
+        "of": len(plan_cells),
         "failed": [
             {"setting": failed.cell.algorithm, "model": failed.cell.model, "seed": failed.cell.seed}
             | {"reason": failed.reason}
@@ -470,7 +456,7 @@ def _result(
         result |= {"busy_seconds": outcome.busy_seconds}
         if outcome.interrupted:
             result["interrupted"] = True
-    if not found.cells:
+    if not stored.cells:
         if outcome is None:
             raise BadInput(
                 f"'{store.folder}' holds no result of its plan: 'rbmviz sweep resume {store.folder}'."
@@ -480,12 +466,12 @@ def _result(
     if plan.kind == "trainer" and args.effort in (None, "n"):
         effort = "updates"
     if args.action == "robustness":
-        found_settings = robustness(found.columns, args.at, effort, args.by or "isl_test")
-        return result | {"robustness": [dataclasses.asdict(one) for one in found_settings]}
+        found_settings = robustness(stored.columns, args.at, effort, args.by or "isl_test")
+        return result | {"robustness": [dataclasses.asdict(setting) for setting in found_settings]}
     choices = []
     try:
         for model in plan.models or ("",):
-            columns = select(found.columns, model=model)
+            columns = select(stored.columns, model=model)
             if len(columns["n"]):
                 by: str = args.by or ""
                 choices.append((compare(columns, args.at, effort, by), telling_point(columns, effort, by)))
@@ -494,31 +480,31 @@ def _result(
             raise
         print_message(f"The settings cannot be compared yet: {error}")
     compared = [choice for choice, _ in choices]
-    _write_files(args, plan, found, compared)
-    rows = [_row(one, choice) for choice in compared for one in choice.settings]
+    _write_files(args, plan, stored, compared)
+    rows = [_row(setting, choice) for choice in compared for setting in choice.settings]
     result |= {"cells": rows, "choices": [_choice(choice) | {"telling": at} for choice, at in choices]}
     only = result["choices"][0] if len(choices) == 1 else {"best": None, "region": []}
     return result | {"best": only["best"], "region": only["region"]}
 
 
-def _row(one: ScoredSetting, choice: Choice) -> dict[str, Any]:
+def _row(scored: ScoredSetting, choice: Choice) -> dict[str, Any]:
     """Return a setting as an entry of JSON, and a row of the CSV."""
-    found = dataclasses.asdict(one)
-    by_seed = found.pop("by_seed")
-    lo, hi = found.pop("interval")
-    error = one.std_dev / math.sqrt(len(by_seed)) if len(by_seed) > 1 else math.nan
-    difference_error = found.pop("std_error")
+    entry = dataclasses.asdict(scored)
+    by_seed = entry.pop("by_seed")
+    lo, hi = entry.pop("interval")
+    error = scored.std_dev / math.sqrt(len(by_seed)) if len(by_seed) > 1 else math.nan
+    difference_error = entry.pop("std_error")
     return {
-        **{"setting": found.pop("setting"), "model": found.pop("model"), "knobs": found.pop("knobs")},
-        **{"mean": found.pop("mean"), "std_error": error, "seeds": len(by_seed)},
+        **{"setting": entry.pop("setting"), "model": entry.pop("model"), "knobs": entry.pop("knobs")},
+        **{"mean": entry.pop("mean"), "std_error": error, "seeds": len(by_seed)},
         **dict(
             zip(
                 ("low", "high"), map(float, np.quantile([*by_seed.values()], BAND_OF_REPLICATES)), strict=True
             )
         ),
-        **{"difference": found.pop("difference"), "difference_error": difference_error},
+        **{"difference": entry.pop("difference"), "difference_error": difference_error},
         **{"difference_lo": lo, "difference_hi": hi},
-        **found,
+        **entry,
     }
 
 
@@ -538,40 +524,40 @@ def _choice(choice: Choice) -> dict[str, Any]:
         }
         if alone
         else None,
-        "region": [{"setting": one.setting, "knobs": dict(one.knobs)} for one in choice.region],
+        "region": [{"setting": setting.setting, "knobs": dict(setting.knobs)} for setting in choice.region],
     }
 
 
 def _write_files(
-    args: argparse.Namespace, plan: SweepPlan, found: StoredTable, choices: Sequence[Choice]
+    args: argparse.Namespace, plan: SweepPlan, stored: StoredTable, choices: Sequence[Choice]
 ) -> None:
     if args.parquet is not None:
-        write_table(args.parquet, found.columns)
+        write_table(args.parquet, stored.columns)
     if args.csv is not None:
-        write_whole(args.csv, with_origin(_csv(choices), "sweep.csv", _origin(args, found)))
+        write_whole(args.csv, with_origin(_csv(choices), "sweep.csv", _origin(args, stored)))
     if args.figure is not None and choices:
-        caption = figures.provenance(found.columns, _command(args))
+        caption = figures.provenance(stored.columns, _command(args))
         picture = figures.draw(choices, plan, caption, Path(args.figure).suffix[1:])
-        write_whole(args.figure, with_origin(picture, args.figure, _origin(args, found)))
+        write_whole(args.figure, with_origin(picture, args.figure, _origin(args, stored)))
 
 
-def _origin(args: argparse.Namespace, found: StoredTable) -> dict[str, Any]:
+def _origin(args: argparse.Namespace, stored: StoredTable) -> dict[str, Any]:
     """Return where the files of a sweep come from; its table has the digests."""
-    columns = found.columns
+    columns = stored.columns
 
     def digests(name: str) -> dict[str, str]:
         pairs = zip(columns[name].tolist(), columns[f"{name}_digest"].tolist(), strict=True)
-        return {one: digest for one, digest in pairs if digest}
+        return {value: digest for value, digest in pairs if digest}
 
-    known = origin(_command(args), seeds=sorted(set(columns["seed"].tolist())))
-    return known | {"models": digests("model"), "data": digests("data")}
+    source = origin(_command(args), seeds=sorted(set(columns["seed"].tolist())))
+    return source | {"models": digests("model"), "data": digests("data")}
 
 
 def _csv(choices: Sequence[Choice]) -> bytes:
     rows = []
     for choice in choices:
-        for one in choice.settings:
-            row = _row(one, choice)
+        for setting in choice.settings:
+            row = _row(setting, choice)
             knobs = row.pop("knobs")
             rows.append({**row, **{f"knob_{name}": value for name, value in knobs.items()}})
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -613,7 +599,7 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
     texts = [_knobs_text(row) for row in rows]
     width = max(map(len, texts))
     lines = [
-        f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * not told from the best",
+        f"{choice['by']} after {choice['at']:,.6g} {choice['effort']}{on}, {seeds}; * tied with the best",
         f"  {'':<{width}} {'mean':>10} {'to the best':>21} {'seconds':>9}",
     ]
     if undirected(choice["by"]):
@@ -637,7 +623,7 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
         lines.append(f"{texts[0]}: {best['test']:.3f}{spread} on the test part{error}")
     if len(choice["region"]) > 1:
         lines.append(
-            f"{len(choice['region'])} of {len(rows)} settings cannot be told from the best at 95 %; more "
+            f"{len(choice['region'])} of {len(rows)} settings are tied with the best at 95 %; more "
             "replications may help (sweep extend)."
         )
     if choice["telling"] is not None and choice["telling"] != choice["at"]:
@@ -661,6 +647,6 @@ def _robustness_text(rows: Sequence[dict[str, Any]]) -> str:
 
 def _short(settings: Sequence[str]) -> list[str]:
     """Return settings with those knobs only in which settings of the same algorithm differ."""
-    parts = [(name, knobs.split(",")) for name, _, knobs in (one.partition(":") for one in settings)]
+    parts = [(name, knobs.split(",")) for name, _, knobs in (setting.partition(":") for setting in settings)]
     common = {name: set.intersection(*(set(b) for a, b in parts if a == name)) for name, _ in parts}
     return [" ".join([name, *(pair for pair in knobs if pair not in common[name])]) for name, knobs in parts]

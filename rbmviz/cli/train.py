@@ -88,8 +88,8 @@ def add(commands: Any) -> None:
         "--history",
         metavar="H.csv",
         help="statistics of training, one row per step: updates, seconds, sweeps of all chains together, the "
-        "log-likelihood (exact, or by AIS with its error above 16 units) and that of independent units, and "
-        "what the trainer reports",
+        "log-likelihood (exact, or by AIS with its error above 16 units), the likelihood of independent "
+        "units, and what the trainer reports",
     )
     command.add_argument(
         "--replicates",
@@ -139,7 +139,7 @@ def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[
         lines = read_file(path, f"'{path}'", factor=20).decode().splitlines()
         rows = list(csv.DictReader(lines))
         for row in rows:
-            row.pop("origin", None)  # it is written anew
+            row.pop("origin", None)  # it is rewritten
         if any(set(row) != set(columns) or None in row.values() for row in rows):
             raise Damaged("it has other columns")
         return [row for row in rows if int(row["update"]) <= updates]
@@ -151,13 +151,13 @@ def read_history(path: Path, columns: Sequence[str], updates: int) -> list[dict[
         ) from None
 
 
-def history_bytes(rows: list[dict[str, Any]], known: dict[str, Any]) -> bytes:
+def history_bytes(rows: list[dict[str, Any]], source: dict[str, Any]) -> bytes:
     """Return the rows as CSV, with where they come from."""
     content = io.StringIO()
     writer = csv.DictWriter(content, rows[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return with_origin(content.getvalue().encode(), "history.csv", known)
+    return with_origin(content.getvalue().encode(), "history.csv", source)
 
 
 @dataclass(frozen=True)
@@ -212,18 +212,18 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     last = outcome.last
     if last is None:
         raise KeyboardInterrupt
-    known = _origin(args, dataset)
+    source = _origin(args, dataset)
     with signals_deferred() as stops:
         model = _make_model(args, files.out, dataset, steps, last, exact)
         problems = {files.out: write_or_rescue(files.out, model_bytes(model))}
         if files.history and outcome.rows:
-            problems[files.history] = write_or_rescue(files.history, history_bytes(outcome.rows, known))
+            problems[files.history] = write_or_rescue(files.history, history_bytes(outcome.rows, source))
     outcome.interrupted |= bool(stops)
     if args.replicates > 1 and not outcome.interrupted and not outcome.failure:
         rows, outcome.interrupted = _replicates(args, dataset, steps, outcome.rows)
         assert files.history is not None
         with signals_deferred():
-            problems[files.history] = write_or_rescue(files.history, history_bytes(rows, known))
+            problems[files.history] = write_or_rescue(files.history, history_bytes(rows, source))
     if args.score and not outcome.interrupted and not outcome.failure:
         print_message("Scoring 10,000 samples of each sampler.")
         try:
@@ -248,11 +248,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if not outcome.interrupted:
         with suppress(OSError):  # the disk may have become read-only; the old checkpoint then stays
             files.checkpoint.unlink(missing_ok=True)
-    return _summary(outcome, last, files, dataset, model, likelihood) | {"origin": known}
+    return _summary(outcome, last, files, dataset, model, likelihood) | {"origin": source}
 
 
 def _origin(args: argparse.Namespace, dataset: Dataset) -> dict[str, Any]:
-    """Return where the history comes from; the seeds are those of all replicates."""
+    """Return where the history comes from, with the seeds of all replicates."""
     return origin_of(args, {}, dataset) | {"seeds": list(range(args.seed, args.seed + args.replicates))}
 
 
@@ -273,7 +273,7 @@ def _check_files(args: argparse.Namespace) -> _Files:
             "--resume."
         )
     if args.resume and not checkpoint.is_file():
-        raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start anew.")
+        raise BadInput(f"There is no checkpoint '{checkpoint}': leave --resume out to start again.")
     return _Files(out, checkpoint, Path(args.history) if args.history else None)
 
 
@@ -368,24 +368,24 @@ def _replicates(
 
 def bands(trainings: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return for each row the means over trainings, and of all but the update the band of replicates."""
-    found = []
+    measured = []
     for same in zip(*trainings, strict=True):
         row = {"update": same[0]["update"], "replicates": len(same)}
         for name in same[0]:
-            values = np.array([np.nan if one[name] == "" else float(one[name]) for one in same])
+            values = np.array([np.nan if each[name] == "" else float(each[name]) for each in same])
             if name == "update" or np.isnan(values).all():
                 continue
             low, high = np.quantile(values, BAND_OF_REPLICATES)
             row |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
-        found.append(row)
-    return found
+        measured.append(row)
+    return measured
 
 
 def _run_steps(
     args: argparse.Namespace, files: _Files, dataset: Dataset, steps: Training, outcome: _Outcome
 ) -> None:
     """Train to the end, an interrupt or a failure; keep in ``outcome`` what each step has reached."""
-    saved, unsaved, known = steps.state.update, "", _origin(args, dataset)
+    saved, unsaved, source = steps.state.update, "", _origin(args, dataset)
     bar = tqdm(total=args.iterations, initial=saved, unit="update", file=sys.stderr, disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
     with one_blas_thread(), bar:
@@ -401,7 +401,7 @@ def _run_steps(
                 if step.warning:
                     outcome.warning = f"After {step.update:,} updates {step.warning}"
                 if args.checkpoint_every and step.update - saved >= args.checkpoint_every:
-                    rows = history_bytes(outcome.rows, known) if files.history else b""
+                    rows = history_bytes(outcome.rows, source) if files.history else b""
                     unsaved = _save_checkpoint(files, content, rows, unsaved)
                     saved = step.update
                 bar.update(step.update - bar.n)
@@ -423,7 +423,7 @@ def _save_checkpoint(files: _Files, content: bytes, history: bytes, before: str)
         write_whole(files.checkpoint, content)
     except (BadInput, OutputFailure) as error:
         if str(error) != before:
-            print_message(f"{error} Training goes on without this checkpoint.")
+            print_message(f"{error} Training continues without this checkpoint.")
         return str(error)
     return ""
 
@@ -447,9 +447,9 @@ def _make_model(
 
 def _with_scores(model: Model, dataset: Dataset) -> Model:
     """Return the model with ``scores`` added to its provenance."""
-    found = scores(model, dataset)
-    found["scores"] = {**model.meta.get("scores", {}), **found["scores"]}
-    return Model(model.rbm, model.rates, {**model.meta, **found})
+    measured = scores(model, dataset)
+    measured["scores"] = {**model.meta.get("scores", {}), **measured["scores"]}
+    return Model(model.rbm, model.rates, {**model.meta, **measured})
 
 
 def _report(outcome: _Outcome, last: Progress, out: Path, problems: list[str]) -> None:
@@ -459,10 +459,10 @@ def _report(outcome: _Outcome, last: Progress, out: Path, problems: list[str]) -
     if any(problems):
         raise OutputFailure(" ".join(filter(None, problems)))
     if outcome.failure:
-        known = f"The last finite model ({last.update:,} updates) is kept in '{out}'."
+        sentence = f"The last finite model ({last.update:,} updates) is kept in '{out}'."
         if isinstance(outcome.failure, BadInput):
-            raise BadInput(f"{outcome.failure} {known}")
-        print_message(known)
+            raise BadInput(f"{outcome.failure} {sentence}")
+        print_message(sentence)
         raise outcome.failure
 
 
@@ -474,20 +474,20 @@ def _summary(
     model: Model,
     likelihood: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the result of the command; say what is wrong with the model, or after an interrupt how to go on.
+    """Return the result of the command; say what is wrong with the model, or how to resume.
 
     ``likelihood`` : see ``_likelihood``; empty if the training is not complete
     """
-    found, independent = model.meta.get("scores"), likelihood.get("independent_log_likelihood")
+    measured, independent = model.meta.get("scores"), likelihood.get("independent_log_likelihood")
     result: dict[str, Any] = {
         "out": str(files.out),
         "updates": last.update,
         "seconds": last.seconds,
         "data": f"{len(dataset.train):,} examples of {dataset.n_visible} units; {dataset.binarisation}",
-        "log_likelihood": likelihood.get("log_likelihood", (found or {}).get("log_likelihood")),
+        "log_likelihood": likelihood.get("log_likelihood", (measured or {}).get("log_likelihood")),
         "log_likelihood_error": likelihood.get("log_likelihood_error"),
         "independent_log_likelihood": independent,
-        "scores": found,
+        "scores": measured,
         "weight_norm": float(np.linalg.norm(last.rbm.W)),
     }
     if "truncated" in last.stats:
@@ -510,10 +510,10 @@ def _summary(
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
     likelihood, error = result["log_likelihood"], result["log_likelihood_error"]
-    known = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f}"
-    known += f" ± {error:.3f}" if error else ""
-    known += " nats" if known else ""
+    score = "" if likelihood is None else f", mean log-likelihood {likelihood:.3f}"
+    score += f" ± {error:.3f}" if error else ""
+    score += " nats" if score else ""
     if (independent := result["independent_log_likelihood"]) is not None:
-        known += f" (independent units: {independent:.3f})"
-    done = f"{result['updates']:,} updates in {result['seconds']:.1f} s{known} -> {result['out']}"
+        score += f" (independent units: {independent:.3f})"
+    done = f"{result['updates']:,} updates in {result['seconds']:.1f} s{score} -> {result['out']}"
     return f"{done}\ntrained on {result['data']}"

@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
         "--proposal",
         choices=PROPOSALS,
         default="visible",
-        help="the weights compare the model with this law (default visible)",
+        help="distribution that the weights compare the model with (default visible)",
     )
     command.add_argument(
         "--mixture",
@@ -49,15 +49,15 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "give a smaller --batch",
     )
     chosen = rng.generator(args.seed, "data").integers(len(dataset.train), size=args.batch)
-    found = pop_weights(
+    population = pop_weights(
         rbm, dataset.train[chosen], args.k, args.seed, proposal=args.proposal, mixture=args.mixture
     )
     exact = metrics.log_z(rbm) if min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT else None
     return {
-        "log_weights": found.log_weights.tolist(),
-        "ess": found.ess,
-        "max_weight": found.max_weight,
-        "log_z_estimate": found.log_z_estimate,
+        "log_weights": population.log_weights.tolist(),
+        "ess": population.ess,
+        "max_weight": population.max_weight,
+        "log_z_estimate": population.log_z_estimate,
         "log_z": exact,
         "origin": origin_of(args, {args.model: model}, dataset),
     }

@@ -90,13 +90,13 @@ def load_bytes(content: bytes, name: str, **options: Any) -> Dataset:
 
 def _called(function: Callable[..., Dataset], name: str, variant: str, options: dict[str, Any]) -> Dataset:
     """Call the function with the options; the variant, if there is one, is the value of the first option."""
-    known = list(inspect.signature(function).parameters)
+    names = list(inspect.signature(function).parameters)
     if variant:
-        if not known:
+        if not names:
             raise BadInput(f"The data set {name} comes in one form only: leave '@{variant}' out.")
-        options = {known[0]: variant, **options}
+        options = {names[0]: variant, **options}
     for option in options:
-        if option not in known:
+        if option not in names:
             raise BadInput(f"The data set {name} has no option '{option}'.")
     return function(**options)
 

@@ -59,7 +59,7 @@ def shuffled_parts(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     Parameters
     ----------
     name : str
-        Name of the data set, which gives it a shuffle of its own.
+        Name of the data set, which seeds its shuffle.
     x, y : uint8 (documents, words) and int (documents,)
         Presence bits and labels.
     """
@@ -68,7 +68,7 @@ def shuffled_parts(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     parts = ("train", "validation", "test")
     rows = dict(zip(parts, np.split(x[order], cuts), strict=True))
     labels = np.split(y[order].astype(np.int64), cuts)
-    return rows | {f"{part}_labels": found for part, found in zip(parts, labels, strict=True)}
+    return rows | {f"{part}_labels": part_labels for part, part_labels in zip(parts, labels, strict=True)}
 
 
 def presence(
@@ -101,9 +101,10 @@ def presence(
         import snowballstemmer
 
     if language not in snowballstemmer.algorithms():
-        known = ", ".join(snowballstemmer.algorithms())
+        languages = ", ".join(snowballstemmer.algorithms())
         raise BadInput(
-            f"There is no stemmer for the language '{printable(str(language))[:40]}'; choose one of {known}."
+            f"There is no stemmer for the language '{printable(str(language))[:40]}'; choose one of "
+            f"{languages}."
         )
     stem = snowballstemmer.stemmer(language).stemWord
     of_word: dict[str, int] = {}
@@ -111,7 +112,7 @@ def presence(
     taken = sum(map(sys.getsizeof, documents))
     kept: list[np.ndarray] = []
     for document in documents:
-        found = set()
+        stems_here = set()
         for match in WORD_PATTERN.finditer(document.lower()):
             if match.end() - match.start() > MAX_WORD_LENGTH:
                 continue
@@ -125,9 +126,9 @@ def presence(
                     )
                 if len(of_word) % WORDS_PER_CHECK == 0:
                     check_memory(f"'{name}'", taken + WORD_COST * len(of_word), "give a part of the text")
-            found.add(number)
-        if len(found) >= max(min_stems, 1):
-            kept.append(np.fromiter(found, np.int32, len(found)))
+            stems_here.add(number)
+        if len(stems_here) >= max(min_stems, 1):
+            kept.append(np.fromiter(stems_here, np.int32, len(stems_here)))
     if not kept:
         return np.zeros((0, 0), np.uint8), ()
     counts = np.zeros(len(of_stem), np.int64)

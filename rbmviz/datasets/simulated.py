@@ -19,7 +19,7 @@ SWEEPS_BETWEEN = 100
 SIMULATION_BURN_IN = 1000
 """Sweeps before the first observation of a chain. The hidden states of the true model have very unequal
 probabilities (for seed 0 one of them has 93 %): 10 sweeps from uniform bits leave a total variation distance
-of 0.26 to their exact law (0.56 for seed 2); after 1,000 sweeps 2,000 chains show no difference."""
+of 0.26 to their exact distribution (0.56 for seed 2); after 1,000 sweeps 2,000 chains show no difference."""
 
 
 def truth(seed: int = 0) -> RBM:

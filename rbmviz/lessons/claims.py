@@ -99,7 +99,7 @@ class StepClaim(NamedTuple):
         return self.is_so(values[self.panel, self.metric], self.compared_with(other))
 
     def number_words(self, page: str, names: Sequence[str]) -> str:
-        """Return what the claim is about; ``names`` are those of the panels, "" where one needs none."""
+        """Return what the claim is about; ``names`` are the panels' names, "" for a panel that needs none."""
         return _number_words(page, names, self.panel, self.metric)
 
     def words(self, page: str, names: Sequence[str]) -> str:
@@ -142,11 +142,11 @@ def parse_claim(text: str, example: str = "panel2.isl > panel1.isl + 50 at 1800 
     BadInput
         If it is not written as a claim; the sentence gives the example.
     """
-    found = GRAMMAR.fullmatch(text)
-    if found is None:
+    match = GRAMMAR.fullmatch(text)
+    if match is None:
         raise BadInput(f"the claim {shown(text)} is not written as '{example}'.")
-    panel, metric, operator, number, other, other_metric, at, sign, offset = found.groups()[:9]
-    n_text, unit, control = found.groups()[9:]
+    panel, metric, operator, number, other, other_metric, at, sign, offset = match.groups()[:9]
+    n_text, unit, control = match.groups()[9:]
     n, n_of = (int(steps.replace(",", "")[:12]) for steps in (n_text, at or n_text))
     of = (int(other) - 1, other_metric) if other else None
     value = float(number) if number else float(f"{sign or '+'}{offset or 0}")
@@ -160,7 +160,7 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     Raises
     ------
     BadInput
-        If it is no claim, or about a panel or a number that the page does not have.
+        If it is not a claim, or about a panel or a number that the page does not have.
     """
     unit = PAGES[state.page].steps
     known = [name for name in PAGES[state.page].numbers(None) if name not in MEASURED_BY_THE_CLOCK]
@@ -195,7 +195,7 @@ def _ending_at(page: str, snapshot: Any, n: int) -> Any:
 
 
 def measure_now(
-    state: PageState, claim: StepClaim, shown: Sequence[Any]
+    state: PageState, claim: StepClaim, snapshots: Sequence[Any]
 ) -> dict[tuple[int, str], float | None]:
     """Return the numbers that a claim compares as a page shows them: after its steps, or after more.
 
@@ -209,12 +209,12 @@ def measure_now(
     dict of (int, str) to float or None
         By place and metric; None: not known, or of a panel that is not there.
     """
-    found: dict[tuple[int, str], float | None] = dict.fromkeys(claim.about)
+    values: dict[tuple[int, str], float | None] = dict.fromkeys(claim.about)
     for panel, metric in claim.about:
-        if panel < len(shown):
-            n = max(claim.n, steps_of(state.page, shown[panel]))
-            found[panel, metric] = measure(state, (panel, metric), shown[panel], n)
-    return found
+        if panel < len(snapshots):
+            n = max(claim.n, steps_of(state.page, snapshots[panel]))
+            values[panel, metric] = measure(state, (panel, metric), snapshots[panel], n)
+    return values
 
 
 def steps_of(page: str, snapshot: Any) -> int:

@@ -1,10 +1,9 @@
 """Claims measured without a browser, at full speed: the same runs, made in this thread."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rbmviz.datasets import Dataset, load_registered
 from rbmviz.lessons.claims import StepClaim, measure
 from rbmviz.lessons.reading import Lesson
 from rbmviz.lessons.state import PageState
@@ -70,26 +69,22 @@ class _MeasuredRun:
                     self._complete_background_work()
                     if page == "train":
                         self._judged.append(self.run.view("paused").likelihoods[-1])
-        shown = self.run.view("paused")
-        return dataclasses.replace(shown, likelihoods=tuple(self._judged)) if page == "train" else shown
+        snapshot = self.run.view("paused")
+        return dataclasses.replace(snapshot, likelihoods=tuple(self._judged)) if page == "train" else snapshot
 
     def _complete_background_work(self) -> None:
         while self.run.background_work(True):
             pass
 
 
-def measure_claims(
-    state: PageState, claims: Sequence[StepClaim], data: Callable[[str], Dataset] = load_registered
-) -> list[Measured]:
+def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
     """Return each claim about a page with its numbers, in the order of the claims.
 
     Parameters
     ----------
     state : PageState
-        The page, whose runs are made.
+        The page that makes the runs.
     claims : sequence of StepClaim
-    data : callable
-        Loads registered data by name.
 
     Raises
     ------
@@ -98,8 +93,8 @@ def measure_claims(
     """
     if state.page == "tune":
         return _measure_map(state, claims)
-    plan, algorithms = state.setup(Sources(data=data)).plan(), state.all_algorithms()
-    found: dict[tuple[int, str, int], float | None] = {}
+    plan, algorithms = state.setup(Sources()).plan(), state.all_algorithms()
+    values: dict[tuple[int, str, int], float | None] = {}
     for panel in sorted({panel for claim in claims for panel, _ in claim.about}):
         # One panel at a time: the samples of each are kept.
         asked, plan_of_panel = _numbers_by_step(claims, panel), plan
@@ -112,16 +107,16 @@ def measure_claims(
         if state.page == "coupling":
             measured.run.request_results(k=_k_of_estimates(state.settings), exact=False)
         for n, names in sorted(asked.items()):
-            shown = measured.snapshot(state.page, n, names)
+            snapshot = measured.snapshot(state.page, n, names)
             for name in names:
-                found[panel, name, n] = measure(state, (panel, name), shown, n)
-    return [_result(claim, found) for claim in claims]
+                values[panel, name, n] = measure(state, (panel, name), snapshot, n)
+    return [_result(claim, values) for claim in claims]
 
 
 def _k_of_estimates(settings: Mapping[str, Any]) -> int:
     """Return the k of CD-k and UCD that the page Coupling asks for: its control is among further charts.
 
-    The lag there belongs to other pairs, which no claim is about.
+    Claims never use the lag set there, which is for other pairs.
     """
     return int(settings["estimate_k"]) if settings["coupling_more"] else 1
 
@@ -137,9 +132,9 @@ def _judged_at(asked: Mapping[int, Sequence[str]]) -> set[int]:
 
 
 def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
-    """Return each claim about the map of a sweep, whose runs are made one after the other."""
+    """Return each claim about the map of a sweep; its runs are made one after another."""
     plan = plan_of(state.settings)
-    scores, found = SweepScores(plan), dict[tuple[int, str, int], float | None]()
+    scores, values = SweepScores(plan), dict[tuple[int, str, int], float | None]()
     asked = _numbers_by_step(claims, 0)
     for i, cell in enumerate(cells(plan, registered=True)[: max(asked, default=0)]):
         run = CellRun(cell)
@@ -147,11 +142,11 @@ def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured
             pass
         scores.put(i, run.columns())
         for name in asked.get(i + 1, ()):
-            found[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
+            values[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
     for n, names in asked.items():
         for name in names:
-            found.setdefault((0, name, n), None)  # the map has fewer runs
-    return [_result(claim, found) for claim in claims]
+            values.setdefault((0, name, n), None)  # the map has fewer runs
+    return [_result(claim, values) for claim in claims]
 
 
 def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[str]]:
@@ -164,8 +159,8 @@ def _numbers_by_step(claims: Sequence[StepClaim], panel: int) -> dict[int, list[
     return asked
 
 
-def _result(claim: StepClaim, found: Mapping[tuple[int, str, int], float | None]) -> Measured:
-    value, *others = (found[point] for point in claim.points)
+def _result(claim: StepClaim, values: Mapping[tuple[int, str, int], float | None]) -> Measured:
+    value, *others = (values[point] for point in claim.points)
     other = claim.compared_with(others[0] if others else None)
     return Measured(claim, value, other, claim.is_so(value, other))
 

@@ -22,7 +22,7 @@ SHIPPED = Path(str(resources.files("rbmviz.lessons"))) / "shipped"
 """Folder of the lessons that come with rbmviz."""
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
-"""Names of lessons, which are also those of their files, without the suffix."""
+"""Names of lessons, and of their files without the suffix."""
 
 MAX_LESSON_BYTES, MAX_STEPS_OF_LESSON, MAX_CLAIMS = 200_000, 40, 8
 MAX_ALLOWED = 12
@@ -44,7 +44,7 @@ LOOK = re.compile(
 
 
 BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.,:=]{1,300})", re.ASCII)
-"""How a step says that a training goes on with another trainer."""
+"""How a step says that a training continues with another trainer."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Step:
     look : str
         What to look at: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``, ``step``,
         ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``; on Tune ``start`` or ``map``; on Little
-        chain ``drawing``, that of the units, or ``eigenvalues``, of the matrices; "": nothing in particular.
+        chain ``drawing`` (of the units) or ``eigenvalues`` (of the matrices); "": nothing in particular.
     question : str
         As Markdown; "": none.
     answers : tuple of str
@@ -130,7 +130,7 @@ class Step:
             if settings.get(name, value) != value and name not in self.choose:
                 return name, 0
         meant = self.state.algorithms()
-        if [type(one) for one in algorithms] != [type(one) for one in meant]:
+        if [type(each) for each in algorithms] != [type(each) for each in meant]:
             return "", 0
         for i, (algorithm, other) in enumerate(zip(algorithms, meant, strict=True), start=1):
             values = values_of(algorithm)
@@ -142,7 +142,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson: its name in the address, its title, in a sentence what it is about, minutes, steps.
+    """A lesson: its name in the address, title, a sentence about it, minutes, steps.
 
     A lesson whose first step has a goal is a challenge.
     """
@@ -170,8 +170,8 @@ LESSON_KEYS: Mapping[str, type] = {"title": str, "about": str, "minutes": int, "
 
 def shipped_lessons() -> list[str]:
     """Return the names of the lessons that come with rbmviz in the order of a course, challenges last."""
-    known = sorted(path.stem for path in SHIPPED.glob("*.toml"))
-    return sorted(known, key=lambda name: (COURSE.index(name) if name in COURSE else len(COURSE), name))
+    names = sorted(path.stem for path in SHIPPED.glob("*.toml"))
+    return sorted(names, key=lambda name: (COURSE.index(name) if name in COURSE else len(COURSE), name))
 
 
 COURSE = (
@@ -197,13 +197,13 @@ def load_lesson(name: str | Path) -> Lesson:
     """
     path = Path(name)
     if path.suffix != ".toml":
-        known = shipped_lessons()
-        if str(name) not in known:
-            raise unknown("lesson", str(name), known)
+        names = shipped_lessons()
+        if str(name) not in names:
+            raise unknown("lesson", str(name), names)
         path = SHIPPED / f"{name}.toml"
     try:
         if path.exists() and not is_file(path):  # to open a pipe would be to wait for its writer
-            raise BadInput(f"The lesson '{printable(str(path))}' is no regular file.")
+            raise BadInput(f"The lesson '{printable(str(path))}' is not a regular file.")
         with path.open("rb") as file:
             content = file.read(MAX_LESSON_BYTES + 1)
     except OSError as error:
@@ -242,7 +242,7 @@ def read_lesson(content: bytes, file: str) -> Lesson:
     content : bytes
         TOML.
     file : str
-        Name of the file: it says the lesson's name, and stands in errors.
+        Name of the file, which gives the lesson's name; errors quote it.
 
     Raises
     ------
@@ -280,15 +280,15 @@ def read_lesson(content: bytes, file: str) -> Lesson:
     return Lesson(name, title, about, said["minutes"], tuple(read))
 
 
-def _check_keys(said: Any, known: Mapping[str, type], needed: Iterable[str]) -> None:
+def _check_keys(said: Any, types: Mapping[str, type], needed: Iterable[str]) -> None:
     """Check the entries of a table: none is unknown, none is missing, each has its type."""
     if not isinstance(said, dict):
         raise BadInput("it is not a table, which begins with [[step]].")
     for key, value in said.items():
-        if key not in known:
-            raise unknown("entry", key, known)
-        if type(value) is not known[key]:
-            raise BadInput(f"{key} = {shown(value)} is not {TYPES[known[key]]}.")
+        if key not in types:
+            raise unknown("entry", key, types)
+        if type(value) is not types[key]:
+            raise BadInput(f"{key} = {shown(value)} is not {TYPES[types[key]]}.")
     for key in needed:
         if key not in said:
             raise BadInput(f"it has no '{key}'.")
@@ -340,16 +340,16 @@ def _read_step(said: Any) -> Step:
     if blind and not question:
         raise BadInput("blind = true hides names until an answer is chosen, and there is no question.")
     look = said.get("look", "")
-    found = LOOK.fullmatch(look)
-    if look and (found is None or (found[1] and int(found[1]) > len(state.panels))):
+    match = LOOK.fullmatch(look)
+    if look and (match is None or (match[1] and int(match[1]) > len(state.panels))):
         raise BadInput(
             f"look = {shown(look)} is none of play, step, reset, speed, chart, presets, panel1 to "
             f"panel{len(state.panels)}, or a number or a knob of a panel, as panel1.{_parts(state, 0)[0]}."
         )
-    if found is not None and found[2]:
-        parts = _parts(state, int(found[1]) - 1)
-        if found[2] not in parts:
-            raise unknown(f"number or knob of panel {found[1]} to look at", found[2], parts)
+    if match is not None and match[2]:
+        parts = _parts(state, int(match[1]) - 1)
+        if match[2] not in parts:
+            raise unknown(f"number or knob of panel {match[1]} to look at", match[2], parts)
     claims, goal = (
         tuple(_read_claim(text, state) for text in _list_of_texts(said, key, 0, MAX_CLAIMS, 200))
         for key in ("claims", "goal")
@@ -386,16 +386,16 @@ def _read_won_by(link: str, step: Step) -> PageState:
 
 def _read_branch(text: str, state: PageState) -> Branch:
     """Return the branch that a text describes: ``panel1 at 6000 updates: pop_cd:learning_rate=0.1``."""
-    found = BRANCH.fullmatch(text)
-    if found is None or state.page != "train" or int(found[1]) > len(state.panels):
+    match = BRANCH.fullmatch(text)
+    if match is None or state.page != "train" or int(match[1]) > len(state.panels):
         raise BadInput(
             f"branch = {shown(text)} is not written as 'panel1 at 6000 updates: pop_cd', for a page train."
         )
     try:
-        read_panel(trainers, found[3])
+        read_panel(trainers, match[3])
     except BadInput as error:
         raise BadInput(f"branch: {error}") from None
-    return Branch(int(found[1]) - 1, int(found[2]), found[3])
+    return Branch(int(match[1]) - 1, int(match[2]), match[3])
 
 
 def _check_allowed(
@@ -411,7 +411,7 @@ def _check_allowed(
     run_settings = PAGES[state.page].run_settings()
     if goal and not run_settings:
         raise BadInput(f"a goal cannot be about the page {state.page}.")
-    knobs = {name: knob for one in state.algorithms() for name, knob in knobs_of(one).items()}
+    knobs = {name: knob for algorithm in state.algorithms() for name, knob in knobs_of(algorithm).items()}
     live = [name for name, knob in knobs.items() if knob.live]
     for name in turns:
         if name not in live:

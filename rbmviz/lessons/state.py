@@ -22,16 +22,16 @@ LEFT_OUT = {"preset", "present", "paused", "paused_at", "lesson", "step", "resul
 OF_ONES_OWN = {"kept": "files", "own": "a file"} | {
     name: what for spec in PAGES.values() for name, what in spec.own_parts.items()
 }
-"""Parts of an address that name something of a visitor's own, which a step cannot open."""
+"""Parts of an address that name a visitor's own data or models, which a step cannot open."""
 
 
 class Branch(NamedTuple):
-    """A training that goes on from what another one has learned.
+    """A training that continues from the model of another.
 
     Parameters
     ----------
     of : int
-        Place of the panel from which it goes on, from 0.
+        Index of the panel that it continues from, from 0.
     at : int
         Updates of that one by then.
     panel : str
@@ -68,7 +68,7 @@ class PageState(NamedTuple):
         return read_panels(PAGES[self.page].algorithms, self.panels)[0]
 
     def all_algorithms(self) -> list[Any]:
-        """Return the algorithm of each panel, those of branches last."""
+        """Return the algorithm of each panel, then of each branch."""
         table = PAGES[self.page].algorithms
         return [*self.algorithms(), *(read_panel(table, branch.panel) for branch in self.branches)]
 
@@ -104,7 +104,7 @@ def read_state(link: str) -> PageState:
         raise unknown("page with live panels", page, PAGES)
     spec, values = PAGES[page], PAGES[page].defaults()
     texts = said.pop(spec.panels_key, None)
-    for name, given in said.items():
+    for name, value in said.items():
         if name in LEFT_OUT:
             continue
         if name in OF_ONES_OWN:
@@ -113,7 +113,7 @@ def read_state(link: str) -> PageState:
             )
         if name not in spec.settings:
             raise unknown(f"setting of the page {page}", name, [spec.panels_key, *spec.settings])
-        values[name] = spec.settings[name].read(name, given)
+        values[name] = spec.settings[name].read(name, value)
     # A trained model is coupled as it is; only random models begin with other knobs.
     as_it_is = page == "coupling" and values["coupling_model"] != RANDOM_MODEL
     panels = tuple(texts or ([spec.only] if as_it_is else spec.default_panels))
@@ -125,7 +125,7 @@ def read_state(link: str) -> PageState:
     if spec.only and {algorithm.name for algorithm in algorithms} != {spec.only}:
         raise BadInput(f"the panels of the page {page} are all {spec.only}.")
     if page == "train" and "statistic" not in said:  # the page shows the first that the panels have
-        values["statistic"] = next(iter([*(x for one in algorithms for x in one.own_stats), *STATS]))
+        values["statistic"] = next(iter([*(x for each in algorithms for x in each.own_stats), *STATS]))
     if page == "tune":
         _check_map(plan_of(values))
     return PageState(page, tuple(write_changed_panel(algorithm) for algorithm in algorithms), values)

@@ -193,7 +193,7 @@ VISITED = Number(
     "number of pixels that differ.",
 )
 
-ISL = Number(
+ISL_OF_SAMPLES = Number(
     "isl",
     "ISL",
     "Indirect sampling likelihood: how well the samples so far foretell the pictures of the test part. It is "
@@ -212,7 +212,7 @@ ISL = Number(
 )
 
 ISL_OF_MEANS = replace(
-    ISL,
+    ISL_OF_SAMPLES,
     formula=r"\left\langle \log \frac{1}{n} \sum_{s} \prod_{d} q_{sd}^{t_d} (1 - q_{sd})^{1 - t_d} "
     r"\right\rangle_{t \in \text{test}},\ q_{sd} = 1 - \beta + (2 \beta - 1)\, p_{sd}",
     source="Breuleux, Bengio, Vincent (2011); rates-FPCD, section 5, but with the means p of the samples in "
@@ -234,7 +234,7 @@ SPURIOUS = _share(
 
 SCORES: tuple[Number, ...] = (
     VISITED,
-    ISL,
+    ISL_OF_SAMPLES,
     _share(
         "class_coverage",
         "Class coverage",

@@ -134,9 +134,9 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
 def _check_kinds(model: Any, sampler: Any) -> None:
     """Raise BadInput unless these are a Model and a sampler."""
     if not isinstance(model, Model):
-        raise BadInput(f"{shown(model)} is no model: give a Model; for an RBM, Model(rbm).")
+        raise BadInput(f"{shown(model)} is not a model: give a Model; for an RBM, Model(rbm).")
     if not hasattr(sampler, "target") or isinstance(sampler, type):
-        raise BadInput(f"{shown(sampler)} is no sampler: make one with make_sampler.")
+        raise BadInput(f"{shown(sampler)} is not a sampler: make one with make_sampler.")
 
 
 def make_sampler(name: str, **knobs: Any) -> Sampler:

@@ -46,8 +46,8 @@ class Gibbs:
     needs_rates: ClassVar[bool] = False
     about: ClassVar[str] = (
         r"The standard way to sample an RBM. A sweep draws all hidden units from $p(h \mid v)$, then all "
-        r"pixels from $p(v \mid h)$. In the long run the samples are those of the model, but from one mode "
-        "to another it may take longer than anybody waits. With a temperature $T$ the chain samples the "
+        r"pixels from $p(v \mid h)$. In the long run its samples follow the model, but a move from one "
+        "mode to another may take longer than anybody waits. With a temperature $T$ the chain samples the "
         r"model with the parameters $\theta / T$."
     )
     equation: ClassVar[tuple[str, ...]] = (

@@ -59,7 +59,7 @@ class Log:
 
 @dataclass(frozen=True, eq=False)
 class RunLog:
-    """The log of a sampler's run as it is written to a file: names and values.
+    """The run log of a sampler as it is written to a file: names and values.
 
     Parameters
     ----------

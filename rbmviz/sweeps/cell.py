@@ -33,7 +33,7 @@ from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan, read_algorithm
 from rbmviz.trainers import Trainer, Training, train
 
 SLICE_SECONDS = 0.03
-"""Target duration of a slice, as that of a live run's chunk."""
+"""Target duration of a slice, the same as of a live run's chunk."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class Cell:
         """Hash of everything that the result depends on, 32 hexadecimal digits.
 
         Digests of model and data, the algorithm with all its knobs, seed, start, budget, metrics, kernel of
-        the ISL, hidden units, and the version of the code. Names of models and data are no part of it: the
+        the ISL, hidden units, and the version of the code. Names of models and data are not part of it: the
         same model under another name has the same results.
         """
         content = [
@@ -187,14 +187,14 @@ def forget() -> None:
 def _load(what: str, name: str, digest: str, load: Any) -> Any:
     with _LOADED_LOCK:
         if digest not in _LOADED:
-            found = load(name)
-            is_now = model_digest(found) if isinstance(found, Model) else data_digest(found)
+            item = load(name)
+            is_now = model_digest(item) if isinstance(item, Model) else data_digest(item)
             if is_now != digest:
                 raise BadInput(
                     f"The {what} '{name}' is another one here than where the sweep was made: give all "
                     "machines the same file."
                 )
-            _LOADED[digest] = found
+            _LOADED[digest] = item
         return _LOADED[digest]
 
 
@@ -239,10 +239,10 @@ def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
     """
     model_named = load_pretrained if registered else load_model
     data_named = load_registered if registered else load_dataset
-    known: dict[str, tuple[str, str, str]] = {}  # model -> its digest, name and digest of its data
+    loaded: dict[str, tuple[str, str, str]] = {}  # model -> its digest, name and digest of its data
     if plan.kind == "trainer":
         dataset = data_named(plan.data)
-        known[""] = ("", plan.data, provide(dataset))
+        loaded[""] = ("", plan.data, provide(dataset))
     for name in plan.models:
         model = model_named(name)
         dataset = data_of(model, plan.data, data_named) if plan.data else data_of(model)
@@ -254,18 +254,18 @@ def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
                     "export-model --dataset' computes them."
                 )
         digest = provide(model)
-        same = next((other for other, (known_digest, *_) in known.items() if known_digest == digest), None)
+        same = next((other for other, (known_digest, *_) in loaded.items() if known_digest == digest), None)
         if same is not None:
             raise BadInput(f"The models '{same}' and '{name}' are the same: name one of them.")
-        known[name] = (digest, plan.data or dataset.name, provide(dataset))
+        loaded[name] = (digest, plan.data or dataset.name, provide(dataset))
     return [
         Cell(
             kind=plan.kind,
             algorithm=setting.algorithm,
             model=setting.model,
-            model_digest=known[setting.model][0],
-            data=known[setting.model][1],
-            data_digest=known[setting.model][2],
+            model_digest=loaded[setting.model][0],
+            data=loaded[setting.model][1],
+            data_digest=loaded[setting.model][2],
             seed=seed,
             start=plan.start,
             budget=plan.budget,
@@ -285,7 +285,7 @@ FIXED_COLUMNS: dict[str, type] = {
     **{"seed": int, "n_hidden": int, "budget_unit": str, "budget_amount": float},
     **{"n": int, "sweeps": int, "seconds": float, "note": str},
 }
-"""Columns that every table of a sweep has, with their types, before those of knobs and measures.
+"""Columns that every table of a sweep has, with their types; columns of knobs and measures follow.
 
 setting : the algorithm with all its knobs, as text; algorithm : its name
 n : samples of a sampler, or updates of a trainer, up to this row; sweeps : Gibbs sweeps of all chains
@@ -301,16 +301,16 @@ def columns_of(kind: Kind) -> dict[str, type]:
     an algorithm does not have, and a measure that was not asked for, are NaN or "". Numeric knobs are float,
     bool and text knobs str. Columns of knobs are called ``knob_eps``.
     """
-    found = dict(FIXED_COLUMNS)
+    types = dict(FIXED_COLUMNS)
     table = TABLES[kind]
     for name in table:
         for knob in knobs_of(table[name]).values():
-            numeric = knob.kind in (int, float) and found.get(f"knob_{knob.name}") is not str
-            found[f"knob_{knob.name}"] = float if numeric else str
+            numeric = knob.kind in (int, float) and types.get(f"knob_{knob.name}") is not str
+            types[f"knob_{knob.name}"] = float if numeric else str
     for measure in measures.values():
         if measure.kind == kind:
-            found |= dict.fromkeys(measure.columns, float)
-    return found
+            types |= dict.fromkeys(measure.columns, float)
+    return types
 
 
 class _SamplingWork:
@@ -340,13 +340,13 @@ class _SamplingWork:
 
     def take(self, n: int) -> None:
         """Measure the first n of the samples that were made last."""
-        made: Samples = self._made
-        kept = made if n == len(made.v) else Samples(made.v[:n], made.p[:n], {})
+        samples: Samples = self._made
+        kept = samples if n == len(samples.v) else Samples(samples.v[:n], samples.p[:n], {})
         self.evidence.update(kept)
 
 
 class _TrainingWork:
-    """The training of a cell, and what its models show."""
+    """The training of a cell, and the likelihoods of its models."""
 
     def __init__(self, cell: Cell) -> None:
         dataset = data_of_cell(cell)
@@ -438,7 +438,7 @@ class CellRun:
         return 1.0 if self._over else min(used / budget.amount, 1.0)
 
     def step(self, seconds: float = SLICE_SECONDS) -> bool:
-        """Run for about so many seconds; return whether there is more to do.
+        """Run for about ``seconds``; return whether there is more to do.
 
         Chains are advanced on the calling thread alone, so that as many cells as there are cores fill them.
         """
@@ -526,12 +526,12 @@ class CellRun:
     def columns(self) -> dict[str, np.ndarray]:
         """Return the table of the curve so far, a row for each point, ``columns_of(cell.kind)``.
 
-        Points are those of ``CURVE_COUNTS`` that have been reached, and the last sample. dtypes: str, int64
+        The points are the ``CURVE_COUNTS`` reached so far, and the last sample. dtypes: str, int64
         and float64. May be called from another thread while the cell runs.
         """
         rows, cell = self._rows, self.cell
         notes = [self._failure, *self._work.evidence.notes.values()]
-        given: dict[str, Any] = {
+        constants: dict[str, Any] = {
             "identity": cell.identity,
             "version": cell.version,
             "setting": cell.algorithm,
@@ -545,7 +545,7 @@ class CellRun:
         algorithm = read_algorithm(cell.kind, cell.algorithm)
         for name, knob in knobs_of(algorithm).items():
             value = getattr(algorithm, name)
-            given[f"knob_{name}"] = float(value) if knob.kind in (int, float) else knob.text(value)
+            constants[f"knob_{name}"] = float(value) if knob.kind in (int, float) else knob.text(value)
         measured: dict[str, Any] = {
             "n": [row.n for row in rows],
             "sweeps": [row.gibbs_sweeps for row in rows],
@@ -558,6 +558,6 @@ class CellRun:
         return {
             name: np.array(measured[name], dtype=dtypes[kind])
             if name in measured
-            else np.full(len(rows), given.get(name, empty[kind]), dtype=dtypes[kind])
+            else np.full(len(rows), constants.get(name, empty[kind]), dtype=dtypes[kind])
             for name, kind in columns_of(cell.kind).items()
         }

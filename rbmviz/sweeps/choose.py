@@ -50,7 +50,7 @@ class ScoredSetting:
     mean, std_dev : float
         Over all its seeds; std_dev is NaN for one seed.
     difference : float
-        Mean over the common seeds of its score minus that of the best setting; 0 for the best itself.
+        Its score minus the best setting's, mean over the common seeds; 0 for the best itself.
     std_error : float
         Standard error over the seeds of this paired difference; NaN with one seed.
     interval : (float, float)
@@ -157,7 +157,7 @@ class _Grid:
     def __init__(self, columns: Columns, effort: Unit) -> None:
         self.columns = {name: np.asarray(column) for name, column in columns.items()}
         if effort not in _COLUMN_OF:
-            raise unknown("unit at equal numbers of which settings are compared", str(effort), _COLUMN_OF)
+            raise unknown("unit of effort", str(effort), _COLUMN_OF)
         lacking = [name for name in (*_NEEDED, _COLUMN_OF[effort]) if name not in columns]
         if lacking:
             raise BadInput(f"The table has no column {lacking[0]}: give what a sweep has measured.")
@@ -167,7 +167,7 @@ class _Grid:
             values = np.unique(self.columns.get(name, np.zeros(0)))
             if len(values) > 1:
                 raise BadInput(
-                    f"The cells differ in their {what} ({values[0]} and {values[1]}): compare those of one."
+                    f"The cells differ in their {what} ({values[0]} and {values[1]}): compare equal ones."
                 )
         self.x = self.columns[_COLUMN_OF[effort]].astype(np.float64)
         self._find_cells()
@@ -301,25 +301,23 @@ def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
 
 
 def undirected(name: str) -> str:
-    """Return the caveat of a comparison by a measure of which neither end is better, or ""."""
+    """Return the caveat of a comparison by a measure with no better end, or ""."""
     if name not in measures or measures[name].best:
         return ""
-    return (
-        f"Neither high nor low values of '{name}' are better: the highest stands first, and counts as best."
-    )
+    return f"Neither high nor low values of '{name}' are better: the highest comes first, and counts as best."
 
 
 def _sign(name: str) -> int:
     return -1 if name in measures and measures[name].best == "low" else 1
 
 
-def _common(known: np.ndarray) -> np.ndarray:
-    """Return which seeds are known for every setting, bool (seeds,); ``known``: bool (settings, seeds).
+def _common(reached: np.ndarray) -> np.ndarray:
+    """Return which seeds every setting has reached, bool (seeds,), from bool (settings, seeds).
 
-    Settings without any known seed do not count.
+    Settings that no seed has reached do not count.
     """
-    some = known[known.any(axis=1)]
-    return np.asarray(some.all(axis=0)) if len(some) else np.zeros(known.shape[1], bool)
+    some = reached[reached.any(axis=1)]
+    return np.asarray(some.all(axis=0)) if len(some) else np.zeros(reached.shape[1], bool)
 
 
 def _mean(x: np.ndarray) -> float:
@@ -384,7 +382,7 @@ def compare(
         )
     # Seeds with which all settings have reached the point, and settings that have reached it with any seed.
     common, there = _common(reached), np.asarray(reached.any(axis=1))
-    # Without a seed that all have, the best is that of the highest mean, and nothing can be told apart.
+    # Without a seed that all have, the best has the highest mean, and all settings are tied.
     means = np.array(
         [_mean(row[common if common.any() else has]) for row, has in zip(scores, reached, strict=True)]
     )
@@ -496,7 +494,7 @@ _POINTS: Mapping[Unit, np.ndarray] = {
     "sweeps": np.unique(np.rint(np.geomspace(1, 1e9, 145))),
     "seconds": np.array([float(f"{10 ** (i / 16 - 4):.1e}") for i in range(129)]),
 }
-"""The points at which settings are compared: for samples those of curves, else about as many, log-spaced."""
+"""Points at which settings are compared: for samples as in curves, else about as many, log-spaced."""
 
 
 def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> float | None:
@@ -557,7 +555,7 @@ class Robustness:
         Standard deviation over the models: how much the sampler depends on how a model was trained; NaN for
         one model.
     worst : str
-        The model with the worst mean score: the lowest, or the highest of a measure of which low is best.
+        The model with the worst mean score: the lowest, or the highest if low is best.
     """
 
     setting: str

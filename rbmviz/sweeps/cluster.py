@@ -28,7 +28,7 @@ class Connection(NamedTuple):
 
 
 class ModelsAndData(distributed.WorkerPlugin):
-    """Gives each worker, also those that join later, the models and data of a sweep once."""
+    """Gives each worker, including those that join later, the models and data of a sweep once."""
 
     name = "rbmviz models and data"
 

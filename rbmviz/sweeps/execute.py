@@ -2,7 +2,7 @@
 
 The kernels release the GIL, so threads fill the cores of one machine. Each cell is computed and encoded on
 one thread; the process that started the sweep writes the files. Only a bounded number of cells is under way
-at a time. Whatever ends a sweep, its results are in the folder, and running it again computes the rest.
+at a time. However a sweep ends, its results are in the folder, and running it again computes the rest.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ class SweepProgress:
     ----------
     cells : int
         Cells of the plan.
-    found : int
+    stored : int
         Cells whose results were already in the folder.
     computed : int
         Cells computed and written in this run.
@@ -62,7 +62,7 @@ class SweepProgress:
     """
 
     cells: int
-    found: int
+    stored: int
     computed: int = 0
     failed: list[FailedCell] = field(default_factory=list)
     seconds: float = 0.0
@@ -72,13 +72,13 @@ class SweepProgress:
     @property
     def done(self) -> int:
         """Cells of the plan whose results are in the folder."""
-        return self.found + self.computed
+        return self.stored + self.computed
 
     @property
     def seconds_left(self) -> float:
-        """Expected seconds until the end, by the cells that were computed so far; NaN before the first."""
+        """Expected seconds until the end, estimated from the cells computed so far; NaN before the first."""
         ended = self.computed + len(self.failed)
-        return (self.cells - self.found - ended) * self.seconds / ended if ended else float("nan")
+        return (self.cells - self.stored - ended) * self.seconds / ended if ended else float("nan")
 
 
 class ComputedCell(NamedTuple):
@@ -179,7 +179,7 @@ def run(
     workers = None if workers is None else checks.whole("workers", workers, 1)
     there = store.done(cells)
     todo = list({cell.identity: cell for cell in cells if cell.identity not in there}.values())
-    outcome = SweepProgress(cells=len(there) + len(todo), found=len(there))
+    outcome = SweepProgress(cells=len(there) + len(todo), stored=len(there))
     if not todo:
         return outcome
     with contextlib.ExitStack() as stack:
@@ -272,7 +272,7 @@ class _Sweeping:
             self.outcome.seconds = time.perf_counter() - self._begin
 
     def _go_through(self, todo: Sequence[Cell]) -> None:
-        # When the number of threads was looked up, and how many cells may be under way with so many.
+        # When the number of threads was looked up, and how many cells those threads may hold.
         waiting, looked, room = iter(todo), -LOOK_SECONDS, 0
         more = True
         while more or self._flying:

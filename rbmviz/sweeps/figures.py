@@ -18,7 +18,7 @@ from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, undirected
 from rbmviz.sweeps.measures import measures
 from rbmviz.sweeps.plan import SweepPlan
 
-IN_REGION, IS_BLANK, FIGURE_MARKS = "not told from the best", "mostly blank samples", ("*", "x")
+IN_REGION, IS_BLANK, FIGURE_MARKS = "tied with the best", "mostly blank samples", ("*", "x")
 
 MAX_CAPTION_NAMES = 3
 """Most digests of one kind in a caption."""
@@ -66,7 +66,7 @@ def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) ->
     choices : sequence of Choice
         One for each model.
     plan : SweepPlan
-        Its first two axes along which settings differ are those of the drawing.
+        The first two axes along which settings differ are drawn.
     caption : str
         What stands below, see ``provenance``.
     form : "svg" or "png"

@@ -9,7 +9,7 @@ from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Axis, Budget, Kind, SweepPlan, knob_named
 
 AUTOMATIC_DATA, NO_AXIS = "automatic", "none"
-"""The choice of the data that belong to a model; the choice of no axis."""
+"""Choices of a page: each model's own data; no axis."""
 
 What = Literal["samplers", "trainers"]
 """What is tuned, as the address says it."""
@@ -26,7 +26,7 @@ def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
 
 
 def with_knobs(algorithms: Mapping[str, type], text: str) -> list[str]:
-    """Return each algorithm as text, with those of the knobs ``k=2,n_chains=10`` that it has.
+    """Return each algorithm as text, with the knobs in ``k=2,n_chains=10`` that it has.
 
     Raises
     ------

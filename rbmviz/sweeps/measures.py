@@ -17,15 +17,14 @@ from rbmviz.metrics.agreement import Agreement
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
 from rbmviz.metrics.isl import ROWS_PER_PASS, Score, empty_isl
-from rbmviz.metrics.numbers import ISL as ISL_NUMBER
-from rbmviz.metrics.numbers import NUMBERS, Number
+from rbmviz.metrics.numbers import ISL_OF_SAMPLES, NUMBERS, Number
 from rbmviz.rbm import RBM
 from rbmviz.samplers import Samples
 from rbmviz.trainers import STATS, Progress
 
 MAX_UNITS_EACH_POINT = 20
-"""Models with at most so many units in the smaller layer are enumerated at each point of a training's curve;
-25 units would take a minute for a curve."""
+"""Largest smaller layer that is enumerated at each point of a training's curve; 25 units would take a minute
+for a curve."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Measure:
 
 @dataclass
 class SamplerEvidence:
-    """What the samples of a cell have shown so far.
+    """Scores of the samples of a cell so far.
 
     Parameters
     ----------
@@ -172,12 +171,12 @@ class SamplerEvidence:
         self._activity = [values]
         if len(values) < MIN_DRAWS * self.n_chains:
             return float("nan")
-        found = chain_diagnostics(chains_apart(values, self.n_chains)).ess
-        if np.isnan(found):
+        size = chain_diagnostics(chains_apart(values, self.n_chains)).ess
+        if np.isnan(size):
             self.notes["activity"] = "The number of active units never changes: there is no ESS."
         else:
             self.notes.pop("activity", None)
-        return found
+        return size
 
 
 @dataclass
@@ -260,8 +259,10 @@ def _sampled(name: str, take: Callable[[Any], float], needs: str = "", of: str =
 
 
 _ALL = (
-    Measure("isl_validation", ISL_NUMBER, "sampler", lambda e: e.score.validation, "isl", "validation part"),
-    Measure("isl_test", ISL_NUMBER, "sampler", lambda e: e.score.isl, "isl", "test part", _isl_error),
+    Measure(
+        "isl_validation", ISL_OF_SAMPLES, "sampler", lambda e: e.score.validation, "isl", "validation part"
+    ),
+    Measure("isl_test", ISL_OF_SAMPLES, "sampler", lambda e: e.score.isl, "isl", "test part", _isl_error),
     _sampled("beta", lambda e: e.score.beta, "isl"),
     _sampled("blank", lambda e: e.blank, "blank"),
     _sampled("ink", lambda e: e.ink),
@@ -281,7 +282,7 @@ _ALL = (
     *(Measure(name, _OF_TRAINERS[name], "trainer", _stat(name)) for name in STATS),
 )
 
-measures: Mapping[str, Measure] = {one.name: one for one in _ALL}
+measures: Mapping[str, Measure] = {measure.name: measure for measure in _ALL}
 """The measures by name."""
 
 DEFAULT_MEASURES = {
@@ -293,4 +294,4 @@ DEFAULT_MEASURES = {
 
 def list_measures(kind: str | None = None) -> list[str]:
     """Return the names of the measures of samplers or trainers (None: of both), as plans name them."""
-    return [name for name, one in measures.items() if kind in (None, one.kind)]
+    return [name for name, measure in measures.items() if kind in (None, measure.kind)]

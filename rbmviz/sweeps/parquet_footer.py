@@ -14,7 +14,7 @@ from rbmviz.array_files import Damaged
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
 
 MAX_THRIFT_DEPTH = 12
-"""Most levels of structures; those of Parquet's footers have six."""
+"""Most levels of structures; Parquet's footers have six."""
 
 _ROW_GROUPS, _COLUMNS, _FILE_PATH, _META_DATA, _CODEC, _TOTAL_COMPRESSED_SIZE = 4, 1, 1, 3, 4, 7
 """Numbers of the fields on the way to the method of compression and the size, in parquet.thrift."""
@@ -123,7 +123,7 @@ def uncompressed_sizes(content: bytes) -> list[int]:
 
 
 def _structs(fields: _Fields, number: int) -> list[_Fields]:
-    kind, found = fields.get(number, (0, None))
-    if kind != _LIST or found is None:
+    kind, structs = fields.get(number, (0, None))
+    if kind != _LIST or structs is None:
         raise Damaged("its footer does not describe its columns")
-    return found
+    return structs

@@ -64,7 +64,7 @@ class Axis:
 
     def __post_init__(self) -> None:
         if not isinstance(self.knob, str):
-            raise BadInput(f"The axis {shown(self.knob)} is no name of a knob: give a text, as 'eps'.")
+            raise BadInput(f"The axis {shown(self.knob)} is not the name of a knob: give a text, as 'eps'.")
         if isinstance(self.values, str) or not isinstance(self.values, Iterable):
             raise BadInput(f"The axis {shown(self.knob)} has the values {shown(self.values)}: give a list.")
         values = tuple(value.item() if isinstance(value, np.generic) else value for value in self.values)
@@ -76,7 +76,7 @@ class Axis:
             )
         for value in values:
             if not isinstance(value, int | float | bool | str):
-                raise BadInput(f"The axis {shown(self.knob)}: {shown(value)} is no number, text or bool.")
+                raise BadInput(f"The axis {shown(self.knob)}: {shown(value)} is not a number, text or bool.")
         if len(set(values)) < len(values):
             twice = next(value for value in values if values.count(value) > 1)
             raise BadInput(f"The axis {shown(self.knob)} has the value {shown(twice)} twice: give it once.")
@@ -100,10 +100,10 @@ class Axis:
         Raises
         ------
         BadInput
-            If the knob is no number, or the ends do not fit the scale.
+            If the knob is not a number, or the ends do not fit the scale.
         """
         if knob.kind not in (int, float):
-            raise BadInput(f"The knob {knob.name} is no number: list its values, {knob.range_text}.")
+            raise BadInput(f"The knob {knob.name} is not a number: list its values, {knob.range_text}.")
         n = whole(f"The axis {knob.name}: the number of values", n, 1, MAX_VALUES_OF_AXIS)
         log = (scale or knob.scale) == "log"
         if not (math.isfinite(lo) and math.isfinite(hi)) or lo > hi or (log and lo <= 0):
@@ -127,7 +127,7 @@ class Axis:
         Parameters
         ----------
         text : str
-            A knob and its values, or ``lo:hi:n``, optionally with a scale (default: that of the slider).
+            A knob and its values, or ``lo:hi:n``, optionally with a scale (default: the slider's).
         algorithms : sequence
             Samplers or trainers (classes or instances); one of them has the knob.
 
@@ -170,8 +170,8 @@ def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
     for algorithm in algorithms:
         if name in knobs_of(algorithm):
             return knobs_of(algorithm)[name]
-    known = {knob for algorithm in algorithms for knob in knobs_of(algorithm)}
-    raise unknown("knob", name, known)
+    names = {knob for algorithm in algorithms for knob in knobs_of(algorithm)}
+    raise unknown("knob", name, names)
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class Budget:
     Raises
     ------
     BadInput
-        If the unit is unknown, or the amount is no number above 0.
+        If the unit is unknown, or the amount is not a number above 0.
     """
 
     unit: Unit
@@ -204,7 +204,7 @@ class Budget:
             number = isinstance(self.amount, int | float) and not isinstance(self.amount, bool)
             if not number or not 0 < self.amount <= 1e7:
                 raise BadInput(
-                    f"The budget {shown(self.amount)} is no number of seconds from 0 to 10,000,000."
+                    f"The budget {shown(self.amount)} is not a number of seconds from 0 to 10,000,000."
                 )
             object.__setattr__(self, "amount", float(self.amount))
         else:
@@ -320,7 +320,7 @@ class SweepPlan:
         if isinstance(algorithm, str):
             return read_algorithm(self.kind, algorithm)
         if not dataclasses.is_dataclass(algorithm) or not hasattr(algorithm, "name"):
-            raise BadInput(f"{shown(algorithm)} is no {self.kind}: give its name, with knobs if need be.")
+            raise BadInput(f"{shown(algorithm)} is not a {self.kind}: give its name, with knobs if need be.")
         return read_algorithm(self.kind, text_of(algorithm))
 
     def _check_choices(self) -> None:
@@ -330,7 +330,7 @@ class SweepPlan:
             raise unknown("start", str(self.start), ("data", "random"))
         for name in (*self.models, self.data):
             if not isinstance(name, str) or len(name) > MAX_NAME:
-                raise BadInput(f"{shown(name)} is no name of a model or of data.")
+                raise BadInput(f"{shown(name)} is not the name of a model or of data.")
         if self._samples and not self.models:
             raise BadInput("The sweep has no model: name at least one.")
         if not self._samples and self.models:
@@ -349,7 +349,7 @@ class SweepPlan:
 
     def _checked(self, axis: Any, algorithms: Sequence[Any]) -> Axis:
         if not isinstance(axis, Axis):
-            raise BadInput(f"{shown(axis)} is no axis: give an Axis, a knob with its values.")
+            raise BadInput(f"{shown(axis)} is not an axis: give an Axis, a knob with its values.")
         knob = knob_named(axis.knob, algorithms).name  # refuses a knob that no algorithm has
         for algorithm in algorithms:
             if declared := knobs_of(algorithm).get(knob):
@@ -358,7 +358,7 @@ class SweepPlan:
 
     def _check_budget(self) -> None:
         if not isinstance(self.budget, Budget):
-            raise BadInput(f"{shown(self.budget)} is no budget: give a Budget, a unit with an amount.")
+            raise BadInput(f"{shown(self.budget)} is not a budget: give a Budget, a unit with an amount.")
         units = ("samples" if self._samples else "updates", "sweeps", "seconds")
         if self.budget.unit not in units:
             raise BadInput(
@@ -411,7 +411,7 @@ class SweepPlan:
         keyed = []
         for number, text in enumerate(self.algorithms):
             algorithm = self._algorithm(text)
-            if self.budget.unit == "updates":  # the end of a falling schedule is that of the training
+            if self.budget.unit == "updates":  # a falling schedule ends with the training
                 algorithm = dataclasses.replace(algorithm, iterations=self.budget.amount)
             knobs, lengths = knobs_of(algorithm), self._lengths(algorithm)
             for at in itertools.product(*(range(n) for n in lengths)):

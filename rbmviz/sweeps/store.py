@@ -87,7 +87,7 @@ class StoredTable(NamedTuple):
     cells : int
         Cells in it.
     refused : list of str
-        A sentence for each file that could not be read or is no result.
+        A sentence for each file that could not be read or is not a result.
     """
 
     columns: dict[str, np.ndarray]
@@ -133,13 +133,13 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
     Raises
     ------
     Damaged
-        If it is no table of a cell.
+        If it is not a table of a cell.
     """
     pa, pq = _pyarrow()
     if len(content) > MAX_CELL_BYTES:
         raise Damaged(f"it has {len(content):,} bytes, more than the result of a cell")
     if len(content) < 12 or not content.startswith(_MAGIC) or not content.endswith(_MAGIC):
-        raise Damaged("it is no Parquet file, or not a whole one")
+        raise Damaged("it is not a Parquet file, or not a whole one")
     sizes = uncompressed_sizes(content)
     try:
         file = pq.ParquetFile(
@@ -170,7 +170,7 @@ def decode(content: bytes, identity: str = "", names: Collection[str] | None = N
         }
     except (BadInput, Damaged):
         raise
-    except Exception as error:  # Arrow's own, and those of Python on texts that are not UTF-8
+    except Exception as error:  # Arrow's errors, and Python's on texts that are not UTF-8
         raise Damaged(why(error)) from None
     if identity and columns["identity"][0] != identity:
         raise Damaged("it is the result of another cell than its name says")
@@ -201,16 +201,18 @@ def _kind_of(schema: Any) -> Kind:
     """Return whose columns these are; the writing process may not have known all knobs of this one."""
     kinds: tuple[Kind, ...] = ("sampler", "trainer")
     for kind in kinds:
-        known = {field.name: field.type for field in _schema(kind)}
+        types = {field.name: field.type for field in _schema(kind)}
         there = {field.name: field.type for field in schema}
-        missing = [name for name in known if name not in there]
+        missing = [name for name in types if name not in there]
         if (
             len(there) == len(schema)
-            and there.items() <= known.items()
+            and there.items() <= types.items()
             and all(name.startswith("knob_") for name in missing)
         ):
             return kind
-    raise Damaged("its columns are not those of a sweep by this version of rbmviz, and what it has imported")
+    raise Damaged(
+        "its columns differ from the sweeps of this version of rbmviz with the algorithms it has imported"
+    )
 
 
 def _array(column: Any, type_: type) -> np.ndarray:
@@ -378,7 +380,7 @@ class Store:
         cells : iterable of Cell, optional
             Cells of a plan, in the order of the table (default: all results, in the order of their names).
         names : collection of str, optional
-            Columns (default all; those of 100,000 cells need 6 GB).
+            Columns (default: all, which need 6 GB for 100,000 cells).
 
         Raises
         ------
@@ -393,9 +395,9 @@ class Store:
         if cells is None:
             identities = [identity for name in there if (identity := _identity_of(name))]
         else:
-            known = set(there)
+            names_there = set(there)
             wanted = dict.fromkeys(cell.identity for cell in cells)
-            identities = [identity for identity in wanted if f"{identity}.parquet" in known]
+            identities = [identity for identity in wanted if f"{identity}.parquet" in names_there]
 
         def read_one(identity: str) -> bytes:
             path = self.path(identity)
@@ -455,7 +457,7 @@ def _read_all(
         try:
             return decode(read_one(identity), identity, names)
         except Damaged as error:
-            return f"'{name}' is left out ({error}): remove it, and 'rbmviz sweep resume' computes it anew."
+            return f"'{name}' is left out ({error}): remove it, and 'rbmviz sweep resume' computes it again."
         except OSError as error:
             return f"'{name}' is left out: {error.strerror}."
 

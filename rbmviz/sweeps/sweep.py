@@ -43,7 +43,7 @@ def sweep(
 ) -> dict[str, np.ndarray]:
     """Run samplers over a grid of knobs, models and seeds; return the table of all their curves.
 
-    Cells whose results are in the folder are not computed again: repeat an interrupted call to go on.
+    Cells whose results are in the folder are not computed again: repeat an interrupted call to continue.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def sweep(
     replications : int
         Seeds of each setting: ``seed``, ``seed + 1``, ... (default 5).
     metrics : sequence of str
-        Names of measures (default: those of ``SweepPlan``).
+        Names of measures (default: as in ``SweepPlan``).
     out : str or Path
         Folder of the results (default ``sweep``).
     executor : Executor, optional
@@ -151,7 +151,7 @@ def _sampler(value: Any) -> Any:
         return registered.read(value)
     sampler = value() if isinstance(value, type) else value
     if not hasattr(sampler, "name") or not hasattr(sampler, "step"):
-        raise BadInput(f"{shown(value)} is no sampler: decorate its class with rbmviz.registry.sampler.")
+        raise BadInput(f"{shown(value)} is not a sampler: decorate its class with rbmviz.registry.sampler.")
     try:
         registered.add(sampler.name, type(sampler))
     except ValueError:
@@ -166,7 +166,7 @@ def _model(value: Any) -> str | Model:
         return Model(value)
     if isinstance(value, Model):
         return value
-    raise BadInput(f"{shown(value)} is no model: give a name, a file, a Model or an RBM.")
+    raise BadInput(f"{shown(value)} is not a model: give a name, a file, a Model or an RBM.")
 
 
 def _name(model: str | Model, store: Store) -> str:

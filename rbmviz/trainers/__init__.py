@@ -30,12 +30,12 @@ STATS = {number.name: number.titled() for number in TRAINER_STATISTICS}
 
 gradient_norm and weight_norm are Euclidean norms, of the gradient of the last update and of W. reconstruction
 is the mean of ``|v - E[v|E[h|v]]|`` over units and rows of the last mini-batch. free_energy_gap is the mean
-free energy of that mini-batch minus that of the samples of the last update, or NaN if the trainer draws no
-samples; it is near 0 if the model looks like the data. variance_W, variance_b and variance_c are the variance
-of the negative statistics of *one* chain, E|f - E f|^2 summed over the parameters of W, b and c and estimated
-from the chains of the last update (paper UCD, appendix C and figure 12); the update's own is smaller by the
-number of its chains. NaN if the trainer draws no samples, unless it computes these variances itself, as
-UCD does.
+free energy of that mini-batch minus the mean over the samples of the last update, or NaN if the trainer draws
+no samples; it is near 0 if the model looks like the data. variance_W, variance_b and variance_c are the
+variance of the negative statistics of *one* chain, E|f - E f|^2 summed over the parameters of W, b and c and
+estimated from the chains of the last update (paper UCD, appendix C and figure 12); the update's variance is
+smaller by the number of its chains. NaN if the trainer draws no samples, unless it computes these variances
+itself, as UCD does.
 """
 
 
@@ -77,7 +77,7 @@ class Progress:
 
 
 class Trainer(Protocol):
-    """The interface of trainers: the program needs nothing else.
+    """The interface of trainers: rbmviz needs nothing else.
 
     Knobs that are ``live`` may change between two steps (``dataclasses.replace``) and act from the next
     update on.
@@ -87,15 +87,15 @@ class Trainer(Protocol):
     name, label, paper, colour : str
         Arguments of the decorator ``registry.trainer``.
     chains : "fresh", "persistent" or "driven"
-        Chains of the negative statistics: "fresh" ones begin anew at each update, "persistent" ones go on and
-        need time to forget their start, "driven" ones are persistent with parameters of their own that each
-        update moves (fast weights): without updates they say nothing of a model.
+        Chains of the negative statistics: "fresh" chains restart at each update, "persistent" chains continue
+        and need time to forget their start, "driven" chains are persistent and run under additional
+        parameters that each update moves (fast weights): without updates they say nothing about a model.
     about : str, optional
-        What the pages say of it, in whole sentences; LaTeX between dollars (default: its docstring).
+        What the pages say about it, in whole sentences; LaTeX between dollars (default: its docstring).
     equation : tuple of str, optional
         How it estimates the statistics of the model, in formulas, see ``equations``.
     own_stats : dict of str
-        Labels of the statistics that this trainer adds to ``STATS``, by name, the most telling one first.
+        Labels of the statistics that this trainer adds to ``STATS``, by name, the most informative first.
     share_cut : method, optional
         Takes the state and returns the share of the last update's pairs of chains that were cut off before
         they met, from 0 to 1: more than 0 biases an estimate that is unbiased otherwise.
@@ -138,7 +138,7 @@ class Trainer(Protocol):
         Raises
         ------
         BadInput
-            If the data are no bits, all alike, of another width, or fewer than ``batch_size``.
+            If the data are not bits, all alike, of another width, or fewer than ``batch_size``.
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
@@ -231,8 +231,8 @@ def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed, trainer: Traine
     seed : int, SeedSequence or Generator
         W, and then random biases b and c, are drawn from the stream "init".
     trainer : Trainer, optional
-        Its knobs ``initial_scale``, ``initial_law`` and ``initial_biases`` give another start; a trainer that
-        lacks one of them has its default.
+        Its knobs ``initial_scale``, ``initial_law`` and ``initial_biases`` give another start; defaults
+        apply to a trainer without them.
     """
     (_, m), generator = data.shape, rng.generator(seed, "init")
     knobs = knobs_of(CommonKnobs)
@@ -337,7 +337,7 @@ def train(
     200 True
     """
     if isinstance(trainer, type) or not (dataclasses.is_dataclass(trainer) and hasattr(trainer, "negative")):
-        raise BadInput(f"{shown(trainer)} is no trainer with its knobs: make one with make_trainer.")
+        raise BadInput(f"{shown(trainer)} is not a trainer with its knobs: make one with make_trainer.")
     data = check_data(dataset.train if isinstance(dataset, Dataset) else dataset)
     iterations, n_hidden = checks.whole("iterations", iterations, 1), checks.whole("n_hidden", n_hidden, 1)
     if warm_start is not None and not isinstance(warm_start, RBM):
@@ -364,11 +364,15 @@ def train(
 def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, seed: rng.Seed) -> Any:
     from rbmviz.trainers.checkpoint import load_checkpoint, seed_name
 
-    found = load_checkpoint(content, data)
-    was = {"trainer": found.trainer.name, "n_hidden": found.state.theta.W.shape[1], "seed": found.seed}
+    checkpoint = load_checkpoint(content, data)
+    was = {
+        "trainer": checkpoint.trainer.name,
+        "n_hidden": checkpoint.state.theta.W.shape[1],
+        "seed": checkpoint.seed,
+    }
     now = {"trainer": trainer.name, "n_hidden": n_hidden, "seed": seed_name(seed)}
     if was["trainer"] == now["trainer"]:
-        was, now = was | values_of(found.trainer), now | values_of(trainer)
+        was, now = was | values_of(checkpoint.trainer), now | values_of(trainer)
         if now.get("schedule") != "linear":
             now["iterations"] = was["iterations"]
     for name, value in was.items():
@@ -376,7 +380,7 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
             # Of a seed ([entropy, spawn key], see ``seed_name``) the message has the entropy only.
             before, after = (x[0] if name == "seed" and x else x for x in (value, now[name]))
             raise BadInput(f"The checkpoint was made with {name} = {before}, not {after}: resume it so.")
-    return found.state
+    return checkpoint.state
 
 
 def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: int, **more: Any) -> Model:

@@ -15,7 +15,7 @@ MAX_COMPARED_CHAINS = 256
 """Chains of an update whose statistics are compared for their variance."""
 
 USUAL_BATCH = 100
-"""Rows of a mini-batch if the knob ``batch_size`` is 0 and the data have so many."""
+"""Rows of a mini-batch if the knob ``batch_size`` is 0 and the data have at least this many."""
 
 
 def too_large(size: int, n: int) -> BadInput:
@@ -25,7 +25,7 @@ def too_large(size: int, n: int) -> BadInput:
 
 @dataclass(eq=False)
 class Batches:
-    """Mini-batches of whole epochs, each of which is a fresh permutation of the data.
+    """Mini-batches of whole epochs, each a fresh permutation of the data.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ def variances(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -
         States of the chains of one update, and E[h|v]. The first MAX_COMPARED_CHAINS of them are used.
     weights : float (chains,), optional
         The estimate is the mean over chains with these weights, as in pop-CD; its variance (by the delta
-        method) is then given per chain, too. Default: equal ones.
+        method) is then also given per chain. Default: equal weights.
 
     Returns
     -------
@@ -128,13 +128,13 @@ def variances(v: np.ndarray, h: np.ndarray, weights: np.ndarray | None = None) -
     w = np.full(n, 1 / n) if weights is None else weights[:n] / weights[:n].sum()
     # <f_i, f_j> of all pairs of chains: W itself, of n_visible x n_hidden numbers a chain, is never made.
     of_v, of_h = (v @ v.T).astype(np.float64), (h @ h.T).astype(np.float64)
-    found = {}
+    summed = {}
     for name, products in (("variance_W", of_v * of_h), ("variance_b", of_v), ("variance_c", of_h)):
         with_mean = products @ w
         squares = np.diag(products) - 2 * with_mean + w @ with_mean  # |f_i - <f>|^2
         variance = n * float(w**2 @ squares) * n / max(n - 1, 1)
-        found[name] = max(variance, 0.0) if n > 1 else float("nan")
-    return found
+        summed[name] = max(variance, 0.0) if n > 1 else float("nan")
+    return summed
 
 
 def chain_bytes(n_chains: int, n_visible: int) -> int:

@@ -5,7 +5,7 @@ arrays of the state, and an array ``json`` with everything else. The state is wr
 a new trainer needs no code here: its own state may consist of dataclasses, arrays, Parameters, numpy
 Generators and plain numbers, from 0 up unless their fields are ``stored(signed=True)``.
 
-The checksum detects damage, not malice: whoever writes a file can compute it. What is read is therefore
+The checksum detects damage, not malice: anybody who writes a file can compute it. The content is therefore
 compared, field by field, with the state that the trainer's own ``init`` makes (see ``Stored``). Accepted
 arrays have the shapes, dtypes and ranges that kernels rely on, which check no index.
 """
@@ -84,8 +84,8 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
     Raises
     ------
     BadInput
-        If the bytes are no checkpoint or are damaged, the data are different, the content is not such as the
-        trainer writes, or the state would not fit into ``budget.memory_budget()``.
+        If the bytes are not a checkpoint or are damaged, the data are different, the trainer would not write
+        this content, or the state would not fit into ``budget.memory_budget()``.
     """
     data = check_data(data)
     if not isinstance(content, bytes) or not content.startswith(MAGIC):
@@ -93,7 +93,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
             "This is not a checkpoint of this version of rbmviz: give the file that training wrote."
         )
     if content[len(MAGIC) : START] != hashlib.sha256(content[START:]).digest():
-        raise BadInput("The checkpoint is damaged (its checksum is wrong): start anew, or take an older one.")
+        raise BadInput("The checkpoint is damaged (its checksum is wrong): start again, or use an older one.")
     check_memory("The checkpoint", 3 * len(content), "train with fewer chains")
     arrays, written = _read(content[START:])
     if written["data"] != Batches(data, np.random.default_rng(0)).fingerprint:
@@ -117,7 +117,7 @@ def load_checkpoint(content: bytes, data: np.ndarray) -> Checkpoint:
 def _wrong(name: str, problem: str) -> BadInput:
     return BadInput(
         f"The checkpoint is not one that rbmviz wrote ({name[:MAX_SHOWN]} {problem}): "
-        "start anew, or take another."
+        "start again, or use another."
     )
 
 
@@ -129,7 +129,7 @@ def _read(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     except (SafetensorError, KeyError, TypeError, ValueError, OverflowError):
         raise _wrong("its content", "cannot be read") from None
     if text.dtype != np.uint8 or text.ndim != 1 or len(text) > MAX_JSON:
-        raise _wrong("json", "is no text of the usual length")
+        raise _wrong("json", "is not a text of the usual length")
     try:
         written = json.loads(text.tobytes())
     except (ValueError, RecursionError):
@@ -146,7 +146,7 @@ def _entries(written: Any, names: Any, where: str) -> dict[str, Any]:
 
 def _trainer(name: Any, knobs: Any) -> Trainer:
     if not isinstance(name, str):
-        raise _wrong("trainer", "is no name")
+        raise _wrong("trainer", "is not a name")
     return make_trainer(name, **_entries(knobs, knobs_of(trainers[name]), "knobs"))
 
 
@@ -158,7 +158,7 @@ def _check_seed(seed: Any) -> None:
             numbers = [*(entropy if isinstance(entropy, list) else [entropy]), *spawn_key]
             if all(type(x) is int and x >= 0 for x in numbers):
                 return
-    raise _wrong("seed", "is no seed")
+    raise _wrong("seed", "is not a seed")
 
 
 def _theta(arrays: dict[str, np.ndarray], n_visible: int) -> RBM:
@@ -204,12 +204,12 @@ class _Reader:
     def _record(self, written: Any, fresh: Any, name: str) -> Any:
         legal = {field.name: field.metadata.get("stored", Stored()) for field in _saved(fresh)}
         entries = _entries(written, legal, name)
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         of: dict[str, int] = {}
         for key, each in legal.items():
             like = getattr(fresh, each.like or key)
-            found[key] = self.value(entries[key], like, f"{name}.{key}", each, of)
-        return dataclasses.replace(fresh, **found)
+            values[key] = self.value(entries[key], like, f"{name}.{key}", each, of)
+        return dataclasses.replace(fresh, **values)
 
     def _parameters(self, written: Any, fresh: Parameters, name: str, legal: Stored) -> Parameters:
         each = _entries(written, ["$parameters"], name)["$parameters"]
@@ -234,14 +234,14 @@ class _Reader:
         return x.copy()
 
     def _shape(self, x: np.ndarray, legal: Stored, of: dict[str, int]) -> tuple[int, ...]:
-        """Return the shape that x must have; a size that is free is that of the first array that has it."""
-        found = []
+        """Return the shape that x must have; the first array that uses a free size fixes it."""
+        shape = []
         for at, size in enumerate(legal.shape):
             if isinstance(size, str) and size not in self.sizes:
                 own = x.shape[at] if at < x.ndim else 0
                 size = of.setdefault(size, own if legal.rows else max(own, 1))
-            found.append(self.sizes[size] if isinstance(size, str) else size)
-        return tuple(found)
+            shape.append(self.sizes[size] if isinstance(size, str) else size)
+        return tuple(shape)
 
     def _legal(self, x: np.ndarray, fresh: np.ndarray | None, legal: Stored) -> bool:
         """Return whether an array of the right shape and dtype has values that a training can have."""
@@ -271,7 +271,7 @@ def _range_of(legal: Stored) -> tuple[int, int]:
 
 def _number(written: Any, fresh: Any, name: str, legal: Stored) -> Any:
     if type(written) is not type(fresh) or not isinstance(fresh, int | float):
-        raise _wrong(name, f"is no {type(fresh).__name__}")
+        raise _wrong(name, f"is not a {type(fresh).__name__}")
     unknown = isinstance(fresh, float) and math.isnan(fresh) and math.isnan(written)
     least, most = _range_of(legal)
     if not (least <= written <= most or unknown):
@@ -282,16 +282,16 @@ def _number(written: Any, fresh: Any, name: str, legal: Stored) -> Any:
 def _generator(written: Any, fresh: np.random.Generator, name: str) -> np.random.Generator:
     """Return a Generator of the fresh one's kind (PCG64), in the state that was written."""
     state = _entries(written, ["$generator"], name)["$generator"]
-    found = np.random.Generator(type(fresh.bit_generator)())
+    generator = np.random.Generator(type(fresh.bit_generator)())
     try:
-        found.bit_generator.state = state
+        generator.bit_generator.state = state
         # numpy leaves out what it does not know, and takes True for 1. The increment of a PCG64 is odd.
-        kept, given = (json.dumps(x, sort_keys=True) for x in (found.bit_generator.state, state))
-        if kept == given and state["state"]["inc"] % 2 and state["has_uint32"] in (0, 1):
-            return found
+        kept, read = (json.dumps(x, sort_keys=True) for x in (generator.bit_generator.state, state))
+        if kept == read and state["state"]["inc"] % 2 and state["has_uint32"] in (0, 1):
+            return generator
     except (ValueError, TypeError, KeyError, OverflowError):
         pass
-    raise _wrong(name, "is no state of a random stream")
+    raise _wrong(name, "is not a state of a random stream")
 
 
 def seed_name(seed: rng.Seed) -> Any:

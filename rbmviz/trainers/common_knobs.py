@@ -1,11 +1,11 @@
-"""Knobs that trainers have in common: those of all trainers (``CommonKnobs``), and those of some.
+"""Knobs that all trainers share (``CommonKnobs``), and knobs that some trainers share.
 
-A trainer inherits ``CommonKnobs``. To give one of these knobs another default, it declares the knob again:
-``learning_rate: float = common_knobs.learning_rate(1.0)``. Knobs of some trainers are made by functions,
+A trainer inherits ``CommonKnobs``. To change a default, declare the knob again:
+``learning_rate: float = common_knobs.learning_rate(1.0)``. Functions make the knobs of some trainers,
 because a dataclass field belongs to one class.
 
 All trainers begin with one learning rate and one schedule, so that they are compared on equal terms; the
-documentation's page on the algorithms has what each gains with them. Herding has a rate of 1, because its
+documentation's page on the algorithms has the gain of each. Herding has a rate of 1, because its
 updates are not steps towards a maximum.
 """
 
@@ -89,14 +89,14 @@ class CommonKnobs:
         scale="log",
         zero=True,
         live=False,
-        help="Spread of the first weights: the standard deviation, or the half width of a uniform law.",
+        help="Spread of the first weights: standard deviation, or half width of a uniform distribution.",
     )
     initial_law: str = knob(
         "normal",
         label="Initial law",
         choices=("normal", "uniform"),
         live=False,
-        help="Law of the first weights: N(0, scale²), or uniform from -scale to scale.",
+        help="Distribution of the first weights: N(0, scale²), or uniform from -scale to scale.",
     )
     initial_biases: str = knob(
         "data",
@@ -122,7 +122,7 @@ class CommonKnobs:
         scale="log",
         zero=True,
         help="No parameter may leave [-box, box]: "
-        "chains keep mixing, and updates cannot run away; 0 is no box.",
+        "chains keep mixing, and updates cannot run away; 0: no box.",
     )
 
 
@@ -145,6 +145,6 @@ def n_chains() -> Any:
 
 
 def n_starts() -> Any:
-    """Return the knob for the number of chains that start anew at every update; 0: at the mini-batch."""
+    """Return the knob for the number of chains that restart at every update; 0: at the mini-batch."""
     text = "Chains per update, each started at a random training example; 0 starts them at the mini-batch."
     return knob(0, 1, 10_000, label="Chains", symbol="", scale="log", zero=True, help=text)

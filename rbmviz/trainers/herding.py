@@ -53,8 +53,8 @@ def climb(theta: FixedParameters, v: np.ndarray, max_sweeps: int) -> tuple[np.nd
 class Herding(CommonKnobs):
     """Negative statistics from chains that climb to a mode (temperature 0) before every update.
 
-    The parameters never converge. The time average of the chains' statistics converges to those of the data;
-    ``moment_error`` is the distance that is left.
+    The parameters never converge. The time average of the chains' statistics converges to the data's
+    statistics; ``moment_error`` is the distance that is left.
     """
 
     chains: ClassVar[str] = "persistent"
@@ -80,7 +80,7 @@ class Herding(CommonKnobs):
         label="Most sweeps",
         symbol=r"k_{\max}",
         scale="log",
-        help="Climbing stops after so many sweeps: watch the statistic sweeps to see whether it has to.",
+        help="Most sweeps of a climb: watch the statistic sweeps to see whether climbs are cut short.",
     )
     learning_rate: float = common_knobs.learning_rate(1.0)
     n_chains: int = common_knobs.n_chains()
@@ -104,15 +104,15 @@ class Herding(CommonKnobs):
         own.chains, h, own.sweeps = climb(theta, own.chains, self.max_sweeps)
         state.samples = own.chains
         state.sweeps += own.sweeps * len(own.chains)
-        found = batches.statistics(own.chains, h)
+        negative = batches.statistics(own.chains, h)
         own.climbs += 1
         share = np.float32(1 / own.climbs)
-        for mean, x in zip(own.mean, found, strict=True):
+        for mean, x in zip(own.mean, negative, strict=True):
             mean += share * (x - mean)
-        return found
+        return negative
 
     def step(self, state: TrainingState, n: int) -> Progress:
-        """Advance by n updates; ``sweeps`` are those of the last climb."""
+        """Advance by n updates; ``sweeps`` counts the last climb."""
         own: HerdingState = state.own_state
         training.advance(self, state, n)
         error = float(np.abs(own.mean.b - own.target).mean())

@@ -21,7 +21,7 @@ class Parameters(NamedTuple):
 
 
 class FixedParameters(Parameters):
-    """Parameters that do not change while this object exists: those of one update."""
+    """The parameters of one update, which do not change while this object exists."""
 
     _seen: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -29,8 +29,8 @@ class FixedParameters(Parameters):
         """Return v W, float32 (rows, n_hidden), not to be written to.
 
         The last product is cached, because the chains of CD start at the mini-batch, for which the positive
-        statistics need the same product. It is found again by the array itself: an array whose rows change
-        between two calls has to be copied first.
+        statistics need the same product. The cache compares identity: an array whose rows change
+        between two calls must be copied first.
         """
         if self._seen is None or self._seen[0] is not v:
             self._seen = v, kernels.batch.times(v, self.W)

@@ -1,4 +1,4 @@
-"""Persistent contrastive divergence (stochastic maximum likelihood): chains go on from update to update."""
+"""Persistent contrastive divergence (stochastic maximum likelihood): chains persist across updates."""
 
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ class PCD(CommonKnobs):
 
     chains: ClassVar[str] = "persistent"
     about: ClassVar[str] = (
-        "Persistent CD. Its chains never begin again: they go on from update to update, $k$ sweeps at "
+        "Persistent CD. Its chains never restart: they continue from update to update, $k$ sweeps at "
         "each, so that they can find what the model likes far from the data, as long as they mix faster "
         "than the model changes."
     )

@@ -1,4 +1,4 @@
-"""Population contrastive divergence: the samples of CD with importance weights for the law of the model."""
+"""Population contrastive divergence: CD's samples with importance weights for the model's distribution."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -121,8 +121,8 @@ def pop_weights(
     Examples
     --------
     >>> model, starts = rbmviz.load_model("bas_pcd"), rbmviz.load_dataset("bas").train
-    >>> found = rbmviz.pop_weights(model.rbm, starts, k=1, seed=0)
-    >>> found.log_weights.shape, 1 <= found.ess <= 32
+    >>> population = rbmviz.pop_weights(model.rbm, starts, k=1, seed=0)
+    >>> population.log_weights.shape, 1 <= population.ess <= 32
     ((32,), True)
     """
     v0 = checks.bits("pop_weights: v0", v0, rbm.n_visible)
@@ -143,7 +143,7 @@ class PopCD(CommonKnobs):
 
     chains: ClassVar[str] = "fresh"
     about: ClassVar[str] = (
-        "CD whose samples are weighed by how much likelier they are in the model than where they were "
+        "CD whose samples are weighted by how much more likely they are under the model than where they were "
         r"drawn from: $w \propto e^{-F(v)} / q(v)$. There is less bias and more noise. If all weights were "
         "equal, this would be CD."
     )
@@ -212,22 +212,24 @@ class PopCD(CommonKnobs):
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         v0 = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch
-        found = populate(theta, v0, self.k, self.proposal, self.mixture, state.stream)
-        state.own_state, state.samples = found, found.v
-        state.sweeps += self.k * len(found.v)
-        weights = (found.leave_one_out() if self.leave_one_out else found.weights).astype(np.float32)
-        h = batches.mean_hidden(theta, found.v)
+        population = populate(theta, v0, self.k, self.proposal, self.mixture, state.stream)
+        state.own_state, state.samples = population, population.v
+        state.sweeps += self.k * len(population.v)
+        weights = (population.leave_one_out() if self.leave_one_out else population.weights).astype(
+            np.float32
+        )
+        h = batches.mean_hidden(theta, population.v)
         return Parameters(
-            kernels.batch.correlate(found.v, weights[:, None] * h), weights @ found.v, weights @ h
+            kernels.batch.correlate(population.v, weights[:, None] * h), weights @ population.v, weights @ h
         )
 
     def step(self, state: TrainingState, n: int) -> Progress:
-        """Advance by n updates; the weights are those of the last mini-batch."""
+        """Advance by n updates; the weights belong to the last mini-batch."""
         training.advance(self, state, n)
-        found: Population = state.own_state
-        per_chain = {"Log weights (nats)": found.log_weights}
-        # Before the first update there is one row that is no sample.
-        weights = found.leave_one_out() if self.leave_one_out and state.update else found.weights
+        population: Population = state.own_state
+        per_chain = {"Log weights (nats)": population.log_weights}
+        # Before the first update there is one row that is not a sample.
+        weights = population.leave_one_out() if self.leave_one_out and state.update else population.weights
         return training.progress(
-            self, state, per_chain, "", weights, ess=found.ess, max_weight=found.max_weight
+            self, state, per_chain, "", weights, ess=population.ess, max_weight=population.max_weight
         )

@@ -24,7 +24,7 @@ class TemperedState:
     Attributes
     ----------
     v : float32 (n_temperatures, n_chains, n_visible)
-        States of the chains, values 0 and 1; those of beta = 1 come first.
+        States of the chains, values 0 and 1; chains at beta = 1 come first.
     generator : Generator
         Decides swaps.
     swaps : int

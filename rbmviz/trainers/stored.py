@@ -9,7 +9,7 @@ NOT_SAVED = {"saved": False}
 
 @dataclass(frozen=True)
 class Stored:
-    """What a checkpoint may contain for a field, beyond what the state that ``init`` makes says.
+    """What a checkpoint may contain for a field, beyond the state that ``init`` makes.
 
     A field without this metadata is compared with that initial state: an array must have the same shape and
     dtype, no negative integers, and no NaN or infinity (one that is all NaN at first may still be all NaN); a
@@ -22,7 +22,7 @@ class Stored:
         is a number, "n_visible", "n_hidden", or another word: a size from 1 up, the same wherever the word
         appears in one record.
     dtypes : tuple of str
-        Allowed dtypes, if they are not that of the initial array, or if that is None.
+        Allowed dtypes, if they differ from the initial array's dtype, or if the array is None at first.
     bits : bool
         Whether every value must be 0 or 1.
     lanes : bool

@@ -55,7 +55,7 @@ class TrainingState:
     velocity : Parameters or None
         Momentum, None while the knob is 0.
     mean, averaged : Parameters or None, int
-        Mean of the last so many iterates, float64, while the knob ``average`` is on.
+        Mean of the last ``averaged`` iterates, float64, while the knob ``average`` is on.
     update, seconds : int, float
         Updates so far, and the time spent in them.
     gradient_norm : float
@@ -117,7 +117,7 @@ def start(trainer: Any, rbm: RBM, data: np.ndarray, seed: rng.Seed, own_state: A
 
 
 def state_bytes(n_visible: int, n_hidden: int, own_state: int = 0) -> int:
-    """Return the bytes of the state that ``start`` makes; ``own_state``: those of its field ``own_state``."""
+    """Return the bytes of the state that ``start`` makes; ``own_state``: bytes of its field ``own_state``."""
     return parameter_bytes(n_visible, n_hidden) + rng.STATE_BYTES + STATE_OBJECT_BYTES + own_state
 
 
@@ -231,14 +231,14 @@ def updates(trainer: Any, state: TrainingState, n: int) -> Iterator[Parameters]:
         for left in reversed(range(n)):
             batch = state.batches.next(trainer.batch_size)
             try:
-                found = _gradient(trainer, state, batch)
+                direction = _gradient(trainer, state, batch)
             except BadInput:  # from a trainer that needs finite parameters: say that training diverged
                 check_finite(state)
                 raise
             if not left:
-                state.gradient_norm = norm(found)
-            yield found
-            apply(trainer, state, found)
+                state.gradient_norm = norm(direction)
+            yield direction
+            apply(trainer, state, direction)
     state.seconds += time.perf_counter() - begin
 
 
@@ -265,7 +265,7 @@ def progress(
 ) -> Progress:
     """Return the progress of a training.
 
-    If the knob ``average`` is on, the model is the mean of the iterates; the statistics are always those of
+    If the knob ``average`` is on, the model is the mean of the iterates; the statistics always describe
     the last iterate.
 
     Parameters

@@ -52,13 +52,13 @@ class UCD(CommonKnobs):
     A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias,
     a falling learning rate averages it out (corollary 1), and the half-step coupling of the authors' program
     has fewer such pairs. f is (v E[h|v]', v, E[h|v]) after every sweep, as in that
-    program; section 4 of the paper names another one. The documentation's page on UCD has the measurements.
+    program; section 4 of the paper names another f. The documentation's page on UCD has the measurements.
     """
 
     chains: ClassVar[str] = "fresh"
     about: ClassVar[str] = (
-        r"Unbiased CD. Two coupled chains run until they meet at $\tau$, and what they differ in on the way "
-        r"corrects CD: $f(\xi_k) + \sum_{t=k+1}^{\tau-1} [f(\xi_t) - f(\eta_{t-1})]$. On average this is "
+        r"Unbiased CD. Two coupled chains run until they meet at $\tau$, and their differences on the way "
+        r"correct CD: $f(\xi_k) + \sum_{t=k+1}^{\tau-1} [f(\xi_t) - f(\eta_{t-1})]$. On average this is "
         r"the exact gradient, at the price of more noise. Pairs that are cut off at $t_{\max}$ bring a bias "
         "back."
     )
@@ -82,7 +82,7 @@ class UCD(CommonKnobs):
         symbol=r"\bar{P}",
         choices=ALGORITHMS,
         help="Algorithm 3 (rbm) shares randomness between the chains and meets soon; algorithm 1 (general) "
-        "may not; half_step couples the hidden units, too: less noise and fewer pairs cut off.",
+        "may not; half_step also couples the hidden units: less noise and fewer pairs cut off.",
     )
     t_max: int = knob(
         100,
@@ -118,7 +118,7 @@ class UCD(CommonKnobs):
         sums = tuple(np.zeros((1, *x.shape)) for x in theta)
         ended = run_all_pairs(RBM(*theta), v0, own.streams, self.algorithm, 1, self.k, self.t_max, sums)
         own.tau = ended.tau
-        # The first chain is one sweep ahead; once they are equal, one of them goes on to sweep k.
+        # The first chain is one sweep ahead; once they are equal, one of them continues to sweep k.
         state.sweeps += int((np.maximum(ended.tau, self.k) + ended.tau - 1).sum())
         own.counts = np.stack(
             [ended.rejected[:, 0] + ended.rejected[:, 1], ended.truncated, ended.loops_given_up], axis=1
@@ -133,7 +133,7 @@ class UCD(CommonKnobs):
     def _variances(self, state: TrainingState) -> dict[str, float]:
         """Return the variance of one pair's estimate at the present parameters, see ``trainers.STATS``.
 
-        Pairs of their own are run for it: the sums of an update say nothing about single pairs, and the
+        Extra pairs are run for it: the sums of an update say nothing about single pairs, and the
         training's random streams are left as they are.
         """
         (m, n), names = state.theta.W.shape, ("variance_W", "variance_b", "variance_c")
@@ -148,7 +148,7 @@ class UCD(CommonKnobs):
         return {name: float(x.var(axis=0, ddof=1).sum()) for name, x in zip(names, each, strict=True)}
 
     def step(self, state: TrainingState, n: int) -> Progress:
-        """Advance by n updates; the pairs are those of the last one."""
+        """Advance by n updates; the pairs belong to the last one."""
         training.advance(self, state, n)
         training.check_finite(state)
         tau, counts = state.own_state.tau, state.own_state.counts

@@ -63,7 +63,7 @@ def test_pages_that_were_left_keep_no_file_descriptor(server, caplog):
         assert psutil.Process().num_fds() >= before + 40  # Streamlit's loops
         for session in sessions:
             server._session_mgr.disconnect_session(session)
-        assert psutil.Process().num_fds() == before
+        assert psutil.Process().num_fds() <= before
         assert open_page(server, sessions[3]) == sessions[3]  # it comes back, to a loop that is open
         assert not server._session_mgr.get_active_session_info(
             sessions[3]

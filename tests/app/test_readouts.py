@@ -12,7 +12,7 @@ import rbmviz
 import rbmviz_app
 from rbmviz import make_sampler, make_trainer
 from rbmviz.glossary import glossary
-from rbmviz.metrics.numbers import ISL, OF_LANDSCAPE, OF_WEIGHTS
+from rbmviz.metrics.numbers import ISL_OF_SAMPLES, OF_LANDSCAPE, OF_WEIGHTS
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
 from rbmviz.samplers import list_samplers
@@ -60,7 +60,7 @@ def test_the_formula_of_the_isl_is_that_of_its_kernel(model, toy):
         for kernel in ("binary", "mean"):
             plan = SamplingSetup(model, dataset, kernel=kernel).plan()
             [found[kernel]] = [one for one in sample.readouts(sampler, plan) if one.name == "isl"]
-        assert found["binary"] is ISL
+        assert found["binary"] is ISL_OF_SAMPLES
         assert "p_{sd}" in found["mean"].formula
         assert readout_specs([found["mean"]])[0]["formula"].startswith("<math")
 

@@ -39,11 +39,13 @@ KNOBS = sorted(
 KNOBS = [name for name in KNOBS if not name.startswith("_")]
 
 
-def _subcommands() -> dict[str, argparse.ArgumentParser]:
-    for action in parser()._actions:
+def _subcommands(of: argparse.ArgumentParser, name: str = "") -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each command; of one with actions, those of its actions: ``sweep run``."""
+    for action in of._actions:
         if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    raise AssertionError("no commands")
+            below = (_subcommands(each, f"{name} {word}".strip()) for word, each in action.choices.items())
+            return {name: each for names in below for name, each in names.items()}
+    return {name: of}
 
 
 def _value(rng: Rng, action: argparse.Action, inputs: dict[str, list[str]]) -> str:
@@ -143,11 +145,11 @@ def make_command(rng: Rng, folder: Path) -> tuple[list[str], Path]:
     if rng.random() < 0.3:
         damaged = make_data(rng, folder / "bad")[0]
         inputs["dataset"] += [str(damaged.relative_to(folder))] * 8
-    commands = _subcommands()
+    commands = _subcommands(parser())
     weights = {"app": 0, "bench": 1, "warmup": 1, "data": 2}  # a server ends by a signal only
     among = [name for name in commands for _ in range(weights.get(name, 6))]
     command = str(pick(rng, among))
-    words = [command]
+    words = command.split()
     for action in commands[command]._actions:
         if isinstance(action, argparse._HelpAction) or rng.random() > (0.95 if action.required else 0.35):
             continue

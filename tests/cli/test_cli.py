@@ -727,7 +727,7 @@ def test_gradient_against_parallel_tempering(capsys, tmp_path):
     assert "parallel tempering, squared error" in capsys.readouterr().out
     assert "another model" in refused(capsys, *instead(words, "--model", "bas_cd1"))
     kept.write_bytes(b"PK")
-    assert "is no reference" in refused(capsys, *words)
+    assert "is not a reference" in refused(capsys, *words)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])

@@ -369,7 +369,7 @@ def test_a_trained_model_is_kept_somewhere(capsys, tmp_path, full, spare):
     assert main([str(word) for word in [*words, *files[disk]]]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.count("Training goes on without this checkpoint") == 1
+    assert captured.err.count("Training continues without this checkpoint") == 1
     assert "m.safetensors' cannot be written: the disk is full. It is kept in" in captured.err
     assert names(disk) == []
     kept = {path.name: path for path in spare.glob("*/*")}
@@ -387,7 +387,7 @@ def test_a_checkpoint_that_cannot_be_written_stops_nobody(capsys, tmp_path):
         status = main([*TRAIN, "--every", "5", "--checkpoint-every", "5", "--out", str(out)])
     captured = capsys.readouterr()
     assert status == 0, captured.err
-    assert captured.err.count("larger than is allowed here. Training goes on") == 1
+    assert captured.err.count("larger than is allowed here. Training continues") == 1
     assert (out.read_bytes(), names(tmp_path)) == (want, ["m.safetensors"])
     with largest_file(1000):
         message = ends(capsys, 1, *TRAIN, "--out", out)

@@ -188,7 +188,7 @@ def test_help_says_a_shared_knob_once():
 def test_a_file_that_is_no_model_is_not_opened(name, capsys, tmp_path):
     (tmp_path / name).write_bytes(b"cos\nsystem\n(S'touch opened'\ntR.")
     said = refused(capsys, "log-z", "--model", tmp_path / name)
-    assert f"{name}' is no model file, and is not opened" in said
+    assert f"{name}' is not a model file, and is not opened" in said
     assert "numpy.savez('model.npz', W=W, b=b, c=c)" in said
 
 
@@ -252,8 +252,8 @@ def test_messages_quote_no_long_word(capsys, tmp_path):
 def test_a_pipe_is_no_lesson(capsys, tmp_path):
     """Opening it would wait for its writer."""
     os.mkfifo(tmp_path / "a.toml")
-    assert "no regular file" in refused(capsys, "lesson", "check", tmp_path / "a.toml")
-    assert "no regular file" in refused(capsys, "app", "--lessons", tmp_path)
+    assert "not a regular file" in refused(capsys, "lesson", "check", tmp_path / "a.toml")
+    assert "not a regular file" in refused(capsys, "app", "--lessons", tmp_path)
 
 
 @pytest.mark.parametrize("digits", [400, 4000])

@@ -1,6 +1,5 @@
 """``rbmviz sweep``: run, resume, extend, show, robustness; its files, its sentences, its exit status."""
 
-import argparse
 import csv
 import json
 import os
@@ -14,7 +13,7 @@ import pandas
 import pytest
 from waiting import PATIENCE, wait
 
-from rbmviz.cli import main
+from rbmviz.cli import main, parser
 from rbmviz.cli import sweep as command
 from rbmviz.sweeps.store import PLAN_FILE, Store
 
@@ -172,7 +171,7 @@ def test_what_is_refused_before_anything_is_computed(capsys, folder, tmp_path):
         (["--sampler", "gibbs"], "no model"),
         (["--sampler", "gibbs", "--model", "nothing"], "nothing"),
         (["--trainer", "cd"], "needs the data"),
-        ([*known, "--workers", "2", "--scheduler", "tcp://x:1"], "give one"),
+        ([*known, "--workers", "2", "--scheduler", "tcp://x:1"], "not allowed with argument --workers"),
         ([*known, "--figure", tmp_path / "x.jpg"], "must end in .svg or .png"),
         ([*known, "--csv", tmp_path / "none" / "x.csv"], "does not exist"),
         ([*known, "--csv", tmp_path / "x.svg", "--figure", tmp_path / "x.svg"], "are the same file"),
@@ -181,20 +180,20 @@ def test_what_is_refused_before_anything_is_computed(capsys, folder, tmp_path):
         assert sentence in refused(capsys, "sweep", *words, "--out", out), words
         assert not out.exists(), words
     for words, sentence in (
-        (["show"], "name the folder"),
+        (["show"], "required: DIR"),
         (["show", tmp_path / "none"], "There is no folder"),
-        (["show", folder, "--axis", "eps=1"], "--axis belongs to 'sweep run', 'sweep extend'"),
+        (["show", folder, "--axis", "eps=1"], "unknown argument '--axis'"),
         (["show", folder, "--eps", "1"], "unknown argument"),
         (["show", folder, "--by", "spurious2"], "spurious2"),
         (["show", folder, "--at", 10**6], "has reached"),
-        (["resume", folder, "--out", "x"], "--out belongs to 'sweep run'"),
+        (["resume", folder, "--out", "x"], "unknown argument '--out'"),
         (["extend", folder, "--trainer", "cd"], "a sweep over samplers"),
         (["extend", folder, "--eps", "0.1"], "add values to an axis"),
         (["robustness", folder], "two or more models"),
-        (["run", folder], "given as --out"),
+        (["run", folder], "required: --out"),
     ):
         assert sentence in refused(capsys, "sweep", *words), words
-    assert refused(capsys, "sweep", *known).endswith("--out DIR.\n")
+    assert "required: --out" in refused(capsys, "sweep", *known)
     assert sorted(os.listdir(folder)) == before
 
 
@@ -281,12 +280,28 @@ def test_durations_are_read_at_a_glance():
     assert shown == ["0.0 s", "9.4 s", "61 s", "1.7 min", "83 min", "11 h", "25 h", "23 d"]
 
 
-def test_every_flag_belongs_to_an_action():
-    parser = argparse.ArgumentParser()
-    command.add(parser.add_subparsers())
-    [actions] = [action for action in parser._actions if action.choices and "sweep" in action.choices]
-    flags = {action.dest for action in actions.choices["sweep"]._actions if action.option_strings}
-    assert flags - {"help", "json"} == {flag for flags in command.SWEEP_FLAGS.values() for flag in flags}
+@pytest.mark.parametrize(
+    ("line", "action", "folder", "rest"),
+    [
+        ("--model m --sampler gibbs --out s", "run", "s", []),
+        ("--model m --sampler gibbs --k 2 --out s --share=true", "run", "s", ["--k", "2", "--share=true"]),
+        ("--k 2 --model m --sampler gibbs --out s", "run", "s", ["--k", "2"]),
+        ("--out show --model m --sampler gibbs", "run", "show", []),
+        ("-n300 run --out run", "run", "run", []),
+        ("--json run --out s", "run", "s", []),
+        ("extend DIR --k 2 --sampler gibbs", "extend", "DIR", ["--k", "2"]),
+        ("extend --sampler gibbs DIR --k 2", "extend", "DIR", ["--k", "2"]),
+        ("--workers 3 resume DIR", "resume", "DIR", []),
+        ("--csv show show DIR", "show", "DIR", []),
+        ("--csv=x show DIR", "show", "DIR", []),
+        ("--json show show", "show", "show", []),
+        ("robustness --at 5 DIR --json", "robustness", "DIR", []),
+    ],
+)
+def test_the_action_may_be_left_out_and_come_after_options(line, action, folder, rest):
+    args, left = parser(["sweep"]).parse_known_args(["sweep", *line.split()])
+    assert (args.action, args.out if action == "run" else args.folder, left) == (action, folder, rest)
+    assert args.json == ("--json" in line)
 
 
 def test_results_of_other_code_are_shown_and_computed_anew(capsys, tmp_path, monkeypatch):
@@ -297,9 +312,7 @@ def test_results_of_other_code_are_shown_and_computed_anew(capsys, tmp_path, mon
         before = call(capsys, *SMALL, "--out", out)
     assert main(["sweep", "show", str(out)]) == 0
     captured = capsys.readouterr()
-    assert (
-        "holds no result of this version of the code; what is shown are the 4 of another one" in captured.err
-    )
+    assert "holds no result of this version of the code; these are the 4 of another version" in captured.err
     assert call(capsys, "sweep", "show", out)["cells"] == before["cells"]
     assert call(capsys, "sweep", "resume", out)["computed"] == 4
     assert len(list(out.glob("*.parquet"))) == 8

@@ -660,7 +660,7 @@ def test_uploads_are_read_as_files_are(tmp_path):
         assert here.name == path.name
         for part in ("train", "validation", "test"):
             np.testing.assert_array_equal(getattr(here, part), getattr(there, part))
-    with pytest.raises(BadInput, match=r"'own\.xlsx' is no data file; give \.npz"):
+    with pytest.raises(BadInput, match=r"'own\.xlsx' is not a data file; give \.npz"):
         load_bytes(b"x", "own.xlsx")
 
 

@@ -240,7 +240,7 @@ def test_a_download_is_bounded(tmp_path, monkeypatch):
         (tensors(__metadata__={"rbmviz": 3}), "texts in its header"),
         (tensors(__metadata__={"rbmviz": "[1, 2]"}), "must be an object"),
         (tensors(__metadata__={"rbmviz": '{"a": ' + "[" * 100_000}), "recursion"),
-        (safetensors(b"[1]"), "header is no JSON object"),
+        (safetensors(b"[1]"), "header is not a JSON object"),
         (safetensors(b"[" * 100_000), "recursion"),
         (safetensors(b'{"W": 1, "W": 2}'), "names something twice"),
         (
@@ -248,7 +248,7 @@ def test_a_download_is_bounded(tmp_path, monkeypatch):
             "does not say what W is",
         ),
         (safetensors(b"\xff" * 50), "decode"),
-        (b"", "no .safetensors"),
+        (b"", "not a .safetensors"),
     ],
 )
 def test_safetensors_that_are_refused(content, why):
@@ -268,7 +268,7 @@ def test_safetensors_that_are_refused(content, why):
         ({"W": npy((2, 1), "<f4", bytes(7))}, "declares 8 bytes and has"),
         ({"W": npy((2, 1), "<f4", bytes(8), version=2)[:20]}, "W"),
         ({"rbmviz": npy((2,), "<U1", bytes(8))}, "rbmviz is not one text"),
-        ({"rbmviz": npy((), "<U1", b"\xff" * 4)}, "codes that are no characters"),
+        ({"rbmviz": npy((), "<U1", b"\xff" * 4)}, "codes that are not characters"),
         ({"rbmviz": npy((), "<U9", bytes(36))}, "not a readable"),
     ],
 )
@@ -501,7 +501,7 @@ def test_rows_as_programs_write_them(text, encoding):
     [
         ("0,1\n1\n", "row 2 has 1 columns and the first one 2"),
         ("0,1\n1,0,1\n", "row 2 has 3 columns and the first one 2"),
-        ("a,b\n\n0,1\n1,x\n", "row 4, column 2 holds 'x', which is no finite number"),
+        ("a,b\n\n0,1\n1,x\n", "row 4, column 2 holds 'x', which is not a finite number"),
         ("a;b\n0,5;1\n1;0.5\n", "row 3, column 2 holds '0.5'"),
         ("0,1\n,1\n", "row 2, column 1 is empty"),
         ("0,1\n1,nan\n", "row 2, column 2 holds 'nan'"),
@@ -596,7 +596,7 @@ def test_histories_that_are_refused(tmp_path):
         (tmp_path / "h.csv").write_bytes(content + b"\n1")
         refused(read_history, tmp_path / "h.csv", columns, 5, match="not the history of this training")
     os.mkfifo(tmp_path / "pipe.csv")
-    refused(read_history, tmp_path / "pipe.csv", columns, 5, match="no regular file")
+    refused(read_history, tmp_path / "pipe.csv", columns, 5, match="not a regular file")
     assert read_history(tmp_path / "none.csv", columns, 5) == []
 
 

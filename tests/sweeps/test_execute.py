@@ -45,7 +45,7 @@ def on_threads(plan, made, tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("threads"))
     store.prepare(plan)
     outcome = run(made, store, workers=2)
-    assert (outcome.cells, outcome.found, outcome.computed, outcome.failed) == (8, 0, 8, [])
+    assert (outcome.cells, outcome.stored, outcome.computed, outcome.failed) == (8, 0, 8, [])
     assert 0 < outcome.seconds
     assert 0 < outcome.busy_seconds
     return store.read(made).columns
@@ -85,7 +85,7 @@ def test_what_is_there_is_not_computed_again(made, on_threads, store, monkeypatc
     store.path(made[1].identity).write_bytes(b"PAR1")
     before = store.path(made[0].identity).stat().st_mtime_ns
     outcome = run(made, store)
-    assert (outcome.cells, outcome.found, outcome.computed) == (8, 2, 6)
+    assert (outcome.cells, outcome.stored, outcome.computed) == (8, 2, 6)
     assert store.path(made[0].identity).stat().st_mtime_ns == before
     same(store.read(made).columns, on_threads)
     monkeypatch.setattr(execute, "compute", None)
@@ -199,7 +199,7 @@ def test_a_full_disk_ends_the_sweep_and_keeps_what_is_computed(
     for path in kept:
         path.rename(store.folder / path.name)
     monkeypatch.undo()
-    assert run(made, store).found == 3 + len(kept)
+    assert run(made, store).stored == 3 + len(kept)
     same(store.read(made).columns, on_threads)
 
 
@@ -302,7 +302,7 @@ def test_a_killed_sweep_resumes_to_the_same_bits(tmp_path):
     done = store.done(made)
     assert 5 <= len(done) < 20
     times = {identity: store.path(identity).stat().st_mtime_ns for identity in done}
-    assert run(made, store).found == len(done)
+    assert run(made, store).stored == len(done)
     assert {identity: store.path(identity).stat().st_mtime_ns for identity in done} == times
     run(made, whole)
     same(store.read(made).columns, whole.read(made).columns)

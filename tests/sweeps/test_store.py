@@ -142,9 +142,12 @@ def test_what_is_no_result_of_a_cell_is_refused(computed):
     for content, words in (
         (parquet(columns, compression="zstd"), "pages are compressed"),
         (parquet(columns, row_group_size=5), r"rows in \d+ groups"),
-        (parquet({"n": columns["n"]}), "its columns are not those"),
-        (parquet({**columns, "more": columns["n"]}), "its columns are not those"),
-        (parquet({**columns, "n": columns["n"].astype(np.float64)}), "its columns are not those"),
+        (parquet({"n": columns["n"]}), "its columns differ from the sweeps"),
+        (parquet({**columns, "more": columns["n"]}), "its columns differ from the sweeps"),
+        (
+            parquet({**columns, "n": columns["n"].astype(np.float64)}),
+            "its columns differ from the sweeps",
+        ),
         (parquet({**columns, "n": columns["n"][::-1]}), "do not rise"),
         (parquet({**columns, "seed": pa.array([None] * rows, pa.int64())}), "missing values"),
         (parquet({**columns, "model": np.arange(rows).astype(str)}), "more than one run"),
@@ -251,7 +254,7 @@ def test_results_of_before_a_sampler_of_ones_own_are_read(store, plan, computed,
     content = encode(CellRun(computed[0][0]).finish())
     assert np.isnan(decode(content)["knob_width"]).all()
     monkeypatch.undo()
-    with pytest.raises(Damaged, match="columns are not those"):  # whose knob that is, nobody knows here
+    with pytest.raises(Damaged, match="columns differ from"):  # whose knob that is, nobody knows here
         decode(content)
 
 

@@ -56,8 +56,8 @@ def test_a_model_object_and_a_class_of_ones_own(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"models": 3}, "no model"),
-        ({"samplers": 3}, "no sampler"),
+        ({"models": 3}, "not a model"),
+        ({"samplers": 3}, "not a sampler"),
         ({"samplers": "gibs"}, "did you mean 'gibbs'"),
         ({"grid": {"epss": [1]}}, "did you mean 'eps'"),
         ({"grid": {"eps": []}}, "is empty"),

@@ -8,7 +8,7 @@ import altair as alt
 import pandas as pd
 
 from rbmviz.metrics import Kernel
-from rbmviz.metrics.numbers import ISL, NUMBERS
+from rbmviz.metrics.numbers import ISL_OF_SAMPLES, NUMBERS
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
@@ -237,7 +237,7 @@ def _isl_spec(
     dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in styles])
     x = alt.X("x:Q", title=AXIS_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
     x = x.axis(count_axis(cost_unit == "seconds"))
-    title = ISL.label if kernel == "binary" else f"{ISL.label} of means"
+    title = ISL_OF_SAMPLES.label if kernel == "binary" else f"{ISL_OF_SAMPLES.label} of means"
     title += " (nats per test example)" if kind == "ISL" else " minus that of the best (nats)"
     y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
 
@@ -249,7 +249,7 @@ def _isl_spec(
         ("n", "Samples", ","),
         ("n_scored", "Samples scored", ","),
         ("sweeps", "Sweeps", ","),
-        ("isl", ISL.titled(), ".2f"),
+        ("isl", ISL_OF_SAMPLES.titled(), ".2f"),
         ("std_error", "Standard error", ".2f"),
         ("beta", NUMBERS["sample"]["beta"].label, ".3f"),
         ("seconds", "Seconds in the sampler", ".3f"),

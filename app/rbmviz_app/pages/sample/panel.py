@@ -9,7 +9,7 @@ import numpy as np
 from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics.live import live_metrics_of
-from rbmviz.metrics.numbers import ISL, ISL_OF_MEANS, OF_EVERY_SAMPLER, SCORES, Number, Value
+from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number, Value
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
@@ -36,7 +36,7 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
     if plan.dataset is None:  # the two large ones first
         large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
         return (*large, *(number for number in OF_EVERY_SAMPLER if number not in large), *live)
-    scores = tuple(ISL_OF_MEANS if one is ISL and plan.kernel == "mean" else one for one in SCORES)
+    scores = tuple(ISL_OF_MEANS if one is ISL_OF_SAMPLES and plan.kernel == "mean" else one for one in SCORES)
     if plan.dataset.train_labels is None:
         scores = tuple(one for one in scores if one.name in ("isl", "spurious", "blank", "ink"))
     return (*scores, *OF_EVERY_SAMPLER, *live)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from rbmviz import BadInput
 from rbmviz.knobs import knobs_of, values_of, write_knobs
-from rbmviz.metrics.numbers import ISL, SPURIOUS, VISITED
+from rbmviz.metrics.numbers import ISL_OF_SAMPLES, SPURIOUS, VISITED
 from rbmviz.models import list_models
 from rbmviz.origin import origin, with_origin
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
@@ -51,7 +51,7 @@ COLUMNS = {
     "start": "Start",
     "kernel": "ISL kernel",
     "samples": "Samples",
-    "isl": ISL.label,
+    "isl": ISL_OF_SAMPLES.label,
     "std_error": "± over test images",
     "classes": VISITED.label,
     "spurious": SPURIOUS.titled(),
