@@ -1,15 +1,23 @@
 """Fixtures of all tests: a small model, a small data set, workers and pages that are closed afterwards."""
 
+import os
+import sys
+from pathlib import Path
+
+# Images for containers often forbid Python to keep compiled modules: then each process that a test starts
+# compiles all packages again, for five seconds. Here they are kept, in a folder of the tests.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+
 import atexit
 import functools
 import http.server
 import json
-import os
 import signal
-import sys
 import threading
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 import pytest

@@ -735,7 +735,8 @@ def trainings():
     comparison.add(make_trainer("ucd", learning_rate=0.05))
     comparison.step(40)
     wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in comparison.poll()), "forty updates")
-    wait(lambda: all(s.likelihoods[-1].update == 40 for _, s in comparison.poll()), "the last score")
+    scored = lambda s: s.likelihoods and s.likelihoods[-1].update == 40  # noqa: E731
+    wait(lambda: all(scored(s) for _, s in comparison.poll()), "the last score")
     yield comparison
     comparison.close()
     for panel in comparison.panels:

@@ -26,7 +26,7 @@ begin, arrays, between = resident(), [], []
 for _ in range(40):
     arrays.append(np.ones(2_000_000, np.uint8))
     between.append(np.ones(100_000, np.uint8))
-assert resident() - begin > 80
+assert resident() - begin > 70  # nearly all of 84 MB: some of it may lie in what Python had freed
 arrays.clear()
 print(resident() - begin)
 """

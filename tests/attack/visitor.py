@@ -27,9 +27,6 @@ from rbmviz_app.stream.frames import read_header
 PAGES = ("", "train", "coupling", "weights", "chain")
 """Paths of the five pages."""
 
-UNKNOWN = 4403
-"""Close code of a live socket whose token or origin the server does not know."""
-
 
 class Refused(Exception):
     """The server refuses this visitor, or has sent no frame in time."""
@@ -299,11 +296,6 @@ class Visitor:
     def statuses(self) -> dict[int, str]:
         """Status of each panel, by its key, in its newest frame."""
         return {key: state["status"] for key, state in self.states.items()}
-
-    async def send_live(self, message: Any) -> None:
-        """Send a message of one's own over the live socket, as JSON unless it is text or bytes."""
-        assert self._live is not None
-        await self._live.send(message if isinstance(message, str | bytes) else json.dumps(message))
 
     async def _ask(self, socket: ClientConnection) -> None:
         changes = {} if self.fps is None else {"fps": self.fps}

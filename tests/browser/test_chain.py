@@ -69,8 +69,9 @@ def test_steps_reset_and_another_landscape(live):
 
 
 def test_lambda_is_dragged_and_the_figures_follow(live):
-    page = live().page
-    page.goto(f"{live().address}/chain?little=matrix")
+    opened = live()
+    page = opened.page
+    page.goto(f"{opened.address}/chain?little=matrix")
     page.get_by_text("0.9333").wait_for()
     page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 4")
     pictures = (
@@ -88,8 +89,9 @@ def test_lambda_is_dragged_and_the_figures_follow(live):
 
 
 def test_the_table_is_edited_by_hand(live):
-    page = live().page
-    page.goto(f"{live().address}/chain?little=matrix")
+    opened = live()
+    page = opened.page
+    page.goto(f"{opened.address}/chain?little=matrix")
     page.get_by_text("0.9333").wait_for()
     page.wait_for_function("document.querySelectorAll('[data-testid=stVegaLiteChart] canvas').length === 4")
     box = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
@@ -104,21 +106,11 @@ def test_the_table_is_edited_by_hand(live):
     page.get_by_text("0.9615").wait_for()
 
 
-@pytest.mark.parametrize("part", ["landscape", "matrix"])
-def test_a_phone_held_upright_does_not_scroll_sideways(live, part):
-    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark")
-    page.page.goto(f"{page.address}/chain?little={part}")
-    page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
-    assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
-    if part == "landscape":
-        assert max(page.ask("panels.map(p => p.getBoundingClientRect().right)")) <= 390
-
-
 def test_a_page_stays_at_its_own_chains_when_another_visitor_comes(live):
     one, sockets = live(), []
     one.page.on("websocket", lambda socket: sockets.append(socket.url) if "/live/" in socket.url else None)
     one.open("chain")
-    live().open("chain")
+    live(another=True).open("chain")
     one.set_knob(1, "eps", 0.2)
     panel = one.page.locator("section.panel").nth(2)
     panel.locator("button", has_text="×").first.click()  # draws the panels alone anew

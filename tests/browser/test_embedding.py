@@ -35,10 +35,10 @@ def test_an_iframe_has_the_panels_and_the_knobs_that_are_named(live, server):
 
 
 def test_values_that_are_unknown_are_named_in_one_sentence(live):
-    page = live().open("?ui=max&p=gibbs&view=single")
+    page = live().open("?ui=max&p=gibbs&view=single&speed=5")
     page.page.get_by_text("The link's ui is 'max': it can only be 'min'.").wait_for()
     assert page.page.get_by_role("button", name="Presets").is_visible()
-    page = live().open("?ui=min&show=eps,hotness&p=rates_fpcd")
+    page = live().open("?ui=min&show=eps,hotness&p=rates_fpcd&speed=5")
     page.page.get_by_text(
         "The link shows 'hotness', and these panels have the knobs eps, alpha, k"
     ).wait_for()

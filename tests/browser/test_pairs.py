@@ -119,10 +119,3 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
         assert archive["tau_rbm"].min() >= 2
     assert (tmp_path / "Curves").read_text().startswith("chart,series,x,value,")
     assert (tmp_path / "Picture").read_bytes().startswith(b"\x89PNG")
-
-
-def test_a_phone_does_not_scroll_sideways(live):
-    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("coupling?lag=5")
-    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(4).wait_for()
-    assert page.ask("document.documentElement.scrollWidth") <= 390
-    assert max(page.ask("panels.map(p => p.getBoundingClientRect().right)")) <= 390

@@ -64,7 +64,9 @@ def test_the_matrices_fit_one_screen(live, size):
 
 
 def test_a_presenter_chooses_knobs_and_a_link_that_waits(live):
-    page = live(viewport={"width": 1920, "height": 1080}).open("?p=rates_fpcd&p=gibbs&present=alpha,k")
+    page = live(viewport={"width": 1920, "height": 1080}).open(
+        "?p=rates_fpcd&p=gibbs&present=alpha,k&speed=5"
+    )
     assert page.ask(f"panels.map({SHOWN_KNOBS})") == [["Decay", "Sweeps per sample"], ["Sweeps per sample"]]
     page.page.get_by_role("button", name="Presenting").click()
     page.page.get_by_text("The link starts paused").click()
@@ -79,7 +81,7 @@ def test_a_presenter_chooses_knobs_and_a_link_that_waits(live):
 
 def test_less_motion_means_that_runs_wait_for_play(live):
     page = live(reduced_motion="reduce")
-    page.page.goto(f"{page.address}/?p=gibbs&p=rates_fpcd")
+    page.page.goto(f"{page.address}/?p=gibbs&p=rates_fpcd&speed=5")
     page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'paused')")
     assert page.counts() == [0, 0]
     page.page.get_by_role("button", name="Play Shortcut P").click()

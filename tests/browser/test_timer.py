@@ -55,7 +55,7 @@ def test_a_page_that_is_hidden_asks_for_nothing_until_it_is_shown(live):
         )
 
     page.page.on("websocket", listen)
-    page.open("?p=gibbs")
+    page.open("?p=gibbs&speed=5")
     hide("true")
     wait(lambda: page.ask("performance.now()") and time.monotonic() - asked[-1] > 1.5, "a timer that stops")
     sent = len(asked)

@@ -183,9 +183,8 @@ def test_own_data_and_their_training_survive_a_restart_of_the_server(live, rows,
         goes_on(page, n)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_does_not_scroll_sideways(live, scheme):
-    page = live(viewport={"width": 390, "height": 844}, color_scheme=scheme).open("train")
+def test_a_phone_does_not_scroll_sideways(live):
+    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("train")
     end = time.monotonic() + 2
     while time.monotonic() < end:
         assert page.ask("document.documentElement.scrollWidth") <= 390

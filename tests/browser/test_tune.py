@@ -48,7 +48,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.until(f"{MAP}.querySelector('.row-of-point').textContent.includes('Gibbs sweeps')")
     page.page.get_by_label("against Gibbs sweeps of all chains").first.wait_for()
     address = page.url
-    again = live()  # another browser: the sweep is found by the address, and is not its own
+    again = live(another=True)  # the sweep is found by the address, and is not its own
     again.page.goto(address)
     again.until(f"{MAP} && {MAP}.querySelector('.state').textContent.includes('12 of 12')")
     assert again.page.get_by_role("button", name="Delete").count() == 0

@@ -62,7 +62,6 @@ def test_pause_step_preset_and_files(live, tmp_path):
     )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_does_not_scroll_sideways(live, scheme):
-    page = live(viewport={"width": 390, "height": 844}, color_scheme=scheme).open("weights?present=1")
+def test_a_phone_does_not_scroll_sideways(live):
+    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("weights?present=1")
     assert page.ask("document.documentElement.scrollWidth") <= 390

@@ -389,7 +389,7 @@ class Grid {
     this.past = new LookBack(at => this.lookBack(at));
     this.caption = element('figcaption');
     // Over the panels of a new machine: what they will show, until the first of them is live.
-    this.recorded = element('figure', { class: 'recorded', hidden: true }, this.caption, element('img', { alt: 'Four samplers on one model, recorded' }));
+    this.recorded = element('figure', { class: 'recorded', hidden: true }, this.caption);
     root.append(this.banner, this.recorded, this.host, this.past.node, this.probe);
     /** Paused panels show their pictures after so many steps; null: those of now. @type {number | null} */
     this.at = null;
@@ -516,8 +516,9 @@ class Grid {
     const { recorded } = this.data, ready = [...this.panels.values()].map(({ readyAt }) => readyAt);
     this.recorded.hidden = !recorded || !ready.length || ready.includes(null);
     if (!recorded || this.recorded.hidden) return;
-    const image = /** @type {HTMLImageElement} */ (this.recorded.lastChild);
-    if (!image.src) image.src = recorded;
+    if (this.recorded.lastChild === this.caption) {
+      this.recorded.append(element('img', { alt: 'Four samplers on one model, recorded', src: recorded }));
+    }
     const left = secondsTo(Math.min(...ready.map(Number)));
     this.caption.textContent = left ? `Recorded: what you will see in about ${left} s` : 'Recorded: what you will see, later than expected';
   }

@@ -82,8 +82,3 @@ def bars_and_stripes() -> np.ndarray:
     rows = np.repeat(lines, 4, axis=1)
     columns = np.tile(lines, (1, 4))
     return np.concatenate([rows, columns])
-
-
-def mean_and_error(values: Any) -> tuple[float, float]:
-    """Return the mean and its standard error."""
-    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
