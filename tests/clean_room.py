@@ -67,6 +67,9 @@ COMMANDS = (
 )
 """Each command of the command line, and the extra without which it refuses."""
 
+START = ("__init__.py", "main.py", "shell.py", ".streamlit/config.toml")
+"""Files of app/ itself, which starts the app."""
+
 OF_MINUTES = ("warmup",)
 """Commands that are left out of the short form."""
 
@@ -106,13 +109,11 @@ def build(folder: Path) -> Path:
     run("twine", "check", "--strict", wheel, sdist)
     # W005: the models and the app are packages of one distribution; W009: two top-level packages, both ours.
     run("check-wheel-contents", "--toplevel", "rbmviz,rbmviz_app", wheel)
-    ours = [path for name in FOLDERS.values() for path in (ROOT / name).rglob("*") if path.is_file()]
-    names = {folder: package.replace(".", "/") for package, folder in FOLDERS.items()}
-    expected = set()
-    for path in ours:
-        top, _, rest = path.relative_to(ROOT).as_posix().partition("/")
-        if path.name not in OF_THE_CHECKOUT and "__pycache__" not in path.parts:
-            expected.add(f"{names[top]}/{rest}")
+    expected = {f"rbmviz_app/start/{path}" for path in START}
+    for package, name in FOLDERS.items():
+        for path in (ROOT / name).rglob("*"):
+            if path.is_file() and path.name not in OF_THE_CHECKOUT and "__pycache__" not in path.parts:
+                expected.add(f"{package.replace('.', '/')}/{path.relative_to(ROOT / name).as_posix()}")
     found = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert found == expected, f"left out: {expected - found}; too much: {found - expected}"
     assert megabytes(wheel) < MAX_WHEEL_MB
