@@ -15,8 +15,8 @@ PERCENTILE = 99
 """Percentile of the distances of held-out data beyond which a sample counts as spurious."""
 
 COMPARED_EXAMPLES = 5000
-"""Training examples that live runs, sample files and sweeps are compared with; all would cost more than
-sampling."""
+"""Most training examples used by live runs, sample files and sweeps; comparing with all would take longer
+than sampling."""
 
 
 class Labelled(Protocol):
@@ -58,7 +58,7 @@ _KNOWN_LOCK = threading.Lock()
 
 
 def _examples(dataset: Labelled, most: int | None) -> _Examples:
-    """Return at most ``most`` training examples; they are prepared once per data set and then shared."""
+    """Return at most ``most`` training examples, prepared once per data set and then shared."""
     with _KNOWN_LOCK:
         try:
             prepared = _KNOWN.setdefault(dataset, {})
@@ -149,7 +149,7 @@ class Coverage:
         self._last = np.zeros(0, np.int64)  # class of the last sample of each chain, in the order of samples
 
     def without_samples(self) -> Self:
-        """Return a coverage by the same examples that has seen no sample yet."""
+        """Return a coverage with the same examples and without samples."""
         other = copy.copy(self)
         other._clear()
         return other
@@ -175,7 +175,7 @@ class Coverage:
         return _nearest(self._packed, v)
 
     def kinds(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the classes of samples, int64 (n,), none without labels; which are blank, which spurious."""
+        """Return classes, int64 (n,), empty without labels; which samples are blank; which are spurious."""
         index, distance = self.nearest(v)
         blank = self.is_blank(v)
         classes = np.zeros(0, np.int64) if self._labels is None else self._labels[index]

@@ -70,7 +70,7 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _high_units(n: int) -> int:
-    """Return how many of n units are in the outer table."""
+    """Return the number of units, of n, in the outer table."""
     return max(n // 2, n - LOW_UNITS)
 
 

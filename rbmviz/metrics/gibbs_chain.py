@@ -186,7 +186,7 @@ def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, st
 
 
 def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int) -> np.ndarray:
-    """Return ``chain_distances`` of a chain that starts in one given state, float64 (steps + 1,)."""
+    """Return ``chain_distances`` for a chain that starts in the given state, float64 (steps + 1,)."""
     return chain_distances(A, np.eye(len(A))[state], stationary, steps)
 
 

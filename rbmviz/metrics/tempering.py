@@ -175,10 +175,10 @@ def tempered_statistics(
     """Estimate <v h'>, <v> and <h> of a model by long parallel tempering, with standard errors.
 
     Population CD, section 4.1, measures biases against such means: 100 replicas, 50,000 sweeps of burn-in,
-    200,000 samples. A *ladder* has a replica at each inverse temperature, uniform from 0 to 1. Each sweep of
-    all replicas is followed by swap proposals between even and odd neighbours in turn, and gives one sample,
-    the state at beta = 1; hidden units enter by their means. Here several independent ladders share the
-    samples: the spread of their means is the error, and shows modes that some ladders have missed.
+    200,000 samples. A *ladder* has one replica per inverse temperature, uniform from 0 to 1. After each sweep
+    of all replicas, even and odd neighbours alternately propose swaps; then the state at beta = 1 is one
+    sample, in which hidden units enter by their means. Here several independent ladders share the samples:
+    the spread of their means is the error, and reveals modes that some ladders have missed.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ class SharedFastWeights:
     left: int = 0
 
     def apart(self) -> list["SharedFastWeights"]:
-        """Return each chain by itself with its own theta_F; theta and R are shared."""
+        """Return the chains as separate groups, each with its own theta_F; theta and R are shared."""
         return [
             replace(
                 self,
@@ -164,7 +164,7 @@ def gibbs_round(
 
 
 def herding_round(shared: SharedFastWeights, eps: float, alpha: float, max_sweeps: int) -> Samples:
-    """Maximise h and v of every chain in turn until v stays, or for max_sweeps; then update theta_F."""
+    """Maximise h and v of every chain in turn until v is stable, or for max_sweeps; then update theta_F."""
     W, b, c = _current_parameters(shared)
     sweeps = np.zeros(len(shared.v), np.int64)
     moving = np.arange(len(shared.v))

@@ -36,7 +36,7 @@ MAX_UNITS_EXACT_LIKELIHOOD = 16
 """Most units of the smaller layer for which likelihoods are exact; larger models use AIS."""
 
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
-"""AIS for live estimates of log Z: on models that mix, good to a fraction of a nat; otherwise its ESS warns."""
+"""AIS for live estimates of log Z: on models that mix, good to a fraction of a nat; else its ESS warns."""
 
 REPLAY_SECONDS = 10.0
 """Seconds beyond which a training is saved as a checkpoint when its run is freed, if that is small."""
