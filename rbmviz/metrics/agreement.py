@@ -15,7 +15,7 @@ from rbmviz.metrics.numbers import Number, Value
 from rbmviz.registry import live_metric
 
 COMPARED_ROUNDS, COMPARED_DRAWS = 1000, 100_000
-"""Most rounds, and most draws of all chains together, in a comparison of the chains."""
+"""Maximum number of rounds, and of draws over all chains, in a comparison of the chains."""
 
 COMPARISON_SECONDS = 3.0
 """Seconds between two comparisons of the chains; a comparison takes up to 0.2 seconds."""
@@ -33,7 +33,7 @@ def _pool() -> ThreadPoolExecutor:
 class Agreement:
     """R-hat and ESS of the number of active units in the newest rounds of several chains.
 
-    Computed on a thread beside the run, a few seconds late.
+    Computed on a separate thread, a few seconds late.
     """
 
     numbers: ClassVar[tuple[Number, ...]] = (

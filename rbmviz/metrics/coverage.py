@@ -15,8 +15,8 @@ PERCENTILE = 99
 """Percentile of the distances of held-out data beyond which a sample counts as spurious."""
 
 COMPARED_EXAMPLES = 5000
-"""Most training examples used by live runs, sample files and sweeps; comparing with all would take longer
-than sampling."""
+"""Maximum number of training examples in live runs, sample files and sweeps; comparing with all would take
+longer than sampling."""
 
 
 class Labelled(Protocol):
@@ -87,7 +87,7 @@ class Coverage:
 
     A sample belongs to the class of its nearest training example. It is *far* if it is farther from every
     example than 99 % of held-out data are. It is *blank* if fewer than half as many units are on as in the
-    emptiest 1 % of the examples (MNIST: fewer than about 20 of 784 pixels). No sample is blank where the data
+    emptiest 1 % of the examples (MNIST: fewer than about 20 of 784 pixels). No sample is blank if the data
     contain an empty image, as Bars and Stripes do. A far or blank sample is *spurious* and visits no class:
     an empty image is close to a thin 1, but nobody would read it as a 1.
 
@@ -149,7 +149,7 @@ class Coverage:
         self._last = np.zeros(0, np.int64)  # class of the last sample of each chain, in the order of samples
 
     def without_samples(self) -> Self:
-        """Return a coverage with the same examples and without samples."""
+        """Return a Coverage of the same examples, without samples."""
         other = copy.copy(self)
         other._clear()
         return other

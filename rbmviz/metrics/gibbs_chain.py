@@ -194,7 +194,7 @@ def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int
 def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
     """Return the exact total variation distance of a Gibbs chain to the model after 0, 1, ..., sweeps sweeps.
 
-    It is the same for v as for (v, h) with h drawn from p(h|v).
+        The distance is the same for v and for (v, h) with h drawn from p(h|v).
 
     Parameters
     ----------

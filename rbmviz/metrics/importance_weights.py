@@ -46,7 +46,7 @@ def heaviest_shares(log_weights: np.ndarray, most: int = 120) -> tuple[np.ndarra
     log_weights : float64 (n,)
         Logarithms of the weights.
     most : int
-        Most points of the curve (default 120), log-spaced from the heaviest sample to all samples.
+        Maximum number of points (default 120), log-spaced from the heaviest sample to all samples.
 
     Returns
     -------

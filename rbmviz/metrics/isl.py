@@ -43,8 +43,8 @@ PENDING = 4096
 """Samples the binary kernel collects before counting distances: packed, they fit the level-2 cache."""
 
 GROUPS = 100
-"""Most groups of test points, random and of equal size up to one point. Their mean log densities give the
-error of a difference between two runs; see ``paired_error``."""
+"""Maximum number of random groups of test points, of equal size up to one point. Their mean log densities
+give the error of a difference between two runs; see ``paired_error``."""
 
 COUNTERS_AT_A_TIME = 100_480
 """Counters (128 points of MNIST in full width) counted before they are added to the stored histograms: small
@@ -472,7 +472,7 @@ _EMPTY_LOCK = threading.Lock()
 
 
 def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = None) -> ISL:
-    """Return an ISL without samples and without ``counts``; all on one data set share the packed data points.
+    """Return an ISL without samples and ``counts``; all ISLs on one data set share the packed data points.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from rbmviz.metrics.gibbs_chain import transition_matrix
 from rbmviz.rbm import RBM
 
 MAX_VISIBLE_LANDSCAPE = 10
-"""Most visible units: a picture has room for 2^10 states."""
+"""Maximum number of visible units: a picture has room for 2^10 states."""
 
 WIDTH_BY_PROBABILITY = 0.5
 """Share of the width that follows probability; the rest keeps every floor, a single state, visible."""
@@ -56,7 +56,7 @@ def codes(v: np.ndarray) -> np.ndarray:
 
 
 def floors(law: np.ndarray) -> np.ndarray:
-    """Return the floor of each state: steepest descent to the most probable neighbour, by one flipped bit."""
+    """Return each state's floor by steepest descent, always to the most probable one-bit neighbour."""
     states = np.arange(len(law))
     near = states[:, None] ^ (1 << np.arange(len(law).bit_length() - 1))
     best = near[states, law[near].argmax(axis=1)]

@@ -20,12 +20,12 @@ def live_number(name: str, label: str, help: str, format: Format = "digits3", **
 
 
 class LiveMetric(Protocol):
-    """A metric of one run, if it ``applies``; a knob change makes a new one, on the run's thread.
+    """A metric of one run, if it ``applies``; each turn of a knob makes a new one, on the run's thread.
 
     Parameters
     ----------
     dataset : Dataset
-        Data against which samples are scored.
+        Data to score the samples against.
     n_chains : int
         Chains that take turns: sample t belongs to chain t mod n_chains.
 

@@ -38,7 +38,7 @@ Value = float | str | tuple[float, float] | None
 """A number, a pair ("with_error", "of", "pair"), text shown unchanged, or None if not known yet."""
 
 SCORED_EXAMPLES = 2000
-"""Most training (and test) examples for which a run computes likelihoods, evenly spaced."""
+"""Maximum number of training (and test) examples for which a run computes likelihoods, evenly spaced."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rbmviz.session.equal_points import SAMPLER_UNITS
 
 
 def scored_data() -> list[str]:
-    """Return the names of the data against which samples can be scored."""
+    """Return the choices of data to score samples against."""
     return [AUTOMATIC, *list_datasets()]
 
 

@@ -99,7 +99,7 @@ class SettingSpec:
 
 
 def compared_at(made_unit: CostUnit) -> str:
-    """Return the help text for the unit at equal numbers of which panels are compared.
+    """Return the help text for the choice of the unit of comparison between panels.
 
     made_unit : what the page's runs make: samples or updates
     """

@@ -85,7 +85,7 @@ class PageSpec:
     only : str
         The only algorithm that its panels can run (default "": any).
     max_panels : int
-        Most panels that a lesson can open (default 8).
+        Maximum number of panels that a lesson can open (default 8).
     own_parts : mapping of str to str
         Further names in the address that refer to a visitor's own content, with a description of each.
     """

@@ -104,7 +104,7 @@ class Sampler(Protocol):
         """Advance the state by n samples, in place, and return them in new arrays."""
 
     def target(self, state: Any) -> RBM:
-        """Return the model from which the next chain's sample is drawn.
+        """Return the model of the next chain's sample.
 
         theta + theta_F for driven samplers; theta / T for Gibbs sampling at temperature T; the model of the
         next round for shared fast weights.
@@ -184,7 +184,7 @@ def stream(
     sampler : Sampler
         If it has several chains, their samples are interleaved.
     seed : int, SeedSequence or Generator
-        Same seed, same samples, whatever the chunk (default 0).
+        Same seed, same samples, for any chunk size (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
         The start of all chains, or one row per chain; default: independent random bits per chain.
     chunk : int

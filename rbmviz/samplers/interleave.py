@@ -24,13 +24,13 @@ from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
 
 MAX_CHAINS = 1000
-"""Most chains of a sampler."""
+"""Maximum number of chains of a sampler."""
 
 THREADS = os.cpu_count() or 1
-"""Most blocks of chains that advance at the same time."""
+"""Maximum number of blocks of chains that advance at the same time."""
 
 SAMPLES_PER_THREAD = 32
-"""Fewest samples per thread: for fewer, waking the thread costs more than it saves."""
+"""Minimum number of samples per thread: for fewer, waking the thread costs more than it saves."""
 
 ARRAY_OBJECT_BYTES = 192
 """Bytes of a numpy array object without its data (measured)."""

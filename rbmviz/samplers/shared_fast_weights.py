@@ -1,8 +1,8 @@
-"""Many chains under one theta_F, which is updated once a round by the mean of their statistics.
+"""Many chains that share one theta_F, updated once per round with the mean of their statistics.
 
 (1) sample every h ~ p(h | v; theta + theta_F)
 (2) sample every v ~ p(v | h; theta + theta_F)
-(3) emit one v of each chain, which is a round
+(3) emit one v of each chain: one round
 (4) theta_F <- alpha theta_F + eps (R - <s>),   <s> the mean of s = (v h', v, h) over the chains
 
 All chains of a round see the same parameters, so a round is a few matrix products on one thread; each chain

@@ -14,7 +14,7 @@ from rbmviz.registry import samplers
 from rbmviz.session.snapshot import Snapshot, Status
 
 MAX_CHANGES = 10_000
-"""Most logged knob changes, about 2 MB: minutes of continuous dragging. A run with more changes is never
+"""Maximum number of logged knob changes, about 2 MB: minutes of continuous dragging. A run with more is never
 freed (see ``Worker.rest``), and its samples cannot be reproduced."""
 
 
@@ -59,7 +59,7 @@ class Log:
 
 @dataclass(frozen=True, eq=False)
 class RunLog:
-    """A sampler's log as names and values, ready to be written to a file.
+    """The run log of a sampler as names and values, ready to be written to a file.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class RunLog:
 
 @runtime_checkable
 class KeepsState(Protocol):
-    """A run that keeps some data while its memory is freed, because a rebuild could not compute them fast."""
+    """A run that keeps some data while its memory is freed, because recomputing them would be slow."""
 
     prepared: bool
 
@@ -214,7 +214,7 @@ class Rebuild:
 
     @property
     def failure(self) -> str | None:
-        """Error sentence of the run; None if it had not failed."""
+        """Error message of the run; None if it had not failed."""
         return self._shown.error
 
     @property

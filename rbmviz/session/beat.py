@@ -1,4 +1,4 @@
-"""The beat: one thread that wakes up for all panels of a page and makes their due samples.
+"""The beat: one thread that wakes up for all panels of a page and makes the samples that are due.
 
 If each run had its own thread, each thread would wake up dozens of times per second to make a sample or two.
 Therefore the thread of a run hands it to the comparison's beat, and ends, if the run has a fixed rate and
@@ -119,7 +119,7 @@ class Beat:
     def _drive(self, run: Paced) -> None:
         try:
             run.on_beat()
-        except Exception:  # not even shown: other panels continue
+        except Exception:  # the error could not be shown; other panels continue
             log.exception("a run has left its beat")
             self.leave(run)
 
@@ -140,7 +140,7 @@ class Beat:
                     if self._wake.wait(at - now) or not self._runs:
                         continue  # a command, or a new run
                     now = time.monotonic()
-                # A punctual beat keeps the interval, even if single beats are delayed.
+                # Beats in time keep their interval, even if single beats are delayed.
                 in_time = not self._start_now and now - at < self.seconds
                 self._tick = at if in_time else now
                 self._due = now if self._start_now else at

@@ -1,4 +1,4 @@
-"""Several algorithms side by side on one setup: same seed, same start, same steps per second."""
+"""Several algorithms side by side on one setup, with the same seed, start and steps per second."""
 
 import contextlib
 import math
@@ -36,7 +36,7 @@ class Panel(NamedTuple):
 
 
 UNDO_SECONDS = 10.0
-"""Seconds during which a command that restarts runs or closes panels can be undone."""
+"""Seconds for which a command that restarts runs or closes panels can be undone."""
 
 
 class Undo(NamedTuple):
@@ -69,7 +69,7 @@ SCORED_SECONDS = 1.0
 """Approximate seconds until a panel that has caught up is scored."""
 
 MAX_PINS = 8
-"""Most pinned runs; the oldest is dropped first."""
+"""Maximum number of pinned runs; the oldest is dropped first."""
 
 
 class Comparison(Generic[S]):
@@ -102,7 +102,7 @@ class Comparison(Generic[S]):
         self._next_key = 0
         self._undo: Undo | None = None
         self.undoable_commands = 0  # commands so far; identifies an offer to undo
-        # The unit at equal numbers of which panels are compared; runs without ``step_unit`` are not compared.
+        # The unit of comparison; runs without ``step_unit`` are not compared.
         self.cost_unit: CostUnit = getattr(setup, "step_unit", "samples")
         self._chart_point: tuple[float, tuple[CostUnit, float | None]] = -math.inf, (self.cost_unit, None)
         self.pins: tuple[Pin, ...] = ()
@@ -383,7 +383,7 @@ class Comparison(Generic[S]):
                 panel.worker.set_rate(rate, now)
 
     def pin(self, key: int, name: str) -> None:
-        """Keep the current snapshot of a panel under this name, even after the panel continues or closes."""
+        """Keep a panel's current snapshot under this name while the panel continues, or closes."""
         for panel in self.panels:
             if panel.key == key:
                 self._next_pin += 1
@@ -495,7 +495,7 @@ class Comparison(Generic[S]):
         return SCORED_SECONDS if late else 0.0
 
     def peek(self) -> list[tuple[int, Any]]:
-        """Return the same as ``poll``, but only read."""
+        """Return the same as ``poll``, but without its side effects."""
         return [(panel.key, panel.worker.peek()) for panel in self.panels]
 
     @property

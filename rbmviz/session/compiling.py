@@ -34,7 +34,7 @@ STARTING_SECONDS = 1.0
 """Processor seconds until a new process starts to compile."""
 
 LOADING_SECONDS = 1.0
-"""Processor seconds in which a run loads its compiled kernels."""
+"""Processor seconds to load the compiled kernels of a run."""
 
 REPORT_SECONDS = 0.5
 """Seconds between two reports of a process's processor time."""
@@ -56,7 +56,7 @@ FORKS = sys.platform == "linux"
 
 
 class Compiling:
-    """The compiling processes of this process."""
+    """The processes that compile for this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -185,11 +185,11 @@ class Compiling:
         return JOBS[name].seconds + (STARTING_SECONDS if name == next(iter(self._done), None) else 0.0)
 
     def _crowding(self, n: int) -> float:
-        """Return by what factor n processes slow down when they share the cores with other programs."""
+        """Return the factor by which n processes slow down when they share the cores with other programs."""
         return max((self._others + n) / (os.cpu_count() or 1), 1.0)
 
     def seconds_left(self, names: Iterable[str]) -> float | None:
-        """Return the approximate seconds until a run that needs these jobs can begin; None if they are done.
+        """Return the approximate seconds until a run that needs these jobs can start; None if they are done.
 
         0.0: they take longer than expected.
         """
@@ -230,7 +230,7 @@ class Compiling:
 
 
 COMPILING = Compiling()
-"""The compiling processes of this process."""
+"""The shared instance of this process."""
 
 
 def main() -> None:

@@ -26,10 +26,10 @@ from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 
 MAX_UNITS_EXACT_DISTANCE = 32
-"""Most units, visible plus hidden, for which the exact distance is computed: at 32, one second per sweep."""
+"""Maximum number of visible plus hidden units for the exact distance: with 32, one second per sweep."""
 
 MAX_LAW_VISIBLE = 20
-"""Most visible units for it, because the probability of every visible state is stored."""
+"""Maximum number of visible units for it: the probability of every visible state is stored."""
 
 
 def exact_distance_possible(n_visible: int, n_hidden: int) -> bool:
@@ -50,7 +50,7 @@ EXACT_SHARE = 4
 """Seconds spent on the exact curve per second spent on a stream of pairs."""
 
 MAX_PATH_POINTS = 300
-"""Most points of a pair's path; beyond that, every second point is dropped."""
+"""Maximum number of points of a pair's path; beyond that, every second point is dropped."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class DisplayedState(NamedTuple):
         Sweeps of the first chain.
     v, v2 : uint8 (ceil(n_visible / 8),)
         States xi_t and eta_{t-1}, bits packed.
-        Hamming distance at t = 1, 1 + stride, ...
+    path : tuple of int
         Hamming distances at t = 1, 1 + stride, ...
     stride : int
         Sweeps between two points of the path.
@@ -530,7 +530,7 @@ class CouplingRun(Run):
         return self._lag, self._k, self._exact_wanted, finished
 
     def restore(self, kept: tuple[int, int, bool, dict[Key, int]]) -> None:
-        """Let ``background_work`` run this many pairs again, even while paused."""
+        """Let ``background_work`` run as many pairs again, even while paused."""
         self._lag, self._k, self._exact_wanted, self._pairs_to_restore = kept
 
     def background_work(self, paused: bool) -> bool:

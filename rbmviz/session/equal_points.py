@@ -1,8 +1,8 @@
 """Compare runs at equal points: after equal numbers of samples, updates, sweeps, or seconds of computing.
 
-The snapshots of every kind of run tell up to which point scores are known, and the scores at any point before
-(``Scored``). The common point of several runs is the last of POINTS that all have passed.
-A sampler's counts start at its last knob change; for a run without changes, at its beginning.
+Every kind of snapshot gives the last point with known scores, and the scores at earlier points (``Scored``).
+The common point of several runs is the last of POINTS that all have passed.
+A sampler's counts start at the last turn of a knob; for a run without turns, at its beginning.
 A sampler's scores at a passed point never change; a trainer's may move a little when its curve is thinned.
 """
 
@@ -16,7 +16,7 @@ from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.session.snapshot import FEWEST_SCORED, Status
 
 CostUnit = Literal["samples", "updates", "sweeps", "seconds"]
-"""Unit at equal numbers of which runs are compared."""
+"""Unit of comparison: runs are compared at equal numbers of it."""
 
 SAMPLER_UNITS: tuple[CostUnit, ...] = ("samples", "sweeps", "seconds")
 TRAINER_UNITS: tuple[CostUnit, ...] = ("updates", "sweeps", "seconds")
@@ -34,7 +34,7 @@ POINTS: Mapping[CostUnit, Sequence[float]] = {
 """Points at which runs can be compared, about 15 % apart."""
 
 BEHIND = 0.8
-"""The slowest panel counts as behind if it has spent less than this share of what the fastest has spent."""
+"""The last panel counts as behind if it has spent less than this share of what the first has spent."""
 
 
 class Scored(Protocol):
@@ -45,7 +45,7 @@ class Scored(Protocol):
 
     @property
     def too_few(self) -> bool:
-        """Whether a knob changed so recently that the run has no scores; other runs do not wait for it."""
+        """Whether a knob was turned so recently that the run has no scores; other runs do not wait for it."""
 
     @property
     def ended(self) -> bool:
@@ -124,7 +124,7 @@ S = TypeVar("S", bound=Scored)
 def compare(
     runs: Sequence[tuple[Scored, float]], cost_unit: CostUnit, point: float | None = None
 ) -> list[Compared]:
-    """Compare runs at the last point that all of them have passed, except those that are catching up.
+    """Compare runs at the last point that all have passed, ignoring runs that are catching up.
 
     Parameters
     ----------

@@ -263,7 +263,7 @@ class StudyRun(Run):
         return self._stage == DONE
 
     def max_steps(self) -> int:
-        """Return the most pieces in the next chunk, about CHUNK_SECONDS; 0 when all work is done."""
+        """Return the maximum number of pieces in a chunk, about CHUNK_SECONDS; 0 when all work is done."""
         return 0 if self.over else self.chunk
 
     def advance(self, n: int) -> int:

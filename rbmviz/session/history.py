@@ -45,7 +45,7 @@ class RunHistory:
         The samples, bits packed along the rows.
     n_visible : int
     segments : tuple of Segment
-        ISL of the whole run, from one knob change to the next.
+        ISL of the whole run, from one turn of a knob to the next.
     changes : tuple of (n, knobs)
         All knobs from sample number n on; empty if there were too many changes to log.
     """
@@ -79,7 +79,7 @@ class RunHistory:
         return replace(self, first=self.n - m, v=self.v[len(self.v) - m :])
 
     def kinds(self, dataset: Dataset | None) -> Kinds:
-        """Return classes and blank and spurious marks of the samples; all empty without data."""
+        """Return the class of each sample, and whether it is blank or spurious; all empty without data."""
         none = np.zeros(0, np.uint8)
         if dataset is None or not len(self.v):
             return Kinds(np.zeros(0, np.uint16), none, none)

@@ -25,7 +25,7 @@ from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
 
 MAX_WEIGHTS = 2**16
-"""Most weights of a run used for histogram, shares and effective sample sizes: the newest ones."""
+"""Number of newest weights used for the histogram, shares and effective sample sizes."""
 
 TILES = 6
 """Heaviest (and lightest) samples of the newest batch that are shown."""
@@ -40,7 +40,7 @@ RANDOM_STARTS = 1000
 """Rows of random bits at which chains start when they do not start at training examples."""
 
 MAX_UNITS_EXACT_LOG_Z = 20
-"""Most units of the smaller layer for which log Z is enumerated (one second); larger models use AIS."""
+"""Maximum size of the smaller layer for enumerating log Z (one second); larger models use AIS."""
 
 REFERENCE_CHAINS, REFERENCE_TEMPERATURES = 64, 2000
 """Chains and temperatures of that AIS, which takes a few seconds in all."""
@@ -87,7 +87,7 @@ class ReferenceLogZ:
         try:
             end = time.perf_counter() + seconds
             while self._work is not None and time.perf_counter() < end:
-                if next(self._work, self) is self:  # also after an error, which was shown by its run
+                if next(self._work, self) is self:  # also after an error, already shown by its run
                     self._work = None
         finally:
             self._at_work.release()

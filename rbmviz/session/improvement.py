@@ -1,4 +1,4 @@
-"""Whether a sampler improves its model: likelihoods of theta + theta_F, computed beside the run."""
+"""Whether a sampler improves its model: likelihoods of theta + theta_F, computed in parallel to the run."""
 
 import functools
 import time
@@ -18,7 +18,7 @@ from rbmviz.session.training import (
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetAverage, TargetLikelihood, mean_log_likelihood
 
 SHARE = 4
-"""Least time from the start of an estimate to the start of the next, in durations of the first."""
+"""Minimum time between the starts of two estimates, in multiples of the first one's duration."""
 
 SETTINGS: dict[str, Any] = {
     "max_units": MAX_UNITS_EXACT_LIKELIHOOD,

@@ -1,4 +1,4 @@
-"""Scores of a sampler's run, ISL and counts, at any point passed since the last knob change.
+"""Scores of a sampler's run, ISL and counts, at any point passed since the last turn of a knob.
 
 A run stores its scores at about 125 numbers of samples, 14 % apart, with the sweeps and the seconds of each.
 A point in sweeps or seconds lies between two of these: its sample number is the last sample that was complete
@@ -80,7 +80,7 @@ def scores_at(shown: ScoreCurve, cost_unit: CostUnit, point: float) -> ScoresAtP
 def _spent_at(begin: Spent, end: Spent, cost_unit: CostUnit, point: float) -> Spent:
     """Return the cost of the samples that were complete at a point between two points of the curve.
 
-    Between the two, every sample takes equally many sweeps and seconds, because no knob changes.
+    Between the two, every sample takes equally many sweeps and seconds, because no knob is turned.
     """
     first, last = getattr(begin, cost_unit), getattr(end, cost_unit)
     made = (point - first) / (last - first) * (end.samples - begin.samples)

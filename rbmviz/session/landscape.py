@@ -49,7 +49,6 @@ class LandscapeSnapshot(Snapshot):
         -log p(v) of the current state under ``law`` minus -log p(v) under the model, in nats.
     bent : float
         Total variation distance between ``law`` and the model's distribution.
-        Total variation between ``law`` and the model's law.
     crossings : int
         Number of samples in another valley than the sample before them.
     fast_norm : float or None

@@ -17,7 +17,7 @@ RELEASE_SECONDS = 10
 """Seconds after a lost connection until the visitor's runs are freed."""
 
 MAX_CELLS_ON_SERVER = 2000
-"""Most cells of one sweep."""
+"""Maximum number of cells of one sweep."""
 
 Wanted = tuple[Any, Any]
 """Plan and algorithm of a panel."""
@@ -30,15 +30,15 @@ class Limits:
     Parameters
     ----------
     panels : int
-        Most panels on one page.
+        Maximum number of panels on one page.
     server_mb : int
         Megabytes (10^6 bytes) of the whole server, including the shared ``BASE_MB``. A visitor may use half
         of what the others leave. The scores of sweeps, and the files that visitors upload, count as one more
         visitor each.
     sweeps : int
-        Most sweeps on the server, whether waiting, running or finished.
+        Maximum number of sweeps on the server, whether waiting, running or finished.
     watchers : int
-        Most browsers that watch shared views.
+        Maximum number of browsers that watch shared views.
     """
 
     panels: int = 12
@@ -48,12 +48,12 @@ class Limits:
 
     @property
     def sweeps_of_visitor(self) -> int:
-        """Most sweeps of one visitor, whether waiting, running or finished: a quarter of all."""
+        """Maximum number of sweeps of one visitor, whether waiting, running or finished: a quarter of all."""
         return max(self.sweeps // 4, 1)
 
     @property
     def panels_with_copies(self) -> int:
-        """Most panels of all visitors together when a watcher takes a copy: four full pages."""
+        """Maximum number of panels of all visitors together when a watcher takes a copy: four full pages."""
         return 4 * self.panels
 
     @property

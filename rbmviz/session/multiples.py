@@ -14,7 +14,7 @@ VALUES = 4
 
 
 class Multiple(NamedTuple):
-    """Panels to open beside a panel: the knob in which they differ, and its values.
+    """Panels to open beside a panel: the knob that differs, and its values.
 
     instead : whether the panel and these replace all other panels; False: they are added
     """

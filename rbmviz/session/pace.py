@@ -9,7 +9,7 @@ import time
 from typing import Literal, NamedTuple
 
 CATCH_UP_SECONDS = 10.0
-"""Computing seconds in which a late run makes missed steps at full speed."""
+"""Seconds of computing that a late run may spend on missed steps, at full speed."""
 
 
 class Timetable(NamedTuple):
@@ -40,7 +40,7 @@ class Pace:
     rate : float
         Steps per second; infinity is full speed.
     end : float
-        The run is finished after this many steps; infinity (the default): it has no end.
+        The run is finished after this many steps; infinity (the default): no limit.
 
     Attributes
     ----------
@@ -54,8 +54,8 @@ class Pace:
         self.rate, self.end = rate, end
         self.running = False
         self.stop_at: float = 0
-        # The run catches up to this step while computing seconds are left. Without any left it has given up;
-        # once it has made the steps, it has caught up. 0: it has missed none.
+        # The run catches up to this step, or gives up when no seconds of computing are left. 0: it has missed
+        # no steps.
         self._missed_to: float = 0
         self._missed_seconds = 0.0
         self._catching_up_since: tuple[int, float, float] | None = None  # n, time, seconds left
@@ -89,7 +89,7 @@ class Pace:
             self.running = False
 
     def stop_no_later(self, n: int, most: float) -> None:
-        """Stop a paused run that is catching up at ``most`` steps; then it has no missed steps."""
+        """Let a paused run that is catching up stop at ``most`` steps and drop any further missed steps."""
         if self.catching_up(n) and self.stop_at > most:
             self.stop_at = max(most, n)
             self._missed_to = min(self._missed_to, self.stop_at)
@@ -137,7 +137,7 @@ class Pace:
             self._missed_to = max(self._missed_to, self.allowed())
 
     def note_computing(self, n: int, seconds: float) -> None:
-        """Subtract the time of a chunk from the seconds in which the run may catch up."""
+        """Subtract the time of a chunk from the seconds left for catching up."""
         if self.catching_up(n):
             self._missed_seconds -= seconds
             if self._catching_up_since is None:
@@ -146,12 +146,12 @@ class Pace:
                 self.stop_at = n
 
     def catching_up(self, n: float) -> bool:
-        """Return whether the run is making missed steps."""
+        """Return whether the run is catching up on missed steps."""
         return self._missed_seconds > 0 and n < self._missed_to
 
     @property
     def missed_to(self) -> float:
-        """Step up to which the run makes missed steps; 0: it has missed none, or has given up."""
+        """Step up to which the run catches up; 0: it has missed no steps, or has given up."""
         return self._missed_to if self._missed_seconds > 0 else 0.0
 
     def seconds_to_catch_up(self, n: int) -> float:
@@ -172,7 +172,7 @@ class Pace:
 
     @property
     def at_full_speed(self) -> bool:
-        """Whether the run goes at full speed."""
+        """Whether the run is going at full speed."""
         return self.running and math.isinf(self.rate)
 
     def allowed(self, at: float | None = None) -> float:

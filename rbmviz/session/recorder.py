@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 MAX_HELD_SAMPLES = 100_000
-"""Most samples that a run holds for download, bit-packed: 98 bytes each at 784 units."""
+"""Maximum number of samples that a run holds for download, bit-packed: 98 bytes each at 784 units."""
 
 HELD_SAMPLES_BYTES = 8_000_000
 """Bytes for held samples, shared by the runs of one visitor."""
 
 MIN_HELD_SAMPLES = 1000
-"""Fewest samples that a run holds, more than a page shows."""
+"""Minimum number of samples that a run holds, more than a page shows."""
 
 
 class Allowance:
@@ -35,7 +35,7 @@ class Allowance:
         self._sharing.add(recorder)
 
     def samples(self, n_visible: int, runs: int | None = None) -> int:
-        """Return how many samples each of ``runs`` runs may hold; None: of the existing runs."""
+        """Return how many samples each run may hold if there are ``runs`` runs (None: the existing ones)."""
         share = self.n_bytes // max(len(self._sharing) if runs is None else runs, 1)
         return min(max(share // -(-n_visible // 8), MIN_HELD_SAMPLES), MAX_HELD_SAMPLES)
 

@@ -48,7 +48,7 @@ class Janitor:
                     comparison.rest(closed_at)
                 del found
                 trim()
-            except Exception:  # an error must not end the thread, which frees later comparisons
+            except Exception:  # later comparisons still need the thread
                 log.exception("memory was not given back")
 
     def _next(self) -> list[tuple[Comparison[Any], float]]:
@@ -69,7 +69,7 @@ def trim() -> None:
     """Return unused memory to the system.
 
     Runs hold generators that refer back to them, and only the garbage collector frees such cycles. Also,
-    glibc keeps freed memory in a pool per thread, later even the memory of large arrays, until it is trimmed.
+    glibc keeps freed memory in a pool per thread, in time even for large arrays, until it is trimmed.
     """
     gc.collect()
     with contextlib.suppress(AttributeError, OSError):

@@ -87,7 +87,7 @@ class Run(abc.ABC):
         return []
 
     def max_steps(self) -> int:
-        """Return the most steps in the next chunk."""
+        """Return the maximum number of steps in the next chunk."""
         return self.chunk
 
     def timed_advance(self, n: int) -> Any:
@@ -112,8 +112,8 @@ class Run(abc.ABC):
     def size_chunk(self, steps: int, spent: float, seconds: float = CHUNK_SECONDS) -> None:
         """Adjust ``chunk`` and ``step_seconds`` to the steps just made; each at most doubles.
 
-        Processor time counts, because a chunk that has waited for a core looks slow by the clock: the next
-        ones would be smaller, and an overloaded server would make each step at the highest cost.
+        Uses processor time. By the clock, a chunk that waited for a core looks slow: the next chunks would be
+        smaller, and an overloaded server would make each step at the highest cost.
 
         steps : number of steps; spent : wall-clock seconds that they took; seconds : target length of a chunk
         """

@@ -42,9 +42,9 @@ MAX_SHOWN_SAMPLES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
 
 CONTINUED = 1 / 20
-"""A knob change within FEWEST_SCORED samples of the last change, or within this share of the run, extends
-that change: dragging a slider is one change, which counts from the last value. Samples decide, not seconds,
-so that a rebuilt run has the same changes. A run has at most about 200."""
+"""A turn of a knob within FEWEST_SCORED samples of the last turn, or within this share of the run, continues
+that turn: dragging a slider is one turn, counted from the last value. The limit is in samples, not seconds,
+so that a rebuilt run has the same turns. A run has at most about 200."""
 
 Start = Literal["data", "random"]
 
@@ -59,8 +59,8 @@ MAX_STARTS = 16
 class SamplingSnapshot(Snapshot):
     """A sampler's run at one moment.
 
-    Scores cover the samples since the last knob change, or all samples if there was none. The chains continue
-    through a change.
+    Scores cover the samples since the last turn of a knob, or all samples if there was none. The chains
+    continue through a turn.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class SamplingSnapshot(Snapshot):
         Gibbs (or maximisation) sweeps so far in this run.
     newest_samples : NewestSamples
     begin : Spent
-        What the run had spent at the last knob change.
+        What the run had spent at the last turn of a knob.
     turned : mapping of str to Value
-        The knobs changed then, with their values.
+        The knobs turned then, with their values.
     past : tuple of Segment
-        The scores that are kept from before that change.
+        The scores that are kept from before that turn.
     curve : tuple of Point
         ISL after fixed numbers of samples, log-spaced; empty without a data set.
     counts : tuple of Counts
@@ -114,7 +114,7 @@ class SamplingSnapshot(Snapshot):
     held_from : int or None
         Number (from 0) of the oldest sample that the run still holds; None: not given.
     at : int or None
-        ``newest_samples`` ends with sample number ``at`` of the run; None: with the last sample. See
+        Number of the last sample in ``newest_samples``; None: the newest sample of the run. See
         ``Comparison.look_back``.
     """
 
@@ -147,22 +147,22 @@ class SamplingSnapshot(Snapshot):
 
     @property
     def since_turn(self) -> Spent:
-        """What the samples since the last knob change have cost."""
+        """What the samples since the last turn of a knob have cost."""
         return Spent(self.n, self.sweeps, self.seconds).since(self.begin)
 
     @property
     def scored_from(self) -> int:
-        """Number of samples before the last knob change."""
+        """Number of samples before the last turn of a knob."""
         return self.begin.samples
 
     @property
     def too_few(self) -> bool:
-        """Whether there are too few samples since the last knob change for scores."""
+        """Whether there are too few samples since the last turn of a knob for scores."""
         return bool(self.past) and self.since_turn.samples < FEWEST_SCORED
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """The run's ISL between knob changes, one segment each; the newest value ends the last curve."""
+        """The run's ISL between turns of knobs, one segment each; the newest value ends the last curve."""
         points = self.curve
         # At the common point of all panels the newest value is already a point of the curve.
         if self.newest is not None and (not points or self.newest.n > points[-1].n):
@@ -171,7 +171,7 @@ class SamplingSnapshot(Snapshot):
 
     @property
     def bins_before(self) -> int:
-        """Number of bins of the class history with samples from before the last knob change."""
+        """Number of bins of the class history with samples from before the last turn of a knob."""
         return -(-self.begin.samples // self.bin_width)
 
     def passed(self, cost_unit: CostUnit) -> float | None:
@@ -208,9 +208,10 @@ class SamplingPlan(NamedTuple):
         The model to sample.
     seed : int
         Same seed, same samples.
+    v0 : uint8 (n_visible,) or (rows, n_visible), or None
         The start of all chains, or one row per chain (there may be more rows); None: random bits.
     dataset : Dataset or None
-        Data against which samples are scored; None: no ISL and no classes.
+        Data to score the samples against; None: no ISL and no classes.
     kernel : "binary" or "mean"
         Kernel of the ISL.
     allowance : Allowance or None
@@ -260,7 +261,7 @@ class SamplingRun(Run):
         self.fast_norm: float | None = None
         self._improvement: Improvement | None = None
         self._made_with = sampler  # the knobs of the newest sample,
-        self._past_with = sampler  # and of the last sample before the last change
+        self._past_with = sampler  # and of the last sample before the last turn
         self._begin, self._turned = NOTHING_SPENT, dict[str, Value]()
         self._past: tuple[Segment, ...] = ()
 
@@ -278,7 +279,7 @@ class SamplingRun(Run):
         self.prepared = True
 
     def max_steps(self) -> int:
-        """Return the most samples of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
+        """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
         if not self.prepared or self._scores is None:
             return self.chunk
         until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point
@@ -311,13 +312,13 @@ class SamplingRun(Run):
     def _is_turned(self) -> bool:
         """Whether the next sample has other knobs than the newest one.
 
-        This depends on the log of the run alone, so that a rebuilt run has the same knob changes.
+        This depends on the log of the run alone, so that a rebuilt run has the same turns.
         """
         before, now = self._made_with, self.algorithm
         return bool(self.n) and before is not now and values_of(before) != values_of(now)
 
     def _begin_segment(self) -> None:
-        """Score the samples from here on separately, because a knob has changed."""
+        """Score the samples from here on separately, because a knob was turned."""
         before, held = self._made_with, self.n - self._begin.samples
         if not self._past or held >= max(FEWEST_SCORED, CONTINUED * self.n):
             points = self._scores.end(self.spent.since(self._begin)) if self._scores is not None else ()
@@ -360,7 +361,7 @@ class SamplingRun(Run):
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
     def request_improvement(self) -> TargetLikelihood | None:
-        """Average theta + theta_F from now on, or since the last knob change; return its newest likelihood.
+        """Average theta + theta_F from now on, or since the last turn; return its newest likelihood.
 
         None before the first likelihood, and without data to score.
         """

@@ -1,6 +1,6 @@
 """The scores of one run, updated with each chunk of samples: ISL, classes, live metrics.
 
-Scores cover the samples since the last knob change, or all if there was none. They are kept at about 125
+Scores cover the samples since the last turn of a knob, or all if there was none. They are kept at about 125
 numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have passed (see
 ``equal_points``). For the whole run, only the class history and two counts are kept.
 """
@@ -20,26 +20,26 @@ from rbmviz.session.equal_points import POINTS
 from rbmviz.session.snapshot import FEWEST_SCORED, Counts, Point, Spent
 
 OCCUPANCY_BINS = 120
-"""Most bins of the class history; when all are full, neighbours are merged in pairs."""
+"""Maximum number of bins of the class history; when all are full, neighbours are merged in pairs."""
 
 SCORE_SECONDS = 0.5
-"""Fewest seconds between two newest ISL values that are not points of the curve."""
+"""Minimum seconds between two newest ISL values that are not points of the curve."""
 
 SCORE_SHARE = 1 / 2000
 """Share of the time for newest ISL values, which only extend a curve until its next point. With 3,000 test
 and validation points, one value takes about 5 ms, in each of four panels."""
 
 MAX_SCORE_SECONDS = 10.0
-"""Most seconds between two newest ISL values while the run is watched."""
+"""Maximum seconds between two newest ISL values while the run is watched."""
 
 COMPARED_AT_ONCE = 64
 """Samples compared with the training examples at a time: a single sample takes as long as 64."""
 
 COMPARED_SECONDS = 1.1
-"""Most seconds between two such comparisons: at 60 samples per second one just fills."""
+"""Maximum seconds between two such comparisons, just enough for one at 60 samples per second."""
 
 MAX_PAST_POINTS, PAST_POINT_BYTES = 7000, 400
-"""Most points kept of the curves before knob changes, and their bytes; see ``sampling.CONTINUED``."""
+"""Maximum number of points from before turns of knobs, and bytes of each; see ``sampling.CONTINUED``."""
 
 _COUNTS = [int(n) for n in POINTS["samples"]]
 _COUNTS_AFTER_TURN = [n for n in _COUNTS if n >= FEWEST_SCORED]
@@ -62,13 +62,13 @@ class Scores:
     Attributes
     ----------
     curve : tuple of Point
-        ISL at each of POINTS reached so far; after a knob change, from FEWEST_SCORED samples on.
+        ISL at each of POINTS reached so far; after a turn of a knob, from FEWEST_SCORED samples on.
     counts : tuple of Counts
         Coverage by the samples up to each point of the curve; counts may come a moment after the point.
     newest : Point or None
         The newest ISL value.
     covered : Counts
-        Coverage by the samples since the last knob change, except up to COMPARED_AT_ONCE of the newest.
+        Coverage by the samples since the last turn of a knob, except up to COMPARED_AT_ONCE of the newest.
     occupancy : int64 (bins so far, classes)
         Samples of the whole run per class in each bin, without blank ones.
     blanks : int64 (bins so far,)
@@ -84,7 +84,7 @@ class Scores:
         self._valued_at = 0.0  # when the newest value was computed,
         self._value_seconds = 0.0  # and how long it took
         self._counts, self._fewest = _COUNTS, 1
-        self._n_before, self._n = 0, 0  # samples before the last knob change, and since
+        self._n_before, self._n = 0, 0  # samples before the last turn of a knob, and since
         self._not_measured: list[np.ndarray] = []  # samples not yet passed to live metrics
         self._not_scored: list[np.ndarray] = []  # samples, or their means, not yet passed to the ISL
         self._not_covered: list[np.ndarray] = []  # samples not yet passed to coverage, these included
@@ -95,7 +95,7 @@ class Scores:
         self.curve: tuple[Point, ...] = ()
         self.counts: tuple[Counts, ...] = ()
         self.newest: Point | None = None
-        # Counts before the last knob change, for the totals of the whole run.
+        # Counts before the last turn of a knob, for the totals of the whole run.
         self._recognised_before, self._spurious_before = np.zeros_like(self._coverage.recognised), 0.0
         self._note_covered()
 
@@ -135,7 +135,7 @@ class Scores:
     def evaluate(self, spent: Spent, watched: bool) -> None:
         """Compute the ISL at a point of the curve, or if the run is watched and the last value is old.
 
-        spent : cost of the samples since the last knob change
+        spent : cost of the samples since the last turn of a knob
         """
         if self._n < self._fewest:
             return
@@ -150,10 +150,10 @@ class Scores:
                 self.curve += (self.newest,)
                 self._note_counts()
             if self._n == self._fewest:
-                self._update_coverage()  # the first score after a knob change has counts
+                self._update_coverage()  # the first score after a turn of a knob has counts
 
     def end(self, spent: Spent) -> tuple[Point, ...]:
-        """Return the curve since the last knob change, up to the newest sample, because a knob changes now.
+        """Return the curve since the last turn, up to the newest sample, because a knob is turned now.
 
         spent : cost of these samples
         """
@@ -165,7 +165,7 @@ class Scores:
         return tuple(replace(point, groups=_NO_GROUPS) for point in points)
 
     def begin_again(self) -> None:
-        """Start new scores after a knob change; only the class history continues."""
+        """Start new scores after a turn of a knob; only the class history and two counts continue."""
         self._not_scored.clear()
         self._not_measured.clear()
         self._update_coverage()
@@ -181,7 +181,7 @@ class Scores:
     def complete(self, spent: Spent) -> None:
         """Score all samples, because the run stops here.
 
-        An ISL value younger than SCORE_SECONDS stays; it states its number of samples.
+        An ISL value younger than SCORE_SECONDS is kept; it records its number of samples.
         """
         self._update_coverage()
         stale = self.newest is not None and self.newest.n < self._n
@@ -230,7 +230,7 @@ class Scores:
             self.counts += (self._count_covered(),)
 
     def _note_covered(self) -> None:
-        """Update ``covered``, which all snapshots use until coverage takes more samples."""
+        """Update ``covered``, for all snapshots until coverage takes more samples."""
         bins = self._bins[: -(-(self._n_before + self._n_covered) // self.bin_width)]
         self.covered, self.occupancy, self.blanks = (
             self._count_covered(),

@@ -24,7 +24,7 @@ class Kind(enum.Enum):
     START = 1.0
     """Preparation of a run: a person is waiting for its first frame."""
     PACED = 0.25
-    """Steps of a run with a rate: little work, but punctual."""
+    """Steps of a run with a rate: little work, but it must be on time."""
     FULL = 0.0
     """Steps of a run at full speed, which would fill every core."""
     BACKGROUND = -math.inf
@@ -35,7 +35,7 @@ STARVED_SECONDS = 0.5
 """After this long without a turn, the background gets one anyway: a sixteenth of a core."""
 
 SAVED = 1.0
-"""Most seconds that a returning group may be behind the others: as many as START may be ahead."""
+"""Maximum seconds by which a returning group may be behind: as many as START may be ahead."""
 
 
 class Group:
@@ -45,7 +45,7 @@ class Group:
         self.account = -math.inf  # seconds: start level plus the time of finished turns
         self.began: list[float] = []  # start times of its current turns
         self.waiting = 0
-        self.late_was_last = False  # whether its newest turn was that of a late run
+        self.late_was_last = False  # whether its newest turn went to a late run
 
     def used(self, now: float) -> float:
         """Return the account in seconds, including current turns."""
@@ -93,7 +93,7 @@ class Slots:
     ) -> Iterator[bool]:
         """Wait for a turn, and hold it for the ``with`` block; see ``ask``.
 
-        patience : most seconds to wait; the value of the ``with`` is False if no turn was granted by then
+        patience : maximum seconds to wait; the value of the ``with`` is False if no turn was granted by then
         """
         turn = self.ask(group, kind, late)
         if not turn.granted.wait(patience) and self.withdraw(turn):

@@ -1,8 +1,8 @@
-"""How far this process slows down its display, so that samples stay punctual on an overloaded machine.
+"""Slow down what is only displayed, so that samples stay on time on an overloaded machine.
 
 Beats are the signal. Every 50 ms, a beat makes the samples of all panels of a page. When threads wait for a
 core, or for the interpreter, many beats end late. Then beats become longer, so that each makes more samples
-at less cost, and frames and charts are sent less often, to all visitors alike. When beats are punctual again,
+at less cost, and frames and charts are sent less often, to all visitors alike. When beats are on time again,
 the slowdown ends by itself.
 """
 
@@ -20,7 +20,7 @@ LATE_SHARE, IN_TIME_SHARE = 0.25, 0.15
 """The factor grows if a larger share of beats than the first is late; it falls if at most the second is."""
 
 GROWTH, FALL = 1.4, 0.7
-"""Multipliers of the factor: it takes 7 s from 1 to the largest value, and 7 s back."""
+"""Multipliers of the factor: it rises from 1 to the largest value in 7 s, and falls back in 7 s."""
 
 
 class Slowdown:
@@ -41,13 +41,13 @@ class Slowdown:
 
     @property
     def factor(self) -> float:
-        """How many times less often than requested beats, frames and charts come now."""
+        """Current factor by which beats, frames and charts are less frequent than requested."""
         if self._factor == 1.0:  # the usual case, and called often
             return 1.0
         return self._factor_at(self._clock())
 
     def _factor_at(self, seconds: float) -> float:
-        # Without a due beat, nothing could be late.
+        # If no beat was due, none can be late.
         idle = (seconds - self._window_begin) / WINDOW_SECONDS - 1
         return max(self._factor * FALL ** max(idle, 0.0), 1.0)
 

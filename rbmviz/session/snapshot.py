@@ -61,8 +61,8 @@ class Spent(NamedTuple):
 NOTHING_SPENT = Spent(0, 0, 0.0)
 
 FEWEST_SCORED = 50
-"""Fewest samples after a knob change for a score: fewer say little, and while a slider is dragged each change
-would cost a score."""
+"""Minimum number of samples after a turn for a score: fewer say little, and while a slider is dragged,
+each turn would cost a score."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +72,14 @@ class Point:
     Parameters
     ----------
     spent : Spent
-        Cost of the samples since the last knob change, which alone are scored.
+        Cost of the samples since the last turn of a knob. Only these samples are scored.
     isl, std_error : float
         Nats per test point; the error is over the test points.
     beta : float
         Kernel parameter.
     groups : float64 (n_groups,)
         Mean log density of each group of test points. All runs on a data set have the same groups, so that
-        two runs can be compared group by group. Empty for samples before a knob change.
+        two runs can be compared group by group. Empty for samples before a turn of a knob.
     """
 
     spent: Spent
@@ -95,7 +95,7 @@ class Point:
 
 
 class Counts(NamedTuple):
-    """Coverage by the first n samples since the last knob change; see ``Coverage``.
+    """Coverage by the first n samples since the last turn of a knob; see ``Coverage``.
 
     n: samples; switches: class changes within each chain; visited: classes visited, and number of classes;
     class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of
@@ -113,14 +113,14 @@ class Counts(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """The samples of a run from one knob change to the next.
+    """The samples of a run from one turn of a knob to the next.
 
     Parameters
     ----------
     begin : Spent
         What the run had spent before the first of these samples.
     turned : mapping of str to Value
-        The knobs changed then, with their values; empty at the start of a run, and if all knobs were set
+        The knobs turned then, with their values; empty at the start of a run, and if all knobs were turned
         back.
     curve : tuple of Point
         ISL of the first n samples of the segment.
@@ -164,7 +164,7 @@ class Snapshot:
 
     @property
     def scored_from(self) -> int:
-        """Number of steps before the first scored one, which follows the last knob change."""
+        """Number of steps before the first scored step; scoring restarts at each turn of a knob."""
         return 0
 
     @property
@@ -174,7 +174,7 @@ class Snapshot:
 
     @property
     def too_few(self) -> bool:
-        """Whether a knob changed so recently that the run has no scores."""
+        """Whether a knob was turned so recently that the run has no scores."""
         return False
 
     def without_arrays(self) -> Self:

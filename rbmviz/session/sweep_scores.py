@@ -28,7 +28,7 @@ They are the first of ``SweepScores.columns``, and have the same names in result
 """
 
 FIRST_POINT = 10
-"""Fewest samples at which settings are compared."""
+"""Minimum number of samples at which settings are compared."""
 
 
 def column_of(cost_unit: CostUnit) -> str:
@@ -37,7 +37,7 @@ def column_of(cost_unit: CostUnit) -> str:
 
 
 def first_measure(metrics: tuple[str, ...]) -> str:
-    """Return the first measure of a map: the ISL of the validation part, if there is one."""
+    """Return the measure that a map shows first: the validation ISL if measured, else the first measure."""
     wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
     return next((name for name in wanted if name in metrics), metrics[0])
 
@@ -58,8 +58,8 @@ class SweepAtPoint:
     Parameters
     ----------
     choices : dict of str to Choice
-        The comparison on each model ("" for trainers) on which a setting has reached the point. Scores on two
-        models belong to two problems, and each has its own best setting.
+        The comparison on each model ("" for trainers) where a setting has reached the point. Models are
+        different problems, each with its own best setting.
     scored : dict of int to ScoredSetting
         By index of the setting: the settings that have reached the point.
     """
@@ -84,9 +84,9 @@ class SweepScores:
     columns : tuple of str
         Columns stored for each point: ``SPENT``, then each measure and its error.
     others : tuple of str
-        Knobs that are no axis, but differ between settings of one algorithm.
+        Knobs that are not an axis, but differ between settings of one algorithm.
     n_rows : int
-        Rows received so far, which grows with every change.
+        Number of rows received so far; it grows with every change.
     """
 
     def __init__(self, plan: SweepPlan) -> None:
@@ -216,7 +216,7 @@ class SweepScores:
         return next(iter(self.at(ends[1], effort, first_measure(self.plan.metrics)).choices.values()), None)
 
     def index_of(self, scored: ScoredSetting) -> int:
-        """Return the index of a setting of a ``SweepAtPoint``, which has other names than the plan."""
+        """Return the index of a setting of a ``SweepAtPoint``, whose names differ from the plan's."""
         return self._indices[scored.setting, scored.model]
 
     def robustness(self, point: float, cost_unit: CostUnit, by: str) -> list[Robustness]:
@@ -270,7 +270,7 @@ class SweepScores:
 
 
 def columns_of_measures(metrics: Iterable[str]) -> tuple[str, ...]:
-    """Return the table columns of these measures: for each, its own column and its error's."""
+    """Return the table columns of these measures: for each, the value and its error."""
     return tuple(column for name in sorted(metrics) for column in measures[name].columns)
 
 

@@ -62,7 +62,7 @@ class MapSnapshot(Snapshot):
     seconds_left : float or None
         None: unknown.
     cost_unit, by : str
-        Unit at equal numbers of which settings are compared, and the measure compared.
+        Unit of comparison (settings are compared at equal numbers of it), and the measure compared.
     point : float
         Samples, updates, Gibbs sweeps or seconds, depending on ``cost_unit``.
     ends : (float, float) or None
@@ -359,7 +359,7 @@ def range_around(knob: Knob, value: float) -> tuple[float, float]:
 
 
 def units_of(kind: Kind) -> tuple[CostUnit, ...]:
-    """Return the units at equal numbers of which settings of a sweep can be compared."""
+    """Return the units of comparison for the settings of a sweep."""
     return SAMPLER_UNITS if kind == "sampler" else ("updates", "seconds")
 
 

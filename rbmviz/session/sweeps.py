@@ -69,7 +69,7 @@ class Sweep:
     Attributes
     ----------
     name : str
-        Its name in links, and of its folder.
+        Name in links, and name of its folder.
     title : str
     plan : SweepPlan
     status : str
@@ -129,7 +129,7 @@ class Sweep:
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated seconds left; None if it is not running, or no cell has finished yet."""
+        """Estimated seconds left; None if it is not running, or no cell has finished since it started."""
         made = self.progress - self._progress_before
         if self.status != "running" or self.scores.n_done == self._done_before or made <= 0:
             return None
@@ -369,7 +369,7 @@ class SweepQueue:
         """
         if sweep.loaded or sweep.folder is None:
             return
-        with sweep._loading:  # a second caller waits, lest complete cells run again
+        with sweep._loading:  # a second caller waits, or complete cells would run again
             if sweep.loaded:
                 return
             with self._lock:
@@ -570,7 +570,7 @@ def check_scores(plan: SweepPlan, what: str) -> None:
 
 
 def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], list[str]]:
-    """Return index and table of each cell in a sweep's folder, and sentences about other contents.
+    """Return index and table of each cell in a sweep's folder, and messages about other contents.
 
     Cells are identified by setting, model and seed, so that models need not be present. If the folder has
     results of several versions of the program, or of different models with one name, only the largest group

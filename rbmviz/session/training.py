@@ -27,13 +27,13 @@ FANTASY_CHAINS = 144
 """Number of fantasy chains, enough for a 12 x 12 grid."""
 
 MAX_POINTS = 160
-"""Most points of a curve; beyond that, every second point is dropped, including future ones."""
+"""Maximum number of points of a curve; beyond that, every second point is dropped, including future ones."""
 
 MAX_HIDDEN, MAX_REPLICATES = 2000, 100
 """Limits on the trainings of a page."""
 
 MAX_UNITS_EXACT_LIKELIHOOD = 16
-"""Most units of the smaller layer for which likelihoods are exact; larger models use AIS."""
+"""Maximum size of the smaller layer for exact likelihoods; larger models use AIS."""
 
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
 """AIS for live estimates of log Z: on models that mix, good to a fraction of a nat; else its ESS warns."""
@@ -42,7 +42,7 @@ REPLAY_SECONDS = 10.0
 """Seconds beyond which a training is saved as a checkpoint when its run is freed, if that is small."""
 
 KEPT_BYTES = 200_000
-"""Most bytes of these checkpoints, over all replicates of a panel."""
+"""Maximum bytes of these checkpoints, over all replicates of a panel."""
 
 FIRST_SWEEPS_SECONDS = 0.1
 """Seconds of sweeps that move the fantasy chains away from random bits before a run's first frame."""
@@ -59,7 +59,7 @@ BAND_OF_REPLICATES = (0.025, 0.975)
 """Quantiles of the replicates at the edges of a band."""
 
 DISTRIBUTION_BINS = 30
-"""Approximate maximum of bins in a distribution over the chains of an update."""
+"""Approximate maximum number of bins in a distribution over the chains of an update."""
 
 
 def _mean_and_band(values: np.ndarray) -> tuple[float, float, float]:
@@ -188,11 +188,11 @@ class TrainingSnapshot(Snapshot):
 
     @property
     def ended(self) -> bool:
-        """Whether its schedule has ended: it keeps its last likelihood, and delays no other run."""
+        """Whether its schedule has ended; then it keeps its last likelihood, and delays no other run."""
         return self.status == "finished"
 
     def passed(self, cost_unit: CostUnit) -> float | None:
-        """Return the last update, sweep or second for which the likelihood is known.
+        """Return the last update, sweep or second with a known likelihood.
 
         None if the trainer counts no sweeps, and for samples, which a training does not make.
         """
@@ -305,8 +305,8 @@ class TrainingPlan(NamedTuple):
         """Return an upper bound of the bytes of a run, without the data."""
         m, n = self.dataset.n_visible, self.n_hidden
         model = 4 * (m * n + m + n)
-        # Per replicate: the state, and four models: those of the newest progress, of the one before (in the
-        # snapshot), of the likelihood estimate being computed, and of the start.
+        # Per replicate: the state, and four models: in the newest progress, in the progress before it (in the
+        # snapshot), in the current likelihood estimate, and at the start.
         replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
         rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
         likelihoods = 4 * (LIVE_AIS_CHAINS + rows) * (m + n)
@@ -542,8 +542,7 @@ class TrainingRun(Run):
         """Return the data that the run keeps while it is freed."""
         kept = Kept(tuple(self._likelihood_estimator.found))
         spent = (self.seconds - self._begun[2]) * self.plan.replicates
-        # A checkpoint holds the parameters, perhaps their momentum and mean; the progress repeats the
-        # parameters.
+        # A checkpoint holds the parameters, perhaps momentum and mean; the progress has the parameters again.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
         if spent < REPLAY_SECONDS or models > KEPT_BYTES or (whole := self.whole_state()) is None:
             return kept
@@ -587,7 +586,7 @@ class TrainingRun(Run):
         return tuple(progress.rbm for progress in kept.progress)
 
     def max_steps(self) -> int:
-        """Return the most updates of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
+        """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
         most = min(self.chunk, self._stride - self.n % self._stride)
         return most if self._last_update is None else min(most, max(self._last_update - self.n, 0))
 

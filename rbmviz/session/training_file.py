@@ -42,10 +42,10 @@ MAX_SAVED_PANELS, MAX_SAVED_MODELS, MAX_SAVED_SEED = 100, 100, 2**31 - 1
 LARGEST_SAVED_COUNT = 2**53
 
 MAX_SAVED_UNITS = 2**20
-"""Most visible units of data in a file."""
+"""Maximum number of visible units of data in a file."""
 
 MAX_SAVED_TEXT = 1000
-"""Most characters of a name or sentence in a file."""
+"""Maximum number of characters of a name or sentence in a file."""
 
 WRITTEN_ELSEWHERE = "The file of trainings is not one that this program writes"
 
@@ -87,8 +87,7 @@ class TrainingFile:
         Raises
         ------
         BadInput
-            If the trainings have another setup, exceed the memory budget, or were not written by this
-            program.
+            If the trainings have another setup, exceed the memory budget, or are not from this program.
         """
         if _setup(setup) != self.setup:
             raise BadInput("The trainings under this link have other settings than the link.")

@@ -1,4 +1,4 @@
-"""A sweep by hand: the units of a small RBM are drawn one by one, and all numbers are shown each time."""
+"""A sweep by hand: draw the units of a small RBM one by one, with all numbers shown each time."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple

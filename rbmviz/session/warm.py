@@ -1,4 +1,4 @@
-"""Compile kernels before anybody waits for them: jobs of kernels, and the jobs that a panel needs."""
+"""Compile kernels before anybody waits for them: the jobs, and which of them a panel needs."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -48,12 +48,12 @@ LEAVE_SECONDS = 0.01
 """How long a beat waits for the end of the thread that handed it a run."""
 
 CHUNKS_PER_BEAT = 4
-"""Most chunks of a run in one beat; chunks are small after one that waited for a core."""
+"""Maximum number of chunks of a run in one beat; chunks are small after one that waited for a core."""
 
 LIGHT_RUN_PARTS = 16
 """The beat drives a run if the run's rate takes less than 1 / LIGHT_RUN_PARTS of a core.
 
-Processor time counts, not wall-clock time: on an overloaded server, chunks also wait, and if runs left the
+The limit is on processor time: on an overloaded server, chunks also wait for a core, and if runs left the
 beat for that, an overload would create even more threads.
 """
 
@@ -71,7 +71,7 @@ def _lower_priority() -> None:
 
 
 class PastRun:
-    """A replaced run, with which its worker can continue; see ``Worker.set_aside``."""
+    """A replaced run that its worker can restore; see ``Worker.set_aside``."""
 
     def __init__(self, plan: Any, algorithm: Any, run: "Run | Rebuild", shown: Snapshot) -> None:
         self.plan, self.algorithm, self.run, self.shown = plan, algorithm, run, shown
@@ -88,7 +88,7 @@ T = TypeVar("T")
 class Worker(Generic[R]):
     """Execute the commands of one panel: hold the panel's run, and publish its snapshots.
 
-    Three commands stop a run to an increasing degree: ``pause`` stops its steps; ``close`` ends its thread;
+    Three commands stop a run, each more than the last: ``pause`` stops its steps; ``close`` ends its thread;
     ``rest`` also frees its memory, and ``open`` then rebuilds it. A run without a snapshot request for
     LEASE_SECONDS sleeps: it makes no steps until the next request.
 
@@ -98,9 +98,9 @@ class Worker(Generic[R]):
     algorithm : Sampler, Trainer or Coupling
         Its live knobs may change while it runs.
     rate : float
-        Most steps per second; infinity (the default) is full speed.
+        Maximum number of steps per second; infinity (the default) is full speed.
     n_max : int or None
-        The run is finished after this many steps; None (the default): it has no end.
+        The run is finished after this many steps; None (the default): no limit.
     group : Group or None
         Steps are made in turns of this group; None: a separate group.
     beat : Beat or None
@@ -108,8 +108,8 @@ class Worker(Generic[R]):
 
     Commands return at once and take effect between two chunks, within about 30 ms. Only ``rest``, ``free``,
     ``put_back`` and the queries ``read`` and ``rebuild_data`` wait for the end of a chunk, which may take
-    longer while a rebuilt run is prepared. Commands to runs that have to stay in step get the same ``at``, a
-    time.monotonic() reading.
+    longer while a rebuilt run is prepared. Commands to runs that have to stay in step get the same ``at``,
+    a time.monotonic() reading.
 
     Code that needs several locks takes them in this order: ``Comparison._together``, ``_owner``, a turn at a
     core, ``_chunk``, ``_wake``, the lock of the beat. The beat has a turn before it takes ``_owner``, for
@@ -131,7 +131,7 @@ class Worker(Generic[R]):
         self._group = group or Group()
         self._beat = beat or Beat(self._group)
         self._beating = False  # driven by the beat, not by its own thread
-        # Guards what commands write; held only briefly, never during a chunk.
+        # Guards fields that commands write; held only briefly, never during a chunk.
         self._wake = threading.Condition()
         # Held during a chunk: code that reads the state of the run waits for the end of the chunk.
         self._chunk = threading.Lock()
@@ -142,7 +142,7 @@ class Worker(Generic[R]):
         self._commanded = False  # there is a command that the thread may not have seen
         self._run: Any  # a Run, or the Rebuild in its place
         self._snapshot: Snapshot
-        self._stale = False  # there are steps since the snapshot
+        self._stale = False  # steps were made since the snapshot
         self._opened = False  # may have a thread, while there is work
         self._busy_at = time.monotonic()
         self._algorithm = algorithm
@@ -171,7 +171,7 @@ class Worker(Generic[R]):
         return self._pace.stop_at
 
     def stop_no_later(self, n: float) -> None:
-        """Stop a paused run that is catching up at n steps, if it would go further."""
+        """Let a paused run that is catching up stop at n steps, if it would go further."""
         with self._wake:
             self._pace.stop_no_later(self._run.n, n)
 
@@ -404,17 +404,17 @@ class Worker(Generic[R]):
 
     @property
     def catching_up(self) -> bool:
-        """Whether the run is making missed steps."""
+        """Whether the run is catching up on missed steps."""
         return self._pace.catching_up(self._run.n)
 
     @property
     def seconds_to_catch_up(self) -> float:
-        """Approximate seconds until the run has made its missed steps; 0 if there are none."""
+        """Approximate seconds until the run has caught up; 0 if it has missed no steps."""
         return self._pace.seconds_to_catch_up(self._run.n) if self.catching_up else 0.0
 
     @property
     def caught_up_to(self) -> float:
-        """Step up to which the run makes, or has made, missed steps; 0 if it has given up."""
+        """Step up to which the run catches up, or has caught up; 0 if it has given up."""
         return self._pace.missed_to
 
     # Internal; callers that are commands hold _wake.
@@ -428,7 +428,7 @@ class Worker(Generic[R]):
         self._wake_thread()
 
     def _restart_pace(self) -> None:
-        """Count steps as due from now on, after a time in which none could be made."""
+        """Restart the timetable after a time without steps."""
         self._pace.restart(self._run.n)
         self._wake_thread()
 
@@ -449,7 +449,7 @@ class Worker(Generic[R]):
         self._wake.notify()
 
     def _backlog(self) -> float:
-        """Return the seconds by which steps may be overdue; later ones are skipped."""
+        """Return how many seconds overdue steps may be before they are skipped."""
         return BEAT_BACKLOG_SECONDS if self._beating else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
@@ -503,7 +503,7 @@ class Worker(Generic[R]):
             self._publish_status(run)
             self._idle(run)
             return
-        # Single steps answer a person's click: they must not wait behind runs at full speed.
+        # A single step is a person's click: it must not wait behind runs at full speed.
         late = self.catching_up
         kind = Kind.FULL if late or self._pace.at_full_speed else Kind.PACED
         with SLOTS.turn(self._group, kind, late):

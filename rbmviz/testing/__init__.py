@@ -3,7 +3,7 @@
 >>> from rbmviz.samplers.gibbs import Gibbs
 >>> rbmviz.testing.check_sampler(Gibbs)
 
-The checks use an algorithm like the program does, through ``samplers.Sampler`` and ``trainers.Trainer``. They
+The checks use an algorithm as the program does, through ``samplers.Sampler`` and ``trainers.Trainer``. They
 never read a sampler's state, and read only those parts of a trainer's state that the training loop reads.
 """
 

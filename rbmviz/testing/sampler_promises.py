@@ -127,7 +127,7 @@ def _means(cls: Any) -> None:
 
 
 def _law(cls: Any) -> None:
-    """Check that chains started from the model's distribution keep it, on models with countable states."""
+    """Check that chains started from the model's distribution keep it; models are small, to count states."""
     if not cls.exact_chain:
         return
     size, samples_per_chain = 5000, 7  # enough to detect a temperature of 1.2
