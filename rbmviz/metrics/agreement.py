@@ -15,10 +15,10 @@ from rbmviz.metrics.numbers import Number, Value
 from rbmviz.registry import live_metric
 
 COMPARED_ROUNDS, COMPARED_DRAWS = 1000, 100_000
-"""Most rounds, and most draws of all chains together, over which chains are compared."""
+"""Maximum number of rounds, and of draws over all chains, in a comparison of the chains."""
 
 COMPARISON_SECONDS = 3.0
-"""Seconds between two comparisons of the chains; one takes up to 0.2 seconds."""
+"""Seconds between two comparisons of the chains; a comparison takes up to 0.2 seconds."""
 
 MAX_RHAT_SHOWN = 100
 """Larger values are shown as "over 100"; the R-hat of chains that never move is infinite."""
@@ -33,7 +33,7 @@ def _pool() -> ThreadPoolExecutor:
 class Agreement:
     """R-hat and ESS of the number of active units in the newest rounds of several chains.
 
-    Computed on a thread beside the run, a few seconds late.
+    Computed on a separate thread, a few seconds late.
     """
 
     numbers: ClassVar[tuple[Number, ...]] = (

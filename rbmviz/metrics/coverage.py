@@ -15,8 +15,8 @@ PERCENTILE = 99
 """Percentile of the distances of held-out data beyond which a sample counts as spurious."""
 
 COMPARED_EXAMPLES = 5000
-"""Training examples that live runs, sample files and sweeps are compared with; all would cost more than
-sampling."""
+"""Maximum number of training examples in live runs, sample files and sweeps; comparing with all would take
+longer than sampling."""
 
 
 class Labelled(Protocol):
@@ -58,7 +58,7 @@ _KNOWN_LOCK = threading.Lock()
 
 
 def _examples(dataset: Labelled, most: int | None) -> _Examples:
-    """Return at most ``most`` training examples; they are prepared once per data set and then shared."""
+    """Return at most ``most`` training examples, prepared once per data set and then shared."""
     with _KNOWN_LOCK:
         try:
             prepared = _KNOWN.setdefault(dataset, {})
@@ -87,7 +87,7 @@ class Coverage:
 
     A sample belongs to the class of its nearest training example. It is *far* if it is farther from every
     example than 99 % of held-out data are. It is *blank* if fewer than half as many units are on as in the
-    emptiest 1 % of the examples (MNIST: fewer than about 20 of 784 pixels). No sample is blank where the data
+    emptiest 1 % of the examples (MNIST: fewer than about 20 of 784 pixels). No sample is blank if the data
     contain an empty image, as Bars and Stripes do. A far or blank sample is *spurious* and visits no class:
     an empty image is close to a thin 1, but nobody would read it as a 1.
 
@@ -149,7 +149,7 @@ class Coverage:
         self._last = np.zeros(0, np.int64)  # class of the last sample of each chain, in the order of samples
 
     def without_samples(self) -> Self:
-        """Return a coverage by the same examples that has seen no sample yet."""
+        """Return a Coverage of the same examples, without samples."""
         other = copy.copy(self)
         other._clear()
         return other
@@ -175,7 +175,7 @@ class Coverage:
         return _nearest(self._packed, v)
 
     def kinds(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the classes of samples, int64 (n,), none without labels; which are blank, which spurious."""
+        """Return classes, int64 (n,), empty without labels; which samples are blank; which are spurious."""
         index, distance = self.nearest(v)
         blank = self.is_blank(v)
         classes = np.zeros(0, np.int64) if self._labels is None else self._labels[index]

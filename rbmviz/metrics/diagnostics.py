@@ -9,7 +9,7 @@ from rbmviz.errors import BadInput
 from rbmviz.registry import metric
 
 MIN_DRAWS = 8
-"""Fewest draws per chain: ArviZ splits chains into halves of at least four draws."""
+"""Minimum number of draws per chain: ArviZ splits chains into halves of at least four draws."""
 
 
 @dataclass(frozen=True, eq=False)

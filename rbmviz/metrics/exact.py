@@ -9,19 +9,19 @@ from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
 from rbmviz.registry import metric
 
 MAX_UNITS_ENUMERATED = 25
-"""Most units of the smaller layer."""
+"""Maximum number of units of the smaller layer."""
 
 MAX_PROBABILITIES = 20
-"""Most visible units of ``probabilities``."""
+"""Maximum number of visible units of ``probabilities``."""
 
 LOG_RANGE = 700.0
-"""The exponential of numbers up to this is a finite float64."""
+"""The exponential of a number up to this is finite in float64."""
 
 STATE_GROUP = 64
-"""Most units that share one logarithm; larger groups are not faster."""
+"""Maximum number of units that share one logarithm; larger groups are not faster."""
 
 LOW_UNITS = 10
-"""Most units of the inner table, so that the table stays in the processor's cache."""
+"""Maximum number of units of the inner table, so that the table stays in the processor's cache."""
 
 DURATIONS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400, "years": 31.6e6, "millennia": 31.6e9}
 """Units of time, in seconds."""
@@ -70,7 +70,7 @@ def _smaller(rbm: RBM) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _high_units(n: int) -> int:
-    """Return how many of n units are in the outer table."""
+    """Return the number of units, of n, in the outer table."""
     return max(n // 2, n - LOW_UNITS)
 
 
@@ -162,8 +162,8 @@ def highest_log_likelihood(v: np.ndarray) -> float:
 def independent_log_likelihood(v: np.ndarray) -> float:
     """Return the highest mean log-likelihood that a model of independent units can give to data, in nats.
 
-    An RBM without weights reaches it, with the log odds of the units as visible biases. A trained model that
-    is not above it has learned nothing of how the units depend on each other.
+    An RBM without weights reaches it, with the log odds of the units as visible biases. A trained model
+    that does not exceed it has learned nothing about dependencies between units.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def independent_log_likelihood(v: np.ndarray) -> float:
 def attainable_log_likelihood(v: np.ndarray) -> float | None:
     """Return ``highest_log_likelihood`` of rows v, or None if only memorising could reach it.
 
-    Rows of more than ``MAX_PROBABILITIES`` units hardly repeat.
+    Rows of more than ``MAX_PROBABILITIES`` units rarely repeat.
     """
     return highest_log_likelihood(v) if v.shape[1] <= MAX_PROBABILITIES else None
 

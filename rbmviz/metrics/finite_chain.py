@@ -80,7 +80,7 @@ def largest_removable(A: np.ndarray) -> float:
 
 
 REMOVAL_EQUATION = (r"\tilde{A} = (A - \knob{lam}\, I) / (1 - \knob{lam})",)
-"""What ``remove_self_transitions`` computes, with its term lam marked; see ``equations``."""
+"""The formula of ``remove_self_transitions``, with its term lam marked; see ``equations``."""
 
 
 def remove_self_transitions(A: np.ndarray, lam: float) -> np.ndarray:
@@ -151,7 +151,7 @@ def stationary_law(A: np.ndarray) -> np.ndarray:
 def eigenvalues(A: np.ndarray) -> np.ndarray:
     """Return the eigenvalues of a transition matrix, complex128 (states,), the largest modulus first.
 
-    The first is 1. In the long run each step multiplies the distance to the stationary distribution by the
+    The first is 1. In the long run, each step multiplies the distance to the stationary distribution by the
     modulus of the second.
 
     Parameters
@@ -176,12 +176,12 @@ def second_modulus(values: np.ndarray) -> float:
 
 
 def speed_up(before: float, after: float) -> float | None:
-    """Return how many steps of a first chain equal one step of a second chain, in the long run.
+    """Return how many steps of a first chain equal one step of a second chain in the long run.
 
     Parameters
     ----------
     before, after : float
-        Moduli of the second eigenvalues of the first and of the second chain.
+        Moduli of the second eigenvalues of the first and the second chain.
 
     Returns
     -------

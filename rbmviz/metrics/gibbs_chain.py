@@ -186,7 +186,7 @@ def chain_distances(A: np.ndarray, start: np.ndarray, stationary: np.ndarray, st
 
 
 def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int) -> np.ndarray:
-    """Return ``chain_distances`` of a chain that starts in one given state, float64 (steps + 1,)."""
+    """Return ``chain_distances`` for a chain that starts in the given state, float64 (steps + 1,)."""
     return chain_distances(A, np.eye(len(A))[state], stationary, steps)
 
 
@@ -194,7 +194,7 @@ def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int
 def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
     """Return the exact total variation distance of a Gibbs chain to the model after 0, 1, ..., sweeps sweeps.
 
-    It is the same for v as for (v, h) with h drawn from p(h|v).
+        The distance is the same for v and for (v, h) with h drawn from p(h|v).
 
     Parameters
     ----------

@@ -46,12 +46,12 @@ def heaviest_shares(log_weights: np.ndarray, most: int = 120) -> tuple[np.ndarra
     log_weights : float64 (n,)
         Logarithms of the weights.
     most : int
-        Most points of the curve (default 120), log-spaced from the heaviest sample to all samples.
+        Maximum number of points (default 120), log-spaced from the heaviest sample to all samples.
 
     Returns
     -------
     samples, weight : float64 (points,)
-        Share of the samples, and share of the weight that these heaviest samples hold.
+        Share of the samples, heaviest first, and the share of the weight that they hold.
     """
     n = len(log_weights)
     weights = np.sort(np.exp(log_weights - log_weights.max()))[::-1]
@@ -64,8 +64,8 @@ def heaviest_shares(log_weights: np.ndarray, most: int = 120) -> tuple[np.ndarra
 class LogMean:
     """Streaming logarithm of the mean weight, an estimate of log Z, from independent batches of one size.
 
-    Weights of one batch may depend on each other (with a mixture proposal they do), so that the standard
-    error is estimated from the differences between batches.
+    Weights in one batch may depend on each other (with a mixture proposal they do); the standard error is
+    therefore estimated from the differences between batches.
     """
 
     n: int = 0

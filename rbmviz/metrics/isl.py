@@ -16,7 +16,7 @@ from rbmviz.errors import BadInput, shown
 from rbmviz.registry import metric
 
 BETAS = 1.0 - np.geomspace(0.4, 0.001, 33)
-"""Grid of the kernel parameter, finer towards 1. The mean kernel, slower per beta, takes every fourth."""
+"""Grid of the kernel parameter, finer towards 1. The mean kernel, slower per beta, uses every fourth."""
 
 Kernel = Literal["binary", "mean"]
 """Centres of the kernel density: binary samples, or means between 0 and 1."""
@@ -33,8 +33,8 @@ COUNTERS: tuple[tuple[int, DTypeLike], ...] = (
 """Counter types and the samples in a bin at which they overflow; histograms are most of a panel's memory."""
 
 COLUMNS_AT_A_TIME = 32
-"""Histograms grow by this many columns, up to the largest distance so far, which is far below the number of
-units in trained models."""
+"""Histograms grow by this many columns, up to the largest distance so far, which in trained models is far
+below the number of units."""
 
 ROWS_PER_PASS = 256
 """Samples scored at a time by the mean kernel."""
@@ -43,8 +43,8 @@ PENDING = 4096
 """Samples the binary kernel collects before counting distances: packed, they fit the level-2 cache."""
 
 GROUPS = 100
-"""Most groups of test points, random and of equal size up to one point: their mean log densities give the
-error of a difference between two runs, see ``paired_error``."""
+"""Maximum number of random groups of test points, of equal size up to one point. Their mean log densities
+give the error of a difference between two runs; see ``paired_error``."""
 
 COUNTERS_AT_A_TIME = 100_480
 """Counters (128 points of MNIST in full width) counted before they are added to the stored histograms: small
@@ -79,7 +79,7 @@ class IslPoint(NamedTuple):
     validation: np.ndarray
 
     def score(self, beta: float | None) -> Score:
-        """Return the score for beta; None takes the beta that is best on the validation part."""
+        """Return the score for beta; None: the best beta on the validation part."""
         if beta is not None:
             off = np.abs(self.betas - _one_beta(beta))
             b = int(off.argmin())
@@ -148,8 +148,8 @@ class ISL:
     kernel : "binary" (default) or "mean"
         Binary: the kernel above on samples of 0 and 1. It depends only on Hamming distances; their histograms
         are kept, so that a value for any beta takes one pass over the bins. Mean: the samples are means p,
-        with kernel parameter lambda + (1 - 2 lambda) p and lambda = 1 - beta; it takes a matrix product per
-        beta and is hundreds of times slower.
+        and the kernel parameter is lambda + (1 - 2 lambda) p with lambda = 1 - beta; this takes a matrix
+        product per beta and is hundreds of times slower.
     betas : sequence of float, optional
         Grid between 1/2 and 1 from which beta is chosen, in any order (default ``BETAS``).
     counts : sequence of int, optional
@@ -290,7 +290,7 @@ class ISL:
             self._add_counts(i, n, here)
 
     def _begins(self) -> range:
-        """Return where the parts of the points begin."""
+        """Return the index of the first point of each part."""
         return range(0, len(self._packed), self._points_at_a_time)
 
     def _add_counts(self, i: int, n: int, new: np.ndarray) -> None:
@@ -318,7 +318,7 @@ class ISL:
         return kept.astype(np.promote_types(smallest, self._counters), copy=False)
 
     def histograms(self) -> np.ndarray:
-        """Return how many samples are at each distance of each point (binary kernel), (points, width + 1)."""
+        """Return the number of samples at each distance from each point (binary), (points, width + 1)."""
         self._count()
         return np.concatenate(
             [np.pad(kept, ((0, 0), (0, self._width + 1 - kept.shape[1]))) for kept in self._histograms]
@@ -450,7 +450,7 @@ class ISL:
         return score, np.add.reduceat(logs[self._order], self._group_starts) / sizes
 
     def curve(self, beta: float | None = None) -> list[Score]:
-        """Return one score for each of ``counts`` that has been reached.
+        """Return one score for each of ``counts`` reached so far.
 
         Parameters
         ----------
@@ -472,7 +472,7 @@ _EMPTY_LOCK = threading.Lock()
 
 
 def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = None) -> ISL:
-    """Return an ISL without samples and without ``counts``; all on one data set share the packed data points.
+    """Return an ISL without samples and ``counts``; all ISLs on one data set share the packed data points.
 
     Parameters
     ----------
@@ -493,14 +493,14 @@ def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = Non
 def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the standard error of the difference between two ISLs of the same test points, in nats.
 
-    Test points that are hard for one run are hard for the other: the error of the difference, paired by
-    groups of points, is far smaller than the errors of both values suggest. Like them, it covers the choice
-    of test points, not of other runs of the chains.
+    Test points that are hard for one run are hard for the other; paired by groups of points, the error of the
+    difference is therefore far smaller than the errors of the two values suggest. Like these, it covers the
+    choice of test points, but not other runs of the chains.
 
     Parameters
     ----------
     groups, others : float64 (..., n_groups)
-        Of both runs, from ``ISL.value_by_group``.
+        Group values of both runs, from ``ISL.value_by_group``.
 
     Returns
     -------

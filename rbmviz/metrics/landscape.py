@@ -10,10 +10,10 @@ from rbmviz.metrics.gibbs_chain import transition_matrix
 from rbmviz.rbm import RBM
 
 MAX_VISIBLE_LANDSCAPE = 10
-"""Most visible units: a picture has room for 2^10 states."""
+"""Maximum number of visible units: a picture has room for 2^10 states."""
 
 WIDTH_BY_PROBABILITY = 0.5
-"""Share of the width that follows probability, so that a floor, a single state, is visible."""
+"""Share of the width that follows probability; the rest keeps every floor, a single state, visible."""
 
 Order = Literal["valley", "gray", "index"]
 
@@ -56,7 +56,7 @@ def codes(v: np.ndarray) -> np.ndarray:
 
 
 def floors(law: np.ndarray) -> np.ndarray:
-    """Return the floor of each state: steepest descent to the most probable neighbour, by one flipped bit."""
+    """Return each state's floor by steepest descent, always to the most probable one-bit neighbour."""
     states = np.arange(len(law))
     near = states[:, None] ^ (1 << np.arange(len(law).bit_length() - 1))
     best = near[states, law[near].argmax(axis=1)]
@@ -74,8 +74,8 @@ def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
     rbm : RBM
         Model with at most 10 visible units.
     order : "valley" (default), "gray", "index"
-        "valley": valley beside valley, the deepest first, then always the valley with the floor closest in
-        bits to the previous floor; within a valley, the energy rises from the floor to both sides, and more
+        "valley": valley beside valley, from the deepest, each followed by the one whose floor is closest in
+        bits to its floor; within a valley, the energy rises from the floor to both sides, and more
         probable states are wider. "gray": Gray code, neighbours differ in one bit. "index": by index.
 
     Raises

@@ -1,4 +1,4 @@
-"""Live metrics: numbers that a sampler's run measures as it goes on, and that its panel shows.
+"""Live metrics: numbers that a sampler's run measures continuously and its panel shows.
 
 A live metric is one class in one file of this folder, decorated with ``@live_metric("name")``. It declares
 its numbers with their names, sentences, formulas and formats, and the app shows them. Copy ``agreement.py``.
@@ -20,12 +20,12 @@ def live_number(name: str, label: str, help: str, format: Format = "digits3", **
 
 
 class LiveMetric(Protocol):
-    """A metric of one run, made where ``applies`` and again after each turn of a knob, on the run's thread.
+    """A metric of one run, if it ``applies``; each turn of a knob makes a new one, on the run's thread.
 
     Parameters
     ----------
     dataset : Dataset
-        The data that samples are scored against.
+        Data to score the samples against.
     n_chains : int
         Chains that take turns: sample t belongs to chain t mod n_chains.
 
@@ -41,7 +41,7 @@ class LiveMetric(Protocol):
 
     @staticmethod
     def applies(n_chains: int) -> bool:
-        """Return whether the metric applies to runs of ``n_chains`` chains."""
+        """Return whether the metric applies to runs with ``n_chains`` chains."""
 
     @staticmethod
     def bytes(n_chains: int) -> int:
@@ -55,5 +55,5 @@ class LiveMetric(Protocol):
 
 
 def live_metrics_of(n_chains: int) -> list[type[LiveMetric]]:
-    """Return the live metrics of a run of ``n_chains`` chains, ordered by name."""
+    """Return the live metrics for a run with ``n_chains`` chains, ordered by name."""
     return [cls for cls in map(live_metrics.__getitem__, live_metrics) if cls.applies(n_chains)]

@@ -1,8 +1,8 @@
-"""The numbers of runs, each declared once: its names, its unit, what it means, its formula, its value.
+"""The numbers of runs, each declared once: names, unit, meaning, formula, value.
 
-Panels show them, claims of lessons and presets compare them, sweeps measure them, axes and tables are titled
-with them, the glossary lists them. Live metrics declare theirs in the same way. A value is taken from a
-snapshot of a run, whatever kind of object that is: this module knows no runs.
+Panels show them, claims in lessons and presets compare them, sweeps measure them, axes and tables take their
+titles, and the glossary lists them. Live metrics declare their numbers in the same way. A value is computed
+from a run's snapshot, an object of any type: this module does not import runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,52 +29,52 @@ Format = Literal[
     "of",
     "pair",
 ]
-"""How a number is written; ``FORMATS`` in ``rbmviz_app/panel/readouts.js`` has the same names (tested).
+"""The format of a number; ``FORMATS`` in ``rbmviz_app/panel/readouts.js`` has the same names (tested).
 
 With "rate" the value is a counter, and the page shows its growth per second.
 """
 
 Value = float | str | tuple[float, float] | None
-"""A number, two ("with_error", "of", "pair"), words shown as they are, or None: not yet known."""
+"""A number, a pair ("with_error", "of", "pair"), text shown unchanged, or None if not known yet."""
 
 SCORED_EXAMPLES = 2000
-"""Number of training (and of test) examples whose likelihood a run computes, evenly spaced among all."""
+"""Maximum number of training (and test) examples for which a run computes likelihoods, evenly spaced."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a run, as people read it and claims name it.
+    """A number of a run, as shown to people and named in claims.
 
     Parameters
     ----------
     name : str
-        Its key in frames, in claims, and in the files of lessons.
+        Key in frames, in claims, and in lesson files.
     label : str
-        What the panel calls it.
+        Label on the panel.
     help : str
-        What it says, in plain words; LaTeX between dollars for a letter or two. "": no panel shows it.
+        Explanation in plain words, with LaTeX between dollars for a letter or two. "": no panel shows it.
     value : callable
-        Its value in a snapshot. NaN and infinity are shown as not known.
+        Value in a snapshot. NaN and infinity are shown as unknown.
     format : Format
-        How numbers are written; "share" takes 0 to 1 and writes it in percent, "of", "pair" and "with_error"
-        take two numbers (default "digits3").
+        Number format; "share" takes 0 to 1 and writes percent; "of", "pair" and "with_error" take two
+        numbers (default "digits3").
     unit : str
-        What is written behind a number; "" (the default) if the help names the unit.
+        Text after the number; "" (the default) if the help names the unit.
     formula : str
-        Its definition in LaTeX, without dollars; "" (the default) for what is only counted.
+        Definition in LaTeX, without dollars; "" (the default) for plain counts.
     source : str
         Paper and section, or how it is computed here.
     words : str
-        What a sentence calls it (default: its label).
+        Name in a sentence (default: the label).
     best : "high", "low" or ""
-        Which of two values is better; "" (the default): neither.
+        The better of two values; "" (the default): neither.
     axis_unit : str
-        Its unit on axes and in tables, where no help is beside it (default: its unit).
+        Unit on axes and in tables, which show no help (default: the unit).
     text : callable or None
-        Text that a panel shows in place of its value, made from a snapshot; None (also of all snapshots, the
-        default): the value.
+        Text to show in place of the value, given a snapshot; None (the default, also as a result): show the
+        value.
     slow : bool
-        Whether its value takes long to compute: only the slow parts of frames have it (default False).
+        Whether the value takes long to compute, and belongs only to the slow parts of frames (default False).
     """
 
     name: str
@@ -92,11 +92,11 @@ class Number:
     slow: bool = False
 
     def shown(self, snapshot: Any) -> Value:
-        """Return what a panel shows: a text, or the value."""
+        """Return the text or the value that a panel shows."""
         return self.text(snapshot) or self.value(snapshot)
 
     def measured(self, snapshot: Any) -> float | None:
-        """Return the number alone, shares in percent; None: not known, or not finite."""
+        """Return the number alone, shares in percent; None if it is unknown or not finite."""
         value = self.value(snapshot)
         number = value[0] if isinstance(value, tuple) else value
         if number is None or isinstance(number, str) or not np.isfinite(number):
@@ -105,40 +105,40 @@ class Number:
 
     @property
     def claimed_unit(self) -> str:
-        """The unit of what is ``measured``, "" or "%"."""
+        """Unit of ``measured``, "" or "%"."""
         return "%" if self.format == "share" else self.unit
 
     def titled(self, part: str = "", unit: str = "") -> str:
-        """Return its label for axes and tables, with a part of the data and a unit (default: its own)."""
+        """Return the label for axes and tables, with a part of the data and a unit (default: its own)."""
         unit = unit or self.axis_unit or self.claimed_unit
         return ", ".join(filter(None, (self.label, part))) + (f" ({unit})" if unit else "")
 
     @property
     def in_words(self) -> str:
-        """What a sentence calls it."""
+        """Name in a sentence."""
         if self.words:
             return self.words
         return self.label if self.label[:2].isupper() else self.label[0].lower() + self.label[1:]
 
 
 def digits3(x: float) -> str:
-    """Return a number as text, as the format "digits3" writes it."""
+    """Return a number as text in the format "digits3"."""
     return f"{float(f'{x:.3g}'):.15g}"
 
 
 def below_best(likelihoods: Sequence[Any]) -> float | None:
-    """Return by how many nats the last mean log-likelihood is below the largest; None if there is none."""
+    """Return how far the last mean log-likelihood is below the largest, in nats; None if there is none."""
     values = [float(point.train.mean()) for point in likelihoods]
     return max(values) - values[-1] if values else None
 
 
 def _claimed(name: str, words: str, value: Callable[[Any], Value], unit: str = "", **more: Any) -> Number:
-    """Return a number that claims are about and no panel shows."""
+    """Return a number that claims use and no panel shows."""
     return Number(name, words, "", value, unit=unit, **more)
 
 
 def rate(steps: str) -> Number:
-    """Return the readout of the steps that a run makes in a second; ``steps``: what they are, "Samples"."""
+    """Return the readout of a run's steps per second; ``steps``: their name, for example "Samples"."""
     return Number(
         "rate",
         f"{steps}/s",
@@ -159,7 +159,7 @@ def _percent(share: float | None) -> Value:
 
 
 def _share(name: str, label: str, help: str, **more: Any) -> Number:
-    """Return a number that snapshots have as a share, and panels show in percent."""
+    """Return a number that is a share in snapshots, and a percentage on panels."""
     return Number(
         name, label, help, lambda snapshot: _percent(getattr(snapshot, name)), "fixed1", unit="%", **more
     )
@@ -168,7 +168,7 @@ def _share(name: str, label: str, help: str, **more: Any) -> Number:
 def _largest_class(snapshot: Any) -> Value:
     if snapshot.occupancy is None:
         return None
-    # As the bars beside the strip; the newest samples may not be counted yet.
+    # Like the bars beside the strip; the newest samples may not be counted yet.
     classes, blanks = (bins[snapshot.bins_before :] for bins in (snapshot.occupancy, snapshot.blanks))
     counted = classes.sum() + blanks.sum()
     return 100 * float(classes.sum(axis=0).max() / counted) if counted else None
@@ -309,7 +309,7 @@ OF_EVERY_SAMPLER: tuple[Number, ...] = (
         source="rates-FPCD, section 4.",
     ),
 )
-"""Numbers of every sampler."""
+"""Numbers of all samplers."""
 
 _OF_CLAIMS_SAMPLE = (
     _claimed(
@@ -339,7 +339,7 @@ def _likelihood(snapshot: Any) -> Value:
 
 
 def _statistic(name: str, label: str, help: str, **more: Any) -> Number:
-    """Return the readout of a number that the trainer makes at each update."""
+    """Return the readout of a number that the trainer computes at each update."""
     return Number(name, label, help, lambda snapshot: snapshot.newest.get(name), "compact", **more)
 
 
@@ -372,7 +372,7 @@ OF_EVERY_TRAINER: tuple[Number, ...] = (
     ),
     rate("Updates"),
 )
-"""Numbers of every trainer, before those that depend on where it began."""
+"""Numbers of all trainers, apart from those that depend on the start of the training."""
 
 RECONSTRUCTION = _statistic(
     "reconstruction",
@@ -406,7 +406,7 @@ OWN_STATS_HELP = {
     "sweeps": "Sweeps until the climb to a mode ended.",
     "moment_error": "How far the mean of all pictures so far is from that of the data: herding lowers it.",
 }
-"""What the trainers’ own statistics say, by name; another statistic says its label."""
+"""Descriptions of the trainers’ own statistics, by name; other statistics are described by their label."""
 
 
 def trainers_speed(begun: int, spent: float) -> Number:
@@ -452,7 +452,7 @@ _OF_CLAIMS_TRAIN = (
 
 
 def _pooled(name: str, label: str, help: str, value: Callable[[Any], Value], **more: Any) -> Number:
-    """Return a readout that is known as soon as samples have been weighed."""
+    """Return a readout that is known once samples have been weighted."""
     return Number(name, label, help, lambda snapshot: value(snapshot) if snapshot.pooled else None, **more)
 
 
@@ -644,18 +644,18 @@ def _tau(pairs: Any) -> str | None:
 
 
 def _errors(values: np.ndarray, truth: float | np.ndarray) -> float:
-    """Return by how many standard errors the mean of "both units on" is off."""
+    """Return by how many standard errors the mean of "both units on" differs from the truth."""
     x = values[:, STATISTICS.index("both units on")] - truth
     return float(abs(x.mean()) / (x.std() / np.sqrt(len(x))))
 
 
 def _met_within_10(pairs: Any) -> np.ndarray:
-    met: np.ndarray = (pairs.tau <= 10) & ~pairs.truncated  # one that was cut off sooner has not met
+    met: np.ndarray = (pairs.tau <= 10) & ~pairs.truncated  # a pair truncated earlier has not met
     return met
 
 
 def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
-    """Return the numbers of the pairs of one coupling, whose names begin with that of the coupling.
+    """Return the numbers for the pairs of one coupling; their names start with the coupling's name.
 
     algorithm : one of ``rbmviz.coupling.ALGORITHMS``
     """
@@ -757,7 +757,7 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
 
 
 def _of_map(of: Callable[[Any, Any], float]) -> Callable[[Any], Value]:
-    """Return what reads a number of the scores of a sweep: where its runs end, on the first model."""
+    """Return a function for a number of a sweep's scores at the end of its runs, on the first model."""
 
     def value(scores: Any) -> Value:
         choice = scores.final_choice()

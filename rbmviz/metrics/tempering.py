@@ -21,10 +21,10 @@ LADDERS = 10
 """Independent ladders: standard errors come from their spread."""
 
 TEMPERED_SAMPLES = 20_000
-"""Samples of all ladders together; the paper has 200,000."""
+"""Samples of all ladders together; the paper uses 200,000."""
 
 TEMPERED_BURN_IN = 1000
-"""Sweeps of each ladder before its first sample; the paper has 50,000, on a single ladder."""
+"""Sweeps of each ladder before its first sample; the paper uses 50,000, on a single ladder."""
 
 MAX_TEMPERATURES, MAX_LADDERS, MAX_TEMPERED_SWEEPS = 1000, 1000, 1_000_000_000
 
@@ -32,7 +32,7 @@ SAMPLE_BLOCK = 64
 """Samples per sum of products v h'."""
 
 MIN_SWAP_RATE = 0.1
-"""With fewer swaps between two neighbours the ladder is nearly cut there."""
+"""Below this swap rate between two neighbours, the ladder is nearly cut there."""
 
 
 def inverse_temperatures(n: int) -> np.ndarray:
@@ -67,7 +67,7 @@ class Ladder:
         Share of accepted swaps per pair of neighbours, burn-in included, coldest pair first; NaN for a pair
         without proposals, in very short runs.
     trips : int
-        Times a state has come from the hottest temperature to the coldest, burn-in included.
+        Number of times a state has moved from the hottest to the coldest temperature, burn-in included.
     """
 
     W: np.ndarray
@@ -103,7 +103,7 @@ class Tempered:
 
     @property
     def warning(self) -> str:
-        """One sentence if states hardly travel from hot to cold, else empty."""
+        """One sentence if states rarely move from hot to cold, else empty."""
         if not all(len(ladder.swap_rates) for ladder in self.ladders):
             return (
                 "With one temperature nothing helps the chains from mode to mode: the error may be too small."
@@ -175,10 +175,10 @@ def tempered_statistics(
     """Estimate <v h'>, <v> and <h> of a model by long parallel tempering, with standard errors.
 
     Population CD, section 4.1, measures biases against such means: 100 replicas, 50,000 sweeps of burn-in,
-    200,000 samples. A *ladder* has a replica at each inverse temperature, uniform from 0 to 1. Each sweep of
-    all replicas is followed by swap proposals between even and odd neighbours in turn, and gives one sample,
-    the state at beta = 1; hidden units enter by their means. Here several independent ladders share the
-    samples: the spread of their means is the error, and shows modes that some ladders have missed.
+    200,000 samples. A *ladder* has one replica per inverse temperature, uniform from 0 to 1. After each sweep
+    of all replicas, even and odd neighbours alternately propose swaps; then the state at beta = 1 is one
+    sample, in which hidden units enter by their means. Here several independent ladders share the samples:
+    the spread of their means is the error, and reveals modes that some ladders have missed.
 
     Parameters
     ----------

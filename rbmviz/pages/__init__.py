@@ -1,7 +1,7 @@
-"""The pages with live panels, each declared in one file here: its settings, its panels, what its runs share.
+"""The pages with live panels, one file per page: its settings, its panels, and the setup of its runs.
 
-The app draws a page from its ``PageSpec``, links write and read it, lessons and recipes set it. To add a
-setting, add a ``SettingSpec`` to the page's file; its widget is drawn by the page in ``app/``.
+The app draws a page from its ``PageSpec``, links write and read it, and lessons and recipes set it. To add a
+setting, add a ``SettingSpec`` to the page's file; the page in ``app/`` draws its widget.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ def link_to(page: str, panels: Sequence[str] = (), **settings: str | int | float
     Parameters
     ----------
     page : str
-        Name of the page, ``sample``.
+        Name of the page, for example ``sample``.
     panels : sequence of str
-        Algorithms with their knobs, as links write them: ``rates_fpcd:eps=0.1``.
+        Algorithms with their knobs in the format of links: ``rates_fpcd:eps=0.1``.
     **settings : str, int or float
-        Settings by their names in the address.
+        Settings by name in the address.
     """
     parts = [*((PAGES[page].panels_key, panel) for panel in panels), *settings.items()]
     return f"{page}?{urlencode(parts, safe=':,')}"

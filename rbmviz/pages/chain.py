@@ -1,4 +1,4 @@
-"""Little chain: a model small enough to draw every state, a matrix to edit, and an RBM unit by unit."""
+"""Little chain: a model with few enough states to draw them all, an editable matrix, an RBM unit by unit."""
 
 import math
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ MATRIX_NAMES = (
     *("two wells", "sticky ring", "one deep trap", "it backfires", "Gibbs on 3 units"),
     "the landscape’s Gibbs chain",
 )
-"""The matrices that can be chosen; the last is made from the landscape."""
+"""The available matrices; the last is computed from the landscape."""
 
 RANDOM_WEIGHTS = "random weights"
-"""The choice of a landscape that stands for a model with random weights."""
+"""The landscape choice for a model with random weights."""
 
 
 def setup(values: Mapping[str, Any], sources: Sources) -> LandscapeSetup:
-    """Return the small model that all panels share."""
+    """Return the small model shared by all panels."""
     name, depth, seed = values["land"], values["land_depth"], values["land_seed"]
     if name == RANDOM_WEIGHTS:
         model = sources.once((name, depth, seed), lambda: random_model(6, 4, depth / 4, seed))

@@ -1,4 +1,4 @@
-"""Coupling: two chains of one model, drawn together until they meet."""
+"""Coupling: two chains of one model, sampled jointly until they meet."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from rbmviz.session import Coupling, CouplingSetup, random_rbm
 
 
 def models() -> list[str]:
-    """Return the names of the models whose chains can be coupled."""
+    """Return the names of the models with chains that can be coupled."""
     return [RANDOM_MODEL, *list_models()]
 
 
@@ -31,7 +31,7 @@ def setup(values: Mapping[str, Any], sources: Sources) -> CouplingSetup:
 
 
 class _Couplings:
-    """The table with the only algorithm of the page."""
+    """The table of the page's only algorithm."""
 
     def __getitem__(self, name: str) -> type[Coupling]:
         if name != Coupling.name:

@@ -24,14 +24,14 @@ def scored_data() -> list[str]:
 
 
 def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup:
-    """Return the model and the data that all panels share."""
+    """Return the model and the data shared by all panels."""
     model = sources.model(values["model"])
     dataset = sources.data_of(model, None if values["data"] == AUTOMATIC else values["data"])
     return SamplingSetup(model, dataset, values["seed"], values["start"], values["kernel"], sources.allowance)
 
 
 def live_numbers(sampler: Sampler | None) -> list[Number]:
-    """Return the numbers of the live metrics of a sampler (None: of any)."""
+    """Return the numbers of a sampler's live metrics (None: of any sampler)."""
     metrics = live_metrics_of(MAX_CHAINS if sampler is None else sampler.n_chains)
     return [number for metric in metrics for number in metric.numbers]
 

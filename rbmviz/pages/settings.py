@@ -1,4 +1,4 @@
-"""What a setting of a page may be, and how a link's text becomes its value."""
+"""The allowed values of a page's settings, and their conversion from a link's text."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class RealNumber(NamedTuple):
 
 
 class FreeText(NamedTuple):
-    """A short text of names and knob values, which are checked where they are used.
+    """A short text of names and knob values, which are checked when they are used.
 
     pattern : regular expression that the whole text matches
     """
@@ -48,29 +48,29 @@ class Several(NamedTuple):
 
 
 Allowed = tuple[Any, ...] | Whole | MultipleOf | RealNumber | FreeText | Several | Callable[[], list[str]]
-"""A few values, a range, or the names of a registry, which is read when it is needed."""
+"""Some values, a range, or the names in a registry, which is read when needed."""
 
 
 @dataclass(frozen=True)
 class SettingSpec:
-    """A setting of a page: a widget on the screen, a name in the address, a value that a lesson can set.
+    """A setting of a page: a widget on screen, a name in the address, a value that a lesson can set.
 
     Parameters
     ----------
     default : int, float, bool, str or list of str
-        Its value on a page that is opened without a link.
+        Value on a page opened without a link.
     allowed : Allowed
-        What a link, a lesson or a widget may set it to.
+        Values that a link, a lesson or a widget may set.
     label : str
-        Name of its widget (default "": it has none).
+        Name of its widget (default "": no widget).
     help : str
-        What the widget's question mark says (default "": it has none).
+        Text behind the widget's question mark (default "": none).
     makes_samples : bool
-        Whether the runs depend on it, and not only how they are shown (default False). Every link gives it.
+        Whether runs depend on it, not only their display (default False). Every link includes such settings.
     left_alone : bool
-        Whether presets leave it as it is: an open fold, and what is chosen in it (default False).
+        Whether presets leave it unchanged, for example an open fold and the choices in it (default False).
     fold : str
-        Name of the setting that opens the fold in which its widget is drawn (default "": it is in none).
+        Name of the setting that opens the fold with its widget (default "": not in a fold).
     """
 
     default: Any
@@ -82,16 +82,16 @@ class SettingSpec:
     fold: str = ""
 
     def options(self) -> list[Any]:
-        """Return the values that a widget offers: ``allowed``, where that is a list or a registry."""
+        """Return the values that a widget offers: ``allowed``, if it is a list or a registry."""
         return list(self.allowed() if callable(self.allowed) else self.allowed)
 
     def read(self, name: str, texts: list[str]) -> Any:
-        """Return the value that a link gives as one or more texts.
+        """Return the value of one or more texts from a link.
 
         Raises
         ------
         BadInput
-            If it is not allowed; ``name`` is what the sentence calls the setting.
+            If it is not allowed; ``name`` is the setting's name in the error message.
         """
         if isinstance(self.allowed, Several):
             return [read_value(name, text, self.allowed.names) for text in dict.fromkeys(texts)]
@@ -99,9 +99,9 @@ class SettingSpec:
 
 
 def compared_at(made_unit: CostUnit) -> str:
-    """Return the help of the choice of the unit at equal numbers of which panels are compared.
+    """Return the help text for the choice of the unit of comparison between panels.
 
-    made_unit : what the runs of the page make: samples or updates
+    made_unit : what the page's runs make: samples or updates
     """
     newest = " All other numbers are those of the newest samples." if made_unit == "samples" else ""
     return (
@@ -112,7 +112,7 @@ def compared_at(made_unit: CostUnit) -> str:
 
 
 def read_value(name: str, text: str, allowed: Allowed) -> Any:
-    """Return the value of one text; BadInput if it is not allowed."""
+    """Return the value of a text; BadInput if it is not allowed."""
     if isinstance(allowed, Whole):
         if re.fullmatch("[0-9]{1,10}", text, re.ASCII) and allowed.lo <= int(text) <= allowed.hi:
             return int(text)

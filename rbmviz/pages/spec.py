@@ -13,7 +13,7 @@ from rbmviz.rbm import Model
 from rbmviz.session import Allowance
 
 AUTOMATIC = "automatic"
-"""The choice of data that stands for the data that the model was trained on."""
+"""The choice of data for "the data that the model was trained on"."""
 
 RANDOM_MODEL = "random"
 """The choice of a model with random parameters."""
@@ -25,18 +25,19 @@ def _make(key: Hashable, make: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True)
 class Sources:
-    """Where a setup finds the models and data that the settings name.
+    """The source of the models and data that the settings name.
 
     Parameters
     ----------
     model : callable
-        Returns the model of a name (default: a pretrained one).
+        Returns the model with a name (default: a pretrained model).
     data : callable
-        Returns the data set of a name (default: a registered one).
+        Returns the data set with a name (default: a registered data set).
     once : callable
-        Returns what a function makes; the app returns the same object for equal keys, so that runs go on.
+        Returns the result of a function; the app returns the same object for equal keys, so that runs
+        continue.
     allowance : Allowance or None
-        Bytes for the stored samples of all runs (default None: each run has its own).
+        Bytes for the held samples of all runs (default None: separate bytes for each run).
     """
 
     model: Callable[[str], Model] = load_pretrained
@@ -45,13 +46,13 @@ class Sources:
     allowance: Allowance | None = None
 
     def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
-        """Return the data of this name to score a model against; None: those that it was trained on.
+        """Return the data with this name for scoring a model; None: the data it was trained on.
 
         Raises
         ------
         BadInput
-            If they are not on this machine, or do not fit the model. The app returns None instead, and its
-            page scores nothing.
+            If they are not on this machine, or do not fit the model. The app then returns None, and its page
+            shows no scores.
         """
         return data_of(model, name, self.data)
 
@@ -67,26 +68,26 @@ class PageSpec:
     panels_key : str
         Name of its panels in the address.
     algorithms : Algorithms
-        What a panel can run, by name.
+        Algorithms that a panel can run, by name.
     default_panels : tuple of str
-        The panels of a page that is opened without a link, as links write them.
+        Panels of a page opened without a link, in the format of links.
     settings : mapping of str to SettingSpec
-        Its settings by their names in the address.
+        Its settings by name in the address.
     setup : callable
-        Returns what all panels share, from the values of the settings and their sources.
+        Returns the setup shared by all panels, given the values of the settings and their sources.
     steps : str
-        What its panels count: "samples".
+        Name of the steps that panels count, for example "samples".
     speed : str
-        Name of the setting with the steps a second.
+        Name of the setting for steps per second.
     own_numbers : callable
-        Returns further numbers of its runs from the algorithm of a panel, or None, for those of all (default:
+        Returns further numbers of its runs, given a panel's algorithm or None for all algorithms (default:
         none).
     only : str
-        The one algorithm that its panels can run (default "": any).
+        The only algorithm that its panels can run (default "": any).
     max_panels : int
-        Most panels that a lesson can open (default 8).
+        Maximum number of panels that a lesson can open (default 8).
     own_parts : mapping of str to str
-        Other names in the address, which stand for something of a visitor's own, and what that is.
+        Further names in the address that refer to a visitor's own content, with a description of each.
     """
 
     name: str
@@ -107,13 +108,13 @@ class PageSpec:
         return {name: choice.default for name, choice in self.settings.items()}
 
     def numbers(self, algorithm: Any) -> dict[str, Number]:
-        """Return the numbers of runs of an algorithm (None: of any), by name, for panels and claims."""
+        """Return the numbers of an algorithm's runs (None: of any) by name, for panels and claims."""
         return {**NUMBERS[self.name], **{number.name: number for number in self.own_numbers(algorithm)}}
 
     def number(self, name: str) -> Number:
-        """Return the number of this name."""
+        """Return the number with this name."""
         return self.numbers(None)[name]
 
     def run_settings(self) -> tuple[str, ...]:
-        """Return the names of the settings that the runs depend on."""
+        """Return the names of the settings that runs depend on."""
         return tuple(name for name, choice in self.settings.items() if choice.makes_samples)

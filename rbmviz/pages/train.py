@@ -15,19 +15,19 @@ from rbmviz.trainers import STATS, Trainer, list_trainers
 
 
 def statistics() -> list[str]:
-    """Return the statistics of trainers that the lower chart can show."""
+    """Return the trainers' statistics that the lower chart can show."""
     own = [name for trainer in list_trainers() for name in trainers[trainer].own_stats]
     return list(dict.fromkeys([*own, *STATS]))
 
 
 def setup(values: Mapping[str, Any], sources: Sources) -> TrainingSetup:
-    """Return the data and the size of model that all panels share."""
+    """Return the data and the model size shared by all panels."""
     data = sources.data(values["train_data"])
     return TrainingSetup(data, values["hidden"], values["train_seed"], values["replicates"])
 
 
 def trainers_numbers(trainer: Trainer | None) -> list[Number]:
-    """Return the numbers of the own statistics of a trainer (None: of any)."""
+    """Return the numbers for a trainer's own statistics (None: of all trainers)."""
     made_by = map(trainers.__getitem__, list_trainers()) if trainer is None else [type(trainer)]
     return [number for cls in made_by for number in own_numbers(cls)]
 

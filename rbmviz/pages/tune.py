@@ -1,4 +1,4 @@
-"""Tune: a grid of settings as a map, and runs beside it."""
+"""Tune: a grid of settings as a map, with runs beside it."""
 
 import math
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ from rbmviz.trainers import list_trainers
 
 
 class _SamplersAndTrainers:
-    """Both tables as one; no two algorithms share a name."""
+    """Both tables as one; algorithm names are unique across them."""
 
     def __getitem__(self, name: str) -> Any:
         return (trainers if name in trainers else samplers)[name]
 
 
 def setup(values: Mapping[str, Any], sources: Sources) -> SamplingSetup | TrainingSetup:
-    """Return what the runs beside the map share."""
+    """Return the setup of the runs beside the map."""
     if values["tune_what"] == "trainers":
         return TrainingSetup(sources.data(values["tune_train_data"]), values["tune_hidden"])
     model = sources.model((values["tune_models"] or SPEC.settings["tune_models"].default)[0])

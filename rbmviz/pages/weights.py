@@ -11,14 +11,14 @@ from rbmviz.registry import trainers
 from rbmviz.session import Start, WeightSetup
 
 STUDIED = {"bas": 32, "modes": 100, "digits": 100, "letters": 100, "mnist5k": 100}
-"""Data of the study of bias and variance, and the examples in a batch of each."""
+"""Data sets for the study of bias and variance, with batch sizes."""
 
 QUANTITIES = ("ratio", "bias", "variance", "ess", "sweeps")
-"""What the study draws against the size of its models."""
+"""Quantities that the study plots against model size."""
 
 
 def setup(values: Mapping[str, Any], sources: Sources) -> WeightSetup:
-    """Return the model that weighs the samples, and the data at which chains start."""
+    """Return the model that weights the samples, and the data at which chains start."""
     model = sources.model(values["weights_model"])
     return WeightSetup(model, sources.data_of(model), values["weights_seed"], values["weights_start"])
 

@@ -1,8 +1,8 @@
 """Streaming samplers: one file per sampler; to write another, copy ``_skeleton.py``.
 
 A sampler is a frozen dataclass of its knobs. ``init(model, seed, v0)`` makes the state of its chains;
-``step(state, n)`` advances the state in place and returns n new samples. How a run is divided into steps
-never changes the samples. Live knobs may change between steps: ``dataclasses.replace`` gives a sampler that
+``step(state, n)`` advances the state in place and returns n new samples. The division of a run into steps
+never changes its samples. Live knobs may change between steps: ``dataclasses.replace`` gives a sampler that
 continues with the same state. With ``n_chains`` > 1 the chains take turns: sample t belongs to chain t %
 n_chains. The contract is ``rbmviz.testing.check_sampler``.
 """
@@ -94,17 +94,17 @@ class Sampler(Protocol):
         """
 
     def state_bytes(self, n_visible: int, n_hidden: int) -> int:
-        """Return an upper bound of the bytes of the state that ``init`` makes, without the model.
+        """Return an upper bound of the bytes of the state from ``init``, without the model.
 
-        It counts the kernels' copies of the weights (``gibbs.state_bytes``) and is at most twice the true
-        size. It builds nothing, so that a state that is too large is refused first.
+        It includes the kernels' copies of the weights (``gibbs.state_bytes``) and is at most twice the true
+        size. It allocates nothing, so that a state that is too large is refused in advance.
         """
 
     def step(self, state: Any, n: int) -> Samples:
         """Advance the state by n samples, in place, and return them in new arrays."""
 
     def target(self, state: Any) -> RBM:
-        """Return the model that the next chain's sample is drawn from.
+        """Return the model of the next chain's sample.
 
         theta + theta_F for driven samplers; theta / T for Gibbs sampling at temperature T; the model of the
         next round for shared fast weights.
@@ -140,7 +140,7 @@ def _check_kinds(model: Any, sampler: Any) -> None:
 
 
 def make_sampler(name: str, **knobs: Any) -> Sampler:
-    """Return the sampler ``name`` with these knobs, the others at their defaults.
+    """Return the sampler ``name`` with these knobs, and defaults for the others.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def stream(
     sampler : Sampler
         If it has several chains, their samples are interleaved.
     seed : int, SeedSequence or Generator
-        Same seed, same samples, whatever the chunk (default 0).
+        Same seed, same samples, for any chunk size (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
         The start of all chains, or one row per chain; default: independent random bits per chain.
     chunk : int

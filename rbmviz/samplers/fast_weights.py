@@ -1,6 +1,6 @@
-"""Shared by the samplers with fast weights: their start, samples, and the model they sample from.
+"""Code shared by the samplers with fast weights: starts, samples, and the model they sample from.
 
-``kernels.fast_weights`` says how theta_F is stored.
+``kernels.fast_weights`` describes how theta_F is stored.
 """
 
 from typing import Any, TypeAlias, Union
@@ -81,7 +81,7 @@ def start_driven(
 
 
 def driven_bytes(sampler: Any, n_visible: int, n_hidden: int) -> int:
-    """Return an upper bound of the bytes of the state that ``start_driven`` makes."""
+    """Return an upper bound of the bytes of the state from ``start_driven``."""
     m, n = n_visible, n_hidden
     if sampler.share and sampler.n_chains > 1:
         return shared_bytes(sampler.n_chains, m, n) + 4 * (m * n + m + n)  # the zeros of R = 0
@@ -104,7 +104,7 @@ def climb_driven(chain: DrivenChain, n: int, eps: float, alpha: float, max_sweep
 
 
 def target_of(state: State) -> RBM:
-    """Return the model of the next chain's sample, theta + theta_F; of the next round if it is shared."""
+    """Return the model of the next chain's sample, theta + theta_F; for shared theta_F, of the next round."""
     if isinstance(state, SharedFastWeights):
         return target(state)
     return RBM(*kernels.fast_weights.current_parameters(next_chain(state)))

@@ -1,4 +1,4 @@
-"""Several chains in one sampler: each has its own state, and their samples take turns.
+"""Several chains in one sampler: each has its own state, and their samples are interleaved.
 
 Sample t belongs to chain t % n_chains. Chains advance in parallel on threads, each with its own random
 stream, so that samples depend neither on the number of threads nor on the division into steps. The state of a
@@ -24,16 +24,16 @@ from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.samplers import Samples
 
 MAX_CHAINS = 1000
-"""Most chains of a sampler."""
+"""Maximum number of chains of a sampler."""
 
 THREADS = os.cpu_count() or 1
-"""Most blocks of chains that advance at the same time."""
+"""Maximum number of blocks of chains that advance at the same time."""
 
 SAMPLES_PER_THREAD = 32
-"""Fewest samples per thread: for fewer, waking the thread costs more than it saves."""
+"""Minimum number of samples per thread: for fewer, waking the thread costs more than it saves."""
 
 ARRAY_OBJECT_BYTES = 192
-"""Bytes of a numpy array object without its data, measured."""
+"""Bytes of a numpy array object without its data (measured)."""
 
 S = TypeVar("S")
 
@@ -63,13 +63,13 @@ class Chains(Generic[S]):
 _UpAndDown: TypeAlias = "tuple[kernels.layers.PreActivation, kernels.layers.PreActivation]"
 
 _PREACTIVATIONS: WeakKeyDictionary[RBM | Statistics, _UpAndDown] = WeakKeyDictionary()
-"""Results of ``preactivations`` by parameters, for as long as those are alive."""
+"""Results of ``preactivations`` by parameters, kept while the parameters are alive."""
 
 
 def preactivations(parameters: RBM | Statistics) -> _UpAndDown:
     """Return the pre-activations of h as a function of v, and of v as a function of h.
 
-    All chains share their rows, which are never written, so that many chains fit into the cache.
+    All chains share these read-only rows, so that many chains fit into the cache.
     """
     if parameters not in _PREACTIVATIONS:
         W, b, c = parameters.W, parameters.b, parameters.c
@@ -186,7 +186,7 @@ _THIS_THREAD = threading.local()
 
 @contextlib.contextmanager
 def on_one_thread() -> Iterator[None]:
-    """Within the block advance chains on the calling thread only: for runs that already fill the cores."""
+    """Advance chains only on the calling thread within the block, for runs that already fill the cores."""
     before = getattr(_THIS_THREAD, "alone", False)
     _THIS_THREAD.alone = True
     try:

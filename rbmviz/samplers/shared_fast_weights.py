@@ -1,8 +1,8 @@
-"""Many chains under one theta_F, which is updated once a round by the mean of their statistics.
+"""Many chains that share one theta_F, updated once per round with the mean of their statistics.
 
 (1) sample every h ~ p(h | v; theta + theta_F)
 (2) sample every v ~ p(v | h; theta + theta_F)
-(3) emit one v of each chain, which is a round
+(3) emit one v of each chain: one round
 (4) theta_F <- alpha theta_F + eps (R - <s>),   <s> the mean of s = (v h', v, h) over the chains
 
 All chains of a round see the same parameters, so a round is a few matrix products on one thread; each chain
@@ -56,7 +56,7 @@ class SharedFastWeights:
     left: int = 0
 
     def apart(self) -> list["SharedFastWeights"]:
-        """Return each chain by itself with its own theta_F; theta and R are shared."""
+        """Return the chains as separate groups, each with its own theta_F; theta and R are shared."""
         return [
             replace(
                 self,
@@ -164,7 +164,7 @@ def gibbs_round(
 
 
 def herding_round(shared: SharedFastWeights, eps: float, alpha: float, max_sweeps: int) -> Samples:
-    """Maximise h and v of every chain in turn until v stays, or for max_sweeps; then update theta_F."""
+    """Maximise h and v of every chain in turn until v is stable, or for max_sweeps; then update theta_F."""
     W, b, c = _current_parameters(shared)
     sweeps = np.zeros(len(shared.v), np.int64)
     moving = np.arange(len(shared.v))

@@ -4,13 +4,13 @@ An RBM of units -1 and +1 with parameters (W, b, c) has the distribution of an R
 
     4 W,    2 b - 2 W 1,    2 c - 2 W' 1,    1 a vector of ones.
 
-The penalty of a sample, -eps (x y', x, y) in symmetric units, therefore moves theta_F in units 0 and 1, in
-which the chain runs, by
+The penalty of a sample, -eps (x y', x, y) in symmetric units, therefore changes theta_F in units 0 and 1,
+which the chain uses, by
 
     W: -4 eps x y',    b: -2 eps x (1 - sum(y)),    c: -2 eps y (1 - sum(x)).
 
-It touches every weight, because no unit is 0. The lists of active units that make the other driven samplers
-fast do not help here, and theta_F is written out after every sample.
+It changes every weight, because no unit is 0. The lists of active units that make the other driven samplers
+fast do not help here, and theta_F is stored in full after every sample.
 """
 
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def start_symmetric(
 
 
 def symmetric_bytes(n_chains: int, share: bool, n_visible: int, n_hidden: int) -> int:
-    """Return an upper bound of the bytes of the state that ``start_symmetric`` makes."""
+    """Return an upper bound of the bytes of the state from ``start_symmetric``."""
     rates = 4 * (n_visible * n_hidden + n_visible + n_hidden)
     if share:
         return rates + shared_bytes(n_chains, n_visible, n_hidden)

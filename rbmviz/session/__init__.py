@@ -1,10 +1,10 @@
-"""Runs that live while somebody watches: commands in, immutable snapshots out, as few threads as will do.
+"""Live runs: commands go in, immutable snapshots come out, on as few threads as possible.
 
-Between the algorithms and any face (page, command line, notebook); knows no Streamlit. A setup says what the
-panels of a comparison share, and gives each run its plan: ``SamplingSetup`` of a model, ``LandscapeSetup`` of
-a small one, ``TrainingSetup`` on data, ``CouplingSetup`` of two chains, ``WeightSetup`` of the samples of
-pop-CD, ``StudySetup`` of models that estimators are measured on. What all runs have in common stands in
-``run``.
+This layer sits between the algorithms and a front end (page, command line, notebook); it does not import
+Streamlit. A setup holds what the panels of a comparison share and makes the plan of each run:
+``SamplingSetup`` for a model, ``LandscapeSetup`` for a small model, ``TrainingSetup`` for training on data,
+``CouplingSetup`` for two coupled chains, ``WeightSetup`` for weighted samples of pop-CD, and ``StudySetup``
+for models on which estimators are compared. ``run`` has the base class of all runs.
 """
 
 from rbmviz.session.again import RunLog

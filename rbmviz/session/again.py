@@ -1,4 +1,4 @@
-"""Runs that are made again, bit for bit, from a plan, the log of the knobs and the number of steps."""
+"""Rebuild a run bit for bit from its plan, its knob log and its step count."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -14,19 +14,19 @@ from rbmviz.registry import samplers
 from rbmviz.session.snapshot import Snapshot, Status
 
 MAX_CHANGES = 10_000
-"""Changes of knobs that are logged, about 2 MB: minutes of dragging without a pause. A run with more is never
-freed, see ``Worker.rest``, and its samples cannot be repeated."""
+"""Maximum number of logged knob changes, about 2 MB: minutes of continuous dragging. A run with more is never
+freed (see ``Worker.rest``), and its samples cannot be reproduced."""
 
 
 class Change(NamedTuple):
-    """From step ``n`` on the run used ``algorithm``, with these knobs."""
+    """``algorithm``, with its knobs, made the steps from ``n`` on."""
 
     n: int
     algorithm: Any
 
 
 class Log:
-    """The algorithms that one run has used, by step: with its plan they make the run again, bit for bit."""
+    """The algorithms of a run, by step; together with the plan, they rebuild the run bit for bit."""
 
     def __init__(self, n: int, algorithm: Any) -> None:
         self._changes = [Change(n, algorithm)]
@@ -34,14 +34,14 @@ class Log:
 
     @classmethod
     def of(cls, changes: tuple[Change, ...]) -> Self:
-        """Return the log with these changes, at least one."""
+        """Return a log of these changes, at least one."""
         log = cls(*changes[0])
         log._changes += changes[1:]
         return log
 
     def note(self, n: int, algorithm: Any) -> None:
         """Log that ``algorithm`` makes the steps from ``n`` on."""
-        # Keep the first entry, with which the run was made, even if knobs change before the first step.
+        # Keep the entry for step 0, the run's first algorithm, even if knobs change before the first step.
         if len(self._changes) > 1 and self._changes[-1].n == n:
             self._changes.pop()
         if algorithm == self._changes[-1].algorithm:
@@ -53,13 +53,13 @@ class Log:
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """The changes so far, the first one what the run began with."""
+        """All changes so far; the first is the run's initial algorithm."""
         return tuple(self._changes)
 
 
 @dataclass(frozen=True, eq=False)
 class RunLog:
-    """The run log of a sampler as it is written to a file: names and values.
+    """The run log of a sampler as names and values, ready to be written to a file.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class RunLog:
         Registered name.
     seed : int
     start : uint8 (n_visible,) or (n_chains, n_visible) or None
-        First state of the chain, or of each; None means random bits of the seed.
+        First state of the chain, or one row per chain; None: random bits from the seed.
     changes : tuple of (n, knobs)
         The knobs from sample number n on; the first n is 0.
     """
@@ -84,7 +84,7 @@ class RunLog:
         Raises
         ------
         BadInput
-            If knobs have changed too often for a log.
+            If there were too many knob changes to log.
         """
         name = log.changes[0].algorithm.name
         if not log.complete:
@@ -93,18 +93,18 @@ class RunLog:
                 "complete log. Reset it to begin another one."
             )
         changes: dict[int, dict[str, Value]] = {}
-        for n, sampler in log.changes:  # of several changes before one sample the last counts
+        for n, sampler in log.changes:  # the last of several changes at one sample wins
             changes[n] = values_of(sampler)
         return cls(name, seed, start, tuple(changes.items()))
 
     def check(self) -> Log:
-        """Return the log with the samplers; BadInput if no run can have written this log.
+        """Check the log, and return it with sampler objects instead of names.
 
         Raises
         ------
         BadInput
-            If the sampler or a knob is unknown or out of range, the sample numbers do not begin at 0 and
-            increase, or a knob changes that is not live.
+            If the sampler or a knob is unknown or out of range, the sample numbers do not start at 0 and
+            increase, or a knob that is not live changes.
         """
         if not isinstance(self.sampler, str):
             raise BadInput(f"The log names no sampler, but {shown(self.sampler)}.")
@@ -140,7 +140,7 @@ class RunLog:
 
 @runtime_checkable
 class KeepsState(Protocol):
-    """A run that keeps data while its memory is freed: what a rebuild cannot compute, or only slowly."""
+    """A run that keeps some data while its memory is freed, because recomputing them would be slow."""
 
     prepared: bool
 
@@ -152,25 +152,25 @@ class KeepsState(Protocol):
 
 
 def again(plan: Any, log: Log, n: int, number: int = 1, kept: Any = None) -> Iterator[tuple[Any, Any]]:
-    """Make a run again up to its step n; yield the run and the steps just made, piece by piece.
+    """Rebuild a run up to step n, piece by piece; yield the run and the steps just made.
 
-    A piece is the preparation of the run (without steps: None) or a chunk of its steps.
+    A piece is either the preparation of the run, with None for the steps, or a chunk of steps.
 
-    number : of the run in its worker; kept : what the run could not compute, see ``KeepsState``
+    number : number of the run in its worker; kept : data from ``KeepsState.kept_state``
     """
     first, *waiting = log.changes
     run = plan.run(number, first.algorithm)
     while True:
         while waiting and waiting[0].n <= run.n:
             run.set_knobs(waiting.pop(0).algorithm)
-        if not run.prepared:  # the run is new, or these knobs need a new state
+        if not run.prepared:  # a new run, or knobs that need a new state
             if kept is not None:
                 run.restore(kept)
             run.prepare()
             yield run, None
             continue
         if run.n >= n and not waiting:
-            run.log = log  # restored, it has skipped steps at which knobs changed
+            run.log = log  # a restored run skipped some of the knob changes
             return
         end = min([n, *(change.n for change in waiting[:1])])
         steps = run.timed_advance(min(run.max_steps(), end - run.n))
@@ -179,20 +179,20 @@ def again(plan: Any, log: Log, n: int, number: int = 1, kept: Any = None) -> Ite
 
 
 class Rebuild:
-    """Takes the place of a run whose memory is freed; ``work`` computes the run again, up to the same step.
+    """Placeholder for a run whose memory is freed; ``work`` rebuilds the run up to the same step.
 
     Parameters
     ----------
     run : Run
-        The run to be freed; no reference to it is kept.
+        The run to free; the placeholder keeps no reference to it.
     shown : Snapshot
-        The newest snapshot, which is shown without its large parts until the run is back.
+        The newest snapshot. Until the run is back, it is shown without its large arrays.
     log : Log or None
-        Of the run that is to come back; None (the default): that of ``run``.
+        Log of the run to rebuild; None (the default): the log of ``run``.
     n : int or None
-        Steps of the run that is to come back; None (the default): those of ``run``.
+        Steps of the run to rebuild; None (the default): the steps of ``run``.
     kept : Any
-        What a run of this kind has kept elsewhere (``kept_state``); None (the default): what ``run`` keeps.
+        ``kept_state`` of the run to rebuild; None (the default): the kept state of ``run``.
     """
 
     def __init__(
@@ -214,24 +214,24 @@ class Rebuild:
 
     @property
     def failure(self) -> str | None:
-        """Error sentence of the run; None if it had not failed."""
+        """Error message of the run; None if it had not failed."""
         return self._shown.error
 
     @property
     def share(self) -> float:
-        """Share of the steps that have been computed again, from 0 to 1."""
+        """Share of the steps that have been rebuilt, from 0 to 1."""
         if self._again is None or self.n == self._begun:
             return 0.0
         return (self._again.n - self._begun) / (self.n - self._begun)
 
     def drop_steps(self) -> None:
-        """Drop the steps that have been computed again; ``work`` begins from the start."""
+        """Drop the rebuilt steps; ``work`` starts over."""
         self._pieces = self._again = None
 
     def work(self) -> Any:
-        """Do the next piece of ``again``; return the run once it is complete, else None."""
+        """Do the next piece of ``again``; return the run when it is complete, else None."""
         pieces = self._pieces or again(self.plan, self.log, self.n, self.number, self._kept)
-        self._pieces = None  # if a piece fails, the next call begins from the start
+        self._pieces = None  # if a piece fails, the next call starts over
         piece = next(pieces, None)
         self._pieces = pieces
         if piece is None:
@@ -241,13 +241,13 @@ class Rebuild:
             self._begun = min(self._begun or self._again.n, self._again.n)
         return None
 
-    # What a worker asks of a run.
+    # The rest is the interface that a worker expects of a run.
 
     has_background_work: ClassVar[bool] = False
-    """There is none."""
+    """A placeholder has no background work."""
 
     def max_steps(self) -> int:
-        """Return 0: no step can be made before the run is back."""
+        """Return 0: a run cannot make steps until it is rebuilt."""
         return 0
 
     def background_work(self, paused: bool) -> bool:
@@ -255,5 +255,5 @@ class Rebuild:
         return False
 
     def view(self, status: Status) -> Snapshot:
-        """Return the snapshot of the moment at which the run was put to rest, without its large parts."""
+        """Return the snapshot from when the run was freed, without its large arrays."""
         return dataclasses.replace(self._shown, status=status, rebuilt=self.share, error=None)

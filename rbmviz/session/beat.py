@@ -1,12 +1,12 @@
-"""The beat: one thread that wakes for all panels of a page together, and makes the samples due in each.
+"""The beat: one thread that wakes up for all panels of a page and makes the samples that are due.
 
-With a thread for each run, each would wake dozens of times per second to make a sample or two. So a run that
-goes at a rate, and takes little of a core, is handed to the beat of its comparison by its own thread, which
-then ends. Whatever else the run has to do (compile, go at full speed, work in the background) is done by a
-thread of its own.
+If each run had its own thread, each thread would wake up dozens of times per second to make a sample or two.
+Therefore the thread of a run hands it to the comparison's beat, and ends, if the run has a fixed rate and
+needs little of a core. All other work (compiling, running at full speed, background work) stays on the run's
+own thread.
 
-When the cores run out, beats end late. Then they become longer, those of all pages alike: each makes more
-samples at once, and there are fewer new pictures, so that frames are reduced before samples (``slowdown``).
+When the machine is overloaded, beats end late. Then the beats of all pages become longer: each makes more
+samples, and fewer frames are sent, so that the frame rate falls before the sampling rate (``slowdown``).
 """
 
 import contextlib
@@ -20,41 +20,41 @@ from rbmviz.session.slots import SLOTS, Group, Kind
 from rbmviz.session.slowdown import SLOWDOWN
 
 BEAT_SECONDS = 0.05
-"""Interval of the beats: a page asks for 20 frames per second, and each has new samples."""
+"""Seconds between beats: pages ask for 20 frames per second, each with new samples."""
 
 UNWATCHED_SECONDS = 0.1
-"""Interval of the beats while no run is watched: no picture waits for the samples."""
+"""Seconds between beats while nobody watches."""
 
 LATE_SECONDS = 0.2
-"""A beat is late if it ends so long after it was due, and longer than its interval. Samples would be skipped
-after a second (``worker.BEAT_BACKLOG_SECONDS``); what is sooner costs nothing but evenness."""
+"""A beat is late if it ends this long after it was due, and later than one interval. After a delay of one
+second (``worker.BEAT_BACKLOG_SECONDS``) samples are skipped; shorter delays only make the pace uneven."""
 
 RARE_STEPS_SECONDS = 0.5
-"""Longest interval between two beats when steps are due more rarely."""
+"""Longest interval between beats when steps are due less often."""
 
 log = logging.getLogger(__name__)
 
 
 class Paced(Protocol):
-    """What a beat drives."""
+    """A run that a beat can drive."""
 
     @property
     def watched(self) -> bool: ...  # noqa: D102
 
     def next_step(self) -> float:
-        """Return the time.monotonic() at which the next step is due."""
+        """Return when the next step is due, as a ``time.monotonic()`` reading."""
 
     def on_beat(self) -> None:
-        """Make the steps that are due; the caller holds a turn at a core."""
+        """Make the due steps; the caller holds a turn at a core."""
 
 
 class Beat:
-    """The beat of one comparison; its thread exists while there is a run to drive.
+    """The beat of one comparison; its thread exists only while there is a run to drive.
 
     Parameters
     ----------
     group : Group
-        The group in whose turns at the cores the steps are made.
+        Steps are made in turns of this group.
     """
 
     def __init__(self, group: Group) -> None:
@@ -63,10 +63,10 @@ class Beat:
         self._runs: list[Paced] = []
         self._listeners: tuple[Callable[[], None], ...] = ()
         self._thread: threading.Thread | None = None
-        self._start_now = False  # because of a command
-        self._after_command = False  # the last beat was for a command
+        self._start_now = False  # requested by a command
+        self._after_command = False  # whether a command requested the last beat
         self._tick = 0.0  # time of the last beat
-        self._due = 0.0  # when it was due
+        self._due = 0.0  # when that beat was due
 
     def join(self, run: Paced) -> None:
         """Drive a run from now on."""
@@ -86,7 +86,7 @@ class Beat:
 
     @contextlib.contextmanager
     def listening(self, ended: Callable[[], None]) -> Iterator[None]:
-        """Call ``ended`` at the end of each beat in the ``with`` block, on its thread: it must not wait."""
+        """Call ``ended`` after each beat in the ``with`` block, on the beat's thread; it must not block."""
         with self._wake:
             self._listeners += (ended,)
         try:
@@ -96,11 +96,11 @@ class Beat:
                 self._listeners = tuple(other for other in self._listeners if other is not ended)
 
     def drives(self, runs: int) -> bool:
-        """Return whether it drives so many runs."""
+        """Return whether the beat drives at least this many runs."""
         return len(self._runs) >= runs
 
     def start_now(self) -> None:
-        """Start the next beat at once, because a command has been given."""
+        """Start the next beat at once, after a command."""
         with self._wake:
             self._start_now = True
             self._wake.notify()
@@ -119,17 +119,17 @@ class Beat:
     def _drive(self, run: Paced) -> None:
         try:
             run.on_beat()
-        except Exception:  # one that could not even be shown: the other panels of the page go on
+        except Exception:  # the error could not be shown; other panels continue
             log.exception("a run has left its beat")
             self.leave(run)
 
     @property
     def seconds(self) -> float:
-        """Interval of the beats of a page that is watched."""
+        """Interval of the beats of a watched page, in seconds."""
         return BEAT_SECONDS * SLOWDOWN.factor
 
     def _wait(self) -> list[Paced]:
-        """Wait for the next beat; return the runs to drive, [] to end the thread."""
+        """Wait for the next beat; return the runs to drive, or [] to end the thread."""
         with self._wake:
             while True:
                 if not self._runs:
@@ -138,9 +138,9 @@ class Beat:
                 at, now = self._next_beat(), time.monotonic()
                 if not self._start_now and now < at:
                     if self._wake.wait(at - now) or not self._runs:
-                        continue  # a command, or another run
+                        continue  # a command, or a new run
                     now = time.monotonic()
-                # In time, beats keep their interval, whatever the delay of a single one.
+                # Beats in time keep their interval, even if single beats are delayed.
                 in_time = not self._start_now and now - at < self.seconds
                 self._tick = at if in_time else now
                 self._due = now if self._start_now else at
@@ -148,12 +148,12 @@ class Beat:
                 return self._runs.copy()
 
     def _next_beat(self) -> float:
-        """Return the time.monotonic() of the next beat, unless a command comes before."""
+        """Return the time.monotonic() of the next beat, unless a command comes first."""
         watched = any(run.watched for run in self._runs)
         interval = self.seconds if watched else max(self.seconds, UNWATCHED_SECONDS)
-        # A command takes effect with a step: if none was due in the beat that came at once for it, the next
-        # beat comes when one is, not a whole interval later.
+        # A command takes effect with a step. If no step was due in the immediate beat after a command, the
+        # next beat comes when one is due, not a whole interval later.
         earliest = self._tick + (0 if self._after_command else interval)
-        # Not longer than this: the lease of a run may end in the meantime.
+        # Do not wait longer than this: a run's lease may end before the next step.
         next_step = min(run.next_step() for run in self._runs)
         return min(max(earliest, next_step), self._tick + RARE_STEPS_SECONDS)

@@ -1,4 +1,4 @@
-"""Several algorithms side by side with one setup: same seed, same start, same steps per second."""
+"""Several algorithms side by side on one setup, with the same seed, start and steps per second."""
 
 import contextlib
 import math
@@ -19,7 +19,7 @@ from rbmviz.session.worker import PastRun, Worker
 
 
 class Setup(Protocol):
-    """What all panels of a comparison share."""
+    """What the panels of a comparison share."""
 
     def plan(self) -> Any:
         """Return the plan of each run."""
@@ -29,21 +29,21 @@ S = TypeVar("S", bound=Setup)
 
 
 class Panel(NamedTuple):
-    """One run of a comparison: a key that stays while panels come and go, and its worker."""
+    """One run of a comparison: its worker, and a key that stays the same when other panels come and go."""
 
     key: int
     worker: Worker[Any]
 
 
 UNDO_SECONDS = 10.0
-"""How long a command that begins runs anew or closes panels can be taken back."""
+"""Seconds for which a command that restarts runs or closes panels can be undone."""
 
 
 class Undo(NamedTuple):
-    """What a command has replaced.
+    """The state before a command, to restore it.
 
-    until : time.monotonic() up to which it can be put back; setup : as it was; panels : as they were, in
-    order; runs : those that have begun anew, by key; instead : keys of the panels that have taken their place
+    until : time.monotonic() until which undo is possible; setup : the old setup; panels : the old panels, in
+    order; runs : the old runs of restarted panels, by key; instead : keys of the panels that replaced them
     """
 
     until: float
@@ -54,7 +54,7 @@ class Undo(NamedTuple):
 
 
 class Pin(NamedTuple):
-    """A run that stays to be compared with: its number, its name, and its setup and snapshot when pinned."""
+    """A run kept for comparison: its number and name, and its setup and snapshot at the time of pinning."""
 
     number: int
     name: str
@@ -63,20 +63,20 @@ class Pin(NamedTuple):
 
 
 CHART_POINT_SECONDS = 7.5
-"""How long panels show their scores at the point of a chart; of long runs one is drawn every five seconds."""
+"""Seconds for which panels show their scores at a chart's point; charts of long runs come every 5 s."""
 
 SCORED_SECONDS = 1.0
-"""In about how many seconds a panel is scored that has made the steps that it had missed."""
+"""Approximate seconds until a panel that has caught up is scored."""
 
 MAX_PINS = 8
-"""Runs that can be pinned; the oldest goes first."""
+"""Maximum number of pinned runs; the oldest is dropped first."""
 
 
 class Comparison(Generic[S]):
     """The panels of one page.
 
-    One thread adds, removes and replaces panels, that of the page; other commands come from any. They return
-    at once, but for Undo, and for those that need memory: these may wait while offers to undo are freed.
+    Only the page's thread may add, remove and replace panels; other commands can come from any thread. They
+    return at once, except Undo and commands that need memory, which may wait while old runs are freed.
 
     Parameters
     ----------
@@ -85,9 +85,9 @@ class Comparison(Generic[S]):
     rate : float
         Steps per second of every panel; infinity (the default) is full speed.
     visitor : VisitorUsage or None
-        The visitor, whose turns at the cores the panels share. A command that would exceed the limits of the
-        visitor raises BadInput and changes nothing here; offers to undo may be withdrawn to make room. None:
-        no limits, and turns of its own.
+        The visitor whose turns at the cores the panels share. A command that would exceed the visitor's
+        limits raises BadInput and changes nothing here, but may drop undo data to make room. None: no
+        limits, and a group of turns of its own.
     """
 
     def __init__(self, setup: S, rate: float = math.inf, visitor: VisitorUsage | None = None) -> None:
@@ -96,27 +96,27 @@ class Comparison(Generic[S]):
         self.closed_at: float | None = None
         self.panels: tuple[Panel, ...] = ()
         self.running = False
-        self.waiting_for_all = False  # running, and waiting until the panels are prepared
+        self.waiting_for_all = False  # running, but panels are not prepared yet
         self.before_rest: Callable[[], None] = lambda: None
-        """Called before the memory of the runs is freed: the last moment to keep them elsewhere."""
+        """Called before the memory of the runs is freed: the last chance to save them elsewhere."""
         self._next_key = 0
         self._undo: Undo | None = None
-        self.undoable_commands = 0  # so far: two offers to undo differ in it
-        # What panels are compared at equal numbers of; some kinds of runs are not compared, and say nothing.
+        self.undoable_commands = 0  # commands so far; identifies an offer to undo
+        # The unit of comparison; runs without ``step_unit`` are not compared.
         self.cost_unit: CostUnit = getattr(setup, "step_unit", "samples")
         self._chart_point: tuple[float, tuple[CostUnit, float | None]] = -math.inf, (self.cost_unit, None)
         self.pins: tuple[Pin, ...] = ()
         self._next_pin = 0
-        # Held while all panels start or stop together: a pause must not come in the middle of a common start.
+        # Held while all panels start or stop together, so that a pause cannot interrupt a common start.
         self._together = threading.RLock()
-        # Held for moments only, while the panels are opened or closed.
+        # Held only briefly, while panels are opened or closed.
         self._opening = threading.Lock()
 
     def add(self, algorithm: Any, plan: Any = None, catch_up: bool = True) -> Panel:
         """Add a panel on the right.
 
-        plan : its run begins at step 0 of it (default: the setup's); catch_up : whether it first makes the
-            steps of the other panels
+        plan : its run starts at step 0 of this plan (default: the setup's); catch_up : whether it first makes
+            the steps that the other panels have made
         """
         plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
@@ -133,14 +133,14 @@ class Comparison(Generic[S]):
         return panel
 
     def _catch_up(self, panel: Panel) -> None:
-        """Have a panel that begins later make the steps of the others, as far as that takes little time."""
+        """Let a panel that starts late make the steps that the others have made, within a time limit."""
         others = [other.worker for other in self.panels if other is not panel]
         going = [(found.n, i) for i, other in enumerate(others) if (found := other.peek()).status != "failed"]
         if going:
             panel.worker.catch_up(others[min(going)[1]])
 
     def __getitem__(self, key: int) -> Worker[Any]:
-        """Return the worker of the panel ``key``; KeyError if it has gone."""
+        """Return the worker of the panel ``key``; KeyError if there is no such panel."""
         for panel in self.panels:
             if panel.key == key:
                 return panel.worker
@@ -157,7 +157,7 @@ class Comparison(Generic[S]):
             self._offer_undo(self.setup, before, {})
 
     def apply_knobs(self, key: int, /, **knobs: Value) -> None:
-        """Change knobs of one panel when a slider is released: its run begins anew if one is not live."""
+        """Change knobs of one panel after a slider is released; its run restarts if a knob is not live."""
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
@@ -167,7 +167,7 @@ class Comparison(Generic[S]):
                     self._catch_up(panel)
 
     def set_live_knobs(self, key: int, /, **knobs: Value) -> None:
-        """Change live knobs of one panel, while they are dragged: no run is begun."""
+        """Change live knobs of one panel while a slider is dragged; the run does not restart."""
         for panel in self.panels:
             if panel.key == key:
                 self._check_tuned(panel, **knobs)
@@ -177,16 +177,16 @@ class Comparison(Generic[S]):
         """Start all panels in step; see ``_start_together``."""
         with self._together:
             self.running = self.waiting_for_all = True
-        self.poll()  # renews the leases, so that runs that sleep are prepared; starts the panels if all are
+        self.poll()  # wakes sleeping runs; starts the panels if all are ready
 
     def pause(self) -> None:
-        """Stop all panels; with a rate they stop at the same step."""
+        """Pause all panels; with a rate they stop at the same step."""
         with self._at_one_moment() as now:
             self.running = self.waiting_for_all = False
             workers = [panel.worker for panel in self.panels]
             for worker in workers:
                 worker.pause(now)
-            # The timetable of one that catches up still has the steps that the others have skipped when busy.
+            # A run that catches up still has steps in its timetable that overloaded runs skipped.
             furthest = max(
                 (worker.stops_at for worker in workers if not worker.catching_up), default=math.inf
             )
@@ -195,14 +195,14 @@ class Comparison(Generic[S]):
 
     @contextlib.contextmanager
     def _at_one_moment(self) -> Iterator[float]:
-        """Hold all panels and yield the time: none of them makes steps that are due later, before the end."""
+        """Hold all panels and yield the time; no panel makes steps due after that time within the block."""
         with self._together, contextlib.ExitStack() as workers:
             for panel in self.panels:
                 workers.enter_context(panel.worker.hold_steps())
             yield time.monotonic()
 
     def step(self, n: int | Sequence[int] = 1) -> None:
-        """Do n more steps in every panel, or so many in each, in order; then pause."""
+        """Make n more steps in every panel (or one number per panel, in order), then pause."""
         with self._together:
             self.pause()
             each = [n] * len(self.panels) if isinstance(n, int) else n
@@ -210,13 +210,13 @@ class Comparison(Generic[S]):
                 panel.worker.step(steps)
 
     def reset(self) -> None:
-        """Begin anew, every panel by its own plan."""
+        """Restart every panel with its own plan."""
         runs = self._set_aside()
         self._begin([panel.worker.plan for panel in self.panels])
         self._offer_undo(self.setup, self.panels, runs)
 
     def change(self, setup: S) -> None:
-        """Begin anew with another setup for all panels; BadInput if it exceeds the visitor's limits."""
+        """Restart with another setup for all panels; BadInput if it exceeds the visitor's limits."""
         plan = setup.plan()
         self._check([(plan, panel.worker.algorithm) for panel in self.panels])
         before, runs = self.setup, self._set_aside()
@@ -225,18 +225,18 @@ class Comparison(Generic[S]):
         self._offer_undo(before, self.panels, runs)
 
     def _take(self, setup: S) -> None:
-        """Take another setup; runs of another kind are compared at equal numbers of what they make."""
+        """Use another setup; for another kind of run also reset the unit of comparison."""
         if type(setup) is not type(self.setup):
             self.cost_unit = getattr(setup, "step_unit", "samples")
         self.setup = setup
 
     def replace(self, setup: S, algorithms: Sequence[Any]) -> None:
-        """Begin anew with another setup and other panels; BadInput if they exceed the visitor's limits."""
+        """Restart with another setup and other panels; BadInput if they exceed the visitor's limits."""
         plan = setup.plan()
         self._check([(plan, algorithm) for algorithm in algorithms])
         before, setup_before = self.panels, self.setup
         with self._together:
-            running, self.running = self.running, False  # they begin together, once all are there
+            running, self.running = self.running, False  # start together once all are added
             for panel in self.panels:
                 self.remove(panel.key)
             self._take(setup)
@@ -247,14 +247,14 @@ class Comparison(Generic[S]):
         self._offer_undo(setup_before, before, {}, frozenset(panel.key for panel in self.panels))
 
     def add_beside(self, key: int, algorithms: Sequence[Any], instead: bool = False) -> None:
-        """Add panels to the right of the panel ``key``, and begin all anew, so that none has a past.
+        """Add panels to the right of the panel ``key``, and restart all panels together.
 
         instead : close all other panels, and order the remaining ones by their knobs
 
         Raises
         ------
         BadInput
-            If they exceed the visitor's limits: then nothing is changed.
+            If the panels would exceed the visitor's limits; then nothing changes.
         """
         kept = [panel for panel in self.panels if panel.key == key]
         if not kept:
@@ -264,7 +264,7 @@ class Comparison(Generic[S]):
         stay = kept if instead else list(before)
         self._check([*((p.worker.plan, p.worker.algorithm) for p in stay), *((plan, a) for a in algorithms)])
         with self._together:
-            running, self.running = self.running, False  # they begin together, once all are there
+            running, self.running = self.running, False  # start together once all are added
             for panel in before:
                 if panel not in stay:
                     panel.worker.close()
@@ -285,20 +285,20 @@ class Comparison(Generic[S]):
 
     @property
     def can_undo(self) -> bool:
-        """Whether the newest reset, removal or other setup can still be taken back."""
+        """Whether the newest reset, removal or change of setup can still be undone."""
         if self._undo is not None and time.monotonic() > self._undo.until:
             self._undo = None
         return self._undo is not None
 
     def undo(self) -> bool:
-        """Take back the newest reset, removal or other setup; return False if it is too late.
+        """Undo the newest reset, removal or change of setup; return False if it is too late.
 
-        Runs go on where they were. Panels that have been added since stay.
+        Restored runs continue where they were. Panels added since then stay.
 
         Raises
         ------
         BadInput
-            If what would come back exceeds the visitor's limits.
+            If the restored runs exceed the visitor's limits.
         """
         undo = self._undo if self.can_undo else None
         if undo is None:
@@ -326,11 +326,11 @@ class Comparison(Generic[S]):
         return True
 
     def drop_undo(self) -> None:
-        """Withdraw the offer to take the newest command back."""
+        """Withdraw the offer to undo the newest command."""
         self._undo = None
 
     def free_undo(self) -> None:
-        """Free the memory of what could be taken back; it would be computed again."""
+        """Free the memory of runs kept for undo; undo would rebuild them."""
         undo = self._undo
         if undo is None:
             return
@@ -339,7 +339,7 @@ class Comparison(Generic[S]):
                 panel.worker.rest()
             if panel.key in undo.runs:
                 panel.worker.free(undo.runs[panel.key])
-        if self._undo_bytes():  # the log of a run is not complete
+        if self._undo_bytes():  # a run without a complete log cannot be freed
             self._undo = None
 
     def _set_aside(self) -> dict[int, PastRun]:
@@ -383,7 +383,7 @@ class Comparison(Generic[S]):
                 panel.worker.set_rate(rate, now)
 
     def pin(self, key: int, name: str) -> None:
-        """Keep what a panel's run shows now, under this name, while the panel goes on or away."""
+        """Keep a panel's current snapshot under this name while the panel continues, or closes."""
         for panel in self.panels:
             if panel.key == key:
                 self._next_pin += 1
@@ -397,8 +397,8 @@ class Comparison(Generic[S]):
     def poll(self) -> list[tuple[int, Snapshot]]:
         """Return key and newest snapshot of every panel, in order.
 
-        Also renews the leases of the panels, starts all of them if they are waiting for each other and ready,
-        and drops an offer to undo that has expired. ``peek`` only reads.
+        Also renews the panels' leases, starts panels that are waiting for each other once all are ready, and
+        drops an expired offer to undo. ``peek`` only reads.
         """
         shown = [(panel.key, panel.worker.request_snapshot()) for panel in self.panels]
         if self._undo is not None and not self.can_undo:
@@ -408,10 +408,10 @@ class Comparison(Generic[S]):
         return shown
 
     def _start_together(self) -> None:
-        """Start all panels at the same time, as soon as none of them is starting or rebuilding.
+        """Start all panels at the same time, as soon as none is starting or rebuilding.
 
-        Those whose kernels are still being compiled keep nobody waiting, if they can catch up: at full speed
-        they could not.
+        Panels whose kernels are still compiling do not delay the others if they can catch up, which is
+        impossible at full speed.
         """
         with self._together:
             late = []
@@ -427,30 +427,30 @@ class Comparison(Generic[S]):
                     panel.worker.catch_up(ready[0].worker)
 
     def listening(self, ended: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
-        """Call ``ended`` at the end of each beat in the ``with`` block, on its thread: it must not wait."""
+        """Call ``ended`` after each beat in the ``with`` block, on the beat's thread; it must not block."""
         return self._beat.listening(ended)
 
     @property
     def beating(self) -> bool:
-        """Whether the beat drives all panels: between its beats nothing new comes but by commands."""
+        """Whether the beat drives all panels: then only commands change anything between beats."""
         return self._beat.drives(len(self.panels))
 
     @property
     def chart_point(self) -> float | None:
-        """The point of the newest chart, at which ``at_common_point`` takes scores; None: it is too old."""
+        """The point of the newest chart, where ``at_common_point`` takes scores; None if it is too old."""
         at, (unit, point) = self._chart_point
         fresh = unit == self.cost_unit and time.monotonic() - at < CHART_POINT_SECONDS
         return point if fresh else None
 
     def at_common_point(self, shown: list[tuple[int, Any]], newest: bool = False) -> list[tuple[int, Any]]:
-        """Return the snapshots of runs, (key, snapshot), with the scores they had at the common point.
+        """Return the snapshots of runs, (key, snapshot), with their scores at the common point.
 
-        The point is the last number of samples, updates, sweeps or seconds (``cost_unit``) that all panels
-        have passed; panels that are still catching up, or have failed, do not hold it back.
+        The common point is the last number of samples, updates, sweeps or seconds (``cost_unit``) that all
+        panels have passed. Panels that are catching up or have failed do not hold it back.
 
-        newest : True (for the chart of a page): take the last point now, and stay there for the frames until
-            the chart is drawn again, so that chart and panels name the same point; False (the default): take
-            the point of the chart, if it is not older than CHART_POINT_SECONDS
+        newest : True (for the chart): take the newest point and keep it for frames until the next chart is
+            drawn, so that chart and panels agree; False (the default): take the chart's point, if it is not
+            older than CHART_POINT_SECONDS
         """
         workers = {panel.key: panel.worker for panel in self.panels}
         left = {key: self._seconds_left(workers[key], one) for key, one in shown if key in workers}
@@ -465,10 +465,10 @@ class Comparison(Generic[S]):
         return [(key, run) for (key, _), run in zip(shown, runs, strict=True)]
 
     def look_back(self, shown: list[tuple[int, Any]], n: int) -> list[tuple[int, Any]]:
-        """Return the snapshots of samplers, (key, snapshot), with the pictures that they had after n samples.
+        """Return the snapshots of samplers, (key, snapshot), with the samples displayed after n samples.
 
-        A run that is not paused stays as it is. One that does not hold these samples, or has not made so
-        many, shows the nearest that it has.
+        Runs that are not paused are unchanged. If a run does not hold these samples, the nearest ones that it
+        holds are shown.
         """
         return [(key, self._looking_back(key, snapshot, n)) for key, snapshot in shown]
 
@@ -477,25 +477,25 @@ class Comparison(Generic[S]):
             return snapshot
         try:
             return snapshot.looking_back(*self[key].read(lambda run: run.packed_until(n)))
-        except (KeyError, BadInput):  # the panel has gone, or its run is being rebuilt
+        except (KeyError, BadInput):  # the panel is closed, or its run is being rebuilt
             return snapshot
 
     def _seconds_left(self, worker: Worker[Any], shown: Any) -> float:
-        """Return in about how many seconds a panel that was added late will count for the common point.
+        """Return the approximate seconds until a late panel counts for the common point.
 
-        0: it counts already, or has failed and never will.
+        0: it already counts, or it has failed.
         """
         if shown.status == "failed":
             return 0.0
         if left := worker.seconds_to_catch_up:
             return left
-        # Likelihoods come later than the updates that they are of.
+        # Likelihoods come later than the updates they belong to.
         passed = shown.passed(getattr(self.setup, "step_unit", "samples"))
         late = passed is not None and shown.scored_from + passed < BEHIND * worker.caught_up_to
         return SCORED_SECONDS if late else 0.0
 
     def peek(self) -> list[tuple[int, Any]]:
-        """Return what ``poll`` does, without renewing any lease."""
+        """Return the same as ``poll``, but without its side effects."""
         return [(panel.key, panel.worker.peek()) for panel in self.panels]
 
     @property
@@ -504,12 +504,12 @@ class Comparison(Generic[S]):
         return [(panel.worker.plan, panel.worker.algorithm) for panel in self.panels]
 
     def bytes(self) -> int:
-        """Return the bytes that all runs take at most, and what can be undone; those at rest take none."""
+        """Return an upper bound of the bytes of all runs and of undo data; freed runs take none."""
         return sum(panel.worker.bytes() for panel in self.panels) + self._undo_bytes()
 
     @property
     def awake(self) -> int:
-        """Panels that somebody may be looking at."""
+        """Number of panels that somebody may be watching."""
         return sum(panel.worker.awake for panel in self.panels)
 
     def _check_tuned(self, panel: Panel, /, **knobs: Value) -> None:
@@ -523,7 +523,7 @@ class Comparison(Generic[S]):
             self._visitor.allow(self, wanted)
 
     def open(self) -> None:
-        """Allow every panel a thread, and rebuild runs at rest; BadInput if there is no room for them."""
+        """Allow each panel a thread, and rebuild freed runs; BadInput if there is no room for them."""
         if any(panel.worker.at_rest for panel in self.panels):
             self._check(self.wanted)
         with self._opening:
@@ -532,10 +532,10 @@ class Comparison(Generic[S]):
                 panel.worker.open()
 
     def rest(self, closed_at: float | None = None) -> None:
-        """Free the memory of all runs; ``open`` rebuilds them, and those that were running go on in step.
+        """Free the memory of all runs; ``open`` rebuilds them, and running panels continue in step.
 
-        closed_at : only if it has been closed since then; if its visitor comes back meanwhile, it is opened
-            again
+        closed_at : free only if the comparison has been closed since this time; if the visitor returns
+            meanwhile, it is opened again
         """
         self.before_rest()
         if closed_at is not None and self.closed_at != closed_at:

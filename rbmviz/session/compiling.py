@@ -1,19 +1,19 @@
-"""Compiling on a new machine, side by side in separate processes, what the first panels need first.
+"""Compile the kernels of the first panels on a new machine, in parallel processes.
 
-Compiling holds the interpreter, and one process compiles one kernel at a time. A server therefore lets other
-processes fill the cache of kernels (``Compiling.start``), as many as there are cores, and loads the kernels
-from there: its pages answer meanwhile, and a panel begins as soon as its own kernels are ready.
+Compilation blocks the interpreter, and a process compiles one kernel at a time. The server therefore starts
+one process per core to fill the kernel cache (``Compiling.start``), and loads compiled kernels from there.
+Meanwhile its pages respond, and a panel starts as soon as its own kernels are ready.
 
-All processes read the names of their jobs from one pipe, into which the server writes the next one when one
-is done: so the kernels that the panels of a page wait for come before those that nobody has asked for.
+All processes read the names of their jobs from one pipe. The server writes the next name when a job is done,
+so that kernels that a panel is waiting for come before all others.
 
-On Linux one process compiles the first job, while the server draws its first page, and then forks: what it
-has loaded and compiled by then, the others need as well.
+On Linux, one process compiles the first job while the server draws its first page, and then forks, so that
+the others inherit what it has loaded and compiled.
 
-The time left (``Compiling.seconds_left``) is computed from the stored processor seconds of each job. The
-processes report what they have used, twice a second; from this follow how many times the stored seconds a job
-takes on this machine, and which share of a core a process gets beside other programs. Both are kept apart:
-the first is a property of the machine, the second changes at any time.
+The estimate of the time left (``Compiling.seconds_left``) uses the stored processor seconds of each job. The
+processes report their processor time twice per second, which gives two factors: how many times the stored
+seconds a job takes on this machine, and the share of a core that a process gets beside other programs. They
+are kept apart because the first is a property of the machine and the second changes at any time.
 """
 
 import contextlib
@@ -31,52 +31,52 @@ from rbmviz.samplers import machine_memory
 from rbmviz.session.warm import JOBS, compile_jobs
 
 STARTING_SECONDS = 1.0
-"""Processor seconds until a process compiles."""
+"""Processor seconds until a new process starts to compile."""
 
 LOADING_SECONDS = 1.0
-"""Processor seconds in which a run loads its kernels, once they are compiled."""
+"""Processor seconds to load the compiled kernels of a run."""
 
 REPORT_SECONDS = 0.5
-"""How often a process reports its processor time."""
+"""Seconds between two reports of a process's processor time."""
 
 RECENT_SECONDS = 10.0
-"""What a process gets of a core is the average over about this time."""
+"""Seconds over which a process's share of a core is averaged."""
 
 RECORD = 64
-"""Bytes of the name of a job in the pipe: of one length, so that each process reads a whole one."""
+"""Bytes of a job name in the pipe: a fixed length, so that a process always reads a whole name."""
 
 NICENESS = 10
-"""Niceness of these processes: threads that draw pages have the higher priority."""
+"""Niceness of these processes; threads that draw pages have higher priority."""
 
 MEMORY = 10**9
-"""Bytes of the machine's memory for each process that compiles, which takes a third of them."""
+"""Bytes of memory that the machine needs for each compiling process, which uses a third of them."""
 
 FORKS = sys.platform == "linux"
-"""Whether a process that has compiled may fork: libraries of macOS do not allow it."""
+"""Whether a process that has compiled may fork; on macOS, system libraries forbid it."""
 
 
 class Compiling:
-    """The processes that compile for this one."""
+    """The processes that compile for this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._processes: list[tuple[subprocess.Popen[str], threading.Thread]] = []
-        self._most = self._now = 1  # jobs at a time: in the end, and before a process has forked
+        self._most = self._now = 1  # parallel jobs: at most, and until a process has forked
         self._pipe: int | None = None
         self._queue: list[str] = []
-        self._wanted: list[str] = []  # what runs wait for, in the order in which they asked
-        # Of the jobs that are being compiled: time.monotonic() of the last report, processor seconds by then.
+        self._wanted: list[str] = []  # jobs that runs wait for, in order of request
+        # For each job that is compiling: time.monotonic() of its last report, and processor seconds by then.
         self._running: dict[str, tuple[float, float]] = {}
         self._done: dict[str, threading.Event] = {}
-        self._used = self._passed = 0.1  # recent seconds of the processor, and of the clock
-        self._others = 0.0  # how many threads of other programs want a core, before a process has reported
-        self._took = self._estimated = 0.0  # processor seconds of all jobs that are done
+        self._used = self._passed = 0.1  # recent processor and wall-clock seconds
+        self._others = 0.0  # threads of other programs that want a core, before the first report
+        self._took = self._estimated = 0.0  # processor seconds of all finished jobs
         self._stopped = False
 
     def start(self) -> None:
-        """Begin to compile what is not in the cache, in other processes; return at once.
+        """Start to compile whatever is missing from the cache, in other processes; return at once.
 
-        There are as many processes as cores, or fewer if the memory is small.
+        There is one process per core, or fewer if memory is small.
         """
         with self._lock:
             missing = [name for name in JOBS if not kernels.compiled.is_noted(name)]
@@ -105,12 +105,12 @@ class Compiling:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
-                # A process with a second thread, of BLAS, should not fork.
+                # A process with a BLAS thread should not fork.
                 env=os.environ
                 | {"RBMVIZ_CACHE_DIR": str(kernels.compiled.cache_base()), "OPENBLAS_NUM_THREADS": "1"},
                 start_new_session=FORKS,
             )
-        except OSError:  # no memory for a process, or no interpreter to be found: the runs compile themselves
+        except OSError:  # no memory, or no interpreter found: runs compile themselves
             return
         follower = threading.Thread(target=self._follow, args=(process,), name="rbmviz-compiling")
         follower.daemon = True
@@ -118,10 +118,10 @@ class Compiling:
         follower.start()
 
     def _give(self) -> None:
-        """Write the next jobs into the pipe, as many as there are free processes; _lock is held."""
+        """Write the next jobs to the pipe, one per free process; _lock is held."""
         while self._pipe is not None and self._queue and len(self._running) < self._now:
             name = self._queue.pop(0)
-            with contextlib.suppress(OSError):  # the process has ended: its follower will see it
+            with contextlib.suppress(OSError):  # the process has ended; its follower notices
                 os.write(self._pipe, name.encode().ljust(RECORD))
             self._running[name] = time.monotonic(), 0.0
         if self._pipe is not None and not self._queue:
@@ -129,7 +129,7 @@ class Compiling:
             self._pipe = None
 
     def _give_up(self) -> None:
-        """Let those who wait compile, and show the error if there is one; _lock is held."""
+        """Let waiting runs compile by themselves, and show the error, if any; _lock is held."""
         self._queue.clear()
         self._running.clear()
         self._give()
@@ -137,7 +137,7 @@ class Compiling:
             event.set()
 
     def _follow(self, process: subprocess.Popen[str]) -> None:
-        """Read the reports of a process, and give it the next jobs, until it has ended."""
+        """Read the reports of a process and give it jobs until it ends."""
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
@@ -151,7 +151,7 @@ class Compiling:
                 self._give_up()
 
     def _note(self, name: str, seconds: float, is_done: bool) -> None:
-        """Note how many processor seconds a job has taken so far; _lock is held."""
+        """Record the processor seconds of a job so far; _lock is held."""
         (before, used), now = self._running[name], time.monotonic()
         weight = math.exp((before - now) / RECENT_SECONDS)
         self._passed = weight * self._passed + now - before
@@ -166,7 +166,7 @@ class Compiling:
             self._give()
 
     def wait(self, names: Iterable[str]) -> None:
-        """Have other processes compile these jobs next, and wait until they are done."""
+        """Let other processes compile these jobs next, and wait until they are done."""
         names = [name for name in names if name in self._done]
         with self._lock:
             self._wanted += [name for name in names if name not in self._wanted]
@@ -175,7 +175,7 @@ class Compiling:
             self._done[name].wait()
 
     def finish(self) -> bool:
-        """Wait until the other processes have ended; return False if they have been stopped."""
+        """Wait until the other processes have ended; return False if they were stopped."""
         for _, follower in self._processes:
             follower.join()
         return not self._stopped
@@ -185,21 +185,21 @@ class Compiling:
         return JOBS[name].seconds + (STARTING_SECONDS if name == next(iter(self._done), None) else 0.0)
 
     def _crowding(self, n: int) -> float:
-        """Return how many times longer n processes take than with a core each, beside the others."""
+        """Return the factor by which n processes slow down when they share the cores with other programs."""
         return max((self._others + n) / (os.cpu_count() or 1), 1.0)
 
     def seconds_left(self, names: Iterable[str]) -> float | None:
-        """Return in about how many seconds a run that needs these jobs can begin; None: they are done.
+        """Return the approximate seconds until a run that needs these jobs can start; None if they are done.
 
-        0.0: it takes longer than expected.
+        0.0: they take longer than expected.
         """
         missing = [name for name in names if not kernels.compiled.is_noted(name)]
         if not missing:
             return None
         with self._lock:
             now, passed_per_used = time.monotonic(), self._passed / max(self._used, 1e-3)
-            # Jobs that are done say how many times its stored seconds a job takes, and so does one that has
-            # taken more than them already.
+            # Finished jobs show how many times the stored seconds a job takes on this machine, and so does
+            # a job that has already exceeded its stored seconds.
             factor = self._took / self._estimated if self._estimated else 1.0
             for name, (_, used) in self._running.items():
                 factor = max(factor, (self._took + used) / (self._estimated + self._seconds(name)))
@@ -210,7 +210,7 @@ class Compiling:
             slowness = passed_per_used * factor
             later = slowness * self._crowding(self._most) / self._crowding(self._now)
             free = sorted(done_in.values())
-            free += (self._most - len(free)) * [free[0] if free else 0.0]  # they wait for the first, to fork
+            free += (self._most - len(free)) * [free[0] if free else 0.0]  # they wait for the first to fork
             for name in self._queue:
                 first = free.index(min(free))
                 free[first] = done_in[name] = free[first] + later * self._seconds(name)
@@ -218,29 +218,29 @@ class Compiling:
         return left + slowness * LOADING_SECONDS if left > 0 else 0.0
 
     def stop(self) -> None:
-        """End the processes: the server ends."""
+        """End the processes, because the server ends."""
         with self._lock:
             self._stopped = True
             for process, follower in self._processes:
                 with contextlib.suppress(OSError):
                     if not FORKS:
                         process.terminate()
-                    elif follower.is_alive():  # until then the number of the group is theirs
+                    elif follower.is_alive():  # its process group id is still valid
                         os.killpg(process.pid, signal.SIGTERM)
 
 
 COMPILING = Compiling()
-"""Those of this process."""
+"""The shared instance of this process."""
 
 
 def main() -> None:
-    """Compile the jobs that come from the standard input, and report on each of them.
+    """Compile the jobs read from standard input, and report on each of them.
 
-    The command line says how many processes compile all but the first of them.
+    The command-line argument is the number of processes that compile the jobs after the first.
     """
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    if not _compile_next(began=0.0):  # the time until here is part of the first job
+    if not _compile_next(began=0.0):  # start-up time counts for the first job
         return
     for _ in range(int(sys.argv[1]) - 1 if FORKS else 0):
         if os.fork() == 0:
@@ -250,7 +250,7 @@ def main() -> None:
 
 
 def _compile_next(began: float) -> bool:
-    """Compile the next job, which has used the processor since ``began``; return False if there is none."""
+    """Compile the next job, counting processor time since ``began``; return False if there is none."""
     if name := os.read(0, RECORD).decode().rstrip():
         with _reporting(name, began):
             for _ in compile_jobs([name]):
@@ -261,7 +261,7 @@ def _compile_next(began: float) -> bool:
 
 @contextlib.contextmanager
 def _reporting(name: str, began: float) -> Iterator[None]:
-    """Report on a job while it is compiled."""
+    """Report on a job while it compiles."""
     ended = threading.Event()
 
     def report() -> None:
@@ -279,6 +279,6 @@ def _reporting(name: str, began: float) -> Iterator[None]:
 
 
 def _report(name: str, began: float, state: str = "") -> None:
-    """Write a line: the name of a job, its processor seconds, and "done" if it is."""
-    # In one piece, because other processes write to the same pipe.
+    """Write a line with the job's name, its processor seconds, and "done" once it is compiled."""
+    # One write, because other processes write to the same pipe.
     os.write(1, f"{name}\t{time.process_time() - began:.3f}\t{state}\n".encode())

@@ -1,4 +1,4 @@
-"""Runs of coupled chains: one displayed pair per algorithm, and many more counted in the background."""
+"""Coupled chains: one displayed pair per algorithm, and many more pairs simulated in the background."""
 
 import time
 from collections.abc import Generator
@@ -26,10 +26,10 @@ from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 
 MAX_UNITS_EXACT_DISTANCE = 32
-"""The exact distance is computed for models of at most so many units in all: at 32, a second per sweep."""
+"""Maximum number of visible plus hidden units for the exact distance: with 32, one second per sweep."""
 
 MAX_LAW_VISIBLE = 20
-"""And of at most so many visible units, because the probability of each visible state is stored."""
+"""Maximum number of visible units for it: the probability of every visible state is stored."""
 
 
 def exact_distance_possible(n_visible: int, n_hidden: int) -> bool:
@@ -44,13 +44,13 @@ EXACT_CURVE_END = 1e-4
 """The exact curve ends at this distance."""
 
 FIRST_PAIRS = 200
-"""Number of pairs that are counted even while the run is paused, so that no chart stays empty."""
+"""Number of pairs that run even while paused, so that no chart stays empty."""
 
 EXACT_SHARE = 4
 """Seconds spent on the exact curve per second spent on a stream of pairs."""
 
 MAX_PATH_POINTS = 300
-"""Maximum points of the path of a pair; when there are more, every second one is dropped."""
+"""Maximum number of points of a pair's path; beyond that, every second point is dropped."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +103,10 @@ class Coupling:
 
 
 class FinishedPair(NamedTuple):
-    """A displayed pair that has ended; the fields are those of ``DisplayedState`` at its last sweep.
+    """A displayed pair that has ended; fields as in ``DisplayedState``, at the pair's last sweep.
 
     tau : int
-        Its meeting time, or the sweep at which it was cut off.
+        Meeting time, or the sweep at which the pair was truncated.
     """
 
     pair: int
@@ -136,11 +136,11 @@ class DisplayedState(NamedTuple):
     stride : int
         Sweeps between two points of the path.
     met, truncated : bool
-        Whether the chains have met or were cut off in this sweep; the next step then begins another pair.
+        Whether the chains met, or were truncated, in this sweep; the next step then starts another pair.
     ended : FinishedPair or None
-        The last pair that has ended, possibly this one.
+        The last finished pair, possibly this one.
     counted : PairStatistics
-        Statistics of the pairs that have been run in the background.
+        Statistics of the background pairs.
     """
 
     algorithm: Algorithm
@@ -158,13 +158,13 @@ class DisplayedState(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CouplingSnapshot(Snapshot):
-    """Coupled chains at one moment; a step is one sweep of the displayed pair of each algorithm."""
+    """Coupled chains at one moment; a step is one sweep of each algorithm's displayed pair."""
 
     algorithm: Coupling
     n_visible: int
     displayed_pairs: tuple[DisplayedState, ...]
-    began: int = 0  # the step at which the first pair with the present knobs began
-    truth: tuple[float, ...] | None = None  # what the estimates estimate, of each statistic; None: unknown
+    began: int = 0  # step at which the current knobs' first pair began
+    truth: tuple[float, ...] | None = None  # exact value of each statistic; None: unknown
 
     def without_arrays(self) -> Self:
         """Return the snapshot without pairs: they belong to the streams, which are freed."""
@@ -172,7 +172,7 @@ class CouplingSnapshot(Snapshot):
 
 
 class RunningEstimate(NamedTuple):
-    """An estimate and its standard error after so many pairs, int64 and float64 (points,)."""
+    """An estimate and its standard error after each number of pairs, int64 and float64 (points,)."""
 
     pairs: np.ndarray
     mean: np.ndarray
@@ -180,7 +180,7 @@ class RunningEstimate(NamedTuple):
 
 
 class PairStatistics(NamedTuple):
-    """Pairs of one algorithm that have ended, in order; see PairStream for the arrays."""
+    """Finished pairs of one algorithm, in order; see PairStream for the arrays."""
 
     algorithm: Algorithm
     lag: int
@@ -203,32 +203,32 @@ class PairStatistics(NamedTuple):
 
     @property
     def truncated_share(self) -> float:
-        """Share of the pairs that had not met at max_sweeps."""
+        """Share of pairs that had not met by max_sweeps."""
         return float(self.truncated.mean()) if self.n else 0.0
 
     @property
     def tau_mean(self) -> float:
-        """Mean meeting time; too small if pairs were cut off."""
+        """Mean meeting time; too small if pairs were truncated."""
         return float(self.tau.mean()) if self.n else float("nan")
 
     @property
     def rejected_mean(self) -> tuple[float, float]:
-        """Mean number of rejected proposals per pair, of the first and of the second chain."""
+        """Mean number of rejected proposals per pair, for the first and the second chain."""
         first, second = self.rejected.mean(axis=0) if self.n else (float("nan"), float("nan"))
         return float(first), float(second)
 
     def tau_shares(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return edges (bins + 1,) and shares (bins,) of the meeting times of pairs that have met.
+        """Return edges (bins + 1,) and shares (bins,) of the meeting times of pairs that met.
 
-        Bins hold whole numbers from one edge to below the next and widen with the sweeps; the shares and
-        ``truncated_share`` add up to 1.
+        A bin holds the whole numbers from its lower edge to below its upper edge; bins widen with the sweeps.
+        The shares and ``truncated_share`` add up to 1.
         """
         edges = np.unique(np.rint(np.geomspace(2, self.max_sweeps + 1, 30)).astype(np.int64))
         counts = np.histogram(self.tau[~self.truncated], edges)[0]
         return edges, counts / max(self.n, 1)
 
     def rejected_shares(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return edges (bins + 1,): 0, 1, 2, 4, 8, ..., and the shares (bins, 2) of either chain."""
+        """Return edges (bins + 1,): 0, 1, 2, 4, 8, ..., and the shares (bins, 2) for each chain."""
         most = int(self.rejected.max()) if self.n else 0
         edges = np.array([0, *(2 ** np.arange(max(most, 7).bit_length() + 1))])
         counts = [np.histogram(chain, edges)[0] for chain in self.rejected.T]
@@ -250,11 +250,11 @@ class PairStatistics(NamedTuple):
 
     @property
     def last_bound(self) -> float:
-        """The last time at which the bound is valid: later, pairs that were cut off would count as met."""
+        """The last time at which the bound is valid: beyond it, truncated pairs would count as met."""
         return self.max_sweeps - self.lag - 1 if self.truncated.any() else float("inf")
 
     def running(self, statistic: str) -> tuple[RunningEstimate, RunningEstimate]:
-        """Return UCD's estimate of one of STATISTICS, and that of CD-k, after the first 2, 3, ... pairs."""
+        """Return the UCD and the CD-k estimate of one of STATISTICS, after the first 2, 3, ... pairs."""
         at = np.unique(np.rint(np.geomspace(2, max(self.n, 2), 80)).astype(np.int64))
         at = at[at <= self.n]
         return _running(self.unbiased, statistic, at), _running(self.cd_estimate, statistic, at)
@@ -267,20 +267,20 @@ def _running(values: np.ndarray, statistic: str, at: np.ndarray) -> RunningEstim
 
 
 class Results(NamedTuple):
-    """The results of the pairs counted so far.
+    """The results of the pairs so far.
 
     Parameters
     ----------
     pairs : tuple of PairStatistics, one per algorithm, lag 1
     lagged : tuple of PairStatistics, one per algorithm, with the requested lag
     unit : (int, int)
-        Visible and hidden unit of STATISTICS: those with the largest weight.
+        Visible and hidden unit used in STATISTICS: the two with the largest weight.
     truth : tuple of float or None
         Exact values of STATISTICS; None if the model is too large to enumerate.
     exact : float64 (sweeps + 1,)
-        Exact total variation distance after 0, 1, ... sweeps, as far as computed.
+        Exact total variation distance after 0, 1, ... sweeps, up to the last sweep computed so far.
     exact_possible : bool
-        Whether the model is small enough for it.
+        Whether the model is small enough for the exact distance.
     """
 
     pairs: tuple[PairStatistics, ...]
@@ -299,7 +299,7 @@ class CouplingSetup(NamedTuple):
     rbm : RBM
         The model at scale 1.
     dataset : Dataset or None
-        Pairs start at its training examples; None: at random bits.
+        Pairs start at training examples of these data; None: at random bits.
     seed : int
         Same seed, same pairs.
     """
@@ -317,7 +317,7 @@ class CouplingSetup(NamedTuple):
         return CouplingRun(number, self, algorithm)
 
     def bytes(self, algorithm: Coupling) -> int:
-        """Return the bytes that a run takes at most, beyond the model: its streams, and the exact law."""
+        """Return an upper bound of a run's bytes, without the model: streams and exact distribution."""
         m, n = self.rbm.W.shape
         maps = 2 * 4 * (m + 16) * (n + 16)
         stream = (
@@ -327,7 +327,7 @@ class CouplingSetup(NamedTuple):
             + maps
         )
         law = 6 * 8 * 2**m if exact_distance_possible(m, n) else 0
-        streams = 3 * len(ALGORITHMS)  # of each: the displayed pair, and pairs counted with lag 1 and another
+        streams = 3 * len(ALGORITHMS)  # per algorithm: the displayed pair, lag 1, and another lag
         return 4 * m * n + streams * stream + law
 
     def starts(self, block: int) -> np.ndarray:
@@ -338,21 +338,21 @@ class CouplingSetup(NamedTuple):
         return self.dataset.train[g.integers(len(self.dataset.train), size=PAIRS_PER_BLOCK)]
 
     def start_law(self) -> np.ndarray:
-        """Return the law of a start, float64 (2^n_visible,)."""
+        """Return the distribution of a start, float64 (2^n_visible,)."""
         if self.dataset is None:
             return np.full(2**self.rbm.n_visible, 0.5**self.rbm.n_visible)
         return start_law(self.dataset.train)
 
 
 def random_rbm(n_visible: int, n_hidden: int, seed: int) -> RBM:
-    """Return a model with all parameters N(0, 1); scaled by SD it is that of UCD, appendix A.2."""
+    """Return a model with all parameters N(0, 1); scaled by SD it is the model of UCD, appendix A.2."""
     g = rng.generator(seed, "model")
     W, b, c = g.normal(0, 1, (n_visible, n_hidden)), g.normal(0, 1, n_visible), g.normal(0, 1, n_hidden)
     return RBM(W, b, c)
 
 
 class DisplayedPair:
-    """The pair of one algorithm that is displayed, sweep by sweep."""
+    """The displayed pair of one algorithm, sweep by sweep."""
 
     def __init__(self, stream: PairStream) -> None:
         self.stream = stream
@@ -364,7 +364,7 @@ class DisplayedPair:
         self._stride, self._t = 1, 0
 
     def sweep(self) -> None:
-        """Do one sweep; the first sweep after a meeting begins the next pair."""
+        """Make one sweep; the first sweep after a meeting starts the next pair."""
         stream, before = self.stream, self.stream.finished
         if stream.t == 0:
             self._begin()
@@ -381,7 +381,7 @@ class DisplayedPair:
             self.ended = FinishedPair(before, self._t, truncated, v, v2, tuple(self._path), self._stride)
 
     def state(self, counted: PairStatistics) -> DisplayedState:
-        """Return the state of the pair, with the statistics of the pairs counted in the background."""
+        """Return the state of the pair, with the statistics of the background pairs."""
         stream, over = self.stream, self._t > 0 and self.stream.t == 0
         v, v2 = (np.packbits(v) for v, _ in stream.chains())
         return DisplayedState(
@@ -404,7 +404,7 @@ Key = tuple[Algorithm, int, int]
 
 
 class CouplingRun(Run):
-    """A displayed pair per algorithm, and streams of pairs that are counted in the background."""
+    """One displayed pair per algorithm, and streams of pairs that run in the background."""
 
     plan: CouplingSetup
     algorithm: Coupling
@@ -417,7 +417,7 @@ class CouplingRun(Run):
         self.set_knobs(coupling)
 
     def set_knobs(self, algorithm: Coupling) -> None:
-        """Drop all pairs, which had other knobs; ``prepare`` makes new ones, beginning with the first."""
+        """Drop all pairs, because their knobs differ; ``prepare`` starts again at the first pair."""
         super().set_knobs(algorithm)
         self.began, self.chunk, self.prepared = self.n, 1, False
         self._pairs_to_restore: dict[Key, int] = {}
@@ -429,11 +429,11 @@ class CouplingRun(Run):
         self._work: Generator[None, None, None] | None = None
 
     def jobs(self) -> list[str]:
-        """Return the name of the job that compiles the kernels of pairs."""
+        """Return the names of the jobs that compile the kernels."""
         return ["pairs"]
 
     def prepare(self) -> None:
-        """Make the chains; compile the kernels, which ``seconds`` leaves out."""
+        """Make the chains, and compile the kernels; ``seconds`` excludes this time."""
         base, scale = self.plan.rbm, self.algorithm.scale
         self.rbm = rbm = RBM(scale * base.W, scale * base.b, scale * base.c)
         i, j = np.unravel_index(np.abs(base.W).argmax(), base.W.shape)
@@ -468,13 +468,13 @@ class CouplingRun(Run):
             law = yield from sweep_law_steps(self.rbm, law)
 
     def _keys(self) -> list[Key]:
-        """Return the keys of the streams for the present lag and k; with lag 1 one serves both charts."""
+        """Return the stream keys for the current lag and k; with lag 1 one stream serves both charts."""
         wanted = [(a, 1, self._k) for a in ALGORITHMS]
         return wanted if self._lag == 1 else wanted + [(a, self._lag, 1) for a in ALGORITHMS]
 
     def _update_streams(self) -> None:
         """Make the streams of ``_keys``, and drop the others to free their memory."""
-        # A new stream starts with the least time of the others: with 0 it would get all time for a while.
+        # A new stream starts with the least time of any stream: with 0 it would get all time for a while.
         level = min((self._spent[key] for key in self._streams), default=0.0)
         for key in self._keys():
             if key not in self._streams:
@@ -482,9 +482,9 @@ class CouplingRun(Run):
         self._streams = {key: self._streams.get(key) or self._stream(*key) for key in self._keys()}
 
     def request_results(self, lag: int = 1, k: int = 1, exact: bool = True) -> Results | None:
-        """Count pairs of this lag and k from now on; return the results so far, None before ``prepare``.
+        """Use pairs of this lag and k from now on; return the results so far, None before ``prepare``.
 
-        exact : whether the exact curve is to be computed, too
+        exact : whether to compute the exact curve as well
         """
         self._lag, self._k, self._exact_wanted = lag, k, exact
         if not self.prepared:
@@ -502,14 +502,14 @@ class CouplingRun(Run):
     def _counted(self, key: Key) -> PairStatistics:
         s = self._streams[key]
         n = s.finished
-        # Rows of pairs that have ended never change; the counts of distances do.
+        # Rows of finished pairs never change; distance counts do.
         return PairStatistics(
             s.algorithm, s.lag, s.k, s.max_sweeps, n, s.tau[:n], s.rejected[:n], s.truncated[:n],
             s.loops_given_up, s.cd_estimate[:n], s.unbiased[:n], s.times, s.distances.copy(),
         )  # fmt: skip
 
     def advance(self, n: int) -> int:
-        """Do n sweeps of the displayed pairs, and count other pairs for the same time."""
+        """Make n sweeps of the displayed pairs, and run background pairs for the same time."""
         begin = time.perf_counter()
         for _ in range(n):
             for pair in self._displayed:
@@ -530,15 +530,15 @@ class CouplingRun(Run):
         return self._lag, self._k, self._exact_wanted, finished
 
     def restore(self, kept: tuple[int, int, bool, dict[Key, int]]) -> None:
-        """Have as many pairs counted again, even while the run is paused."""
+        """Let ``background_work`` run as many pairs again, even while paused."""
         self._lag, self._k, self._exact_wanted, self._pairs_to_restore = kept
 
     def background_work(self, paused: bool) -> bool:
-        """Count pairs while no sweep is due; while paused, only the first FIRST_PAIRS."""
+        """Run pairs while no sweep is due; while paused, only the first FIRST_PAIRS."""
         return self.prepared and self._count(CHUNK_SECONDS, FIRST_PAIRS if paused else MAX_PAIRS)
 
     def _count(self, seconds: float, max_pairs: int) -> bool:
-        """Spend ``seconds`` on the streams and the exact curve that have had the least time so far.
+        """Spend ``seconds`` on the streams and the exact curve, always on the one with the least time so far.
 
         Returns False if every stream has ``max_pairs`` pairs and the curve is complete or not wanted.
         """

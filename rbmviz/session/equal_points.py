@@ -1,11 +1,9 @@
-"""Runs compared at equal points: after equally many samples or updates, sweeps, or seconds of computing.
+"""Compare runs at equal points: after equal numbers of samples, updates, sweeps, or seconds of computing.
 
-Whatever a run makes, its snapshots say up to which point its scores are known and what they were at a point
-that it has passed (``Scored``). The common point of several runs is the last of POINTS that all have passed.
-A sampler's run counts from the last turn of a knob on: runs that were not turned are taken at their own
-beginning, after equally many samples.
-A point that a sampler has passed has the same scores for good; of a trainer they may move a little, when its
-curve is thinned out.
+Every kind of snapshot gives the last point with known scores, and the scores at earlier points (``Scored``).
+The common point of several runs is the last of POINTS that all have passed.
+A sampler's counts start at the last turn of a knob; for a run without turns, at its beginning.
+A sampler's scores at a passed point never change; a trainer's may move a little when its curve is thinned.
 """
 
 import bisect
@@ -18,11 +16,11 @@ from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.session.snapshot import FEWEST_SCORED, Status
 
 CostUnit = Literal["samples", "updates", "sweeps", "seconds"]
-"""What runs are compared at equal numbers of."""
+"""Unit of comparison: runs are compared at equal numbers of it."""
 
 SAMPLER_UNITS: tuple[CostUnit, ...] = ("samples", "sweeps", "seconds")
 TRAINER_UNITS: tuple[CostUnit, ...] = ("updates", "sweeps", "seconds")
-"""What samplers, and what trainers, can be compared at equal numbers of."""
+"""Units for comparing samplers, and for comparing trainers."""
 
 _SWEEPS = np.unique(np.rint(np.geomspace(1, 1e12, 193)).astype(np.int64)).tolist()
 
@@ -33,40 +31,40 @@ POINTS: Mapping[CostUnit, Sequence[float]] = {
     # Two digits each, from 0.1 ms to three hours.
     "seconds": [float(f"{10 ** (i / 16 - 4):.1e}") for i in range(129)],
 }
-"""The points at which runs can be compared, some 15 % apart."""
+"""Points at which runs can be compared, about 15 % apart."""
 
 BEHIND = 0.8
-"""The last panel is behind if it has spent less than this share of what the first has."""
+"""The last panel counts as behind if it has spent less than this share of what the first has spent."""
 
 
 class Scored(Protocol):
-    """A snapshot of a run whose scores can be told at a point that it has passed."""
+    """A snapshot with scores at every point that its run has passed."""
 
     @property
     def status(self) -> Status: ...  # noqa: D102
 
     @property
     def too_few(self) -> bool:
-        """Whether a knob was turned so lately that the run has no scores: nobody waits for it."""
+        """Whether a knob was turned so recently that the run has no scores; other runs do not wait for it."""
 
     @property
     def ended(self) -> bool:
-        """Whether the run has made all of its steps and keeps its last scores: nobody waits for it."""
+        """Whether the run has made all its steps and keeps its last scores; other runs do not wait for it."""
 
     def passed(self, cost_unit: CostUnit) -> float | None:
-        """Return up to which number its scores are known; None if the run spends nothing of this kind."""
+        """Return the last point at which scores are known; None if the run does not count this unit."""
 
     def scores_at(self, cost_unit: CostUnit, point: float) -> Any:
-        """Return its scores at a point; None if it has not passed it, or had none by then."""
+        """Return the scores at a point; None if the run has not passed it, or had no scores yet."""
 
     def at_common_point(self, compared: "Compared") -> Self:
-        """Return the snapshot with the scores that it had at the common point."""
+        """Return the snapshot with its scores at the common point."""
 
 
 def common_point(runs: Iterable[Scored], cost_unit: CostUnit) -> float | None:
     """Return the last of POINTS that all runs have passed; None if there is none.
 
-    Runs that spend nothing of this kind do not count.
+    Runs that do not count this unit are ignored.
     """
     reached = [passed for shown in runs if (passed := shown.passed(cost_unit)) is not None]
     i = bisect.bisect_right(POINTS[cost_unit], min(reached, default=0))
@@ -74,7 +72,7 @@ def common_point(runs: Iterable[Scored], cost_unit: CostUnit) -> float | None:
 
 
 class Compared(NamedTuple):
-    """Where one panel of a comparison stands.
+    """One panel's progress in a comparison.
 
     Parameters
     ----------
@@ -82,17 +80,15 @@ class Compared(NamedTuple):
     point : float or None
         The common point; None before there is one.
     scores : Any
-        The panel's scores there, of the kind of its run; None: it has none there.
+        Scores of the panel's run there; None if there are none.
     passed : float or None
-        How far the panel's own scores reach; None if its run spends nothing of this kind: it makes no sweeps.
+        The last point at which the panel's own scores are known; None if its run does not count this unit.
     most_passed, least_passed : float
-        How far the scores of the panel reach that is ahead of all others, and those of the panel that holds
-        the common point back.
+        ``passed`` of the panel furthest ahead, and of the panel that holds the common point back.
     seconds_left : float
-        If the panel makes up for a late start: in about how many seconds it will count for the common point;
-        0: it counts.
+        Approximate seconds until a panel that started late counts for the common point; 0 if it counts.
     failed : bool
-        Whether its run has failed: it goes no further, and holds nothing back.
+        Whether its run has failed; such a panel makes no progress and holds nothing back.
     """
 
     cost_unit: CostUnit
@@ -106,12 +102,12 @@ class Compared(NamedTuple):
 
     @property
     def catching_up(self) -> bool:
-        """Whether the panel makes up for a late start, and does not count for the common point yet."""
+        """Whether the panel catches up after a late start, and does not count for the common point yet."""
         return self.seconds_left > 0
 
     @property
     def behind(self) -> bool:
-        """Whether the panel is far behind the first one, and holds the common point back."""
+        """Whether the panel is far behind the fastest one, and holds the common point back."""
         if self.passed is None:
             return False
         return self.passed < BEHIND * self.most_passed and self.passed * BEHIND <= self.least_passed
@@ -128,16 +124,16 @@ S = TypeVar("S", bound=Scored)
 def compare(
     runs: Sequence[tuple[Scored, float]], cost_unit: CostUnit, point: float | None = None
 ) -> list[Compared]:
-    """Compare runs at the last point that all of them have passed, except those that are catching up.
+    """Compare runs at the last point that all have passed, ignoring runs that are catching up.
 
     Parameters
     ----------
     runs : sequence of (snapshot, seconds_left)
-        See ``Compared``. A run that has failed is shown at the common point if it got so far, and does not
-        hold it back.
+        See ``Compared``. A failed run is shown at the common point if it got that far, and does not hold it
+        back.
     cost_unit : CostUnit
     point : float, optional
-        Compare there, if these runs have passed it; None (the default): at the last such point.
+        Compare at this point, if these runs have passed it; None (the default): at the last common point.
     """
     counted = [
         shown
@@ -166,7 +162,7 @@ def compare(
 def at_common_point(
     runs: Sequence[tuple[S, float]], cost_unit: CostUnit, point: float | None = None
 ) -> list[S]:
-    """Return the snapshots with the scores that each run had at the common point; see ``compare``."""
+    """Return the snapshots with the scores of each run at the common point; see ``compare``."""
     return [
         shown.at_common_point(compared)
         for (shown, _), compared in zip(runs, compare(runs, cost_unit, point), strict=True)

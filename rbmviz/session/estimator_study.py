@@ -1,10 +1,10 @@
-"""Models that grow: trained with more and more hidden units; bias and variance of estimators on each.
+"""Bias and variance of gradient estimators, measured on models with more and more hidden units.
 
-Paper population CD, section 4.1 and table 1, live. Measured (400 estimates a point, seed 0), CD-1's bias
-over that of pop-CD-1: on letters 260, 640, 83, 19, 14 and 5 with 1, 2, 4, 8, 12 and 16 hidden units (paper:
-3 with 16, 0.2 with 100); on mnist5k 101 with 16 and more than 800 with 2 to 12 (paper: 19 with 16, 0.8 with
-500). On 16 pixels the gain does not melt away: on Bars and Stripes it stays at 17 to 60 from 2 to 128
-hidden units, and on Artificial Modes no bias of pop-CD is to be seen at all.
+A live version of population CD, section 4.1 and table 1. Measured ratios of the bias of CD-1 to the bias of
+pop-CD-1 (400 estimates per point, seed 0): on letters 260, 640, 83, 19, 14 and 5 with 1, 2, 4, 8, 12 and 16
+hidden units (paper: 3 with 16, 0.2 with 100); on mnist5k 101 with 16 and more than 800 with 2 to 12 (paper:
+19 with 16, 0.8 with 500). On 16 pixels the gain persists: on Bars and Stripes it stays at 17 to 60 from 2 to
+128 hidden units, and on Artificial Modes pop-CD has no detectable bias.
 """
 
 import time
@@ -34,10 +34,10 @@ from rbmviz.trainers import Trainer, initial_rbm, make_trainer
 from rbmviz.trainers.pop_cd import pop_weights
 
 MANY_HIDDEN = (1, 2, 4, 8, 16, 32, 64, 128)
-"""Hidden units of the studied models if the visible layer has at most MAX_VISIBLE_ENUMERATED units."""
+"""Hidden units of the models if the visible layer has at most MAX_VISIBLE_ENUMERATED units."""
 
 FEW_HIDDEN = (1, 2, 4, 8, 12, 16)
-"""Hidden units of the studied models otherwise: the hidden layer has to be enumerated."""
+"""Hidden units of the models otherwise, because the hidden layer has to be enumerated."""
 
 MAX_VISIBLE_ENUMERATED = 16
 
@@ -47,12 +47,12 @@ BATCHES_PER_ESS = 20
 """Batches behind each effective sample size."""
 
 STUDY_BURN_IN = 100
-"""Sweeps of persistent chains before their first estimate, from random bits: small models forget soon."""
+"""Sweeps of persistent chains, from random bits, before their first estimate: small models mix quickly."""
 
 MAX_ESTIMATES = 2000
 
 DONE = "Done"
-"""Stage of a run that has measured all."""
+"""Stage of a finished run."""
 
 ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
     "CD-1": ("cd", {}),
@@ -68,7 +68,7 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """The compared estimators by label: trainer and knobs. LOO is "leave one out".
 
-Each draws as many samples per estimate as a batch has rows. Mixtures have 10 components, PT 10 temperatures.
+Each estimate uses as many samples as a batch has rows. Mixtures have 10 components, PT 10 temperatures.
 """
 
 
@@ -78,11 +78,11 @@ class StudySetup(NamedTuple):
     Attributes
     ----------
     dataset : Dataset
-        Data of all models.
+        Training data of all models.
     batch : int
         Examples per batch, and samples per estimate.
     updates : int
-        Updates of the training of each model.
+        Updates in the training of each model.
     seed : int
         Same seed, same study.
     """
@@ -102,7 +102,7 @@ class StudySetup(NamedTuple):
         return MANY_HIDDEN if self.dataset.n_visible <= MAX_VISIBLE_ENUMERATED else FEW_HIDDEN
 
     def progress(self, models: int, estimates: int) -> float:
-        """Return the share of the work, 0 to 1, that is done after these numbers of models and estimates."""
+        """Return the share of the work, 0 to 1, done after these numbers of models and estimates."""
         return min((models / len(self.sizes) + 3 * estimates / MAX_ESTIMATES) / 4, 1.0)
 
     def estimators(self) -> dict[str, Trainer]:
@@ -115,11 +115,11 @@ class StudySetup(NamedTuple):
         return found
 
     def run(self, number: int, algorithm: Trainer) -> "StudyRun":
-        """Return the ``number``-th run of a worker; the algorithm trains the models."""
+        """Return the ``number``-th run of a worker; ``algorithm`` trains the models."""
         return StudyRun(number, self, algorithm)
 
     def bytes(self, algorithm: Trainer) -> int:
-        """Return the bytes that a run takes at most, beyond the data."""
+        """Return an upper bound of the bytes of a run, without the data."""
         m = self.dataset.n_visible
         each = [(n, trainer) for n in self.sizes for trainer in self.estimators().values()]
         return sum(RUNS * trainer.state_bytes(m, n) for n, trainer in each)
@@ -127,7 +127,7 @@ class StudySetup(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StudiedModel:
-    """One trained model, and what has been measured on it.
+    """One trained model and its measurements.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class StudiedModel:
     ess : dict of float
         Effective sample size over batch size, 0 to 1, by the sweeps k of pop-CD.
     qualities : dict of GradientQuality
-        By label of the estimator; those not yet measured are missing.
+        By label of the estimator; estimators not yet measured are missing.
     """
 
     n_hidden: int
@@ -154,11 +154,11 @@ class StudySnapshot(Snapshot):
     Attributes
     ----------
     stage : str
-        What is being computed, in a few words.
+        Current work, in a few words.
     models : tuple of StudiedModel
-        The models that have been trained so far, smallest first.
+        The models trained so far, smallest first.
     estimates : int
-        Number of estimates that each estimator has made on every model.
+        Number of estimates by each estimator on every model.
     """
 
     stage: str
@@ -176,7 +176,7 @@ class EstimatorOnModel:
         self.quality: GradientQuality | None = None
 
     def work(self) -> Iterator[None]:
-        """Make one more estimate in each run, pausing after each."""
+        """Make one more estimate in each run; yield after each."""
         runs: list[EstimatorRun] = []
         for endless in self._endless:
             runs.append(next(endless))
@@ -185,7 +185,7 @@ class EstimatorOnModel:
 
 
 class StudyRun(Run):
-    """Trains and measures a model of each size, then all of them in turn; a step is a piece of work."""
+    """Train and measure a model of each size, then measure all of them in turn; a step is a piece of work."""
 
     plan: StudySetup
     algorithm: Trainer
@@ -203,7 +203,7 @@ class StudyRun(Run):
         return [job for trainer in estimators for job in jobs_of_trainer(trainer.name)]
 
     def prepare(self) -> None:
-        """Compile the kernels, on a model of one hidden unit."""
+        """Compile the kernels, on a model with one hidden unit."""
         data = self.plan.dataset.train
         for trainer in self.plan.estimators().values():
             trainer.step(trainer.init(initial_rbm(data, 1, 0), data, 0), 1)
@@ -259,11 +259,11 @@ class StudyRun(Run):
 
     @property
     def over(self) -> bool:
-        """Whether all is done."""
+        """Whether all work is done."""
         return self._stage == DONE
 
     def max_steps(self) -> int:
-        """Return the most pieces of the next chunk, about CHUNK_SECONDS; 0 when all is done."""
+        """Return the maximum number of pieces in a chunk, about CHUNK_SECONDS; 0 when all work is done."""
         return 0 if self.over else self.chunk
 
     def advance(self, n: int) -> int:
@@ -274,7 +274,7 @@ class StudyRun(Run):
             if next(self._work, self) is self:
                 break
             done += 1
-            # The pieces differ a hundredfold.
+            # The time of a piece varies a hundredfold.
             if time.perf_counter() - begin > CHUNK_SECONDS:
                 break
         spent = time.perf_counter() - begin
@@ -283,7 +283,7 @@ class StudyRun(Run):
         return done
 
     def record_steps(self, made: int) -> None:
-        """Count what advance has made."""
+        """Count the pieces that ``advance`` has done."""
         self.n += made
 
     def view(self, status: Status) -> StudySnapshot:

@@ -1,4 +1,4 @@
-"""The samples of a run and what is known of each: enough to show the run again without its model."""
+"""The samples of a run and their classes: enough to show the run again without its model."""
 
 import contextlib
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ from rbmviz.session.sampling import SamplingRun, SamplingSnapshot
 from rbmviz.session.snapshot import Segment
 
 ROWS_AT_ONCE = 4096
-"""Samples that are unpacked at once."""
+"""Samples unpacked at a time."""
 
 
 class Kinds(NamedTuple):
-    """What each sample shows; see ``Coverage``.
+    """The class of each sample, and whether it is blank or spurious; see ``Coverage``.
 
     classes : uint16 (m,), class of the nearest training example; empty without labels
-    blank, spurious : uint8 (m,), 0 or 1; spurious is empty where the data have no held-out part
+    blank, spurious : uint8 (m,), 0 or 1; spurious is empty if the data have no held-out part
     """
 
     classes: np.ndarray
@@ -33,7 +33,7 @@ class Kinds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RunHistory:
-    """Consecutive samples of one run, up to its newest.
+    """Consecutive samples of one run, up to the newest.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class RunHistory:
     segments : tuple of Segment
         ISL of the whole run, from one turn of a knob to the next.
     changes : tuple of (n, knobs)
-        All knobs from sample number n on; empty where they have changed too often for a log.
+        All knobs from sample number n on; empty if there were too many changes to log.
     """
 
     algorithm: Sampler
@@ -59,7 +59,7 @@ class RunHistory:
 
     @classmethod
     def of(cls, run: SamplingRun) -> Self:
-        """Return what a run holds now; it takes no longer than to copy the samples."""
+        """Return the history that a run holds now; this takes only as long as copying the samples."""
         first, v = run.held_packed()
         shown = run.view("paused")
         assert isinstance(shown, SamplingSnapshot)
@@ -70,16 +70,16 @@ class RunHistory:
 
     @property
     def n(self) -> int:
-        """Samples of the run: the number of the newest one, counted from 1."""
+        """Number of samples of the run, up to the newest."""
         return self.first + len(self.v)
 
     def last(self, m: int) -> Self:
-        """Return the history of the newest m samples (fewer if fewer are here)."""
+        """Return the history of the newest m samples (fewer if fewer are held)."""
         m = min(m, len(self.v))
         return replace(self, first=self.n - m, v=self.v[len(self.v) - m :])
 
     def kinds(self, dataset: Dataset | None) -> Kinds:
-        """Return what each sample shows, by the data; all empty without data."""
+        """Return the class of each sample, and whether it is blank or spurious; all empty without data."""
         none = np.zeros(0, np.uint8)
         if dataset is None or not len(self.v):
             return Kinds(np.zeros(0, np.uint16), none, none)

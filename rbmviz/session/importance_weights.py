@@ -25,7 +25,7 @@ from rbmviz.trainers.parameters import FixedParameters
 from rbmviz.trainers.pop_cd import PopCD, Population
 
 MAX_WEIGHTS = 2**16
-"""Most weights of a run, the newest ones, that its histogram, shares and effective sample sizes use."""
+"""Number of newest weights used for the histogram, shares and effective sample sizes."""
 
 TILES = 6
 """Heaviest (and lightest) samples of the newest batch that are shown."""
@@ -37,13 +37,13 @@ SUMMARY_SECONDS = 0.5
 """Seconds between two computations of the ``Summary``."""
 
 RANDOM_STARTS = 1000
-"""Rows of random bits at which chains start, if not at training examples."""
+"""Rows of random bits at which chains start when they do not start at training examples."""
 
 MAX_UNITS_EXACT_LOG_Z = 20
-"""If the smaller layer has at most so many units, log Z is enumerated (one second), otherwise AIS is used."""
+"""Maximum size of the smaller layer for enumerating log Z (one second); larger models use AIS."""
 
 REFERENCE_CHAINS, REFERENCE_TEMPERATURES = 64, 2000
-"""Chains and temperatures of that AIS: a few seconds of computing in all."""
+"""Chains and temperatures of that AIS, which takes a few seconds in all."""
 
 
 class LogZ(NamedTuple):
@@ -81,13 +81,13 @@ class ReferenceLogZ:
         self._at_work = threading.Lock()
 
     def work(self, seconds: float) -> bool:
-        """Work for ``seconds``; return False if it is complete, has failed, or another run works on it."""
+        """Work for ``seconds``; return False if it is complete or failed, or another run is computing it."""
         if self._work is None or not self._at_work.acquire(blocking=False):
             return False
         try:
             end = time.perf_counter() + seconds
             while self._work is not None and time.perf_counter() < end:
-                if next(self._work, self) is self:  # also after an error, which the run of then has shown
+                if next(self._work, self) is self:  # also after an error, already shown by its run
                     self._work = None
         finally:
             self._at_work.release()
@@ -104,19 +104,19 @@ class ReferenceLogZ:
 
 @functools.lru_cache(maxsize=8)
 def reference_log_z(model: Model) -> ReferenceLogZ:
-    """Return the one reference of a model, for all runs on it."""
+    """Return the reference log Z of a model, shared by all runs on it."""
     return ReferenceLogZ(model)
 
 
 class WeightSetup(NamedTuple):
-    """What all populations of a comparison share, and the plan of each run.
+    """The setup of a comparison of populations, and the plan of each run.
 
     Attributes
     ----------
     model : Model
         The model, which is not trained.
     dataset : Dataset or None
-        Its training part has the starts of the chains; None: random bits.
+        Chains start at rows of its training part; None: at random bits.
     seed : int
         Same seed, same batches.
     start_from : "data" or "random"
@@ -156,10 +156,10 @@ class WeightSetup(NamedTuple):
         return WeightRun(number, self, algorithm)
 
     def bytes(self, trainer: PopCD) -> int:
-        """Return the bytes that a run takes at most, beyond the model and the data."""
+        """Return an upper bound of the bytes of a run, without the model and the data."""
         m, n = self.model.rbm.n_visible, self.model.rbm.n_hidden
         rows = trainer.n_chains or trainer.batch_size or USUAL_BATCH
-        found = rows * (6 * m + 100)  # the newest batch, sorted, and as its chains left it
+        found = rows * (6 * m + 100)  # the newest batch, both sorted and in the order of the chains
         starts = 0 if self.start_from == "data" and self.dataset is not None else RANDOM_STARTS * m
         return trainer.state_bytes(m, n) + found + starts + 5 * 8 * MAX_WEIGHTS
 
@@ -205,7 +205,7 @@ class Summary:
     counts : int64 (HISTOGRAM_BINS,)
         The histogram of the log weights.
     samples, held : float64 (points,)
-        Shares of the samples, heaviest first, and the share of the total weight that they hold together.
+        Share of the samples, heaviest first, and the share of the total weight that they hold.
     sizes : list of EssAtSize
         Effective sample sizes of batches of different sizes.
     """
@@ -251,10 +251,10 @@ class WeightSnapshot(Snapshot):
     newest : LogZEstimate or None
         The estimate from all weights so far.
     ess_share, max_share : float
-        Means over the batches, of effective sample size over batch size and of the largest share.
+        Means over the batches: effective sample size over batch size, and the largest share.
     pooled : int
-        Number of weights since the start, or since a knob was changed; all other fields are of these weights,
-        but ``summary`` is of the newest ``MAX_WEIGHTS`` of them.
+        Number of weights since the start or the last knob change. All fields describe these weights;
+        ``summary`` uses only the newest ``MAX_WEIGHTS`` of them.
     reference : LogZ or None
         The reference value of log Z, exact or by AIS; None until it is computed.
     n_visible : int
@@ -277,7 +277,7 @@ class WeightSnapshot(Snapshot):
 
 
 class WeightRun(Run):
-    """Batches of pop-CD at a fixed model, from the first on; a step is a batch."""
+    """Batches of pop-CD on a fixed model; a step is a batch."""
 
     plan: WeightSetup
     algorithm: PopCD
@@ -303,7 +303,7 @@ class WeightRun(Run):
         return jobs_of_trainer("pop_cd")
 
     def prepare(self) -> None:
-        """Make the state; compile the kernels, which ``seconds`` leaves out."""
+        """Make the state, and compile the kernels; ``seconds`` excludes this time."""
         rbm, rows, seed = self.plan.model.rbm, self.plan.starts(), self.plan.seed
         self._draw(self.algorithm.init(rbm, rows, seed))
         self._state = self.algorithm.init(rbm, rows, seed)
@@ -328,7 +328,7 @@ class WeightRun(Run):
         return found
 
     def record_steps(self, made: list[Population]) -> None:
-        """Count what advance has made."""
+        """Count the batches that ``advance`` has drawn."""
         for found in made:
             self._total.update(found.log_weights)
             self._ess += found.ess / len(found.log_weights)
@@ -349,18 +349,18 @@ class WeightRun(Run):
         self._summarised_at = time.perf_counter()
 
     def set_knobs(self, algorithm: PopCD) -> None:
-        """Use these knobs and drop all weights: those of different proposals must not be mixed."""
+        """Use these knobs and drop all weights, because weights of different proposals must not be mixed."""
         super().set_knobs(algorithm)
         self._clear()
 
     def background_work(self, paused: bool) -> bool:
-        """Compute a slice of the reference log Z; in a pause update the summary."""
+        """Compute a slice of the reference log Z; while paused, update the summary."""
         if not self.prepared:
             return False
         if self._reference.work(CHUNK_SECONDS):
             return True
         if self._reference.value is not None and not self._shown_reference:
-            self._shown_reference = True  # found by another run
+            self._shown_reference = True  # computed by another run
             return True
         in_summary = 0 if self._summary is None else self._summary.n
         if paused and in_summary != len(self._log_weights):

@@ -1,4 +1,4 @@
-"""Whether the sampler of a run improves its model: likelihoods of theta + theta_F, beside the run."""
+"""Whether a sampler improves its model: likelihoods of theta + theta_F, computed in parallel to the run."""
 
 import functools
 import time
@@ -18,14 +18,14 @@ from rbmviz.session.training import (
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetAverage, TargetLikelihood, mean_log_likelihood
 
 SHARE = 4
-"""An estimate begins at the earliest this many times as long after the last one began as that one took."""
+"""Minimum time between the starts of two estimates, in multiples of the first one's duration."""
 
 SETTINGS: dict[str, Any] = {
     "max_units": MAX_UNITS_EXACT_LIKELIHOOD,
     "n_chains": LIVE_AIS_CHAINS,
     "betas": LIVE_AIS_TEMPERATURES,
 }
-"""How a likelihood is computed while a run goes on; the same seed for all models."""
+"""Settings of likelihood estimates during a run; all models use the same seed."""
 
 
 @functools.cache
@@ -34,14 +34,14 @@ def _pool() -> ThreadPoolExecutor:
 
 
 class Improvement:
-    """The average of theta + theta_F since this was made, and the newest likelihoods.
+    """The running average of theta + theta_F, and the newest likelihoods.
 
     Parameters
     ----------
     model : RBM
         The model that is sampled.
     v : uint8 (n, n_visible)
-        The training set, of which evenly spaced examples are scored.
+        The training set; evenly spaced examples of it are scored.
     """
 
     def __init__(self, model: RBM, v: np.ndarray) -> None:
@@ -53,11 +53,11 @@ class Improvement:
         self._begun, self._took = 0.0, 0.0
 
     def step(self, sampler: Sampler, state: Any, n: int) -> Samples:
-        """Return the next n samples, the same as without an average."""
+        """Return the next n samples; averaging does not change them."""
         return self._average.step(sampler, state, n)
 
     def newest(self, now: RBM) -> TargetLikelihood | None:
-        """Return the newest likelihoods, None before there are any; begin others for the model ``now``."""
+        """Return the newest likelihoods, None before the first; start an estimate for the model ``now``."""
         if self._computing is not None and self._computing.done():
             self._newest = self._computing.result()
             self._took, self._computing = time.monotonic() - self._begun, None

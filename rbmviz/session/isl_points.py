@@ -1,9 +1,9 @@
-"""The scores of a sampler's run at a point that it has passed since the last turn of a knob: ISL and counts.
+"""Scores of a sampler's run, ISL and counts, at any point passed since the last turn of a knob.
 
-A run keeps its scores at about 125 numbers of samples, 14 % apart, each with its sweeps and its seconds. A
-point of sweeps or seconds lies between two of these: its sample number is that of the last sample that was
-complete by then, and its scores are read off between the two neighbours, linearly in the logarithm of the
-number of samples. So all three kinds of points cost one computation of the scores.
+A run stores its scores at about 125 numbers of samples, 14 % apart, with the sweeps and the seconds of each.
+A point in sweeps or seconds lies between two of these: its sample number is the last sample that was complete
+by then, and its scores are interpolated, linearly in the logarithm of the number of samples. So the scores
+are computed once for all three units.
 """
 
 import bisect
@@ -18,23 +18,23 @@ from rbmviz.session.equal_points import POINTS, Compared, CostUnit
 from rbmviz.session.snapshot import Counts, Point, Spent
 
 SAMPLE_ROUNDING = 1e-9
-"""Share of a sample that rounding may take from a sum of sweeps or seconds."""
+"""Share of a sample that rounding may remove from a sum of sweeps or seconds."""
 
 
 class ScoreCurve(Protocol):
-    """What scores are read from: the points of a curve, and its counts (``SamplingSnapshot``)."""
+    """The source of scores: points of a curve, and counts at them (``SamplingSnapshot``)."""
 
     @property
     def curve(self) -> Sequence[Point]:
-        """ISL and what was spent, at each point."""
+        """ISL and cost at each point."""
 
     @property
     def counts(self) -> Sequence[Counts]:
-        """The other scores at those points that are complete."""
+        """The other scores, at the points for which they are complete."""
 
 
 class ScoresAtPoint(NamedTuple):
-    """The scores of one run at a point: those of the samples that were complete by then."""
+    """Scores of one run at a point, from the samples that were complete by then."""
 
     isl: Point
     counts: Counts
@@ -45,12 +45,12 @@ def _between(a: Any, b: Any, weight: Any) -> Any:
 
 
 def passed(shown: ScoreCurve, cost_unit: CostUnit) -> float:
-    """Return up to which number of samples, sweeps or seconds the scores of a run are known."""
+    """Return the number of samples, sweeps or seconds up to which the scores of a run are known."""
     return getattr(shown.curve[len(shown.counts) - 1].spent, cost_unit) if shown.counts else 0
 
 
 def scores_at(shown: ScoreCurve, cost_unit: CostUnit, point: float) -> ScoresAtPoint | None:
-    """Return the scores of a run at a point; None if it has not passed it, or had no sample by then."""
+    """Return the scores of a run at a point; None if the run has not passed it, or had no sample by then."""
     known = len(shown.counts)
     i = bisect.bisect_right(shown.curve, point, hi=known, key=lambda one: getattr(one.spent, cost_unit)) - 1
     if i < 0 or point > passed(shown, cost_unit):
@@ -78,9 +78,9 @@ def scores_at(shown: ScoreCurve, cost_unit: CostUnit, point: float) -> ScoresAtP
 
 
 def _spent_at(begin: Spent, end: Spent, cost_unit: CostUnit, point: float) -> Spent:
-    """Return what was spent on the samples that were complete at a point between two points of the curve.
+    """Return the cost of the samples that were complete at a point between two points of the curve.
 
-    A sample takes equally many sweeps and seconds from one of the two to the other: no knob was turned.
+    Between the two, every sample takes equally many sweeps and seconds, because no knob is turned.
     """
     first, last = getattr(begin, cost_unit), getattr(end, cost_unit)
     made = (point - first) / (last - first) * (end.samples - begin.samples)
@@ -102,9 +102,9 @@ def fields_of(scores: ScoresAtPoint | None) -> dict[str, Any]:
 
 
 class Difference(NamedTuple):
-    """ISL of a run minus that of another at a point, in nats, with the standard error of the difference.
+    """The difference in ISL between two runs at a point, in nats, with its standard error.
 
-    samples, other_samples: how many the two had made by then.
+    samples, other_samples: number of samples that each run had made by then.
     """
 
     point: float
@@ -125,7 +125,7 @@ def best(compared: Sequence[Compared]) -> int | None:
 
 
 def differences(shown: ScoreCurve, other: ScoreCurve, cost_unit: CostUnit) -> list[Difference]:
-    """Return the ISL of a run minus that of another at all points that both have passed."""
+    """Return the ISL of a run minus the ISL of another, at all points that both have passed."""
     end = min(passed(shown, cost_unit), passed(other, cost_unit))
     points = np.array(POINTS[cost_unit][: bisect.bisect_right(POINTS[cost_unit], end)])
     if not len(points):
@@ -143,7 +143,7 @@ def _isl_at(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return samples (0: none), ISL, and mean log densities of the groups at points that a run has passed.
 
-    What ``scores_at`` says of each point, for all at once.
+    The vectorised form of ``scores_at``.
     """
     curve = shown.curve[: len(shown.counts)]
     reached = np.array([getattr(point.spent, cost_unit) for point in curve])

@@ -1,4 +1,4 @@
-"""A sampler's run on a model so small that all states are displayed, with the law that it samples now."""
+"""A sampler's run on a model so small that all states are displayed, with its current distribution."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -15,17 +15,17 @@ from rbmviz.session.sampling import SamplingPlan, SamplingRun
 from rbmviz.session.snapshot import Snapshot, Status
 
 TRAIL = 240
-"""Number of newest states in a snapshot, more than a page shows."""
+"""Number of newest states in a snapshot; pages show fewer."""
 
 VISIT_COUNTS = np.unique(np.round(10 ** np.arange(0, 9, 0.06)).astype(np.int64))
-"""Sample counts at which the walk so far is compared with the model."""
+"""Sample counts at which the walk is compared with the model."""
 
 
 class Visited(NamedTuple):
     """The first n samples compared with the model.
 
-    visits: total variation between the share of visits and the model's law; moments: distance between the
-    mean of v and the rates <v> of the model: those of its training set, or its own exact ones (NaN without).
+    visits: total variation distance between the shares of visits and the model's distribution; moments:
+    distance between the mean of v and the model's rates <v>, of its training set or exact (NaN without).
     """
 
     n: int
@@ -44,22 +44,21 @@ class LandscapeSnapshot(Snapshot):
     visits : int64 (2^n_visible,)
         Samples in each state so far.
     law : float64 (2^n_visible,)
-        Law of v under the target of the next sample: theta + theta_F, or theta / T.
+        Distribution of v under the target of the next sample: theta + theta_F, or theta / T.
     raised : float
-        By how many nats -log p(v) of the current state is higher under ``law`` than under the model.
+        -log p(v) of the current state under ``law`` minus -log p(v) under the model, in nats.
     bent : float
-        Total variation between ``law`` and the model's law.
+        Total variation distance between ``law`` and the model's distribution.
     crossings : int
-        Number of samples that lie in another valley than the sample before them.
+        Number of samples in another valley than the sample before them.
     fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     curve : tuple of Visited
         At log-spaced numbers of samples, and now.
     held_from : int or None
-        Number (from 0) of the first sample that the run still holds; None (the default): unknown.
+        Number (from 0) of the oldest sample that the run still holds; None (the default): unknown.
     at : int or None
-        After so many samples the chain was where ``trail`` ends; None (the default): after all. All else is
-        as it is now.
+        Number of samples at the end of ``trail``; None (the default): all. Other fields are always current.
     """
 
     algorithm: Sampler
@@ -82,7 +81,7 @@ class LandscapeSnapshot(Snapshot):
 
 
 class LandscapePlan(NamedTuple):
-    """Plan of a walk over the states of a model of at most 10 visible units, from its likeliest state on."""
+    """Plan of a walk over the states of a model of at most 10 visible units, from the likeliest state."""
 
     model: Model
     seed: int = 0
@@ -92,12 +91,12 @@ class LandscapePlan(NamedTuple):
         return LandscapeRun(number, self, algorithm)
 
     def bytes(self, sampler: Sampler) -> int:
-        """Return the bytes that a run takes at most, beyond the model."""
+        """Return an upper bound of the bytes of a run, without the model."""
         return SamplingPlan(self.model).bytes(sampler) + 64 * 2**self.model.rbm.n_visible
 
 
 class LandscapeRun(SamplingRun):
-    """One chain from its first sample on, over all states of the model; a step is a sample."""
+    """One chain over all states of the model; a step is a sample."""
 
     def __init__(self, number: int, plan: LandscapePlan, sampler: Sampler) -> None:
         rbm = plan.model.rbm
@@ -114,7 +113,7 @@ class LandscapeRun(SamplingRun):
         self._curve: list[Visited] = []
 
     def prepare(self) -> None:
-        """Make the chain; compile the kernels, which ``seconds`` leaves out."""
+        """Make the chain, and compile the kernels; ``seconds`` excludes this time."""
         if self.algorithm.n_chains > 1:
             raise BadInput(
                 f"{self.algorithm.name}: n_chains = {self.algorithm.n_chains} chains each have a ground of "
@@ -124,7 +123,7 @@ class LandscapeRun(SamplingRun):
         self._target = self.target()
 
     def record_steps(self, made: Samples) -> None:
-        """Count what advance has made, and compare it with the model at the counts of the curve."""
+        """Count the samples of ``advance``, and compare them with the model at the counts of the curve."""
         states, before = codes(made.v), self.n
         super().record_steps(made)
         marks = VISIT_COUNTS[(VISIT_COUNTS > before) & (VISIT_COUNTS <= self.n)] - before
@@ -144,7 +143,7 @@ class LandscapeRun(SamplingRun):
         return Visited(n, total_variation(self._visits / n, self._land.law), moments)
 
     def set_knobs(self, algorithm: Sampler) -> None:
-        """Take other values of live knobs from the next sample on."""
+        """Use new values of live knobs from the next sample on."""
         super().set_knobs(algorithm)
         self._target = self.target()
 
@@ -170,7 +169,7 @@ class LandscapeRun(SamplingRun):
 
 
 class LandscapeSetup(NamedTuple):
-    """What all samplers of a comparison over one landscape share: the model and the seed."""
+    """The setup of a comparison of samplers on one landscape: model and seed."""
 
     model: Model
     seed: int = 0

@@ -1,4 +1,4 @@
-"""Limits of the panels and the memory of a page, a visitor and the server, checked before a run is built."""
+"""Limits on panels and memory of a page, a visitor and the server, checked before a run is built."""
 
 import os
 import weakref
@@ -11,13 +11,13 @@ from rbmviz.session.recorder import HELD_SAMPLES_BYTES
 from rbmviz.session.slots import Group
 
 BASE_MB = 500
-"""Megabytes of a warmed-up server without visitors, which all visitors share."""
+"""Megabytes that a warmed-up server uses without visitors; all visitors share them."""
 
 RELEASE_SECONDS = 10
-"""Seconds after a lost connection until the memory of the visitor's runs is given back."""
+"""Seconds after a lost connection until the visitor's runs are freed."""
 
 MAX_CELLS_ON_SERVER = 2000
-"""Cells of one sweep."""
+"""Maximum number of cells of one sweep."""
 
 Wanted = tuple[Any, Any]
 """Plan and algorithm of a panel."""
@@ -25,20 +25,20 @@ Wanted = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a server; each is set by an environment variable, ``RBMVIZ_`` and its name in capitals.
+    """The limits of a server; environment variables set them: ``RBMVIZ_`` and the name in capitals.
 
     Parameters
     ----------
     panels : int
-        Panels on one page.
+        Maximum number of panels on one page.
     server_mb : int
-        Megabytes (10^6 bytes) of the whole server, ``BASE_MB`` of which are what visitors share; a visitor
-        may take half of what the others leave. The scores of sweeps, and the files that visitors send, count
-        as one more visitor each.
+        Megabytes (10^6 bytes) of the whole server, including the shared ``BASE_MB``. A visitor may use half
+        of what the others leave. The scores of sweeps, and the files that visitors upload, count as one more
+        visitor each.
     sweeps : int
-        Sweeps that the server keeps, those that wait, run and have ended.
+        Maximum number of sweeps on the server, whether waiting, running or finished.
     watchers : int
-        Browsers that watch shared views.
+        Maximum number of browsers that watch shared views.
     """
 
     panels: int = 12
@@ -48,17 +48,17 @@ class Limits:
 
     @property
     def sweeps_of_visitor(self) -> int:
-        """Sweeps of one visitor that wait, run or rest: a quarter of all."""
+        """Maximum number of sweeps of one visitor, whether waiting, running or finished: a quarter of all."""
         return max(self.sweeps // 4, 1)
 
     @property
     def panels_with_copies(self) -> int:
-        """Panels of all visitors that may run when a watcher takes a copy: four full pages."""
+        """Maximum number of panels of all visitors together when a watcher takes a copy: four full pages."""
         return 4 * self.panels
 
     @property
     def bytes_of_visitors(self) -> int:
-        """Bytes of all visitors together."""
+        """Bytes for all visitors together."""
         return max(self.server_mb - BASE_MB, 0) * 10**6
 
 
@@ -87,7 +87,7 @@ def limits() -> Limits:
 
 
 class Counted(Protocol):
-    """What a visitor's memory counts: the panels of a page (``Comparison``)."""
+    """The panels of a page, as counted in a visitor's memory (``Comparison``)."""
 
     @property
     def panels(self) -> Sequence[Any]:
@@ -98,14 +98,14 @@ class Counted(Protocol):
         """Panels that may make steps now."""
 
     def bytes(self) -> int:
-        """Return the bytes that all runs take at most, and what can be undone."""
+        """Return an upper bound of the bytes of all runs and of undo data."""
 
     def free_undo(self) -> None:
-        """Free the memory of what could be taken back."""
+        """Free the memory of runs kept for undo."""
 
 
 class VisitorUsage:
-    """The memory and the turns that one visitor uses: of the runs on all pages, of uploads, of models.
+    """Memory of one visitor (runs on all pages, uploads, models), and the group of the visitor's turns.
 
     Parameters
     ----------
@@ -125,21 +125,21 @@ class VisitorUsage:
         self._comparisons[name] = comparison
 
     def leave(self, name: str) -> None:
-        """Forget a comparison."""
+        """Stop counting a comparison."""
         self._comparisons.pop(name, None)
 
     def bytes(self, but: Counted | None = None) -> int:
-        """Return an upper bound of the bytes in use, without those of the comparison ``but``."""
+        """Return an upper bound of the bytes in use, without the comparison ``but``."""
         runs = sum(comparison.bytes() for comparison in self._all() if comparison is not but)
         return sum(self._kept.values()) + runs + (HELD_SAMPLES_BYTES if runs or but is not None else 0)
 
     def keep(self, name: str, needed: int) -> None:
-        """Count the bytes of something that is kept besides runs, an upload or a model; 0 removes it.
+        """Count the bytes of an upload or a model; 0 removes it.
 
         Raises
         ------
         BadInput
-            If there is no room for it.
+            If there is not enough room.
         """
         before = self._kept.pop(name, 0)
         try:
@@ -152,28 +152,28 @@ class VisitorUsage:
             self._kept[name] = needed
 
     def awake(self) -> int:
-        """Return how many panels may make steps now, those that are paused among them."""
+        """Return the number of panels that may make steps now, including paused ones."""
         return sum(comparison.awake for comparison in self._all())
 
     def most(self) -> int:
-        """Return the bytes that this visitor may have: half of what the others leave."""
+        """Return the bytes that this visitor may use: half of what the others leave."""
         return max(self._left_by_others(), 0) // 2
 
     def has_room(self) -> bool:
-        """Return whether all that is in use now is within the limits."""
+        """Return whether current use is within the limits."""
         return self.bytes() <= self.most()
 
     def room(self) -> int:
-        """Return the bytes that the server has left, for all visitors; below 0 if they use more."""
+        """Return the bytes that the server has left for all visitors; negative if they use more."""
         return self._left_by_others() - self.bytes()
 
     def allow(self, comparison: Counted, wanted: Sequence[Wanted]) -> None:
-        """Check that a comparison may have these panels instead of those it has.
+        """Check that a comparison may replace its panels by these.
 
         Raises
         ------
         BadInput
-            If a limit would be exceeded; nothing has changed but that offers to undo may have been withdrawn.
+            If a limit would be exceeded; nothing changes, except that offers to undo may be withdrawn.
         """
         most = limits()
         if len(wanted) > max(most.panels, len(comparison.panels)):
@@ -184,13 +184,13 @@ class VisitorUsage:
         self._check(sum(plan.bytes(algorithm) for plan, algorithm in wanted), comparison)
 
     def _check(self, needed: int, instead_of: Counted | None = None) -> None:
-        """Raise BadInput if there is no room for so many bytes more, in place of those of a comparison."""
+        """Raise BadInput if there is no room for this many more bytes, not counting a replaced comparison."""
         if self.bytes(but=instead_of) + needed > self.most():
             for visitor in list(self._server):
                 for comparison in visitor._all():
                     comparison.free_undo()
         wanted, most = self.bytes(but=instead_of) + needed, self.most()
-        if wanted > most and wanted > self.bytes():  # whoever has more than the half may have less
+        if wanted > most and wanted > self.bytes():  # reducing use is always allowed
             raise BadInput(
                 f"This would take {_mb(wanted)} MB of memory and a visitor may have {_mb(most)} MB, half of "
                 "what the server has free: close a panel, take fewer chains or a smaller model, close tabs "

@@ -1,4 +1,4 @@
-"""Settings beside one that is on the screen: a knob three times as large, or four values over its range."""
+"""Variants of a panel: one knob at three times its value, or at four values over its range."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 from rbmviz.knobs import Knob, Value, check_names, knobs_of, values_of
 
 FACTOR = 3.0
-"""Between two values of a knob with a logarithmic scale: two of them are about a decade."""
+"""Ratio of neighbouring values of a knob with a logarithmic scale: two steps are about a decade."""
 
 VALUES = 4
 """Panels in a row of small multiples."""
 
 
 class Multiple(NamedTuple):
-    """Panels that can be opened beside one: the knob in which they differ, and its values.
+    """Panels to open beside a panel: the knob that differs, and its values.
 
-    instead : whether the panel and these take the place of all panels; False: they are added
+    instead : whether the panel and these replace all other panels; False: they are added
     """
 
     knob: str
@@ -25,7 +25,7 @@ class Multiple(NamedTuple):
 
 
 def multiples_of(algorithm: Any) -> list[Multiple]:
-    """Return what can be opened beside a panel of this algorithm, for each live number among its knobs."""
+    """Return the variants of a panel with this algorithm, for each of its live numeric knobs."""
     found = []
     values = values_of(algorithm)
     for name, knob in knobs_of(algorithm).items():
@@ -45,10 +45,10 @@ def multiples_of(algorithm: Any) -> list[Multiple]:
 
 
 def four_values(knob: Knob, value: Any) -> list[Any]:
-    """Return up to four values of a knob over its range, this one among them, in order.
+    """Return up to four values of a knob over its range, including this one, in order.
 
-    With a logarithmic scale each is FACTOR times the one before, and the value is the second if there is
-    room; else they lie evenly between the smallest and the largest value.
+    With a logarithmic scale each value is FACTOR times the one before, and the given value is the second if
+    there is room; otherwise they are evenly spaced from the smallest to the largest value.
     """
     if knob.scale == "log":
         start = value or _scaled(knob, knob.hi, FACTOR ** -(VALUES - 1))
@@ -64,12 +64,12 @@ def four_values(knob: Knob, value: Any) -> list[Any]:
 
 
 def _scaled(knob: Knob, value: Any, factor: float) -> Any:
-    """Return a value times a factor, with three digits."""
+    """Return a value times a factor, rounded to three digits."""
     x = float(f"{value * factor:.3g}")
     return round(x) if knob.kind is int else x
 
 
 def with_knob(algorithm: Any, knob: str, values: Sequence[Any]) -> list[Any]:
-    """Return the algorithm with each of these values of a knob; BadInput if it has no such knob or value."""
+    """Return the algorithm with each of these values of a knob; BadInput for an unknown knob or bad value."""
     check_names(type(algorithm), {knob: None})
     return [dataclasses.replace(algorithm, **{knob: value}) for value in values]

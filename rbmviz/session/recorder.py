@@ -1,4 +1,4 @@
-"""The newest samples of a live run, and the arrays of files."""
+"""The newest samples of a live run, and block-wise writing of arrays to files."""
 
 import weakref
 import zipfile
@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 MAX_HELD_SAMPLES = 100_000
-"""Maximum number of newest samples of a run held for download, bit-packed: 98 bytes each at 784 units."""
+"""Maximum number of samples that a run holds for download, bit-packed: 98 bytes each at 784 units."""
 
 HELD_SAMPLES_BYTES = 8_000_000
-"""Bytes of held samples that the runs of one visitor share."""
+"""Bytes for held samples, shared by the runs of one visitor."""
 
 MIN_HELD_SAMPLES = 1000
-"""Minimum number of newest samples that are held, more than a page shows."""
+"""Minimum number of samples that a run holds, more than a page shows."""
 
 
 class Allowance:
@@ -23,7 +23,7 @@ class Allowance:
     Parameters
     ----------
     n_bytes : int
-        Bytes of all runs together (default HELD_SAMPLES_BYTES).
+        Bytes for all runs together (default HELD_SAMPLES_BYTES).
     """
 
     def __init__(self, n_bytes: int = HELD_SAMPLES_BYTES) -> None:
@@ -35,7 +35,7 @@ class Allowance:
         self._sharing.add(recorder)
 
     def samples(self, n_visible: int, runs: int | None = None) -> int:
-        """Return how many samples each of ``runs`` runs may keep; None: of the runs that exist now."""
+        """Return how many samples each run may hold if there are ``runs`` runs (None: the existing ones)."""
         share = self.n_bytes // max(len(self._sharing) if runs is None else runs, 1)
         return min(max(share // -(-n_visible // 8), MIN_HELD_SAMPLES), MAX_HELD_SAMPLES)
 
@@ -50,12 +50,12 @@ class Recorder:
         self.n = 0
         self._n_visible, self._allowance = n_visible, allowance
         allowance.join(self)
-        # Zeros cost no memory before they are written.
+        # Zeros use no memory until they are written.
         self._ring = np.zeros((allowance.samples(n_visible), -(-n_visible // 8)), np.uint8)
 
     @staticmethod
     def bytes(n_visible: int, shared: bool) -> int:
-        """Return the bytes of held samples at most, beyond an allowance that is shared."""
+        """Return an upper bound of the bytes of held samples, without a shared allowance."""
         packed = -(-n_visible // 8)
         return MIN_HELD_SAMPLES * packed if shared else min(HELD_SAMPLES_BYTES, MAX_HELD_SAMPLES * packed)
 
@@ -76,7 +76,7 @@ class Recorder:
         self._ring[: len(newest[until_end:])] = newest[until_end:]
 
     def _samples(self, begin: int, end: int) -> np.ndarray:
-        """Return a copy of the samples from begin to end, which are held."""
+        """Return a copy of the held samples from begin to end."""
         at, n = begin % len(self._ring), end - begin
         return np.concatenate([self._ring[at : at + n], self._ring[: max(at + n - len(self._ring), 0)]])
 
@@ -87,16 +87,16 @@ class Recorder:
 
     @property
     def held_from(self) -> int:
-        """Number (from 0) of the first sample held."""
+        """Number (from 0) of the oldest held sample."""
         return self.n - min(len(self._ring), self.n)
 
     def packed_until(self, n: int, m: int) -> tuple[int, np.ndarray]:
-        """Return n, or the nearest number of samples that is held, and the last m of so many, packed."""
+        """Return n, or the nearest number of samples that is held, and the last m samples by then, packed."""
         n = min(max(n, self.held_from), self.n)
         return n, self._samples(max(n - m, self.held_from), n)
 
     def held_packed(self) -> tuple[int, np.ndarray]:
-        """Return the number of the first sample held, and all samples held, packed."""
+        """Return the number of the oldest held sample, and all held samples, packed."""
         packed = self.newest_packed(len(self._ring))
         return self.n - len(packed), packed
 
@@ -104,7 +104,7 @@ class Recorder:
 def write_array(
     archive: zipfile.ZipFile, name: str, dtype: DTypeLike, shape: tuple[int, ...], blocks: Iterable[bytes]
 ) -> None:
-    """Add an array to an .npz file block by block, in C order, so that it is never held whole."""
+    """Add an array to an .npz file block by block, in C order, so that it is never in memory as a whole."""
     header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
     with archive.open(f"{name}.npy", "w", force_zip64=True) as out:
         np.lib.format.write_array_header_1_0(out, header)  # type: ignore[arg-type]

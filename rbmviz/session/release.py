@@ -1,4 +1,4 @@
-"""One thread per process frees the memory of runs some seconds after their visitor has disconnected."""
+"""One thread per process frees the memory of runs some seconds after their visitor disconnects."""
 
 import contextlib
 import ctypes
@@ -18,16 +18,16 @@ log = logging.getLogger(__name__)
 
 
 class Janitor:
-    """Frees the runs of comparisons that stay closed for a given time."""
+    """Free the runs of comparisons that stay closed for a given time."""
 
     def __init__(self) -> None:
         self._wake = threading.Condition()
         self._due: list[tuple[float, int, weakref.ref[Comparison[Any]], float]] = []
-        self._order = itertools.count()  # breaks ties: comparisons cannot be compared
+        self._order = itertools.count()  # breaks ties, because comparisons have no order
         self._thread: threading.Thread | None = None
 
     def close(self, comparison: Comparison[Any], seconds: float) -> None:
-        """Close a comparison, and free its runs after ``seconds`` unless it is opened again."""
+        """Close a comparison, and free its runs after ``seconds`` unless it is reopened."""
         comparison.close()
         closed_at = comparison.closed_at
         assert closed_at is not None
@@ -48,11 +48,11 @@ class Janitor:
                     comparison.rest(closed_at)
                 del found
                 trim()
-            except Exception:  # an error must not end the thread: later comparisons have to be freed, too
+            except Exception:  # later comparisons still need the thread
                 log.exception("memory was not given back")
 
     def _next(self) -> list[tuple[Comparison[Any], float]]:
-        """Wait for comparisons that are due; return those that are still closed, and since when."""
+        """Wait until comparisons are due; return those still closed, with the time of closing."""
         with self._wake:
             while not self._due or self._due[0][0] > time.monotonic():
                 self._wake.wait(self._due[0][0] - time.monotonic() if self._due else None)
@@ -66,10 +66,10 @@ class Janitor:
 
 
 def trim() -> None:
-    """Give memory that is no longer used back to the system.
+    """Return unused memory to the system.
 
-    Runs hold generators that refer back to them: only the garbage collector frees such cycles. And glibc
-    keeps freed memory in a pool of each thread, later even that of large arrays, until it is trimmed.
+    Runs hold generators that refer back to them, and only the garbage collector frees such cycles. Also,
+    glibc keeps freed memory in a pool per thread, in time even for large arrays, until it is trimmed.
     """
     gc.collect()
     with contextlib.suppress(AttributeError, OSError):
@@ -77,7 +77,7 @@ def trim() -> None:
 
 
 def c_library() -> Any:
-    """Return the C library of this process, None on Windows; glibc alone can be told how to treat memory."""
+    """Return the C library of this process, None on Windows; memory settings exist in glibc only."""
     return None if os.name == "nt" else ctypes.CDLL(None)
 
 

@@ -1,12 +1,12 @@
-"""What every kind of run has in common: its number, its time, the size of its chunks, its snapshots.
+"""The base class of runs: number, time, size of chunks, snapshots.
 
-A kind of run says how it is prepared (``prepare``), how it advances (``advance``, ``record_steps``), what its
-snapshot holds (``view``) and, if it has any, its background work.
+A kind of run defines its preparation (``prepare``), its steps (``advance``, ``record_steps``), the contents
+of its snapshot (``view``) and its background work, if any.
 
-``prepare``, ``advance``, ``record_steps``, ``set_knobs``, ``background_work`` and ``complete`` are called by
-the thread that owns the run; see ``worker``. ``view`` may be called by any thread, but never while a chunk is
-made, and also before ``prepare``. It bears a chunk that an error has broken off, to show that error. What it
-changes, if anything, is guarded as a chunk is.
+The thread that owns the run calls ``prepare``, ``advance``, ``record_steps``, ``set_knobs``,
+``background_work`` and ``complete``; see ``worker``. Any thread may call ``view``, even before ``prepare``,
+but not during a chunk. ``view`` must work after an error has interrupted a chunk, to show the error. If it
+changes anything, the lock that guards chunks guards this, too.
 """
 
 import abc
@@ -19,25 +19,25 @@ from rbmviz.session.again import Log
 from rbmviz.session.snapshot import Snapshot, Status
 
 CHUNK_SECONDS = 0.03
-"""Processor time of a chunk of steps: where a core is free, the longest delay of a command."""
+"""Processor seconds of a chunk of steps: on a free core, the longest delay of a command."""
 
 CLOCK_SECONDS = time.get_clock_info("thread_time").resolution
-"""Shortest processor time that can be told from none."""
+"""Smallest measurable processor time."""
 
 
 class Run(abc.ABC):
-    """One run from its first step on. A step is what the run counts: a sample, an update, a batch.
+    """One run from its first step on. A step is a sample, an update or a batch.
 
     Parameters
     ----------
     number : int
         Number of the run in its worker, from 1.
     plan : Plan
-        What the run is made of: model, data, seed, start.
+        Everything the run uses besides the algorithm: model, data, seed, start.
     algorithm : Sampler, Trainer or Coupling
-        The algorithm with its first knobs.
+        The algorithm with its initial knobs.
     n : int
-        Steps that were made before this run continues them (default 0).
+        Steps made before, if this run continues another (default 0).
     seconds : float
         Seconds spent on those steps (default 0).
 
@@ -46,27 +46,27 @@ class Run(abc.ABC):
     log : Log
         The knobs of the run, by step.
     prepared : bool
-        Whether ``prepare`` has been called and its result is valid; ``advance`` needs it.
+        Whether ``prepare`` has been called and its result is valid, as ``advance`` requires.
     chunk : int
-        Estimate of the steps that take CHUNK_SECONDS of processor time.
+        Estimated number of steps in CHUNK_SECONDS of processor time.
     step_seconds : float
-        Estimate of the processor time of a step.
+        Estimated processor time of a step.
     watched : bool
-        Whether snapshots are being requested; if not, what is only displayed need not be computed.
+        Whether snapshots are being requested; if not, values that are only displayed can be skipped.
     """
 
     has_background_work: ClassVar[bool] = False
-    """Whether ``background_work`` ever does anything; if not, no turn is requested for it.
+    """Whether ``background_work`` ever does anything; if not, the worker requests no turn for it.
 
-    A run that has some always has a thread of its own: the beat does not drive it, and its delays do not
-    count for the slowdown of the process (``beat``, ``slowdown``).
+    A run with background work always has its own thread: the beat does not drive it, and its delays do not
+    count towards the slowdown of the process (``beat``, ``slowdown``).
     """
 
     knobs_at_once: ClassVar[bool] = False
-    """Whether new knobs are applied even while no step is due, because the snapshot depends on them."""
+    """Whether to apply new knobs even while no step is due, because the snapshot depends on them."""
 
     catches_up: ClassVar[bool] = False
-    """Whether a run that begins later than the others of a comparison first makes their steps, at full
+    """Whether a run that starts later than the others of its comparison first makes their steps, at full
     speed."""
 
     def __init__(self, number: int, plan: Any, algorithm: Any, n: int = 0, seconds: float = 0.0) -> None:
@@ -80,47 +80,46 @@ class Run(abc.ABC):
 
     @abc.abstractmethod
     def prepare(self) -> None:
-        """Make the state and what scores it; compile the kernels, which ``seconds`` leaves out."""
+        """Make the state and its scores, and compile the kernels; ``seconds`` excludes this time."""
 
     def jobs(self) -> list[str]:
-        """Return the names of ``warm.JOBS`` that compile the kernels of the run, as far as there are any."""
+        """Return the names of the ``warm.JOBS`` that compile kernels of the run, if there are any."""
         return []
 
     def max_steps(self) -> int:
-        """Return the most steps that the next chunk may have."""
+        """Return the maximum number of steps in the next chunk."""
         return self.chunk
 
     def timed_advance(self, n: int) -> Any:
-        """Do n steps by ``advance`` on this thread alone, whose processor time then tells what they take."""
+        """Make n steps by ``advance`` on this thread alone, so that its processor time measures them."""
         self._chunk_begin = time.thread_time()
         with on_one_thread():
             return self.advance(n)
 
     @property
     def over(self) -> bool:
-        """Whether it has made all of its steps, whatever is commanded."""
+        """Whether the run has made all its steps, whatever is commanded."""
         return False
 
     @abc.abstractmethod
     def advance(self, n: int) -> Any:
-        """Do n steps and return them for ``record_steps``, which alone changes ``n``.
+        """Make n steps and return them for ``record_steps``, the only method that changes ``n``.
 
-        ``view`` is never called meanwhile, so that other threads see no half of it.
-        Has to call ``size_chunk`` after its steps: without it each chunk stays one step long.
+        ``view`` is never called during ``advance``, so other threads do not see a partial chunk. ``advance``
+        must call ``size_chunk`` after its steps: otherwise chunks stay one step long.
         """
 
     def size_chunk(self, steps: int, spent: float, seconds: float = CHUNK_SECONDS) -> None:
-        """Fit ``chunk`` and ``step_seconds`` to the steps just made; each at most doubles.
+        """Adjust ``chunk`` and ``step_seconds`` to the steps just made; each at most doubles.
 
-        Processor time counts. By the clock, a chunk that has waited for a core looks slow: the next ones
-        would be smaller, and a full server would make each step at the highest cost.
+        Uses processor time. By the clock, a chunk that waited for a core looks slow: the next chunks would be
+        smaller, and an overloaded server would make each step at the highest cost.
 
-        steps : how many they were; spent : the seconds they took, by the clock; seconds : how long a chunk
-            should take
+        steps : number of steps; spent : wall-clock seconds that they took; seconds : target length of a chunk
         """
         used = time.thread_time() - self._chunk_begin
         self.chunk = min(max(int(steps * seconds / min(max(used, CLOCK_SECONDS), spent)), 1), 2 * self.chunk)
-        # What is added is for clocks by which a chunk takes no time.
+        # The addend is for clocks too coarse to measure a chunk.
         self.step_seconds = min(used / max(steps, 1), 2 * self.step_seconds + 1e-6)
 
     @abc.abstractmethod
@@ -128,23 +127,23 @@ class Run(abc.ABC):
         """Count and store the steps that ``advance`` has returned."""
 
     def set_knobs(self, algorithm: Any) -> None:
-        """Use this algorithm from the next step on; set ``prepared`` to False if that needs another state."""
+        """Use this algorithm from the next step on; set ``prepared`` to False if it needs a new state."""
         self.algorithm = algorithm
         self.log.note(self.n, algorithm)
 
     def background_work(self, paused: bool) -> bool:
-        """Do one slice (at most CHUNK_SECONDS) of work besides steps; return False if there is none."""
+        """Do one slice (at most CHUNK_SECONDS) of background work; return False if there is none."""
         return False
 
     def complete(self) -> None:  # noqa: B027
-        """Compute what has been deferred, because the run stops here and its snapshot stays."""
+        """Compute deferred values, because the run stops here and its snapshot remains visible."""
 
     @abc.abstractmethod
     def view(self, status: Status) -> Snapshot:
-        """Return the snapshot; any thread may call it between two chunks, and before ``prepare``."""
+        """Return the snapshot; any thread may call this between two chunks, and before ``prepare``."""
 
     def common(self, status: Status) -> dict[str, Any]:
-        """Return the fields that every snapshot has, by name."""
+        """Return the fields common to all snapshots, by name."""
         return {
             "status": status,
             "run": self.number,
@@ -158,7 +157,7 @@ R_co = TypeVar("R_co", bound=Run, covariant=True)
 
 
 class Plan(Protocol[R_co]):
-    """What a run is made of besides its algorithm: nothing here changes while the run goes on."""
+    """Everything a run uses besides its algorithm; nothing here changes during the run."""
 
     def run(self, number: int, algorithm: Any) -> R_co:
         """Return the ``number``-th run of a worker."""

@@ -1,4 +1,4 @@
-"""A sampler's run on a model: its chains, its scores, its snapshots."""
+"""A sampler's run on a model: chains, scores, snapshots."""
 
 import time
 import weakref
@@ -42,9 +42,9 @@ MAX_SHOWN_SAMPLES = 144
 """Number of newest samples in a snapshot, enough for a 12 x 12 grid."""
 
 CONTINUED = 1 / 20
-"""A knob that is turned within FEWEST_SCORED samples after the last turn, or within this share of the run,
-continues that turn: a slider that is dragged is turned once, and counts from its last value. Samples decide,
-not seconds, so that a run that is made again has the same turns; and no run has more than some 200."""
+"""A turn of a knob within FEWEST_SCORED samples of the last turn, or within this share of the run, continues
+that turn: dragging a slider is one turn, counted from the last value. The limit is in samples, not seconds,
+so that a rebuilt run has the same turns. A run has at most about 200."""
 
 Start = Literal["data", "random"]
 
@@ -59,8 +59,8 @@ MAX_STARTS = 16
 class SamplingSnapshot(Snapshot):
     """A sampler's run at one moment.
 
-    Its scores are of the samples since the last turn of a knob, or of all if none was turned. The chains go
-    on over a turn.
+    Scores cover the samples since the last turn of a knob, or all samples if there was none. The chains
+    continue through a turn.
 
     Parameters
     ----------
@@ -68,33 +68,33 @@ class SamplingSnapshot(Snapshot):
         Gibbs (or maximisation) sweeps so far in this run.
     newest_samples : NewestSamples
     begin : Spent
-        What the run had spent at the last turn.
+        What the run had spent at the last turn of a knob.
     turned : mapping of str to Value
-        The knobs that were turned then, with their values.
+        The knobs turned then, with their values.
     past : tuple of Segment
-        What is kept of the scores before that.
+        The scores that are kept from before that turn.
     curve : tuple of Point
         ISL after fixed numbers of samples, log-spaced; empty without a data set.
     counts : tuple of Counts
-        What the samples up to a point of the curve have covered, in the order of the curve; those of the
-        newest points may come a moment later.
+        Coverage by the samples up to each point of the curve, in order; counts of the newest points may come
+        a moment later.
     newest : Point or None
         A recent value of the ISL; computed at most twice per second.
     fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     occupancy : int64 (bins, classes)
-        Samples per class of the nearest training example, in consecutive bins of the run; blank samples are
-        of no class.
+        Samples per class of the nearest training example, in consecutive bins of the run; blank samples count
+        for no class.
     blanks : int64 (bins,)
         Blank samples in each bin.
     bin_width : int
         Samples in one bin; the last bin may have fewer.
     switches : int or None
-        Class changes within each chain, all chains together.
+        Class changes within each chain, summed over the chains.
     visited : (int, int) or None
-        Classes with a sample that is not spurious, and classes in all; None if the data have none.
+        Number of classes with a sample that is not spurious, and number of classes; None without classes.
     class_coverage : float or None
-        How much of the data's classes the samples cover, from 0 to 1; NaN if the data have none.
+        How much of the data's classes the samples cover, from 0 to 1; NaN without classes.
     blank : float or None
         Share of samples (0 to 1) that are blank.
     spurious : float or None
@@ -103,18 +103,18 @@ class SamplingSnapshot(Snapshot):
     ink : float or None
         Mean share of the pixels that are on.
     visited_in_all, spurious_in_all : as ``visited`` and ``spurious``
-        Of the whole run.
+        For the whole run.
     live_numbers : mapping of str to live.Value
-        The newest numbers of the live metrics, by name; those that are not known yet may be missing.
+        The newest numbers of the live metrics, by name; numbers not known yet may be missing.
     compared : Compared or None
         The common point of a comparison, at which all scores of this snapshot were taken; None: they are the
-        newest ones. See ``equal_points.at_common_point``.
+        newest scores. See ``equal_points.at_common_point``.
     start_picture : uint8 (chains, ceil(n_visible / 8)) or None
-        Before the first sample the starts of the chains, bits packed along the rows; None: not given.
+        Before the first sample: the starts of the chains, bits packed along the rows; None: not given.
     held_from : int or None
-        Number (from 0) of the first sample that the run still holds; None: not given.
+        Number (from 0) of the oldest sample that the run still holds; None: not given.
     at : int or None
-        The newest samples here are those of the first ``at`` samples of the run; None: of all. See
+        Number of the last sample in ``newest_samples``; None: the newest sample of the run. See
         ``Comparison.look_back``.
     """
 
@@ -147,53 +147,53 @@ class SamplingSnapshot(Snapshot):
 
     @property
     def since_turn(self) -> Spent:
-        """What was spent on the samples since the last turn of a knob."""
+        """What the samples since the last turn of a knob have cost."""
         return Spent(self.n, self.sweeps, self.seconds).since(self.begin)
 
     @property
     def scored_from(self) -> int:
-        """Number of samples before the last turn."""
+        """Number of samples before the last turn of a knob."""
         return self.begin.samples
 
     @property
     def too_few(self) -> bool:
-        """Whether there are too few samples since the last turn to be scored."""
+        """Whether there are too few samples since the last turn of a knob for scores."""
         return bool(self.past) and self.since_turn.samples < FEWEST_SCORED
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """All that is known of the ISL, from one turn to the next; the newest value ends the last curve."""
+        """The run's ISL between turns of knobs, one segment each; the newest value ends the last curve."""
         points = self.curve
-        # At a common point of all panels the newest value is a point of the curve already.
+        # At the common point of all panels the newest value is already a point of the curve.
         if self.newest is not None and (not points or self.newest.n > points[-1].n):
             points += (self.newest,)
         return (*self.past, Segment(self.begin, self.turned, points))
 
     @property
     def bins_before(self) -> int:
-        """Number of bins of the class history with samples from before the last turn."""
+        """Number of bins of the class history with samples from before the last turn of a knob."""
         return -(-self.begin.samples // self.bin_width)
 
     def passed(self, cost_unit: CostUnit) -> float | None:
-        """Return up to which number of samples, sweeps or seconds its scores are known; None: of updates."""
+        """Return the samples, sweeps or seconds up to which scores are known; None for updates."""
         return None if cost_unit == "updates" else isl_points.passed(self, cost_unit)
 
     def scores_at(self, cost_unit: CostUnit, point: float) -> isl_points.ScoresAtPoint | None:
-        """Return the scores of the run at a point; None if it has not passed it, or had no sample by then."""
+        """Return the scores at a point; None if the run has not passed it, or had no sample by then."""
         return isl_points.scores_at(self, cost_unit, point)
 
     def at_common_point(self, compared: Compared) -> Self:
-        """Return the snapshot with the scores that it had at the common point."""
+        """Return the snapshot with its scores at the common point."""
         return replace(self, compared=compared, **isl_points.fields_of(compared.scores))
 
     def looking_back(self, n: int, v: np.ndarray) -> Self:
-        """Return the snapshot with the pictures v after n samples, bits packed; means are not held."""
+        """Return the snapshot with the samples v, newest after n samples, bits packed, without means."""
         n_visible = self.newest_samples.n_visible
         newest = NewestSamples(n - len(v), v, (), n_visible)
         return replace(self, newest_samples=newest, at=n)
 
     def without_arrays(self) -> Self:
-        """Return the numbers and curves without the pictures."""
+        """Return the snapshot with numbers and curves, but without samples."""
         newest = self.newest_samples
         none = NewestSamples(self.n, newest.v[:0].copy(), (), newest.n_visible)
         return replace(self, newest_samples=none)
@@ -209,13 +209,13 @@ class SamplingPlan(NamedTuple):
     seed : int
         Same seed, same samples.
     v0 : uint8 (n_visible,) or (rows, n_visible), or None
-        The start of all chains, or a row for each, with at least as many rows as chains; None: random bits.
+        The start of all chains, or one row per chain (there may be more rows); None: random bits.
     dataset : Dataset or None
-        Data that the samples are scored against; None: no ISL and no classes.
+        Data to score the samples against; None: no ISL and no classes.
     kernel : "binary" or "mean"
-        Kernel of ISL.
+        Kernel of the ISL.
     allowance : Allowance or None
-        Bytes for held samples; None: one for this run alone.
+        Bytes for held samples; None: a separate allowance for this run.
     """
 
     model: Model
@@ -230,10 +230,10 @@ class SamplingPlan(NamedTuple):
         return SamplingRun(number, self, algorithm)
 
     def bytes(self, sampler: Sampler) -> int:
-        """Return the bytes that a run takes at most, beyond model, data and the shared allowance."""
+        """Return an upper bound of the bytes of a run, without model, data and the shared allowance."""
         rbm = self.model.rbm
         state = sampler.state_bytes(rbm.n_visible, rbm.n_hidden)
-        # The displayed means of the run, of the newest snapshot, and of the current chunk.
+        # Displayed means of the run, the newest snapshot, and the current chunk.
         shown = (3 + 4) * MAX_SHOWN_SAMPLES * rbm.n_visible
         scores = 0 if self.dataset is None else Scores.bytes(self.dataset, self.kernel, sampler.n_chains)
         held = Recorder.bytes(rbm.n_visible, self.allowance is not None)
@@ -241,14 +241,14 @@ class SamplingPlan(NamedTuple):
 
 
 class SamplingRun(Run):
-    """A sampler's chains from their first sample on; a step is a sample."""
+    """A sampler's chains; a step is a sample."""
 
     catches_up = True
     algorithm: Sampler
 
     def __init__(self, number: int, plan: SamplingPlan, sampler: Sampler) -> None:
         super().__init__(number, plan, sampler)
-        self._sampling = plan  # ``self.plan`` is another one in subclasses
+        self._sampling = plan  # in subclasses ``self.plan`` is another plan
         n_visible = plan.model.rbm.n_visible
         v0 = plan.v0
         if v0 is not None and v0.ndim == 2:
@@ -256,21 +256,21 @@ class SamplingRun(Run):
         self._v0 = v0
         self.recorder = Recorder(n_visible, plan.allowance or Allowance())
         self.sweeps = 0
-        self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, in the parts in which they came
+        self._means: tuple[np.ndarray, ...] = ()  # of the newest samples, one array per chunk
         self._held_means = 0
         self.fast_norm: float | None = None
         self._improvement: Improvement | None = None
-        self._made_with = sampler  # with its knobs the newest sample was made,
-        self._past_with = sampler  # and with these the last one before the last turn
+        self._made_with = sampler  # the knobs of the newest sample,
+        self._past_with = sampler  # and of the last sample before the last turn
         self._begin, self._turned = NOTHING_SPENT, dict[str, Value]()
         self._past: tuple[Segment, ...] = ()
 
     def jobs(self) -> list[str]:
-        """Return the names of the jobs that compile the kernels of its sampler, and of its scores."""
+        """Return the names of the jobs that compile the kernels of the sampler and of its scores."""
         return jobs_of(self.algorithm, scored=self._sampling.dataset is not None)
 
     def prepare(self) -> None:
-        """Make the chains and their scores; compile the kernels, which ``seconds`` leaves out."""
+        """Make the chains and their scores, and compile the kernels; ``seconds`` excludes this time."""
         model, seed, _, dataset, kernel, _ = self._sampling
         self.algorithm.step(self.algorithm.init(model, seed, self._v0), 1)
         self._state = self.algorithm.init(model, seed, self._v0)
@@ -279,7 +279,7 @@ class SamplingRun(Run):
         self.prepared = True
 
     def max_steps(self) -> int:
-        """Return the most samples of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
+        """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curve."""
         if not self.prepared or self._scores is None:
             return self.chunk
         until_next_point = FEWEST_SCORED if self._is_turned else self._scores.until_next_point
@@ -302,7 +302,7 @@ class SamplingRun(Run):
         self._add_means(np.rint(samples.p[-MAX_SHOWN_SAMPLES:] * 255).astype(np.uint8))
         self.fast_norm = float(samples.info["fast_norm"][-1]) if "fast_norm" in samples.info else None
         self.size_chunk(n, time.perf_counter() - begin)
-        if self._scores is not None:  # after size_chunk: it happens rarely, and must not make chunks smaller
+        if self._scores is not None:  # after size_chunk: this rare work must not make chunks smaller
             sweeps = self.sweeps + int(samples.info["sweeps"].sum())  # record_steps counts them later
             spent = Spent(self.n + n, sweeps, self.seconds).since(self._begin)
             self._scores.evaluate(spent, self.watched)
@@ -312,13 +312,13 @@ class SamplingRun(Run):
     def _is_turned(self) -> bool:
         """Whether the next sample has other knobs than the newest one.
 
-        That follows from the log of the run alone, so that a run that is made again has the same turns.
+        This depends on the log of the run alone, so that a rebuilt run has the same turns.
         """
         before, now = self._made_with, self.algorithm
         return bool(self.n) and before is not now and values_of(before) != values_of(now)
 
     def _begin_segment(self) -> None:
-        """Score the samples from here on alone: a knob has been turned."""
+        """Score the samples from here on separately, because a knob was turned."""
         before, held = self._made_with, self.n - self._begin.samples
         if not self._past or held >= max(FEWEST_SCORED, CONTINUED * self.n):
             points = self._scores.end(self.spent.since(self._begin)) if self._scores is not None else ()
@@ -331,7 +331,7 @@ class SamplingRun(Run):
         self._begin = self.spent
 
     def _add_means(self, means: np.ndarray) -> None:
-        """Keep the means of the next samples, and as few of the older ones as are still shown."""
+        """Keep the means of the next samples, and drop the older ones that are no longer shown."""
         parts, held = (*self._means, means), self._held_means + len(means)
         first = 0
         while held - len(parts[first]) >= MAX_SHOWN_SAMPLES:
@@ -340,20 +340,20 @@ class SamplingRun(Run):
         self._means, self._held_means = parts[first:], held
 
     def record_steps(self, made: Samples) -> None:
-        """Count and record what advance has made."""
+        """Count and record the samples that ``advance`` has made."""
         self.recorder.append(made.v)
         self.n += len(made.v)
         self.sweeps += int(made.info["sweeps"].sum())
 
     def set_knobs(self, algorithm: Sampler) -> None:
-        """Take other values of live knobs from the next sample on."""
+        """Use new values of live knobs from the next sample on."""
         if values_of(algorithm) != values_of(self.algorithm):
-            self._improvement = None  # an average over two settings would be that of neither
+            self._improvement = None  # do not average over two settings
         super().set_knobs(algorithm)
 
     @property
     def spent(self) -> Spent:
-        """What the run has spent so far."""
+        """Samples, sweeps and seconds of the run so far."""
         return Spent(self.n, self.sweeps, self.seconds)
 
     def target(self) -> RBM:
@@ -361,9 +361,9 @@ class SamplingRun(Run):
         return self.algorithm.target(self._state) if self.prepared else self.plan.model.rbm
 
     def request_improvement(self) -> TargetLikelihood | None:
-        """Average theta + theta_F from now, or the last turn of a knob, on; return its newest likelihood.
+        """Average theta + theta_F from now on, or since the last turn; return its newest likelihood.
 
-        None before there is one, and where there are no data to score on.
+        None before the first likelihood, and without data to score.
         """
         if not self.prepared or self._sampling.dataset is None:
             return None
@@ -373,7 +373,7 @@ class SamplingRun(Run):
         return self._improvement.newest(self.target())
 
     def stop_improvement(self) -> None:
-        """Average no longer."""
+        """Stop averaging."""
         self._improvement = None
 
     def complete(self) -> None:
@@ -382,19 +382,19 @@ class SamplingRun(Run):
             self._scores.complete(self.spent.since(self._begin))
 
     def run_log(self) -> RunLog:
-        """Return the log of the run so far: with it, ``replay`` makes the same samples."""
+        """Return the log of the run so far; ``replay`` reproduces its samples."""
         return RunLog.of(self.log, self._sampling.seed, self._v0)
 
     def packed_until(self, n: int) -> tuple[int, np.ndarray]:
-        """Return n, or the nearest number of samples that is held, and what was shown then, packed."""
+        """Return n, or the nearest number of samples that is held, and the samples shown then, packed."""
         return self.recorder.packed_until(n, MAX_SHOWN_SAMPLES)
 
     def held_packed(self) -> tuple[int, np.ndarray]:
-        """Return the number of the first sample held and the newest samples, bits packed along the rows."""
+        """Return the number of the oldest held sample, and the held samples, bits packed along the rows."""
         return self.recorder.held_packed()
 
     def held_samples(self) -> tuple[int, np.ndarray]:
-        """Return the number of the first sample held and the newest samples, uint8 (m, n_visible)."""
+        """Return the number of the oldest held sample, and the held samples, uint8 (m, n_visible)."""
         first, packed = self.held_packed()
         return first, np.unpackbits(packed, axis=1, count=self.plan.model.rbm.n_visible)
 
@@ -438,25 +438,25 @@ class SamplingRun(Run):
 
 
 def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
-    """Make the first n samples of a recorded run again, bit for bit, in chunks of about 30 ms.
+    """Reproduce the first n samples of a recorded run bit for bit, in chunks of about 30 ms.
 
     Raises
     ------
     BadInput
-        If no run can have left the log, see ``RunLog.check``, or it is of another model.
+        If the log is invalid (see ``RunLog.check``) or belongs to another model.
     """
     n = checks.whole("replay: n", n)
     changes = log.check()
     sampler = changes.changes[0].algorithm
     check_memory("The recorded run", sampler.state_bytes(*model.rbm.W.shape), "replay one of fewer chains")
-    sampler.init(model, log.seed, log.start)  # refuses what is no seed, or no start
+    sampler.init(model, log.seed, log.start)  # refuses an invalid seed or start
     for _, samples in again(SamplingPlan(model, log.seed, log.start), changes, n):
         if samples is not None:
             yield samples
 
 
 class SamplingSetup(NamedTuple):
-    """What all samplers of a comparison share: see ``SamplingPlan``.
+    """The setup of a comparison of samplers; see ``SamplingPlan``.
 
     start_from : "data" or "random"
         Whether each chain starts at a held-out example (if there is a data set), or at random bits.
@@ -470,7 +470,7 @@ class SamplingSetup(NamedTuple):
     allowance: Allowance | None = None
 
     def starts(self, n_chains: int) -> np.ndarray | None:
-        """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits of the seed.
+        """Return the starts of chains, uint8 (n_chains, n_visible); None: random bits from the seed.
 
         See ``starts_at_data``.
         """
@@ -479,7 +479,7 @@ class SamplingSetup(NamedTuple):
         return starts_at_data(self.dataset.validation, self.seed, n_chains)
 
     def _all_starts(self) -> np.ndarray | None:
-        """Return the starts of as many chains as there can be, the same array for all panels and visitors."""
+        """Return starts for the largest number of chains; all panels and visitors share the array."""
         if self.dataset is None or self.start_from == "random":
             return None
         known = _STARTS.setdefault(self.dataset, OrderedDict())
@@ -493,7 +493,7 @@ class SamplingSetup(NamedTuple):
         return found
 
     def first_state(self) -> np.ndarray | None:
-        """Return the state that chain 0 starts from; None: random bits of the seed."""
+        """Return the state at which chain 0 starts; None: random bits from the seed."""
         starts = self.starts(1)
         return None if starts is None else starts[0]
 

@@ -1,8 +1,8 @@
 """The scores of one run, updated with each chunk of samples: ISL, classes, live metrics.
 
-They are of the samples since the last turn of a knob, or of all if none was turned, and are kept at about 125
-numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have passed: see
-``equal_points``. Of earlier samples only the class history and two counts go on.
+Scores cover the samples since the last turn of a knob, or all if there was none. They are kept at about 125
+numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have passed (see
+``equal_points``). For the whole run, only the class history and two counts are kept.
 """
 
 import bisect
@@ -23,23 +23,23 @@ OCCUPANCY_BINS = 120
 """Maximum number of bins of the class history; when all are full, neighbours are merged in pairs."""
 
 SCORE_SECONDS = 0.5
-"""Minimum seconds between two values of the newest ISL that are no points of the curve."""
+"""Minimum seconds between two newest ISL values that are not points of the curve."""
 
 SCORE_SHARE = 1 / 2000
-"""Share of the time that values of the newest ISL may take: they only prolong a curve up to its next point.
-With 3,000 test and validation points, one takes some 5 ms, in each of four panels."""
+"""Share of the time for newest ISL values, which only extend a curve until its next point. With 3,000 test
+and validation points, one value takes about 5 ms, in each of four panels."""
 
 MAX_SCORE_SECONDS = 10.0
-"""Maximum seconds between two values of the newest ISL while the run is watched."""
+"""Maximum seconds between two newest ISL values while the run is watched."""
 
 COMPARED_AT_ONCE = 64
-"""Samples that are compared with the training examples at once: one sample alone takes as long as 64."""
+"""Samples compared with the training examples at a time: a single sample takes as long as 64."""
 
 COMPARED_SECONDS = 1.1
-"""Maximum seconds between two such comparisons: at 60 samples a second there are just enough for one."""
+"""Maximum seconds between two such comparisons, just enough for one at 60 samples per second."""
 
 MAX_PAST_POINTS, PAST_POINT_BYTES = 7000, 400
-"""Points that are kept of the curves before turns of knobs, at most: see ``sampling.CONTINUED``."""
+"""Maximum number of points from before turns of knobs, and bytes of each; see ``sampling.CONTINUED``."""
 
 _COUNTS = [int(n) for n in POINTS["samples"]]
 _COUNTS_AFTER_TURN = [n for n in _COUNTS if n >= FEWEST_SCORED]
@@ -47,33 +47,32 @@ _NO_GROUPS = np.zeros(0)
 
 
 class Scores:
-    """ISL curve, class occupancy and spurious share of one run; owned by the run's thread.
+    """ISL curve, class occupancy and spurious share of one run; only the run's thread changes them.
 
     Parameters
     ----------
     dataset : Dataset
-        ISL is against its test part (bandwidth from its validation part), classes and the spurious
-        threshold from at most ``COMPARED_EXAMPLES`` of its training examples.
+        Its test part gives the ISL, its validation part the kernel parameter, and at most
+        ``COMPARED_EXAMPLES`` of its training examples the classes and the spurious threshold.
     kernel : "binary" or "mean"
-        Kernel of ISL.
+        Kernel of the ISL.
     n_chains : int
-        Chains that take turns: class switches are counted within each.
+        Chains that take turns; class switches are counted within each chain.
 
     Attributes
     ----------
     curve : tuple of Point
-        ISL at each number of samples among POINTS that has been reached; after a turn from FEWEST_SCORED on.
+        ISL at each of POINTS reached so far; after a turn of a knob, from FEWEST_SCORED samples on.
     counts : tuple of Counts
-        What the samples up to a point of the curve have covered; they may come a moment after the point.
+        Coverage by the samples up to each point of the curve; counts may come a moment after the point.
     newest : Point or None
-        The newest value of ISL.
+        The newest ISL value.
     covered : Counts
-        What the samples since the last turn have covered; up to COMPARED_AT_ONCE of the newest may be left
-        out.
+        Coverage by the samples since the last turn of a knob, except up to COMPARED_AT_ONCE of the newest.
     occupancy : int64 (bins so far, classes)
         Samples of the whole run per class in each bin, without blank ones.
     blanks : int64 (bins so far,)
-        Blank samples in each bin; zero where there are no classes.
+        Blank samples in each bin; zero if there are no classes.
     """
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:
@@ -85,10 +84,10 @@ class Scores:
         self._valued_at = 0.0  # when the newest value was computed,
         self._value_seconds = 0.0  # and how long it took
         self._counts, self._fewest = _COUNTS, 1
-        self._n_before, self._n = 0, 0  # samples before the last turn, and since
-        self._not_measured: list[np.ndarray] = []  # samples that live metrics have yet to take
-        self._not_scored: list[np.ndarray] = []  # samples, or their means, that the ISL has yet to take
-        self._not_covered: list[np.ndarray] = []  # samples that coverage has yet to take, these among them
+        self._n_before, self._n = 0, 0  # samples before the last turn of a knob, and since
+        self._not_measured: list[np.ndarray] = []  # samples not yet passed to live metrics
+        self._not_scored: list[np.ndarray] = []  # samples, or their means, not yet passed to the ISL
+        self._not_covered: list[np.ndarray] = []  # samples not yet passed to coverage, these included
         self._n_covered, self._covered_at = 0, 0.0
         # The last column counts the blank samples, which visit no class.
         self._bins = np.zeros((OCCUPANCY_BINS, len(self._coverage.occupancy) + 1), np.int64)
@@ -96,17 +95,17 @@ class Scores:
         self.curve: tuple[Point, ...] = ()
         self.counts: tuple[Counts, ...] = ()
         self.newest: Point | None = None
-        # Before the last turn, for what is asked of the whole run.
+        # Counts before the last turn of a knob, for the totals of the whole run.
         self._recognised_before, self._spurious_before = np.zeros_like(self._coverage.recognised), 0.0
         self._note_covered()
 
     @staticmethod
     def bytes(dataset: Dataset, kernel: Kernel, n_chains: int) -> int:
-        """Return the bytes that the scores of a run take at most."""
+        """Return an upper bound of the bytes of a run's scores."""
         parts, width = (len(dataset.test), len(dataset.validation)), dataset.n_visible
         points, packed = sum(parts), -(-width // 64) * 8
-        # Histograms have columns up to the largest distance, hardly ever more than half of the width. Of the
-        # means: the rows, and for each beta of the grid a sum.
+        # Histograms have columns up to the largest distance, hardly ever more than half of the width. The
+        # mean kernel holds the rows, and one sum for each beta of the grid.
         isl = points * (packed + 2 * width + 512 if kernel == "binary" else 4 * width + 8 * 32)
         curve = len(_COUNTS) * (8 * GROUPS + 500) + MAX_PAST_POINTS * PAST_POINT_BYTES
         coverage = min(len(dataset.train), COMPARED_EXAMPLES) * (packed + 8)
@@ -115,7 +114,7 @@ class Scores:
 
     @property
     def until_next_point(self) -> int:
-        """Samples until the next point of the curve; if a chunk ends there, its time is exact."""
+        """Samples until the next point of the curve; a chunk that ends there makes its time exact."""
         i = bisect.bisect_right(self._counts, self._n)
         return self._counts[i] - self._n if i < len(self._counts) else 2**62
 
@@ -134,9 +133,9 @@ class Scores:
             self._update_coverage()
 
     def evaluate(self, spent: Spent, watched: bool) -> None:
-        """Compute the ISL if the curve has a point here, or if the run is watched and the last value is old.
+        """Compute the ISL at a point of the curve, or if the run is watched and the last value is old.
 
-        spent : what the run has spent since the last turn
+        spent : cost of the samples since the last turn of a knob
         """
         if self._n < self._fewest:
             return
@@ -151,12 +150,12 @@ class Scores:
                 self.curve += (self.newest,)
                 self._note_counts()
             if self._n == self._fewest:
-                self._update_coverage()  # with the first score after a turn its counts are known
+                self._update_coverage()  # the first score after a turn of a knob has counts
 
     def end(self, spent: Spent) -> tuple[Point, ...]:
-        """Return the curve of the samples since the last turn, up to the newest, because a knob is turned.
+        """Return the curve since the last turn, up to the newest sample, because a knob is turned now.
 
-        spent : on these samples
+        spent : cost of these samples
         """
         if self._n >= self._fewest and (self.newest is None or self.newest.n < self._n):
             self._add_value(spent)
@@ -166,7 +165,7 @@ class Scores:
         return tuple(replace(point, groups=_NO_GROUPS) for point in points)
 
     def begin_again(self) -> None:
-        """Forget the samples so far but for their classes: a knob has been turned."""
+        """Start new scores after a turn of a knob; only the class history and two counts continue."""
         self._not_scored.clear()
         self._not_measured.clear()
         self._update_coverage()
@@ -180,9 +179,9 @@ class Scores:
         self._note_covered()
 
     def complete(self, spent: Spent) -> None:
-        """Score the samples that have not been scored, because the run stops here.
+        """Score all samples, because the run stops here.
 
-        An ISL that is younger than SCORE_SECONDS stays: it says of how many samples it is.
+        An ISL value younger than SCORE_SECONDS is kept; it records its number of samples.
         """
         self._update_coverage()
         stale = self.newest is not None and self.newest.n < self._n
@@ -197,7 +196,7 @@ class Scores:
         self.newest = Point(spent, score.isl, score.std_error, score.beta, groups)
 
     def _update_isl(self) -> None:
-        """Let the ISL take the samples since the last time: in one call they cost far less than in many."""
+        """Pass the collected samples to the ISL: one call costs far less than many."""
         if not self._not_scored:
             return
         centres = np.concatenate(self._not_scored)
@@ -211,7 +210,7 @@ class Scores:
             metric.update(v)
 
     def _update_coverage(self) -> None:
-        """Compare the samples since the last time with the training examples."""
+        """Compare the collected samples with the training examples."""
         self._update_isl()
         if not self._not_covered:
             return
@@ -226,12 +225,12 @@ class Scores:
         self._covered_at = time.monotonic()
 
     def _note_counts(self) -> None:
-        """If coverage has just reached a point of the curve, keep what it has counted."""
+        """If coverage has just reached a point of the curve, keep its counts."""
         if len(self.counts) < len(self.curve) and self.curve[len(self.counts)].n == self._n_covered:
             self.counts += (self._count_covered(),)
 
     def _note_covered(self) -> None:
-        """Count what is covered: once for all snapshots until coverage takes more samples."""
+        """Update ``covered``, for all snapshots until coverage takes more samples."""
         bins = self._bins[: -(-(self._n_before + self._n_covered) // self.bin_width)]
         self.covered, self.occupancy, self.blanks = (
             self._count_covered(),
@@ -265,18 +264,18 @@ class Scores:
 
     @property
     def visited_in_all(self) -> tuple[int, int] | None:
-        """Classes visited by the whole run, and classes in all; None if the data have none."""
+        """Classes visited by the whole run, and number of classes; None without classes."""
         recognised = self._recognised_before + self._coverage.recognised
         return (int(np.count_nonzero(recognised)), len(recognised)) if len(recognised) else None
 
     @property
     def spurious_in_all(self) -> float | None:
-        """Share of spurious samples of the whole run; None before the first, NaN where none can be told."""
+        """Share of spurious samples of the whole run; None before the first, NaN without a threshold."""
         n = self._n_before + self._n_covered
         now = self._coverage.spurious * self._coverage.n if self._coverage.n else 0.0
         return (self._spurious_before + now) / n if n else None
 
     @property
     def live_numbers(self) -> dict[str, live.Value]:
-        """The newest numbers of the live metrics, by name; those that are not known yet may be missing."""
+        """The newest numbers of the live metrics, by name; numbers not known yet may be missing."""
         return {name: value for metric in self._live for name, value in metric.values().items()}

@@ -1,12 +1,12 @@
-"""Turns at the cores, shared fairly between groups of runs (those of one visitor), however many each has.
+"""Turns at the cores, shared fairly between groups of runs: each visitor's runs are one group.
 
-A group's account is the time that its turns have taken. The next turn goes to the group whose account is
-lowest, so that twelve panels at full speed have together what one panel of somebody else has (start-time
-fair queueing). A new group begins at the lowest account of the groups that are present. A group that returns
-is at most SAVED behind that account; otherwise a night's absence would stop all the others for a night.
+A group's account is the time that its turns have taken. The next turn goes to the group with the lowest
+account, so that twelve panels of one visitor at full speed get as much as one panel of another (start-time
+fair queueing). A new group starts at the lowest account of the present groups. A returning group is placed at
+most SAVED seconds behind that account; otherwise it could block the others for as long as it was absent.
 
-Work that nobody watches (BACKGROUND: the cells of sweeps) has what is left over. Its turns take no part in
-the accounts, and no other turn waits for one of them to end: for the rest of a slice both share a core.
+Unwatched work (BACKGROUND: the cells of sweeps) gets the remaining time. Its turns do not count towards
+accounts, and no other turn waits for one to end: for the rest of a slice, the two share a core.
 """
 
 import contextlib
@@ -19,41 +19,41 @@ from collections.abc import Callable, Iterator
 
 
 class Kind(enum.Enum):
-    """Purpose of a turn; the value: by how many seconds its group may be ahead and still go first."""
+    """Purpose of a turn; the value is by how many seconds its group may be ahead and still go first."""
 
     START = 1.0
-    """A run is prepared: a person waits for its first picture."""
+    """Preparation of a run: a person is waiting for its first frame."""
     PACED = 0.25
-    """Steps of a run with a rate: little work, which has to come in time."""
+    """Steps of a run with a rate: little work, but it must be on time."""
     FULL = 0.0
-    """Steps of a run at full speed, which would take every core."""
+    """Steps of a run at full speed, which would fill every core."""
     BACKGROUND = -math.inf
-    """A slice of work that nobody watches: only while nobody else wants the core."""
+    """A slice of unwatched work, only while no other work wants the core."""
 
 
 STARVED_SECONDS = 0.5
-"""Where the background has had no turn for so long, one begins all the same: a sixteenth of a core."""
+"""After this long without a turn, the background gets one anyway: a sixteenth of a core."""
 
 SAVED = 1.0
-"""Seconds that a returning group may be behind the others: as many as START may be ahead."""
+"""Maximum seconds by which a returning group may be behind: as many as START may be ahead."""
 
 
 class Group:
-    """Runs that share their turns: those of one visitor."""
+    """Runs that share turns: the runs of one visitor."""
 
     def __init__(self) -> None:
-        self.account = -math.inf  # seconds: the start level plus the time of the turns that have ended
+        self.account = -math.inf  # seconds: start level plus the time of finished turns
         self.began: list[float] = []  # start times of its current turns
         self.waiting = 0
-        self.late_was_last = False  # whether its newest turn was that of a late run
+        self.late_was_last = False  # whether its newest turn went to a late run
 
     def used(self, now: float) -> float:
-        """Return the account including the current turns so far, seconds."""
+        """Return the account in seconds, including current turns."""
         return self.account + sum(now - began for began in self.began)
 
 
 class Turn:
-    """A place in the queue; ``granted`` is set when the turn has begun."""
+    """A place in the queue; ``granted`` is set when the turn begins."""
 
     def __init__(self, group: Group, kind: Kind, late: bool = False) -> None:
         self.group, self.kind, self.late = group, kind, late
@@ -62,16 +62,16 @@ class Turn:
 
 
 class Slots:
-    """Grants turns, at most ``n`` at the same moment.
+    """Grant turns, at most ``n`` at a time.
 
-    A START of a group that has no turn may exceed n, up to 2 n turns in all: running turns are never
-    interrupted, and a turn that compiles or loads may be long. BACKGROUND turns are counted apart: one begins
-    where fewer than n turns of all kinds run and no other turn waits.
+    A START of a group without a turn may exceed n, up to 2 n turns in all, because running turns are never
+    interrupted, and a turn that compiles or loads may be long. BACKGROUND turns are counted separately: one
+    begins if fewer than n turns of all kinds are running and no other turn is waiting.
 
     Parameters
     ----------
     n : int
-        Turns at the same moment, one per core.
+        Turns at a time, one per core.
     clock : callable
         Returns seconds; default time.monotonic.
     """
@@ -79,13 +79,13 @@ class Slots:
     def __init__(self, n: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.n, self._clock = n, clock
         self._lock = threading.Lock()
-        self._waiting: list[Turn] = []  # in the order of arrival
+        self._waiting: list[Turn] = []  # in order of arrival
         self._running = 0
         self._there: set[Group] = set()  # groups that have or want a turn
         self._level = 0.0  # the account at which a new group begins
-        self._behind: list[Turn] = []  # BACKGROUND turns that wait, in the order of arrival
-        self._behind_since = 0.0  # when the first of them was asked for, or the last one granted
-        self._in_background = 0  # number of those that run
+        self._behind: list[Turn] = []  # waiting BACKGROUND turns, in order of arrival
+        self._behind_since = 0.0  # when the first was requested, or the last granted
+        self._in_background = 0  # number of running BACKGROUND turns
 
     @contextlib.contextmanager
     def turn(
@@ -93,7 +93,7 @@ class Slots:
     ) -> Iterator[bool]:
         """Wait for a turn, and hold it for the ``with`` block; see ``ask``.
 
-        patience : seconds to wait for it at most; the value of the ``with`` is False if it has not come
+        patience : maximum seconds to wait; the value of the ``with`` is False if no turn was granted by then
         """
         turn = self.ask(group, kind, late)
         if not turn.granted.wait(patience) and self.withdraw(turn):
@@ -107,8 +107,8 @@ class Slots:
     def ask(self, group: Group, kind: Kind, late: bool = False) -> Turn:
         """Queue for a turn, without waiting for it.
 
-        late : whether the run makes up for a late start: together such runs have every second turn of their
-            group, however many others it has
+        late : whether the run is catching up after a late start; together, such runs get every second turn of
+            their group, however many other runs it has
         """
         turn = Turn(group, kind, late)
         with self._lock:
@@ -129,7 +129,7 @@ class Slots:
         return turn
 
     def withdraw(self, turn: Turn) -> bool:
-        """Leave the queue, with another turn than of the BACKGROUND; False if it has just been granted."""
+        """Withdraw a waiting turn, not a BACKGROUND one; False if it has just been granted."""
         group = turn.group
         with self._lock:
             if turn.granted.is_set():
@@ -137,11 +137,11 @@ class Slots:
             self._waiting.remove(turn)
             group.waiting -= 1
             self._forget_if_gone(group)
-            self._grant()  # what is behind may have waited for this turn alone
+            self._grant()  # the background may have waited for this turn only
             return True
 
     def end(self, turn: Turn) -> None:
-        """Give a granted turn back."""
+        """Return a granted turn."""
         group = turn.group
         with self._lock:
             if turn.kind is Kind.BACKGROUND:
@@ -182,9 +182,9 @@ class Slots:
             allowed = [t for t in self._waiting if not full or (t.kind is Kind.START and not t.group.began)]
             if not allowed:
                 return
-            # Of equal groups min takes the first, which has waited longest. The kind of a turn matters
-            # between groups only: within a group turns are granted in the order of arrival, so none starves;
-            # late runs and the others take turns.
+            # Among equal groups min takes the first, which has waited longest. The kind of a turn matters
+            # only between groups: within a group, turns are granted in order of arrival, so that none
+            # starves, and late runs alternate with the others.
             group = min(allowed, key=lambda turn: turn.group.used(now) - turn.kind.value).group
             of_group = [turn for turn in allowed if turn.group is group]
             turn = next((turn for turn in of_group if turn.late != group.late_was_last), of_group[0])
@@ -198,4 +198,4 @@ class Slots:
 
 
 SLOTS = Slots(os.cpu_count() or 1)
-"""The turns of this process: one per core."""
+"""The turns of this process, one per core."""

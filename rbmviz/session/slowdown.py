@@ -1,9 +1,9 @@
-"""How far this process slows down what is only shown, so that samples come in time when the cores run out.
+"""Slow down what is only displayed, so that samples stay on time on an overloaded machine.
 
-Beats are the signal. A beat makes the samples of all panels of a page, every 50 ms. Where threads wait for
-a core, or for the interpreter, many beats end late. Then beats become longer, so that each makes more samples
-at less cost, and frames and charts come less often, for all visitors alike. When beats are in time again, all
-of that comes back by itself.
+Beats are the signal. Every 50 ms, a beat makes the samples of all panels of a page. When threads wait for a
+core, or for the interpreter, many beats end late. Then beats become longer, so that each makes more samples
+at less cost, and frames and charts are sent less often, to all visitors alike. When beats are on time again,
+the slowdown ends by itself.
 """
 
 import threading
@@ -11,16 +11,16 @@ import time
 from collections.abc import Callable
 
 MAX_FACTOR = 10.0
-"""Largest slowdown: 2 frames per second of 20, and a beat every half a second."""
+"""Largest slowdown: 2 frames per second instead of 20, and a beat every half second."""
 
 WINDOW_SECONDS = 1.0
-"""Beats are counted for so long before the factor changes."""
+"""Seconds over which beats are counted before the factor changes."""
 
 LATE_SHARE, IN_TIME_SHARE = 0.25, 0.15
-"""Where a larger share of the beats than the first was late, the factor grows; up to the second, it falls."""
+"""The factor grows if a larger share of beats than the first is late; it falls if at most the second is."""
 
 GROWTH, FALL = 1.4, 0.7
-"""What the factor is multiplied by: in 7 s it grows from 1 to its largest value, and in 7 s it is back."""
+"""Multipliers of the factor: it rises from 1 to the largest value in 7 s, and falls back in 7 s."""
 
 
 class Slowdown:
@@ -35,26 +35,26 @@ class Slowdown:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._factor = 1.0  # at the begin of the window
+        self._factor = 1.0  # at the start of the window
         self._window_begin = clock()
         self._beats = self._late = 0  # in the window
 
     @property
     def factor(self) -> float:
-        """How many times less often than asked for beats, frames and charts come now."""
-        if self._factor == 1.0:  # as nearly always, and often asked
+        """Current factor by which beats, frames and charts are less frequent than requested."""
+        if self._factor == 1.0:  # the usual case, and called often
             return 1.0
         return self._factor_at(self._clock())
 
     def _factor_at(self, seconds: float) -> float:
-        # Where no beat was due there is nothing that could come late.
+        # If no beat was due, none can be late.
         idle = (seconds - self._window_begin) / WINDOW_SECONDS - 1
         return max(self._factor * FALL ** max(idle, 0.0), 1.0)
 
     def note_beat(self, due: float, late: bool) -> None:
         """Count a beat that has just ended.
 
-        due : when it was to begin, by the clock; late : see ``beat.LATE_SECONDS``
+        due : when it was due, by the clock; late : see ``beat.LATE_SECONDS``
         """
         with self._lock:
             if not self._beats and due - self._window_begin > WINDOW_SECONDS:  # no beat was due for a while
@@ -74,4 +74,4 @@ class Slowdown:
 
 
 SLOWDOWN = Slowdown()
-"""That of this process."""
+"""The slowdown of this process."""

@@ -1,4 +1,4 @@
-"""Snapshots: what a run shows, as immutable records that are published by storing one reference."""
+"""Snapshots: what a run shows, as immutable records, published by storing one reference."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Status = Literal["starting", "rebuilding", "paused", "running", "finished", "fai
 
 @dataclass(frozen=True, eq=False)
 class NewestSamples:
-    """The newest consecutive samples of a chain, for pictures.
+    """The newest consecutive samples of a chain, for display.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class NewestSamples:
         Number (from 0) of the oldest sample held.
     v : uint8 (m, ceil(n_visible / 8)), bits packed along the row (numpy.packbits)
     means : tuple of uint8 (., n_visible)
-        The mean of v given h of each sample, in 255ths, in parts; the first may begin before ``first``.
+        Mean of v given h of each sample, in 255ths, in parts; the first part may start before ``first``.
     n_visible : int
     """
 
@@ -32,7 +32,7 @@ class NewestSamples:
 
     @property
     def p(self) -> np.ndarray:
-        """The means as one array, uint8 (m, n_visible); none where they are not held."""
+        """The means as one array, uint8 (m, n_visible); empty if they are not held."""
         if not self.means:
             return np.zeros((0, self.n_visible), np.uint8)
         joined = np.concatenate(self.means)
@@ -40,7 +40,7 @@ class NewestSamples:
 
 
 class Spent(NamedTuple):
-    """What a run has spent so far, in each of the ways in which runs are compared.
+    """What a run has spent so far, in each unit of comparison.
 
     samples; sweeps: Gibbs or maximisation sweeps; seconds: time spent in the sampler.
     """
@@ -54,15 +54,15 @@ class Spent(NamedTuple):
         return Spent(self.samples + other.samples, self.sweeps + other.sweeps, self.seconds + other.seconds)
 
     def since(self, begin: "Spent") -> "Spent":
-        """Return what was spent after ``begin``."""
+        """Return the amounts spent after ``begin``."""
         return Spent(self.samples - begin.samples, self.sweeps - begin.sweeps, self.seconds - begin.seconds)
 
 
 NOTHING_SPENT = Spent(0, 0, 0.0)
 
 FEWEST_SCORED = 50
-"""Samples after a turn of a knob from which on they are scored: fewer say little, and would each cost a score
-while a slider is dragged."""
+"""Minimum number of samples after a turn for a score: fewer say little, and while a slider is dragged,
+each turn would cost a score."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +72,14 @@ class Point:
     Parameters
     ----------
     spent : Spent
-        What the run had spent since the last turn of a knob: the score is of these samples alone.
+        Cost of the samples since the last turn of a knob. Only these samples are scored.
     isl, std_error : float
         Nats per test point; the error is over the test points.
     beta : float
-        Parameter of the kernel.
+        Kernel parameter.
     groups : float64 (n_groups,)
-        Mean log density of each group of test points: the groups are the same in all runs on a data set, so
-        that two runs can be compared group by group. None are kept of samples before a turn.
+        Mean log density of each group of test points. All runs on a data set have the same groups, so that
+        two runs can be compared group by group. Empty for samples before a turn of a knob.
     """
 
     spent: Spent
@@ -95,12 +95,12 @@ class Point:
 
 
 class Counts(NamedTuple):
-    """What the first n samples since the last turn of a knob have covered; see ``Coverage``.
+    """Coverage by the first n samples since the last turn of a knob; see ``Coverage``.
 
-    n: samples; switches: class changes within each chain; visited: classes visited, and classes in all;
+    n: samples; switches: class changes within each chain; visited: classes visited, and number of classes;
     class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of
-    samples, 0 to 1; ink: mean share of the pixels that are on. Without classes switches
-    and visited are None and class_coverage is NaN.
+    samples, 0 to 1; ink: mean share of the pixels that are on. Without classes, switches and visited are None
+    and class_coverage is NaN.
     """
 
     n: int
@@ -113,15 +113,15 @@ class Counts(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """The samples of a run from one turn of its knobs to the next.
+    """The samples of a run from one turn of a knob to the next.
 
     Parameters
     ----------
     begin : Spent
-        What the run had spent before the first of them.
+        What the run had spent before the first of these samples.
     turned : mapping of str to Value
-        The knobs that were turned then, with their values; none at the start of a run, and where all knobs
-        were turned back.
+        The knobs turned then, with their values; empty at the start of a run, and if all knobs were turned
+        back.
     curve : tuple of Point
         ISL of the first n samples of the segment.
     """
@@ -133,25 +133,25 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Snapshot:
-    """A run at one moment; each kind of run adds what it has to show.
+    """A run at one moment; each kind of run adds its own fields.
 
     Parameters
     ----------
     status : str
-        "starting" (compiling, loading), "rebuilding" (computing again the steps that a rest has freed),
-        "paused", "running", "finished" (n_max reached) or "failed".
+        "starting" (compiling, loading), "rebuilding" (recomputing the steps of a freed run), "paused",
+        "running", "finished" (n_max reached) or "failed".
     run : int
-        Number of the run: every reset, new plan or new start begins the next one.
+        Number of the run: every reset, new plan or restart adds one.
     n : int
         Steps so far in this run: samples of a sampler, updates of a trainer.
     seconds : float
-        Time spent inside the algorithm, scoring and waiting not counted.
+        Time spent inside the algorithm, excluding scoring and waiting.
     algorithm : Sampler or Trainer
-        The algorithm, with its knobs, that made the newest steps.
+        The algorithm, with the knobs of the newest steps.
     error : str or None
         One sentence if status is "failed", else None.
     rebuilt : float
-        Share of the steps that are computed again, from 0 to 1, if status is "rebuilding".
+        Share of the steps that have been recomputed, from 0 to 1, if status is "rebuilding".
     """
 
     status: Status
@@ -164,7 +164,7 @@ class Snapshot:
 
     @property
     def scored_from(self) -> int:
-        """Number of steps before the first one that is scored: those before the last turn of a knob."""
+        """Number of steps before the first scored step; scoring restarts at each turn of a knob."""
         return 0
 
     @property
@@ -174,7 +174,7 @@ class Snapshot:
 
     @property
     def too_few(self) -> bool:
-        """Whether a knob was turned so lately that the run has no scores."""
+        """Whether a knob was turned so recently that the run has no scores."""
         return False
 
     def without_arrays(self) -> Self:

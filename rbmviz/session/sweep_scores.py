@@ -1,7 +1,8 @@
-"""The scores of a sweep while it fills: by setting, seed and point, and what they say at one point.
+"""The scores of a sweep while it runs, by setting, seed and point, and their comparison at one point.
 
-A sweep has tens of thousands of rows, and a map is wanted ten times a second. So numbers stand in one array,
-and ``choose.compare`` is given the rows beside the point only, with settings as numbers in place of texts.
+A sweep has tens of thousands of rows, and its map is drawn ten times per second. Therefore all numbers are in
+one array, and ``choose.compare`` gets only the rows near the point, with numbers instead of text for
+settings.
 """
 
 import contextlib
@@ -21,13 +22,13 @@ from rbmviz.sweeps.choose import Robustness, robustness, select
 from rbmviz.sweeps.plan import read_algorithm
 
 SPENT = ("n", "sweeps", "seconds")
-"""Columns of what a cell had spent at a point: samples or updates, Gibbs sweeps of all chains, seconds.
+"""Columns with the cost of a cell up to a point: samples or updates, Gibbs sweeps of all chains, seconds.
 
-They are the first of ``SweepScores.columns``, and are called so in the files of results.
+They are the first of ``SweepScores.columns``, and have the same names in result files.
 """
 
 FIRST_POINT = 10
-"""Settings are compared from so many samples on."""
+"""Minimum number of samples at which settings are compared."""
 
 
 def column_of(cost_unit: CostUnit) -> str:
@@ -36,13 +37,13 @@ def column_of(cost_unit: CostUnit) -> str:
 
 
 def first_measure(metrics: tuple[str, ...]) -> str:
-    """Return the measure that a map begins with: the ISL of the validation part, or else the first one."""
+    """Return the measure that a map shows first: the validation ISL if measured, else the first measure."""
     wanted = ("isl_validation", "log_likelihood_validation", "log_likelihood")
     return next((name for name in wanted if name in metrics), metrics[0])
 
 
 class MeanPoint(NamedTuple):
-    """A point of a curve over the seeds that have it: what was spent, mean and spread, number of seeds."""
+    """A point of a curve averaged over the seeds that have it: cost, mean, spread, number of seeds."""
 
     spent: float
     mean: float
@@ -52,15 +53,15 @@ class MeanPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class SweepAtPoint:
-    """The settings of a sweep at one point, known by their index in ``SweepScores.settings``.
+    """The settings of a sweep at one point, by their index in ``SweepScores.settings``.
 
     Parameters
     ----------
     choices : dict of str to Choice
-        The comparison on each model ("" of trainers), where a setting has reached the point: scores on two
-        models are of two problems, and have two best settings.
+        The comparison on each model ("" for trainers) where a setting has reached the point. Models are
+        different problems, each with its own best setting.
     scored : dict of int to ScoredSetting
-        By index of the setting: those that have reached the point.
+        By index of the setting: the settings that have reached the point.
     """
 
     choices: Mapping[str, Choice]
@@ -68,7 +69,7 @@ class SweepAtPoint:
 
 
 class SweepScores:
-    """Scores of the cells of a plan, as they come in.
+    """Scores of the cells of a plan, updated as they arrive.
 
     Parameters
     ----------
@@ -78,14 +79,14 @@ class SweepScores:
     ----------
     plan : SweepPlan
     settings : list of GridSetting
-        In the order in which they are run; a cell is setting ``i % len(settings)`` with seed
+        In order of execution; a cell is setting ``i % len(settings)`` with seed
         ``plan.seeds[i // len(settings)]``.
     columns : tuple of str
-        What is kept of each point: ``SPENT``, then each measure and its error.
+        Columns stored for each point: ``SPENT``, then each measure and its error.
     others : tuple of str
-        Knobs that are no axis, and in which settings of one algorithm differ all the same.
+        Knobs that are not an axis, but differ between settings of one algorithm.
     n_rows : int
-        Rows that have come in so far: it grows with every change.
+        Number of rows received so far; it grows with every change.
     """
 
     def __init__(self, plan: SweepPlan) -> None:
@@ -103,7 +104,7 @@ class SweepScores:
             for name in (*on_axis, *self.others)
         }
         self._algorithms = np.array([one.algorithm.partition(":")[0] for one in self.settings])
-        # In tables for ``choose``, settings have short names; the same one on two models has one name.
+        # Tables for ``choose`` use short names for settings, the same on all models.
         known = {text: i for i, text in enumerate(dict.fromkeys(one.algorithm for one in self.settings))}
         names = [f"{one.algorithm.partition(':')[0]}:{known[one.algorithm]}" for one in self.settings]
         self._names = np.array(names)
@@ -114,44 +115,44 @@ class SweepScores:
 
     @staticmethod
     def bytes(plan: SweepPlan) -> int:
-        """Return the bytes that the scores of a plan take at most."""
+        """Return an upper bound of the bytes of a plan's scores."""
         return 8 * plan.size * (_n_points(plan)) * (len(SPENT) + len(columns_of_measures(plan.metrics)))
 
     @property
     def n_done(self) -> int:
-        """Number of cells that are complete."""
+        """Number of complete cells."""
         return int(self._done.sum())
 
     def is_done(self, cell: int) -> bool:
-        """Return whether the cell of this index, in the order of the plan, is complete."""
+        """Return whether the cell with this index in the plan is complete."""
         seed, setting = divmod(cell, len(self.settings))
         return bool(self._done[setting, seed])
 
     def put(self, cell: int, table: Mapping[str, np.ndarray], done: bool = True) -> None:
-        """Take the table of a cell, by its index in the order; done: whether the cell is complete."""
+        """Store the table of a cell, by its index in the plan; done: whether the cell is complete."""
         seed, setting = divmod(cell, len(self.settings))
         rows = np.column_stack([np.asarray(table[name], float) for name in self.columns])
         with self._lock:
             if self._done[setting, seed] and not done:
-                return  # a look at a running cell that its end has overtaken
+                return  # outdated: the cell is complete by now
             if not self._values.size:
                 shape = (len(self.settings), len(self.plan.seeds), _n_points(self.plan), len(self.columns))
                 self._values = np.full(shape, math.nan)
             n = min(len(rows), self._values.shape[2])
             known = int((~np.isnan(self._values[setting, seed, :, 0])).sum())
-            self.n_rows += max(n - known, 0)  # fewer are known of a cell that has begun anew
+            self.n_rows += max(n - known, 0)  # a restarted cell has fewer rows
             self._values[setting, seed, :n] = rows[:n]
             self._done[setting, seed] |= done
 
     def curves(self, setting: int) -> dict[str, np.ndarray]:
-        """Return what is known of a setting by column, float64 (seeds, points), NaN for nothing."""
+        """Return the scores of a setting by column, float64 (seeds, points), NaN where missing."""
         with self._lock:
             if not self._values.size:
                 return {name: np.full((len(self.plan.seeds), 0), math.nan) for name in self.columns}
             return {name: self._values[setting, :, :, i].copy() for i, name in enumerate(self.columns)}
 
     def mean_curve(self, setting: int, cost_unit: CostUnit, by: str) -> list[MeanPoint]:
-        """Return the curve of a setting from ``FIRST_POINT`` samples on: means over the known seeds."""
+        """Return a setting's curve from ``FIRST_POINT`` samples on: means over the seeds known so far."""
         curves, found = self.curves(setting), []
         spent, values = curves[column_of(cost_unit)], curves[by]
         for i in range(spent.shape[1]):
@@ -164,7 +165,7 @@ class SweepScores:
         return [one for one in found if one.spent > 0]
 
     def long_form(self) -> dict[str, Any]:
-        """Return all that is known as columns, a row for each point of each cell."""
+        """Return all scores as columns, with one row per point of each cell."""
         with self._lock:
             known = ~np.isnan(self._values[..., 0]) if self._values.size else np.zeros((0, 0, 0), bool)
             setting, seed, _ = np.nonzero(known)
@@ -176,18 +177,18 @@ class SweepScores:
         return found | {name: values[:, i] for i, name in enumerate(self.columns)}
 
     def range(self, cost_unit: CostUnit) -> tuple[float, float] | None:
-        """Return the first and the last point at which a setting has a score; None: there is none yet."""
+        """Return the first and the last point at which a setting has a score; None if there is none yet."""
         with self._lock:
             if not self._values.size:
                 return None
             n, spent = self._values[..., 0], self._values[..., SPENT.index(column_of(cost_unit))]
-            if np.isnan(n).all():  # the first cell has begun, and has no score yet
+            if np.isnan(n).all():  # the first cell has no score yet
                 return None
             late = spent[n >= min(FIRST_POINT, np.nanmax(n))]
         return float(np.nanmin(late)), float(np.nanmax(late))
 
     def rounded(self, point: float, cost_unit: CostUnit) -> float:
-        """Return a point between the ends that is short to write: whole samples, or three digits."""
+        """Return a point within the range, rounded to be short to write: whole samples, or three digits."""
         found = self.range(cost_unit)
         if found is None:
             return point
@@ -195,19 +196,19 @@ class SweepScores:
         return min(max(short, found[0]), found[1])
 
     def at(self, point: float, cost_unit: CostUnit, by: str) -> SweepAtPoint:
-        """Return the settings at a point; ``by`` is the measure that is compared."""
+        """Return the settings at a point; ``by`` is the measure to compare."""
         table = self._table(by, point, cost_unit)
         choices = {}
         for model in self.plan.models or ("",):
             rows = None if table is None else select(table, model=model)
             if rows is not None and len(rows["n"]):
-                with contextlib.suppress(BadInput):  # no setting has got so far
+                with contextlib.suppress(BadInput):  # no setting has reached the point
                     choices[model] = compare(rows, point, cost_unit, by, test_of(by, self.plan.metrics) or by)
         scored = {self.index_of(one): one for choice in choices.values() for one in choice.settings}
         return SweepAtPoint(choices, scored)
 
     def final_choice(self) -> Choice | None:
-        """Return the comparison where the runs end, on the first model; None before there is one."""
+        """Return the comparison at the end of the runs, on the first model; None before there is one."""
         effort = self.plan.budget.unit
         ends = self.range(effort)
         if ends is None:
@@ -215,13 +216,13 @@ class SweepScores:
         return next(iter(self.at(ends[1], effort, first_measure(self.plan.metrics)).choices.values()), None)
 
     def index_of(self, scored: ScoredSetting) -> int:
-        """Return the index of a setting of a ``SweepAtPoint``, whose names are not those of the plan."""
+        """Return the index of a setting of a ``SweepAtPoint``, whose names differ from the plan's."""
         return self._indices[scored.setting, scored.model]
 
     def robustness(self, point: float, cost_unit: CostUnit, by: str) -> list[Robustness]:
-        """Return mean and spread over the models of each setting that all have reached; [] for one model.
+        """Return mean and spread over the models, for settings that all have reached; [] for one model.
 
-        The name of a setting is its text in the plan.
+        A setting's name is its text in the plan.
         """
         table = self._table(by, point, cost_unit)
         try:
@@ -232,7 +233,7 @@ class SweepScores:
         return [replace(one, setting=texts[one.setting]) for one in found]
 
     def telling_point(self, cost_unit: CostUnit, by: str) -> float | None:
-        """Return the point at which the settings on the first model differ most; None before it is known."""
+        """Return the point at which settings differ most on the first model; None before it is known."""
         table = self._table(by)
         if table is not None and self.plan.models:
             table = select(table, model=self.plan.models[0])
@@ -242,7 +243,7 @@ class SweepScores:
             return None
 
     def _table(self, by: str, point: float | None = None, cost_unit: CostUnit = "samples") -> dict | None:
-        """Return the rows as a table; point: only those beside it."""
+        """Return the rows as a table; point: only rows near it."""
         wanted = dict.fromkeys((*SPENT, by, test_of(by, self.plan.metrics), "blank"))
         names = [name for name in self.columns if name in wanted or name.removesuffix("_error") in wanted]
         columns = [self.columns.index(name) for name in names]
@@ -269,12 +270,12 @@ class SweepScores:
 
 
 def columns_of_measures(metrics: Iterable[str]) -> tuple[str, ...]:
-    """Return the columns of tables that these measures have: each its own, and that of its error."""
+    """Return the table columns of these measures: for each, the value and its error."""
     return tuple(column for name in sorted(metrics) for column in measures[name].columns)
 
 
 def test_of(by: str, metrics: Iterable[str]) -> str:
-    """Return the measure on the test part that belongs to one on the validation part; "": there is none."""
+    """Return the test measure that belongs to a validation measure; "" if there is none."""
     test = by.replace("validation", "test")
     return test if test != by and test in metrics else ""
 

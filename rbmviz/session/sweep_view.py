@@ -1,7 +1,7 @@
-"""What one page shows of a sweep: how its settings stand at one point, computed on a thread of its own.
+"""One page's view of a sweep: its settings at one point, computed on a separate thread.
 
-The live socket treats a view as it treats a comparison of panels, of which it has one: the map. A thread
-renews the newest ``MapSnapshot`` up to ten times a second while somebody asks for it.
+The live socket treats a view like a comparison with a single panel, the map. While somebody requests it, a
+thread renews the newest ``MapSnapshot`` up to ten times per second.
 """
 
 import contextlib
@@ -29,57 +29,57 @@ from rbmviz.sweeps.plan import Kind, read_algorithm
 log = logging.getLogger(__name__)
 
 FIRST_POINT_SHOWN = 100.0
-"""Samples at which the map stands before it is known where the settings differ most."""
+"""Samples of the map's first point, before it is known where settings differ most."""
 
 RENEW_SECONDS = 0.1
 """Seconds between two renewals of the map."""
 
 TELLING_SECONDS = 2.0
-"""Seconds between two looks for the point at which the settings differ most."""
+"""Seconds between two searches for the point at which settings differ most."""
 
 UNASKED_SECONDS = 5.0
-"""If nobody has asked for a view for this long, its thread ends."""
+"""If nobody has requested a view for this long, its thread ends."""
 
 IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING = 1, 2, 4, 8, 16
 """Bits of ``MapSnapshot.state``."""
 
 MAP_KEY = 0
-"""Key of the map, the one panel of a view."""
+"""Key of the map, a view's only panel."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MapSnapshot(Snapshot):
-    """A sweep at one point. Arrays are by index of the setting, (settings,), NaN where nothing is known.
+    """A sweep at one point. Arrays are by index of the setting, (settings,), NaN where unknown.
 
     Parameters
     ----------
     n : int
-        Runs that are complete: each setting has one for each seed.
+        Complete runs: each setting has one per seed.
     sweep_status : str
         Status of the sweep: "planned", "queued", "running", "paused", "finished", "failed" or "stopped".
     progress : float
-        Share of the work that is done, 0 to 1.
+        Share of the work done, 0 to 1.
     seconds_left : float or None
-        None: not known.
+        None: unknown.
     cost_unit, by : str
-        What the settings are compared at equal numbers of, and the measure that is compared.
+        Unit of comparison (settings are compared at equal numbers of it), and the measure compared.
     point : float
-        Samples, updates, Gibbs sweeps or seconds, as ``cost_unit`` says.
+        Samples, updates, Gibbs sweeps or seconds, depending on ``cost_unit``.
     ends : (float, float) or None
-        The first and the last point; None: there is no score yet.
+        The first and the last point; None before the first score.
     telling : float or None
-        The point at which the settings differ most; None: not known yet.
+        The point at which settings differ most; None: not known yet.
     moved : bool
-        Whether the map has moved to this point by itself.
+        Whether the map has moved to this point automatically.
     seeds : tuple of int
-        How many seeds are compared, for each model that has scores.
+        Number of seeds compared, for each model with scores.
     mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds_of, samples : float32
         See ``ScoredSetting``, where ``seconds_of`` is ``seconds`` and ``samples`` is ``n``.
     state : uint8
-        IS_KNOWN, IS_IN_REGION (cannot be told from the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (a run
-        of it goes on now).
+        IS_KNOWN, IS_IN_REGION (statistically tied with the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (one
+        of its runs is running now).
     border : tuple of str
-        A sentence for each axis on whose border the best setting lies.
+        One sentence for each axis with the best setting on its border.
     """
 
     sweep_status: str
@@ -110,15 +110,15 @@ SHOWN_OF_EACH = {
     "seconds_of": "seconds",
     "samples": "n",
 }
-"""Arrays of a ``MapSnapshot``, with the attribute of ``ScoredSetting`` where it has another name."""
+"""Arrays of a ``MapSnapshot``, with the attribute of ``ScoredSetting`` if its name differs."""
 
 
 class SweepView:
     """A page's view of a sweep.
 
-    It has what the live socket and ``FrameEncoder`` need of a comparison (``poll``, ``running``, ``panels``,
-    ``set_live_knobs``, ``waiting_for_all``, ``beating``, ``listening``, ``chart_point``), and is its own only
-    panel and that panel's worker.
+    It has the attributes that the live socket and ``FrameEncoder`` need from a comparison (``poll``,
+    ``running``, ``panels``, ``set_live_knobs``, ``waiting_for_all``, ``beating``, ``listening``,
+    ``chart_point``), and is its own only panel and the worker of that panel.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class SweepView:
     Attributes
     ----------
     on_setting : callable
-        Called with the index of a setting when the page points at it, from the socket's thread.
+        Called on the socket's thread, with the index of a setting, when the page points at one.
     """
 
     waiting_for_all = beating = False
@@ -139,34 +139,34 @@ class SweepView:
         self.cost_unit: CostUnit = cost_unit if cost_unit in units else units[0]
         self.by = by if by in sweep.plan.metrics else first_measure(sweep.plan.metrics)
         self.asked_point: float | None = None
-        self.setting: int | None = None  # at which the page points
-        self.model = ""  # that of the runs beside the map
+        self.setting: int | None = None  # the setting that the page points at
+        self.model = ""  # model of the runs beside the map
         self.on_setting: Callable[[int], object] = lambda setting: None
         self._telling: float | None = None
         self._looked_at, self._looked_through = -math.inf, (-1, -1)
         self._changed = threading.Event()
         self._lock = threading.Lock()  # held while the map is computed
         self._thread: threading.Thread | None = None
-        self._begins = threading.Lock()  # held for moments only, to begin and to end the thread
+        self._begins = threading.Lock()  # held briefly, to start and to end the thread
         self._asked_at = 0.0
         self._newest = self._empty()
         self._computed_from: object = None
         self._at_point = SweepAtPoint({}, {})
-        # What the encoder of frames asks of a panel: no readouts, ready at once.
+        # The frame encoder's interface to a panel: no readouts, ready at once.
         self.plan, self.algorithm, self.seconds_to_start = sweep.plan, None, None
         self.panels = (SimpleNamespace(key=MAP_KEY, worker=self),)
 
     @property
     def running(self) -> bool:
-        """Whether the map changes by itself."""
+        """Whether the map still changes by itself."""
         return self.sweep.status == "running"
 
     def listening(self, ended: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
-        """Call nothing: no beat makes the map."""
+        """Never call ``ended``: no beat makes the map."""
         return contextlib.nullcontext()
 
     def poll(self) -> list[tuple[int, MapSnapshot]]:
-        """Return key and newest snapshot of the map; while this is asked, it is renewed."""
+        """Return key and newest snapshot of the map, and have it renewed."""
         self._asked_at = time.monotonic()
         with self._begins:
             if self._thread is None:
@@ -176,12 +176,12 @@ class SweepView:
         return [(MAP_KEY, self._newest)]
 
     def now(self) -> MapSnapshot:
-        """Return a snapshot that is computed now."""
+        """Compute a snapshot now, and return it."""
         with self._lock:
             return self._compute()
 
     def choice(self) -> Choice | None:
-        """Return the comparison as it stands now: on the model that is pointed at, or that of the runs."""
+        """Return the current comparison on the model that the page points at, or the model of the runs."""
         with self._lock:
             self._compute()
             choices = self._at_point.choices
@@ -189,15 +189,15 @@ class SweepView:
         return choices.get(model) or next(iter(choices.values()), None)
 
     def choices(self) -> list[Choice]:
-        """Return the comparison on each model at the point of the map, as they stand now."""
+        """Return the current comparison on each model at the map's point."""
         with self._lock:
             self._compute()
             return list(self._at_point.choices.values())
 
     def set_live_knobs(self, key: int, /, **knobs: Value) -> None:
-        """Take what the page asks for: ``point``, ``cost_unit``, ``by``, or the ``setting`` it points at.
+        """Take a request of the page: ``point``, ``cost_unit``, ``by``, or the ``setting`` it points at.
 
-        These are no knobs of an algorithm. What cannot be asked for is ignored.
+        These are not knobs of an algorithm. Invalid values are ignored.
         """
         units = units_of(self.sweep.plan.kind)
         cost_unit, by, point, setting = (knobs.get(name) for name in ("cost_unit", "by", "point", "setting"))
@@ -223,9 +223,9 @@ class SweepView:
             try:
                 with self._lock:
                     self._newest = self._compute()
-            except Exception:  # the next one may be computed again
+            except Exception:  # the next attempt may succeed
                 log.exception("a map was not renewed")
-            # A large map takes a third of a core at most.
+            # A large map uses at most a third of a core.
             if self._changed.wait(max(RENEW_SECONDS, 2 * (time.monotonic() - began))):
                 self._changed.clear()
 
@@ -234,7 +234,7 @@ class SweepView:
         sweep.show_running()
         ends = scores.range(self.cost_unit)
         now = time.monotonic()
-        # At rest at once: what has been drawn with the last scores is not drawn again.
+        # At rest, search at once, unless these scores have been searched already.
         rests = not self.running and self._looked_through != (sweep.version, scores.n_rows)
         if scores.n_done and (rests or now - self._looked_at > TELLING_SECONDS):
             self._telling, self._looked_at = scores.telling_point(self.cost_unit, self.by), now
@@ -267,7 +267,7 @@ class SweepView:
         return self._newest if _same(shown, self._newest) else shown
 
     def _first_point(self, ends: tuple[float, float] | None) -> float:
-        """Return where the map stands at first: at 100 samples, or else between the ends (geometric mean)."""
+        """Return the map's first point: 100 samples, or else the geometric mean of the ends."""
         if ends is None or column_of(self.cost_unit) == "n":
             return FIRST_POINT_SHOWN
         return math.sqrt(ends[0] * ends[1]) if ends[0] > 0 else ends[1]
@@ -318,9 +318,9 @@ class SweepView:
 
 
 def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> None:
-    """Give the live knobs of a setting to the chain of one panel, if it is of the same sampler.
+    """Set the live knobs of one panel's chain to those of a setting, if it has the same sampler.
 
-    Knobs that would begin the run anew stay as they are: the pointer only passes by.
+    Knobs that would restart the run stay unchanged, because the pointer only passes by.
     """
     algorithm = read_algorithm(sweep.plan.kind, sweep.scores.settings[index].algorithm)
     wanted = {name: getattr(algorithm, name) for name, knob in knobs_of(algorithm).items() if knob.live}
@@ -333,25 +333,25 @@ def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> N
 
 
 def front_numbers(algorithm: Any) -> list[Knob]:
-    """Return the knobs of an algorithm that are numbers, those in front first."""
+    """Return the numeric knobs of an algorithm, front knobs first."""
     known = [knob for knob in knobs_of(algorithm).values() if knob.kind in (int, float)]
     return sorted(known, key=lambda knob: not knob.front)
 
 
 AROUND = 10.0
-"""A sweep around a value of a log knob goes from a tenth to ten times of it."""
+"""Factor around a value of a log knob: a sweep covers a tenth to ten times the value."""
 
 SHARE_AROUND = 0.1
-"""And of a linear one so far to both sides, as a share of the range."""
+"""Share of the range on each side of a value of a linear knob."""
 
 
 def range_around(knob: Knob, value: float) -> tuple[float, float]:
-    """Return the ends of an axis around a value of a knob; around 0 on a log knob: its range."""
+    """Return the ends of an axis around a value of a knob; for 0 on a log knob, the knob's range."""
     if knob.scale == "log":
         lo, hi = (value / AROUND, value * AROUND) if value > 0 else (knob.lo, knob.hi)
     else:
         width = SHARE_AROUND * (knob.hi - knob.lo)
-        # At an end of the range, as a decay of 1 is, both halves lie on the one side.
+        # At an end of the range, for example a decay of 1, both halves are on one side.
         middle = min(max(value, knob.lo + width), knob.hi - width)
         lo, hi = middle - width, middle + width
     lo, hi = max(float(f"{lo:.3g}"), knob.lo), min(float(f"{hi:.3g}"), knob.hi)
@@ -359,12 +359,12 @@ def range_around(knob: Knob, value: float) -> tuple[float, float]:
 
 
 def units_of(kind: Kind) -> tuple[CostUnit, ...]:
-    """Return what the settings of a sweep can be compared at equal numbers of."""
+    """Return the units of comparison for the settings of a sweep."""
     return SAMPLER_UNITS if kind == "sampler" else ("updates", "seconds")
 
 
 def _same(a: MapSnapshot, b: MapSnapshot) -> bool:
-    """Return whether two snapshots with the same scores show the same."""
+    """Return whether two snapshots with the same scores look the same."""
     names: tuple[Any, ...] = (
         "status",
         "error",

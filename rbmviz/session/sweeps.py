@@ -1,11 +1,11 @@
-"""The server's queue of sweeps: one runs at a time, on cores that no watched panel wants.
+"""The server's queue of sweeps: one sweep runs at a time, on cores that no watched panel needs.
 
-A sweep belongs to the server, not to the page that began it: it goes on when the page is closed, and is in
-the list of every page. Its results are in a folder of its own, one file a cell, so that a server that is
-stopped in the middle loses the cells that were running and no other.
+A sweep belongs to the server, not to the page that started it: it continues when the page is closed, and
+every page lists it. Each sweep has its own folder of results, with one file per cell, so that a server that
+is stopped loses only the running cells.
 
-Each thread takes the next cell and advances it slice by slice (``CellRun.step``), each slice on a turn of the
-kind ``BACKGROUND`` (``slots``): panels that are watched never wait for one.
+Each thread takes the next cell and advances it slice by slice (``CellRun.step``), each slice with a turn of
+kind ``BACKGROUND`` (``slots``), for which watched panels never wait.
 """
 
 import contextlib
@@ -38,21 +38,21 @@ from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
 from rbmviz.sweeps.store import Store, encode
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
-"""Environment variable: the folder of the sweeps' folders; default ``sweeps`` in the cache folder."""
+"""Environment variable for the parent folder of all sweep folders; default ``sweeps`` in the cache folder."""
 
 SWEEP_NOTE = "_sweep.json"
-"""File in the folder of a sweep: its title, and whose it is. Readers of Parquet leave "_" out."""
+"""File in a sweep's folder with its title and owner. Parquet readers ignore names with "_"."""
 
 SWEEP_NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
-"""Names of sweeps that this server has made; nothing else in a link becomes part of a path."""
+"""Names of sweeps made by this server; nothing else in a link becomes part of a path."""
 
 MAX_SWEEP_TITLE = 100
 
 MAX_SAMPLES_OF_CELL, MAX_SECONDS_OF_CELL = 1_000_000, 600
-"""Longest budgets of a cell on a server."""
+"""Largest budgets of a cell on a server."""
 
 SWEEP_NICENESS = RUN_NICENESS + 5
-"""Niceness of the threads of sweeps (Linux only): pages, and runs that somebody watches, come before them."""
+"""Niceness of sweep threads (Linux only), below pages and watched runs."""
 
 SweepStatus = Literal["planned", "queued", "running", "paused", "finished", "failed", "stopped"]
 
@@ -64,21 +64,21 @@ def _hashed(owner: str) -> str:
 
 
 class Sweep:
-    """One sweep of the server. Its attributes are read from any thread; the queue changes them.
+    """One sweep of the server. Any thread may read its attributes; the queue changes them.
 
     Attributes
     ----------
     name : str
-        Its name in links, which is also that of its folder.
+        Name in links, and name of its folder.
     title : str
     plan : SweepPlan
     status : str
-        "planned" (in no queue yet), "queued", "running", "paused", "finished", "failed" (it could not
-        begin), or "stopped" (by a person, or with the server).
+        "planned" (not queued yet), "queued", "running", "paused", "finished", "failed" (could not start), or
+        "stopped" (by a person, or with the server).
     error : str
-        Why it has failed or is paused, in a sentence, or ""; cells that have failed leave a sentence, too.
+        Why the sweep failed or is paused, in one sentence, or ""; also set when cells fail.
     scores : SweepScores
-        What is known so far, with the curves of running cells.
+        The scores so far, including curves of running cells.
     version : int
         Grows with every change.
     """
@@ -90,46 +90,46 @@ class Sweep:
         self.failed_cells = 0
         self.version = 0
         self.scores = SweepScores(plan)
-        self.cells: list[Cell] | None = None  # once models and data are loaded
+        self.cells: list[Cell] | None = None  # set once models and data are loaded
         self.loaded = False  # whether the files of its folder have been read
-        self._loading = threading.Lock()  # held while they are; never waited for with the lock of the queue
-        self._preparing = False  # a thread loads models and data
-        self._waiting: list[int] = []  # cells that nobody runs, the next one last
-        self._runs: dict[int, CellRun] = {}  # of cells that run, or have been interrupted
-        self._taken: set[int] = set()  # cells that a thread runs now
-        self._unwritten: dict[int, dict[str, np.ndarray]] = {}  # the disk was full
+        self._loading = threading.Lock()  # held during loading; never awaited while holding the queue's lock
+        self._preparing = False  # a thread is loading models and data
+        self._waiting: list[int] = []  # cells that no thread runs, the next one last
+        self._runs: dict[int, CellRun] = {}  # runs of running and interrupted cells
+        self._taken: set[int] = set()  # cells that a thread is running
+        self._unwritten: dict[int, dict[str, np.ndarray]] = {}  # tables not written, as the disk was full
         self._seconds = self._begun_at = 0.0
         self._progress_before, self._done_before = 0.0, 0
 
     @property
     def size(self) -> int:
-        """Number of its cells."""
+        """Number of cells."""
         return self.plan.size
 
     @property
     def dated(self) -> bool:
-        """Whether its name says when it began, as ``20261122-140000-...``."""
+        """Whether its name contains its start time, as in ``20261122-140000-...``."""
         return SWEEP_NAME.fullmatch(self.name) is not None
 
     @property
     def active(self) -> bool:
-        """Whether it waits for its turn, or runs."""
+        """Whether the sweep is queued or running."""
         return self.status in ("queued", "running")
 
     @property
     def progress(self) -> float:
-        """Share of the work that is done, 0 to 1."""
+        """Share of the work done, 0 to 1."""
         part = sum(run.done for run in list(self._runs.values()))
         return min((self.scores.n_done + self.failed_cells + part) / self.size, 1.0)
 
     @property
     def running_cells(self) -> tuple[int, ...]:
-        """Indices of the cells that run now."""
+        """Indices of the cells that are running now."""
         return tuple(self._taken)
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated seconds to its end; None: no cell has ended since it runs, or it does not run."""
+        """Estimated seconds left; None if it is not running, or no cell has finished since it started."""
         made = self.progress - self._progress_before
         if self.status != "running" or self.scores.n_done == self._done_before or made <= 0:
             return None
@@ -137,21 +137,21 @@ class Sweep:
 
     @classmethod
     def planned(cls, plan: SweepPlan) -> "Sweep":
-        """Return a sweep that is in no queue yet: its map is empty."""
+        """Return a sweep that is not queued yet and has an empty map."""
         return cls("", "", plan, "", None)
 
     def belongs_to(self, owner: str) -> bool:
-        """Return whether this owner's secret is that of the visitor who began it."""
+        """Return whether this is the secret of the visitor who started the sweep."""
         return bool(self._owner) and secrets.compare_digest(self._owner, _hashed(owner))
 
     def show_running(self) -> None:
-        """Bring the curves of running cells into the scores."""
+        """Add the curves of running cells to the scores."""
         for cell, run in list(self._runs.items()):
             if run.n and not self.scores.is_done(cell):
                 self.scores.put(cell, run.columns(), done=False)
 
     def passed(self) -> tuple[tuple[int, int], ...]:
-        """Return index and number of samples of the running cells: what changes between two slices."""
+        """Return index and number of samples of each running cell: what changes between slices."""
         return tuple((cell, run.n) for cell, run in list(self._runs.items()))
 
 
@@ -161,12 +161,12 @@ class SweepQueue:
     Parameters
     ----------
     folder : Path
-        Where their folders are; made with mode 0700 when the first one begins.
+        Parent of the sweep folders; made with mode 0700 when the first sweep starts.
     slots : Slots
-        Turns at the cores (default: those of the process).
+        Turns at the cores (default: the turns of the process).
     memory : VisitorUsage
-        Among the visitors of a server: the scores that are in memory count as what one more visitor keeps
-        (default: nobody counts them).
+        A further visitor of the server, whose memory is the scores in memory (default: they are not
+        counted).
     """
 
     def __init__(self, folder: Path, slots: Slots = SLOTS, memory: VisitorUsage | None = None) -> None:
@@ -177,15 +177,15 @@ class SweepQueue:
         self._closed = False
         self._find()
 
-    # What a page asks
+    # Queries from pages
 
     def list(self) -> list[Sweep]:
-        """Return all sweeps, the newest first."""
+        """Return all sweeps, newest first."""
         with self._lock:
             return list(self._sweeps.values())[::-1]
 
     def get(self, name: str) -> Sweep:
-        """Return the sweep of this name; BadInput if there is none, or no room for its scores."""
+        """Return the sweep with this name; BadInput if there is none, or no room for its scores."""
         sweep = self._listed(name)
         self._load(sweep)
         return sweep
@@ -197,7 +197,7 @@ class SweepQueue:
             raise BadInput("There is no such sweep on this server: choose one from the list.")
         return sweep
 
-    # Commands: they return at once
+    # Commands; all return at once
 
     def add(self, plan: SweepPlan, title: str, owner: str) -> Sweep:
         """Put a sweep at the end of the queue.
@@ -207,7 +207,7 @@ class SweepQueue:
         plan : SweepPlan
         title : str
         owner : str
-            Secret of the visitor, who alone may pause, stop and delete it.
+            Secret of the visitor; only its holder may pause, stop and delete the sweep.
 
         Raises
         ------
@@ -249,14 +249,14 @@ class SweepQueue:
             )
 
     def pause(self, name: str, owner: str) -> None:
-        """Pause a sweep after its current slices; the next one in the queue may run meanwhile."""
+        """Pause a sweep after its current slices; meanwhile the next sweep in the queue may run."""
         self._set(name, owner, "paused", ("queued", "running"))
 
     def resume(self, name: str, owner: str) -> None:
-        """Put a sweep that is paused, was stopped or has failed into the queue again.
+        """Queue a paused, stopped or failed sweep again.
 
-        Complete cells are not run again. Cells that a pause interrupted go on; those that ``stop``
-        interrupted begin anew.
+        Complete cells do not run again. Cells interrupted by a pause continue; cells interrupted by ``stop``
+        restart.
         """
         sweep = self._set(name, owner, "queued", ("paused", "stopped", "failed"))
         sweep.error = ""
@@ -270,7 +270,7 @@ class SweepQueue:
             sweep._runs = {cell: run for cell, run in sweep._runs.items() if cell in sweep._taken}
 
     def delete(self, name: str, owner: str) -> None:
-        """Delete a sweep that does not run, with its results."""
+        """Delete a sweep that is not running, with its results."""
         with self._lock:
             sweep = self._own(name, owner)
             if sweep.status in ("queued", "running"):
@@ -281,7 +281,7 @@ class SweepQueue:
             shutil.rmtree(sweep.folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Let all threads end after their slices; what runs is continued by the next server on command."""
+        """Let all threads end after their slices; the next server can resume the sweeps on command."""
         with self._lock:
             self._closed = True
 
@@ -309,7 +309,7 @@ class SweepQueue:
         sweep.version += 1
 
     def _count(self, sweep: Sweep, times: int = 1) -> None:
-        """Count the scores of a sweep among the memory of the server; times 0: no longer."""
+        """Count the scores of a sweep towards the server's memory; times 0: stop counting them."""
         if self._memory is None:
             return
         needed = times * SweepScores.bytes(sweep.plan)
@@ -324,9 +324,9 @@ class SweepQueue:
     # Folders
 
     def add_results(self, folder: Path, plan: SweepPlan) -> Sweep:
-        """List a folder of results that were made elsewhere, with its plan; it is only read.
+        """List a read-only folder of results that were made elsewhere, with its plan.
 
-        Its name in links is a hash of its path: a link names no file.
+        In links, its name is a hash of its path, so that a link names no file.
         """
         name = f"results-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
         with self._lock:
@@ -347,7 +347,7 @@ class SweepQueue:
         Store(sweep.folder).prepare(sweep.plan, "rbmviz app")
 
     def _find(self) -> None:
-        """List the sweeps whose folders are there."""
+        """List the sweeps whose folders exist."""
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.iterdir()):
                 if SWEEP_NAME.fullmatch(path.name) and is_file(path / SWEEP_NOTE):
@@ -363,13 +363,13 @@ class SweepQueue:
                     self._sweeps[path.name] = sweep
 
     def _load(self, sweep: Sweep) -> None:
-        """Read the results of a sweep that an earlier server, or somebody else, has made.
+        """Read the results of a sweep made by an earlier server or by another program.
 
         BadInput if there is no room for its scores.
         """
         if sweep.loaded or sweep.folder is None:
             return
-        with sweep._loading:  # who comes second waits: complete cells must not be run again
+        with sweep._loading:  # a second caller waits, or complete cells would run again
             if sweep.loaded:
                 return
             with self._lock:
@@ -387,14 +387,14 @@ class SweepQueue:
                 sweep.version += 1
                 sweep.loaded = True
 
-    # The threads
+    # Threads
 
     def _begin_threads(self) -> None:
         with self._lock:
             while self._threads < self._slots.n and self._has_work():
                 self._threads += 1
                 threading.Thread(target=self._work, name="rbmviz-sweep", daemon=True).start()
-                if self._current().cells is None:  # one thread prepares
+                if self._current().cells is None:  # only one thread prepares
                     break
 
     def _current(self) -> Sweep:
@@ -431,7 +431,7 @@ class SweepQueue:
             if sweep.status == "queued":
                 self._change(sweep, "running")
             if sweep.cells is None:
-                if sweep._preparing:  # paused and resumed meanwhile: the thread that prepares it goes on
+                if sweep._preparing:  # paused and resumed: its thread is still preparing it
                     return None
                 sweep._preparing = True
                 return sweep, None
@@ -444,7 +444,7 @@ class SweepQueue:
             return sweep, cell
 
     def _prepare(self, sweep: Sweep) -> None:
-        """Load models and data of a sweep, and find out which of its cells are done."""
+        """Load models and data of a sweep, and find its complete cells."""
         found, sentence = None, ""
         try:
             self._load(sweep)
@@ -458,7 +458,7 @@ class SweepQueue:
         with self._lock:
             sweep._preparing = False
             if found is None:
-                if sweep.active:  # one that was stopped meanwhile says so when it is resumed
+                if sweep.active:  # a stopped sweep fails when it is resumed
                     sweep.error = sentence
                     self._change(sweep, "failed")
                 return
@@ -473,7 +473,7 @@ class SweepQueue:
             yield
 
     def _run(self, sweep: Sweep, cell: int) -> None:
-        """Advance one cell to its end, or until the sweep is paused."""
+        """Run one cell to its end, or until the sweep is paused."""
         assert sweep.cells is not None
         sentence, table = "", None
         try:
@@ -513,13 +513,13 @@ class SweepQueue:
             self._end(sweep, sentence)
 
     def _write(self, sweep: Sweep) -> str:
-        """Write the cells that are not on the disk yet; return why they cannot be, or ""."""
+        """Write the cells that are not on disk yet; return why this failed, or ""."""
         assert sweep.cells is not None
         assert sweep.folder is not None
         store = Store(sweep.folder)
         for cell in list(sweep._unwritten):
             table = sweep._unwritten.get(cell)
-            if table is None:  # another thread has been quicker
+            if table is None:  # another thread was faster
                 continue
             try:
                 store.write(sweep.cells[cell].identity, encode(table))
@@ -529,7 +529,7 @@ class SweepQueue:
         return ""
 
     def _end(self, sweep: Sweep, refused: str = "") -> None:
-        """Pause a sweep whose results cannot be written, for this reason; end one that has no cell left."""
+        """Pause a sweep whose results cannot be written, with this reason; end a sweep without cells left."""
         if refused and sweep.status == "running":
             sweep.error = f"{refused} Nothing is lost: make room, and let the sweep go on."
             self._change(sweep, "paused")
@@ -538,19 +538,19 @@ class SweepQueue:
 
 
 def _interrupted(sweep: Sweep) -> set[int]:
-    """Return the cells that were interrupted, and that no thread has taken up again."""
+    """Return the interrupted cells that no thread has resumed."""
     return set(sweep._runs) - sweep._taken
 
 
 def _step_back() -> None:
-    """Let the system prefer other threads to this one: those that draw, and those that are watched."""
+    """Lower this thread's priority below the threads that draw pages and run watched panels."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), SWEEP_NICENESS)
 
 
 def check_size(plan: SweepPlan) -> None:
-    """Raise BadInput if a plan has too many cells for a server, or too long ones."""
+    """Raise BadInput if a plan has too many cells, or too long ones, for a server."""
     if plan.size > MAX_CELLS_ON_SERVER:
         raise BadInput(
             f"This sweep has {plan.size:,} runs and the server allows {MAX_CELLS_ON_SERVER:,}: take fewer "
@@ -565,16 +565,16 @@ def check_size(plan: SweepPlan) -> None:
 
 
 def check_scores(plan: SweepPlan, what: str) -> None:
-    """Raise BadInput if the scores of a plan would take more than the memory budget."""
+    """Raise BadInput if the scores of a plan would exceed the memory budget."""
     check_memory(what, SweepScores.bytes(plan), "look at a part of it with 'rbmviz sweep show'")
 
 
 def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], list[str]]:
-    """Return index and table of each cell of a sweep that its folder has, and sentences on what else it has.
+    """Return index and table of each cell in a sweep's folder, and messages about other contents.
 
-    Cells are known by setting, model and seed, so that models need not be there. Where the folder has results
-    of several versions of the program, or of different models with one name, only the group with the most
-    cells is taken.
+    Cells are identified by setting, model and seed, so that models need not be present. If the folder has
+    results of several versions of the program, or of different models with one name, only the largest group
+    of cells is used.
     """
     assert sweep.folder is not None
     names = ["identity", "setting", "model", "seed", "version", "model_digest", *sweep.scores.columns]
@@ -585,7 +585,7 @@ def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], 
 def indexed_cells(
     scores: SweepScores, columns: Mapping[str, np.ndarray]
 ) -> list[tuple[int, dict[str, np.ndarray]]]:
-    """Return index and table of each cell of a long table; rows of other plans are left out."""
+    """Return index and table of each cell of a long table; rows of other plans are ignored."""
     if not columns or not len(columns["identity"]):
         return []
     indices = {(one.algorithm, one.model): i for i, one in enumerate(scores.settings)}
@@ -606,6 +606,6 @@ def indexed_cells(
 
 
 def sweeps_folder() -> Path:
-    """Return the folder of the sweeps, as the environment says."""
+    """Return the parent folder of the sweeps, as set in the environment."""
     given = os.environ.get(SWEEPS_DIR)
     return Path(given) if given else cache_dir() / "sweeps"

@@ -1,4 +1,4 @@
-"""A trainer's run on a data set: replicates, their likelihood, their fantasy samples, its snapshots."""
+"""A trainer's run on a data set: replicates, likelihood, fantasy samples, snapshots."""
 
 import bisect
 import math
@@ -24,57 +24,57 @@ from rbmviz.trainers import STATS, Progress, Trainer, initial_rbm, trained_model
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
 FANTASY_CHAINS = 144
-"""Fantasy chains, enough for a 12 x 12 grid."""
+"""Number of fantasy chains, enough for a 12 x 12 grid."""
 
 MAX_POINTS = 160
-"""Most points of a curve; when there are more, every second one is dropped, also of those to come."""
+"""Maximum number of points of a curve; beyond that, every second point is dropped, including future ones."""
 
 MAX_HIDDEN, MAX_REPLICATES = 2000, 100
-"""Of the trainings of a page."""
+"""Limits on the trainings of a page."""
 
 MAX_UNITS_EXACT_LIKELIHOOD = 16
-"""Models whose smaller layer has at most so many units are scored exactly, larger ones by AIS."""
+"""Maximum size of the smaller layer for exact likelihoods; larger models use AIS."""
 
 LIVE_AIS_CHAINS, LIVE_AIS_TEMPERATURES = 64, 500
-"""A live estimate of log Z: good to a fraction of a nat on models that mix; its ESS warns if it is not."""
+"""AIS for live estimates of log Z: on models that mix, good to a fraction of a nat; else its ESS warns."""
 
 REPLAY_SECONDS = 10.0
-"""A training that took longer is saved as a checkpoint when its run is put to rest, if that is small."""
+"""Seconds beyond which a training is saved as a checkpoint when its run is freed, if that is small."""
 
 KEPT_BYTES = 200_000
-"""Most bytes of such checkpoints, all replicates of a panel together."""
+"""Maximum bytes of these checkpoints, over all replicates of a panel."""
 
 FIRST_SWEEPS_SECONDS = 0.1
-"""Seconds of sweeps by which the fantasy chains of a run leave their random bits before its first picture."""
+"""Seconds of sweeps that move the fantasy chains away from random bits before a run's first frame."""
 
 SCORING_SHARE = 1.0
 """Seconds of scoring per second of training at full speed; at a fixed rate, idle time is used as well."""
 
 
 _FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
-"""The fields of points of a curve in which trainings are compared."""
+"""Fields of curve points, by unit of comparison."""
 
 
 BAND_OF_REPLICATES = (0.025, 0.975)
-"""Quantiles of the replicates between which a band lies."""
+"""Quantiles of the replicates at the edges of a band."""
 
 DISTRIBUTION_BINS = 30
-"""About the most bins of a distribution over the chains of an update."""
+"""Approximate maximum number of bins in a distribution over the chains of an update."""
 
 
 def _mean_and_band(values: np.ndarray) -> tuple[float, float, float]:
-    with np.errstate(invalid="ignore"):  # quantiles of infinite values
+    with np.errstate(invalid="ignore"):  # for quantiles of infinite values
         low, high = np.quantile(values, BAND_OF_REPLICATES)
     return float(values.mean()), float(low), float(high)
 
 
 class Likelihood(NamedTuple):
-    """Mean log-likelihood of the replicates after some updates, in nats per example.
+    """Mean log-likelihood of the replicates after an update, in nats per example.
 
     Attributes
     ----------
     update, sweeps, seconds : int, float, float
-        Updates, sweeps of all chains (0: the trainer counts none), and training time.
+        Updates, sweeps of all chains (0 if the trainer counts none), and training time.
     train, test : float64 (replicates,)
         Mean over training and over test examples; NaN without a test part.
     std_error : float64 (replicates,)
@@ -93,7 +93,7 @@ class Likelihood(NamedTuple):
 
     @property
     def doubtful_ess(self) -> float | None:
-        """The smallest effective sample size if it is too small to trust an estimate; else None."""
+        """The smallest effective sample size if it is too small for a reliable estimate, else None."""
         least = np.nanmin([*self.ess, np.inf])
         return float(least) if least < MIN_ESS else None
 
@@ -110,7 +110,7 @@ class Likelihood(NamedTuple):
 
 
 def thinned(likelihoods: Sequence[Likelihood]) -> list[Likelihood]:
-    """Return every second one, and the best, so that ``below_best`` stays what it is."""
+    """Return every second likelihood, and the best one, so that ``below_best`` stays the same."""
     means = [float(one.train.mean()) for one in likelihoods]
     best = max(range(len(means)), key=lambda i: means[i] if math.isfinite(means[i]) else -math.inf)
     return [one for i, one in enumerate(likelihoods) if i % 2 == 0 or i == best]
@@ -148,12 +148,12 @@ class TrainingSnapshot(Snapshot):
     per_chain : dict of arrays
         Values per chain in its last update (meeting times, log weights), by label.
     warning : str
-        One sentence about a problem of replicate 0, or empty.
+        One sentence about a problem with replicate 0, or empty.
     sweeps : float
-        Sweeps of all chains so far, mean of the replicates.
+        Sweeps of all chains so far, averaged over the replicates.
     compared : Compared or None
         The common point of a comparison: ``likelihoods`` end there, and ``newest`` are the last statistics
-        that were traced by then. None: all is as it is now. See ``equal_points.at_common_point``.
+        traced by then. None: everything is current. See ``equal_points.at_common_point``.
     """
 
     algorithm: Trainer
@@ -171,8 +171,8 @@ class TrainingSnapshot(Snapshot):
     def distribution(self, label: str) -> tuple[np.ndarray, np.ndarray] | None:
         """Return edges (bins + 1,) and shares (bins,) of a quantity of ``per_chain`` over the chains.
 
-        Bins of whole numbers (meeting times) hold those from one edge to below the next, and widen; those of
-        other numbers (log weights) are equally wide. None: the trainer has no such quantity, or no value yet.
+        Bins of whole numbers (meeting times) go from one edge to below the next, and widen; bins of other
+        numbers (log weights) have equal widths. None: the trainer has no such quantity, or no value yet.
         """
         values = self.per_chain.get(label, np.zeros(0))
         values = values[np.isfinite(values)]
@@ -188,13 +188,13 @@ class TrainingSnapshot(Snapshot):
 
     @property
     def ended(self) -> bool:
-        """Whether its schedule has ended: it keeps its last likelihood, and holds nobody back."""
+        """Whether its schedule has ended; then it keeps its last likelihood, and delays no other run."""
         return self.status == "finished"
 
     def passed(self, cost_unit: CostUnit) -> float | None:
-        """Return up to which number of updates, sweeps or seconds the likelihood is known.
+        """Return the last update, sweep or second with a known likelihood.
 
-        None: the trainer counts no sweeps; or of samples, which a training does not make.
+        None if the trainer counts no sweeps, and for samples, which a training does not make.
         """
         if cost_unit == "samples":
             return None
@@ -206,15 +206,15 @@ class TrainingSnapshot(Snapshot):
         return float(getattr(newest, _FIELDS[cost_unit]))
 
     def scores_at(self, cost_unit: CostUnit, point: float) -> Likelihood | None:
-        """Return the likelihood at a point, read off linearly between the two updates around it.
+        """Return the likelihood at a point, by linear interpolation between the neighbouring updates.
 
-        None if the run has not passed it, or was begun later, as a branch is.
+        None if the run has not passed the point, or started after it, as a branch does.
         """
         passed = self.passed(cost_unit)
         if passed is None:
             return None
         if self.ended and point > passed and self.likelihoods:
-            return self.likelihoods[-1]  # it learns nothing more
+            return self.likelihoods[-1]  # training has ended
         name = _FIELDS[cost_unit]
         i = bisect.bisect_right(self.likelihoods, point, key=lambda one: getattr(one, name)) - 1
         if i < 0 or point > passed:
@@ -240,7 +240,7 @@ class TrainingSnapshot(Snapshot):
         return replace(self, compared=compared, likelihoods=(*before, at), newest=newest)
 
     def without_arrays(self) -> Self:
-        """Return the curves alone, without models and pictures."""
+        """Return the snapshot with curves, but without models and samples."""
         return replace(self, models=(), fantasy=None, traces=(), per_chain={})
 
 
@@ -252,11 +252,11 @@ class Origin(NamedTuple):
     models : tuple of RBM
         Parameters of each replicate.
     update, seconds : int, float
-        Updates and training time until then.
+        Updates and training time up to the branch.
     path : tuple of (str, int)
-        The trainers so far: label, and the update at which it began.
+        The trainers so far: label, and the update at which each began.
     sweeps : float
-        Sweeps of all chains until then.
+        Sweeps of all chains up to the branch.
     """
 
     models: tuple[RBM, ...]
@@ -276,11 +276,11 @@ class TrainingPlan(NamedTuple):
     n_hidden : int
         Hidden units.
     seed, replicates : int
-        Trainings with the seeds seed, seed + 1, ..., each the same as that of ``rbmviz.train``.
+        Trainings have the seeds seed, seed + 1, ..., and each equals ``rbmviz.train`` with that seed.
     origin : Origin or None
-        Start at these parameters (a warm start; paper UCD, figure 9) instead of small random weights.
+        Start at these parameters (a warm start; UCD, figure 9) instead of small random weights.
     checkpoint : bytes
-        Continue from this checkpoint, with one replicate; empty: none.
+        Continue from this checkpoint, with one replicate; empty: no checkpoint.
     """
 
     dataset: Dataset
@@ -291,7 +291,7 @@ class TrainingPlan(NamedTuple):
     checkpoint: bytes = b""
 
     def first_models(self, trainer: Trainer) -> tuple[RBM, ...]:
-        """Return the parameters that every replicate of a trainer begins with."""
+        """Return the initial parameters of every replicate of a trainer."""
         if self.origin is not None:
             return self.origin.models
         data = self.dataset.train
@@ -302,11 +302,11 @@ class TrainingPlan(NamedTuple):
         return TrainingRun(number, self, algorithm)
 
     def bytes(self, trainer: Trainer) -> int:
-        """Return the bytes that a run takes at most, beyond the data."""
+        """Return an upper bound of the bytes of a run, without the data."""
         m, n = self.dataset.n_visible, self.n_hidden
         model = 4 * (m * n + m + n)
-        # Of each replicate: the state, and four models: those of the newest progress, of the one before it
-        # (in the snapshot), of the current estimate of the likelihood, and of the start.
+        # Per replicate: the state, and four models: in the newest progress, in the progress before it (in the
+        # snapshot), in the current likelihood estimate, and at the start.
         replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
         rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
         likelihoods = 4 * (LIVE_AIS_CHAINS + rows) * (m + n)
@@ -315,7 +315,7 @@ class TrainingPlan(NamedTuple):
 
 
 class TrainingSetup(NamedTuple):
-    """What all trainers of a comparison share: data, hidden units, seed, replicates."""
+    """The setup of a comparison of trainers: data, hidden units, seed, replicates."""
 
     dataset: Dataset
     n_hidden: int = 16
@@ -324,7 +324,7 @@ class TrainingSetup(NamedTuple):
 
     @property
     def step_unit(self) -> CostUnit:
-        """What a step of its runs is called."""
+        """Unit of a step of its runs."""
         return "updates"
 
     def plan(self) -> TrainingPlan:
@@ -332,7 +332,7 @@ class TrainingSetup(NamedTuple):
         return TrainingPlan(*self)
 
     def plan_from(self, origin: Origin) -> TrainingPlan:
-        """Return the plan of a run that begins at learned weights, of so many hidden units as these have."""
+        """Return the plan of a run that starts at learned weights, with their number of hidden units."""
         models = origin.models
         return TrainingPlan(self.dataset, models[0].n_hidden, self.seed, len(models), origin=origin)
 
@@ -342,13 +342,13 @@ def _nbytes(rbm: RBM) -> int:
 
 
 def scored_examples(rows: np.ndarray) -> np.ndarray:
-    """Return at most ``SCORED_EXAMPLES`` of the rows, evenly spaced."""
+    """Return at most ``SCORED_EXAMPLES`` rows, evenly spaced."""
     n = min(len(rows), SCORED_EXAMPLES)
     return rows[np.arange(n) * len(rows) // n] if n else rows
 
 
 class LikelihoodEstimator:
-    """Log-likelihoods of the models at some of the updates, computed in small pieces of work."""
+    """Log-likelihoods of the models at some updates, computed in small pieces of work."""
 
     def __init__(self, plan: TrainingPlan) -> None:
         self._data = plan.dataset.train
@@ -363,21 +363,21 @@ class LikelihoodEstimator:
 
     @property
     def busy(self) -> bool:
-        """Whether an estimate is being computed."""
+        """Whether an estimate is in progress."""
         return self._work is not None
 
     def start(self, update: int, sweeps: float, seconds: float, models: tuple[RBM, ...]) -> None:
-        """Start an estimate for these models, unless another one is being computed."""
+        """Start an estimate for these models, unless another is in progress."""
         if self._work is None and update > self.newest:
             self.newest = update
             self._work = self._score(update, sweeps, seconds, models)
 
     def restore(self, found: tuple[Likelihood, ...]) -> None:
-        """Take over likelihoods that were computed before; estimates are made for later updates only."""
+        """Take over earlier likelihoods; only later updates are estimated."""
         self.found, self.newest = list(found), max((point.update for point in found), default=-1)
 
     def work(self, seconds: float) -> float:
-        """Work on the estimate for at most ``seconds``, or to its end; return the seconds that it took."""
+        """Work on the estimate for at most ``seconds``, or to its end; return the seconds used."""
         begin = time.perf_counter()
         while self._work is not None and time.perf_counter() < begin + seconds:
             if next(self._work, self) is self:
@@ -405,7 +405,7 @@ class LikelihoodEstimator:
 
 
 class Fantasy:
-    """Gibbs chains that start at random bits, and make a sweep of the present model from time to time."""
+    """Gibbs chains that start at random bits and make occasional sweeps of the current model."""
 
     def __init__(self, n_visible: int, seed: rng.Seed) -> None:
         self._v = (
@@ -429,10 +429,10 @@ class Fantasy:
 
 
 class Kept(NamedTuple):
-    """What a run keeps while it rests: the likelihoods, because a replay would take long to compute them.
+    """Data that a run keeps while it is freed: its likelihoods, which would take long to recompute.
 
-    If the training took longer than REPLAY_SECONDS and is small, also checkpoints of all replicates with
-    their newest progress, and the traces.
+    If the training took longer than REPLAY_SECONDS and is small, also the traces, and checkpoints of all
+    replicates with their newest progress.
 
     Attributes
     ----------
@@ -491,7 +491,7 @@ class TrainingRun(Run):
         self._dreamed = self._credit = 0.0
 
     def _check_resumed(self) -> None:
-        """Refuse knobs for which the arrays in the checkpoint have the wrong sizes."""
+        """Refuse knobs that do not fit the array sizes in the checkpoint."""
         now, stored = values_of(self.algorithm), values_of(self._resumed_trainer)
         if self._resumed_trainer.name != self.algorithm.name:
             raise BadInput(
@@ -506,11 +506,11 @@ class TrainingRun(Run):
                 )
 
     def jobs(self) -> list[str]:
-        """Return the names of the jobs that compile the kernels of its trainer, pictures and likelihoods."""
+        """Return the jobs that compile kernels for its trainer, fantasy chains and likelihoods."""
         return [*jobs_of_trainer(self.algorithm.name), "pictures and log Z"]
 
     def prepare(self) -> None:
-        """Make the states, start the first likelihood; compile the kernels, which ``seconds`` leaves out."""
+        """Make the states, start the first likelihood, compile the kernels; ``seconds`` excludes this."""
         plan, data = self.plan, self.plan.dataset.train
         if self._resumed is not None:
             self._check_resumed()
@@ -529,29 +529,29 @@ class TrainingRun(Run):
         self.prepared = True
 
     def _show_model(self, rbm: RBM) -> None:
-        """Begin the fantasy chains with this model, so that there are pictures before the next update."""
+        """Start the fantasy chains with this model, so that samples are shown before the next update."""
         self._chains = Fantasy(self.plan.dataset.n_visible, self.plan.seed)
         begin = time.perf_counter()
         self._chains.sweep(rbm)
-        # Small random weights draw nothing but noise, however many sweeps they make.
+        # Small random weights give only noise, however many sweeps the chains make.
         while self.n and time.perf_counter() < begin + FIRST_SWEEPS_SECONDS:
             self._chains.sweep(rbm)
         self._fantasy = self._chains.newest(self.n)
 
     def kept_state(self) -> Kept:
-        """Return what the run keeps while it rests."""
+        """Return the data that the run keeps while it is freed."""
         kept = Kept(tuple(self._likelihood_estimator.found))
         spent = (self.seconds - self._begun[2]) * self.plan.replicates
-        # A checkpoint holds the parameters, perhaps their momentum and mean; the progress has them once more.
+        # A checkpoint holds the parameters, perhaps momentum and mean; the progress has the parameters again.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
         if spent < REPLAY_SECONDS or models > KEPT_BYTES or (whole := self.whole_state()) is None:
             return kept
-        if sum(map(len, whole.checkpoints)) > KEPT_BYTES:  # the chains of the trainer are many
+        if sum(map(len, whole.checkpoints)) > KEPT_BYTES:  # the trainer has many chains
             return kept
         return whole
 
     def whole_state(self) -> Kept | None:
-        """Return all that a rest could keep, however large; None before the first update."""
+        """Return everything that could be kept, however large; None before the first update."""
         if not self.progress:
             return None
         names = tuple(self._traces[-1].stats) if self._traces else ()
@@ -569,7 +569,7 @@ class TrainingRun(Run):
         )
 
     def restore(self, kept: Kept) -> None:
-        """Take back what outlived a rest: nothing up to there is judged again."""
+        """Restore kept data; kept likelihoods are not estimated again."""
         self._kept = kept
         self._likelihood_estimator.restore(kept.likelihoods)
 
@@ -586,23 +586,23 @@ class TrainingRun(Run):
         return tuple(progress.rbm for progress in kept.progress)
 
     def max_steps(self) -> int:
-        """Return the most updates of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
+        """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
         most = min(self.chunk, self._stride - self.n % self._stride)
         return most if self._last_update is None else min(most, max(self._last_update - self.n, 0))
 
     @property
     def _last_update(self) -> int | None:
-        """The update at which the learning rate of a linear schedule is zero; None: no schedule ends."""
+        """The update at which a linear schedule's learning rate reaches zero; None: no such schedule."""
         knobs = values_of(self.algorithm)
         return int(knobs["iterations"]) if knobs.get("schedule") == "linear" else None
 
     @property
     def over(self) -> bool:
-        """Whether the schedule has ended, so that more updates would change nothing."""
+        """Whether the schedule has ended, so that further updates would change nothing."""
         return self._last_update is not None and self.n >= self._last_update
 
     def advance(self, n: int) -> tuple[Progress, ...]:
-        """Do n updates of every replicate, and a share of the scoring."""
+        """Make n updates of every replicate, and do a share of the scoring."""
         begin = time.perf_counter()
         made = tuple(self.algorithm.step(state, n) for state in self._states)
         self._credit += SCORING_SHARE * (time.perf_counter() - begin)
@@ -617,13 +617,13 @@ class TrainingRun(Run):
         return made
 
     def _spent(self, made: tuple[Progress, ...]) -> tuple[int, float, float]:
-        """Return updates, sweeps and seconds, those before a branch included; of replicates the mean."""
+        """Return updates, sweeps and seconds, means over replicates, including steps before a branch."""
         n, sweeps, seconds = self._begun
         sweeps += float(np.mean([progress.sweeps for progress in made]))
         return n + made[0].update, sweeps, seconds + float(np.mean([progress.seconds for progress in made]))
 
     def record_steps(self, made: tuple[Progress, ...]) -> None:
-        """Count the updates that ``advance`` has made; thin out curves that have become too long."""
+        """Count the updates that ``advance`` has made; thin out curves that are too long."""
         self.progress = made
         self._models = tuple(progress.rbm for progress in made)
         self.n, self.sweeps, self.seconds = self._spent(made)
@@ -637,7 +637,7 @@ class TrainingRun(Run):
             self._likelihood_estimator.found = thinned(self._likelihood_estimator.found)
 
     def background_work(self, paused: bool) -> bool:
-        """Work on the current estimate; in a pause, start one for the displayed update."""
+        """Work on the current estimate; while paused, start one for the displayed update."""
         if not self.prepared:
             return False
         if paused and not self._likelihood_estimator.busy and self._likelihood_estimator.newest != self.n:
@@ -648,7 +648,7 @@ class TrainingRun(Run):
         return True
 
     def origin(self) -> Origin:
-        """Return the starting point of a branch from the present model."""
+        """Return the starting point for a branch from the current model."""
         before = self.plan.origin.path if self.plan.origin else ()
         models = self._models or self.plan.first_models(self.algorithm)
         path = (*before, (self.algorithm.label, self._begun[0]))
@@ -664,7 +664,7 @@ class TrainingRun(Run):
         return trained_model(self.plan.dataset, self.algorithm, self.progress[0], self.plan.seed, **more)
 
     def checkpoint(self) -> bytes:
-        """Return replicate 0 as a checkpoint, from which to continue; empty before the first update."""
+        """Return replicate 0 as a checkpoint to continue from; empty before the first update."""
         if not self.progress:
             return b""
         return save_checkpoint(self.algorithm, self._states[0], self.plan.seed)

@@ -1,8 +1,8 @@
-"""The trainings of a page as one file, and back: states, curves, turned knobs, uploaded data, sent models.
+"""Save the trainings of a page to one file, and read it: states, curves, knob changes, uploaded data, models.
 
-An .npz. Every state in it is a checkpoint as the command line writes it, and every model a .safetensors file;
-their readers check them. All else is checked here. Of registered data there is only the name, and in the
-checkpoints their fingerprint; those of an upload are in the file, as bits.
+The file is an .npz. It stores every state as a command-line checkpoint and every model as a .safetensors
+file, which their readers check; everything else is checked here. For registered data the file has only the
+name, and their fingerprint in the checkpoints; uploaded data are included as bits.
 """
 
 import dataclasses
@@ -37,21 +37,21 @@ from rbmviz.trainers import Trainer, make_trainer
 from rbmviz.trainers.checkpoint import load_checkpoint
 
 MAX_SAVED_PANELS, MAX_SAVED_MODELS, MAX_SAVED_SEED = 100, 100, 2**31 - 1
-"""Larger numbers in a file are damage: no page has so many."""
+"""Larger numbers in a file mean damage: no page has as many."""
 
 LARGEST_SAVED_COUNT = 2**53
 
 MAX_SAVED_UNITS = 2**20
-"""Most visible units of data in a file."""
+"""Maximum number of visible units of data in a file."""
 
 MAX_SAVED_TEXT = 1000
-"""Most characters of a name or a sentence in a file."""
+"""Maximum number of characters of a name or sentence in a file."""
 
 WRITTEN_ELSEWHERE = "The file of trainings is not one that this program writes"
 
 
 class SavedPanel(NamedTuple):
-    """One training: plan, steps, changes; ``Worker.continue_from`` goes on at step n if ``kept`` is there."""
+    """One training: plan, steps, changes; with ``kept``, ``Worker.continue_from`` continues at step n."""
 
     plan: TrainingPlan
     changes: tuple[Change, ...]
@@ -61,16 +61,16 @@ class SavedPanel(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class TrainingFile:
-    """A file of trainings that was read; its panels are read when their data are there.
+    """The contents of a file of trainings; panels are read later, when their data are available.
 
     Parameters
     ----------
     setup : dict
-        What the trainings share: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``.
+        Shared by all trainings: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``.
     dataset : Dataset or None
-        The data of an upload; None: they are registered under their name.
+        Uploaded data; None: data registered under this name.
     models : dict of str to Model
-        Models that were sent to other pages, by title.
+        Models sent to other pages, by title.
     """
 
     setup: dict[str, Any]
@@ -82,12 +82,12 @@ class TrainingFile:
     def panels(self, setup: TrainingSetup) -> list[SavedPanel]:
         """Return the trainings.
 
-        setup : of the page; its data must be those that were learned from
+        setup : setup of the page; its data must be the training data
 
         Raises
         ------
         BadInput
-            If they belong to another setup, do not fit into the memory budget, or were not written here.
+            If the trainings have another setup, exceed the memory budget, or are not from this program.
         """
         if _setup(setup) != self.setup:
             raise BadInput("The trainings under this link have other settings than the link.")
@@ -100,13 +100,13 @@ def _setup(setup: TrainingSetup) -> dict[str, Any]:
 
 
 def is_upload(dataset: Dataset) -> bool:
-    """Return whether data come from a file, of which a server knows nothing but what was uploaded."""
+    """Return whether data come from a file, and exist on a server only as an upload."""
     names = dataset.name, dataset.name.rpartition("@")[0]
     return any(Path(name).suffix.lower() in READERS for name in names)
 
 
 class _Checked:
-    """Turns what a reader stumbles over in a damaged file into one sentence."""
+    """Turn a reader's errors on a damaged file into one sentence."""
 
     def __enter__(self) -> None:
         pass
@@ -121,18 +121,18 @@ class _Checked:
 
 
 def write_trainings(comparison: Comparison[TrainingSetup], models: Mapping[str, Model]) -> bytes:
-    """Return the trainings of all panels as a file, with the data of an upload.
+    """Return the trainings of all panels as a file, including uploaded data.
 
-    A training that has failed or has made no update is written without its state: it begins anew.
+    A training that failed or has made no update is saved without its state, and restarts.
 
-    models : sent to other pages, by title
+    models : models sent to other pages, by title
     """
     setup = comparison.setup
     arrays: dict[str, np.ndarray] = {}
     for i, (_, worker) in enumerate(comparison.panels):
         recorded = worker.rebuild_data(TrainingRun.whole_state)
         plan, n, changes, kept = recorded or (worker.plan, 0, (Change(0, worker.algorithm),), None)
-        # Each has a text of its own: thousands of turned knobs make a long one.
+        # One text per training, because thousands of knob changes make a long text.
         arrays[f"{i}.json"] = np.array(json.dumps(_panel(i, plan, n, changes, kept, arrays)))
     for i, model in enumerate(models.values()):
         arrays[f"model.{i}"] = np.frombuffer(model_bytes(model), np.uint8)
@@ -150,7 +150,7 @@ def write_trainings(comparison: Comparison[TrainingSetup], models: Mapping[str, 
 
 
 def _data(dataset: Dataset, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """Return what the JSON says of the data of an upload; their rows and labels are added to ``arrays``."""
+    """Return the JSON values for uploaded data; add their rows and labels to ``arrays``."""
     for part in DATASET_PARTS:
         arrays[f"data.{part}"] = np.packbits(getattr(dataset, part), axis=1)
         labels = getattr(dataset, f"{part}_labels")
@@ -170,7 +170,7 @@ def _panel(
     kept: Kept | None,
     arrays: dict[str, np.ndarray],
 ) -> dict[str, Any]:
-    """Return what the JSON says of a panel; its arrays are added to ``arrays``."""
+    """Return the JSON values for a panel; add its arrays to ``arrays``."""
     origin = None
     if plan.origin is not None:
         origin = {name: getattr(plan.origin, name) for name in ("update", "seconds", "path", "sweeps")}
@@ -206,14 +206,14 @@ def _panel(
 
 
 def read_training_file(content: bytes) -> TrainingFile:
-    """Return what ``write_trainings`` wrote.
+    """Return the trainings that ``write_trainings`` saved.
 
-    content : not trusted: what gets through has the shapes, types and ranges that the program makes
+    content : untrusted; accepted contents have the shapes, types and ranges that this program writes
 
     Raises
     ------
     BadInput
-        If it does not fit into the memory budget, or was not written here.
+        If the file exceeds the memory budget, or was not written by this program.
     """
     with _Checked():
         arrays = read_npz(content, "The file of trainings", lambda name: True, _need)
@@ -237,7 +237,7 @@ def read_training_file(content: bytes) -> TrainingFile:
 
 
 def _need(headers: Headers) -> int:
-    """Return the peak of memory: a packed byte of data becomes eight, which are checked."""
+    """Return the peak memory: a packed byte of data becomes eight bytes to check."""
     return sum(
         (24 if name.startswith("data.") else 4) * header.nbytes + header.size
         for name, header in headers.items()
@@ -268,7 +268,7 @@ def _bytes(arrays: Mapping[str, np.ndarray], name: str) -> bytes:
 
 
 def _floats(arrays: Mapping[str, np.ndarray], name: str, *shape: int) -> np.ndarray:
-    """Return an array, float64; the first axis has as many rows as it has, at most those of a curve."""
+    """Return a float64 array with any number of rows, at most the points of a curve."""
     x = arrays[name]
     if x.dtype != np.float64 or x.shape[1:] != shape or x.ndim != 1 + len(shape) or len(x) > MAX_POINTS + 1:
         raise Damaged(name)
@@ -276,7 +276,7 @@ def _floats(arrays: Mapping[str, np.ndarray], name: str, *shape: int) -> np.ndar
 
 
 def _read_data(said: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Dataset:
-    """Return the data of an upload; ``Dataset`` checks the rows, the labels and the words."""
+    """Return the uploaded data; ``Dataset`` checks rows, labels and class names."""
     n = _count(said["n_visible"], 1, MAX_SAVED_UNITS)
     found: dict[str, Any] = {name: _text(said[name]) for name in ("name", "binarisation", "source")}
     for part in DATASET_PARTS:
@@ -298,7 +298,7 @@ def _read_data(said: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Datase
         words = _bytes(arrays, "data.vocabulary").decode()
         found["vocabulary"] = tuple(map(printable, words.split("\n")))
     dataset = Dataset(**found, classes=tuple(map(_text, said["classes"])))
-    if not is_upload(dataset):  # it would be taken for registered data
+    if not is_upload(dataset):  # it would pass for registered data
         raise Damaged("the name of the data")
     return dataset
 
@@ -344,7 +344,7 @@ def _changes(name: str, said: list[Any]) -> tuple[Change, ...]:
 
 
 def _check_fixed(one: Trainer, other: Trainer) -> None:
-    """Refuse trainers that differ in a knob that no run changes: the arrays of a state depend on it."""
+    """Refuse trainers that differ in a fixed knob, because the arrays of a state depend on it."""
     fixed = [name for name, knob in knobs_of(other).items() if not knob.live]
     if one.name != other.name or any(getattr(one, name) != getattr(other, name) for name in fixed):
         raise Damaged("a knob that is not live")
@@ -357,7 +357,7 @@ def _state(
     plan: TrainingPlan,
     changes: Sequence[Change],
 ) -> tuple[int, Kept]:
-    """Return the steps made and what was kept of them."""
+    """Return the number of steps, and the kept data of these steps."""
     R = plan.replicates
     checkpoints = tuple(_bytes(arrays, f"{i}checkpoint.{r}") for r in range(R))
     found = [load_checkpoint(content, plan.dataset.train) for content in checkpoints]

@@ -1,4 +1,4 @@
-"""A sweep by hand: one unit of a small RBM after the other is drawn, and each time all numbers are known."""
+"""A sweep by hand: draw the units of a small RBM one by one, with all numbers shown each time."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -12,9 +12,9 @@ Layer = Literal["hidden", "visible"]
 
 
 def drawn_rbm() -> RBM:
-    """Return the RBM that is drawn: 2 x 3 pixels; hidden units that look for rows, a column and a corner.
+    """Return the small RBM: 2 x 3 pixels; hidden units that detect rows, a column and a corner.
 
-    Its weights are so small that a few sweeps come everywhere.
+    Its weights are so small that a few sweeps reach all states.
     """
     W = np.array(
         [
@@ -31,19 +31,19 @@ def drawn_rbm() -> RBM:
 
 
 class Draw(NamedTuple):
-    """One unit that was drawn.
+    """The draw of one unit.
 
     Parameters
     ----------
     layer : "hidden" or "visible"
     unit : int
-        Its place in the layer, from 0.
+        Index in the layer, from 0.
     activation : float
-        Its bias plus the weights to the units of the other layer that are on.
+        Bias plus the weights to the active units of the other layer.
     p : float
         Probability of "on": the logistic function of the activation.
     u : float
-        The random number, from 0 to 1: the unit is on if it is below p.
+        Random number from 0 to 1: the unit is on if u is below p.
     on : bool
     energy_before, energy : float
         Energy of the whole state before and after.
@@ -61,7 +61,7 @@ class Draw(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class UnitByUnit:
-    """The state of a small RBM, and what was drawn last.
+    """The state of a small RBM, and its last draw.
 
     Parameters
     ----------
@@ -70,10 +70,10 @@ class UnitByUnit:
     seed : int
         Same seed, same random numbers in the same order.
     draws : int
-        Units drawn so far.
+        Number of units drawn so far.
     last : Draw or None
     following : int
-        Place of the next unit in a sweep, from 0: first all hidden units, then all pixels.
+        Position of the next unit in a sweep, from 0: first all hidden units, then all pixels.
     """
 
     rbm: RBM
@@ -86,34 +86,34 @@ class UnitByUnit:
 
     @classmethod
     def begin(cls, seed: int = 0) -> "UnitByUnit":
-        """Return the drawn RBM with its upper row on, and no hidden unit."""
+        """Return the small RBM with its upper row on, and all hidden units off."""
         return cls(drawn_rbm(), np.array([1, 1, 1, 0, 0, 0], np.uint8), np.zeros(4, np.uint8), seed)
 
     @property
     def next_unit(self) -> tuple[Layer, int]:
-        """Layer and place of the next unit of the sweep."""
+        """Layer and index of the next unit in the sweep."""
         n_hidden = len(self.h)
         if self.following < n_hidden:
             return "hidden", self.following
         return "visible", self.following - n_hidden
 
     def activations(self, layer: Layer) -> np.ndarray:
-        """Return bias plus weights to the units that are on, of all units of a layer, float64."""
+        """Return a layer's activations, float64: bias plus weights to active units of the other layer."""
         W, b, c = (x.astype(np.float64) for x in (self.rbm.W, self.rbm.b, self.rbm.c))
         return c + self.v @ W if layer == "hidden" else b + W @ self.h
 
     def probabilities(self, layer: Layer) -> np.ndarray:
-        """Return the probability of "on" given the other layer, of all units of a layer, float64."""
+        """Return the probability of "on" for each unit of a layer, given the other layer, float64."""
         return sigmoid(self.activations(layer))
 
     @property
     def energy(self) -> float:
-        """Energy of the state; less energy is more probability."""
+        """Energy of the state; lower energy means higher probability."""
         rbm = self.rbm
         return float(-(self.v @ rbm.W @ self.h) - self.v @ rbm.b - self.h @ rbm.c)
 
     def draw(self, layer: Layer, unit: int) -> "UnitByUnit":
-        """Return the state after this unit was drawn; the sweep goes on behind it.
+        """Return the state after a draw of this unit; the sweep continues after it.
 
         Raises
         ------
@@ -138,7 +138,7 @@ class UnitByUnit:
         return replace(after, last=made)
 
     def sweep(self) -> "UnitByUnit":
-        """Return the state at the end of the sweep: the next unit and all behind it have been drawn."""
+        """Return the state at the end of the sweep: the next unit and all units after it are drawn."""
         state = self.draw(*self.next_unit)
         while state.following:
             state = state.draw(*state.next_unit)

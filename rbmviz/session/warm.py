@@ -1,4 +1,4 @@
-"""Compiling kernels before somebody waits for them: what is compiled together, and what a panel needs."""
+"""Compile kernels before anybody waits for them: the jobs, and which of them a panel needs."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -46,12 +46,12 @@ def _score() -> None:
 
 def _estimate() -> None:
     rows = _rows()
-    for counters in (np.uint16, np.uint32):  # those of longer runs
+    for counters in (np.uint16, np.uint32):  # counters of longer runs
         ISL(rows, rows, counters=counters).update(rows).value()
     ais_log_z(_model().rbm, n_chains=2, betas=3)
     kernels.batch.correlate(
         np.eye(256, dtype=np.float32), np.zeros((256, 256), np.float32)
-    )  # toys are too small for it
+    )  # toy models are too small for it
 
 
 def _draw_and_enumerate() -> None:
@@ -66,7 +66,7 @@ def _couple() -> None:
 
 
 class Warming(NamedTuple):
-    """Kernels that are compiled together: something that runs them, and the processor seconds it takes."""
+    """Kernels that are compiled together: a function that runs them, and the processor seconds it takes."""
 
     run: Callable[[], object]
     seconds: float
@@ -89,14 +89,14 @@ JOBS = {
     "pairs": Warming(_couple, 5.0),
     "estimates": Warming(_estimate, 2.6),
 }
-"""Everything that is compiled ahead, on toys: every sampler, trainer, coupling and live metric. What the
-first page needs comes first."""
+"""Everything that is compiled ahead, on toy models: every sampler, trainer, coupling and live metric. Jobs of
+the first page come first."""
 
 
 def warm_up() -> float:
-    """Run every sampler, trainer, coupling and live metric once on a toy model; return the seconds it took.
+    """Run every sampler, trainer, coupling and live metric once on a toy model; return the seconds used.
 
-    Compiled kernels go into the cache folder, so only the first call on a machine takes long.
+    Compiled kernels are cached on disk, so that only the first call on a machine is slow.
     """
     begin = time.perf_counter()
     for _ in compile_jobs(JOBS):
@@ -105,7 +105,7 @@ def warm_up() -> float:
 
 
 def compile_jobs(names: Iterable[str]) -> Iterator[str]:
-    """Compile these jobs one after another; note and yield the name of each that is done."""
+    """Compile these jobs one after another; record and yield the name of each finished job."""
     for name in names:
         JOBS[name].run()
         kernels.compiled.note(name)
@@ -113,14 +113,14 @@ def compile_jobs(names: Iterable[str]) -> Iterator[str]:
 
 
 def jobs_of_trainer(name: str) -> list[str]:
-    """Return the jobs whose kernels a trainer with this name needs, as far as they are in one."""
-    return [job for job in ("trainer cd", f"trainer {name}") if job in JOBS]  # the first: what all share
+    """Return the jobs that compile the kernels of a trainer with this name, if there are any."""
+    return [job for job in ("trainer cd", f"trainer {name}") if job in JOBS]  # first the shared kernels
 
 
 def jobs_of(sampler: Sampler, scored: bool = True) -> list[str]:
-    """Return the jobs whose kernels a panel of this sampler needs, as far as they are in one.
+    """Return the jobs that compile the kernels of a panel of this sampler, if there are any.
 
-    scored : whether its samples are compared with data
+    scored : whether its samples are scored against data
     """
     names = ["scores"] if scored else []
     in_rows = getattr(

@@ -1,8 +1,8 @@
-"""The worker of one panel: takes commands, makes the steps of its run, publishes immutable snapshots.
+"""The worker of one panel: take commands, make the steps of a run, publish immutable snapshots.
 
-A worker carries out one run after another: ``begin``, and a change of a knob that is not live, make the next
-one. It has a thread only while one is needed (``_wait`` ends it), and none of its own while the beat of its
-page makes the steps. Which steps are due, its ``pace.Pace`` says.
+A worker carries out one run after another: ``begin``, or a change of a knob that is not live, starts the next
+run. The worker has a thread only while it needs one (``_wait`` ends it), and none while the beat of its page
+makes the steps. ``pace.Pace`` decides which steps are due.
 """
 
 import contextlib
@@ -30,54 +30,54 @@ from rbmviz.session.slowdown import SLOWDOWN
 from rbmviz.session.snapshot import Snapshot, Status
 
 LEASE_SECONDS = 30.0
-"""If no snapshot has been asked for during this time, the run sleeps; the next request wakes it."""
+"""A run without a snapshot request for this long sleeps; the next request wakes it."""
 
 IDLE_SECONDS = 60.0
-"""A run that sleeps, or has had nothing to do for this long, ends its thread; a command starts another."""
+"""A run that sleeps, or has been idle for this long, ends its thread; a command starts another."""
 
 BACKLOG_SECONDS = 0.25
-"""A run that cannot keep its rate skips steps overdue by more than this, so that a pause acts at once."""
+"""A run that falls behind its rate skips steps overdue by more than this, so that a pause acts at once."""
 
 BEAT_BACKLOG_SECONDS = 1.0
-"""The same for a run on the beat: it catches up with the steps that a late beat on a full server missed."""
+"""The same for a run on the beat, which makes up for steps that a late beat missed."""
 
 WATCHED_SECONDS = 1.0
-"""A run whose snapshot was requested within this time is watched: it publishes each chunk or beat."""
+"""A run is watched if a snapshot was requested within this time; then it publishes each chunk or beat."""
 
 LEAVE_SECONDS = 0.01
-"""How long a beat waits for the end of the thread that has handed a run over to it."""
+"""How long a beat waits for the end of the thread that handed it a run."""
 
 CHUNKS_PER_BEAT = 4
-"""A run makes at most this many chunks in one beat; chunks are small after one that waited for a core."""
+"""Maximum number of chunks of a run in one beat; chunks are small after one that waited for a core."""
 
 LIGHT_RUN_PARTS = 16
-"""A run is driven by the beat if its rate takes less than 1 / LIGHT_RUN_PARTS of a core.
+"""The beat drives a run if the run's rate takes less than 1 / LIGHT_RUN_PARTS of a core.
 
-Processor time counts, not that of the clock: on a full server a chunk also waits, and runs that left the beat
-for that would have the more threads the fuller the server is.
+The limit is on processor time: on an overloaded server, chunks also wait for a core, and if runs left the
+beat for that, an overload would create even more threads.
 """
 
 RUN_NICENESS = 10
-"""Niceness of the threads that runs have of their own (Linux only): pages, and the beat, come before them."""
+"""Niceness of the runs' own threads (Linux only): pages and the beat have priority."""
 
 log = logging.getLogger(__name__)
 
 
 def _lower_priority() -> None:
     """Lower the priority of this thread."""
-    if sys.platform == "linux":  # other systems do not take the id of a thread here
+    if sys.platform == "linux":  # other systems do not accept a thread id here
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RUN_NICENESS)
 
 
 class PastRun:
-    """A run that a new one has replaced: its worker can go on with it, see ``Worker.set_aside``."""
+    """A replaced run that its worker can restore; see ``Worker.set_aside``."""
 
     def __init__(self, plan: Any, algorithm: Any, run: "Run | Rebuild", shown: Snapshot) -> None:
         self.plan, self.algorithm, self.run, self.shown = plan, algorithm, run, shown
 
     def bytes(self) -> int:
-        """Return the bytes that it takes at most."""
+        """Return an upper bound of its bytes."""
         return 0 if isinstance(self.run, Rebuild) else self.plan.bytes(self.algorithm)
 
 
@@ -86,11 +86,11 @@ T = TypeVar("T")
 
 
 class Worker(Generic[R]):
-    """What carries out the commands of one panel: it holds the panel's run, and publishes its snapshots.
+    """Execute the commands of one panel: hold the panel's run, and publish its snapshots.
 
-    Three commands leave less and less of a run: ``pause`` makes no steps; ``close`` ends the thread; ``rest``
-    also frees the memory of the run, and ``open`` then computes the run again. A run of which no snapshot is
-    requested for LEASE_SECONDS sleeps: it makes no steps until the next request.
+    Three commands stop a run, each more than the last: ``pause`` stops its steps; ``close`` ends its thread;
+    ``rest`` also frees its memory, and ``open`` then rebuilds it. A run without a snapshot request for
+    LEASE_SECONDS sleeps: it makes no steps until the next request.
 
     Parameters
     ----------
@@ -98,22 +98,22 @@ class Worker(Generic[R]):
     algorithm : Sampler, Trainer or Coupling
         Its live knobs may change while it runs.
     rate : float
-        Steps per second at most; infinity (the default) is full speed.
+        Maximum number of steps per second; infinity (the default) is full speed.
     n_max : int or None
-        The run is finished after this many steps; None (the default): it has no end.
+        The run is finished after this many steps; None (the default): no limit.
     group : Group or None
-        The group in whose turns at the cores the run computes; None: a group of its own.
+        Steps are made in turns of this group; None: a separate group.
     beat : Beat or None
-        The thread that drives the run while it is paced and light; None: a beat of its own.
+        The beat that drives the run while it is paced and light; None: a separate beat.
 
-    Commands return at once and take effect between two chunks, within about 30 ms; only ``rest``, ``free``,
-    ``put_back`` and the queries ``read`` and ``rebuild_data`` wait for the end of a chunk, which takes longer
-    where a run that is made again is being prepared. Runs that have to stay in step get the same ``at`` (a
-    time.monotonic() reading) with a command.
+    Commands return at once and take effect between two chunks, within about 30 ms. Only ``rest``, ``free``,
+    ``put_back`` and the queries ``read`` and ``rebuild_data`` wait for the end of a chunk, which may take
+    longer while a rebuilt run is prepared. Commands to runs that have to stay in step get the same ``at``,
+    a time.monotonic() reading.
 
-    Who needs several locks takes them in this order: ``Comparison._together``, ``_owner``, a turn at a core,
-    ``_chunk``, ``_wake``, the lock of the beat. The beat has a turn before it takes ``_owner``, and waits for
-    that a moment only.
+    Code that needs several locks takes them in this order: ``Comparison._together``, ``_owner``, a turn at a
+    core, ``_chunk``, ``_wake``, the lock of the beat. The beat has a turn before it takes ``_owner``, for
+    which it waits only briefly.
     """
 
     def __init__(
@@ -126,24 +126,24 @@ class Worker(Generic[R]):
         group: Group | None = None,
         beat: Beat | None = None,
     ) -> None:
-        # A run is one thread by contract: BLAS threads of several runs would compete for the cores.
+        # By contract a run uses one thread: BLAS threads of several runs would compete for the cores.
         one_blas_thread_for_good()
         self._group = group or Group()
         self._beat = beat or Beat(self._group)
-        self._beating = False  # driven by the beat, not by a thread of its own
-        # Guards what commands write; held for moments only, never while a chunk is made.
+        self._beating = False  # driven by the beat, not by its own thread
+        # Guards fields that commands write; held only briefly, never during a chunk.
         self._wake = threading.Condition()
-        # Held while a chunk is made: to read the state of the run is to wait for the end of the chunk.
+        # Held during a chunk: code that reads the state of the run waits for the end of the chunk.
         self._chunk = threading.Lock()
-        # Held by the one thread that may advance the run; a second one waits until the first has left.
+        # Held by the one thread that may advance the run; a second thread waits until the first has ended.
         self._owner = threading.Lock()
         self._thread: threading.Thread | None = None
         self._leave = threading.Event()
-        self._commanded = False  # a command has come that the thread may not have seen
-        self._run: Any  # a Run, or the Rebuild that stands in for it
+        self._commanded = False  # there is a command that the thread may not have seen
+        self._run: Any  # a Run, or the Rebuild in its place
         self._snapshot: Snapshot
-        self._stale = False  # steps have been made since the snapshot
-        self._opened = False  # may have a thread, and has one while there is something to do
+        self._stale = False  # steps were made since the snapshot
+        self._opened = False  # may have a thread, while there is work
         self._busy_at = time.monotonic()
         self._algorithm = algorithm
         self._pace = Pace(rate, math.inf if n_max is None else n_max)
@@ -154,7 +154,7 @@ class Worker(Generic[R]):
     # Commands, from any thread.
 
     def resume(self, at: float | None = None) -> None:
-        """Make steps from now on, or from ``at`` on, a time.monotonic() reading."""
+        """Make steps from now on, or from ``at``, a time.monotonic() reading."""
         with self._wake:
             self._pace.resume(self._run.n, at)
             self._wake_thread()
@@ -167,16 +167,16 @@ class Worker(Generic[R]):
 
     @property
     def stops_at(self) -> float:
-        """The number of steps with which a run that is paused stops, or has stopped."""
+        """The number of steps at which a paused run stops, or has stopped."""
         return self._pace.stop_at
 
     def stop_no_later(self, n: float) -> None:
-        """Let a paused run that is catching up stop with n steps, if it would go further."""
+        """Let a paused run that is catching up stop at n steps, if it would go further."""
         with self._wake:
             self._pace.stop_no_later(self._run.n, n)
 
     def hold_steps(self) -> contextlib.AbstractContextManager[Any]:
-        """Let no step become due within a ``with`` block: so several runs can take a command in step."""
+        """Let no step become due within a ``with`` block, so that several runs can take a command in step."""
         return self._wake
 
     def step(self, n: int = 1) -> None:
@@ -186,9 +186,9 @@ class Worker(Generic[R]):
             self._wake_thread()
 
     def catch_up(self, other: "Worker[Any]", seconds: float = CATCH_UP_SECONDS) -> None:
-        """Make the steps that another run has made, at full speed; then go on in step with it.
+        """Make the steps that another run has made, at full speed; then stay in step with it.
 
-        seconds : of computing; a run that needs more goes on at its rate from where it is by then
+        seconds : computing time; a run that needs more continues at its rate from where it is by then
 
         Nothing happens if runs of this kind do not catch up, see ``Run.catches_up``.
         """
@@ -207,7 +207,7 @@ class Worker(Generic[R]):
             self._wake_thread()
 
     def apply_knobs(self, /, **knobs: Value) -> None:
-        """Change knobs as a slider is released; a new run begins if one is not live, or this one failed."""
+        """Change knobs after a slider is released; the run restarts if it failed or a knob is not live."""
         with self._wake:
             self._algorithm = self.with_knobs(**knobs)
             live = all(knobs_of(self._algorithm)[name].live for name in knobs)
@@ -221,7 +221,7 @@ class Worker(Generic[R]):
         return dataclasses.replace(self._algorithm, **knobs)
 
     def set_live_knobs(self, /, **knobs: Value) -> None:
-        """Change live knobs while a slider is dragged: no new run begins, not even if this one has failed.
+        """Change live knobs while a slider is dragged; the run does not restart, even if it has failed.
 
         Raises
         ------
@@ -237,24 +237,24 @@ class Worker(Generic[R]):
             self._wake_thread()
 
     def begin(self, plan: Plan[R]) -> None:
-        """Begin a new run by this plan."""
+        """Start a new run with this plan."""
         with self._wake:
             self.plan: Any = plan
             self._begin()
 
     def set_aside(self) -> PastRun:
-        """Return the run, to put it back after another one has begun."""
+        """Return the run, so that ``put_back`` can restore it after another has started."""
         with self._wake:
             return PastRun(self.plan, self._algorithm, self._run, self._snapshot)
 
     def free(self, past: PastRun) -> None:
-        """Free the memory of a run that was set aside; put back, it is computed again."""
+        """Free the memory of a run that was set aside; once put back, it is rebuilt."""
         with self._chunk:
             if not isinstance(past.run, Rebuild) and past.run is not self._run and past.run.log.complete:
                 past.run = Rebuild(past.run, past.shown)
 
     def put_back(self, past: PastRun) -> None:
-        """Go on with a run that was set aside, paused, instead of the one that has replaced it."""
+        """Replace the current run by one that was set aside, paused."""
         with self._chunk, self._wake:
             self.plan, self._algorithm, self._run = past.plan, past.algorithm, past.run
             self._pace.pause_at(self._run.n)
@@ -262,7 +262,7 @@ class Worker(Generic[R]):
             self._restart_pace()
 
     def open(self) -> None:
-        """Allow the run a thread, and renew the lease; a run at rest is rebuilt."""
+        """Allow the run a thread, and renew the lease; a freed run is rebuilt."""
         with self._wake:
             self._opened = True
             self._asked_at = time.monotonic()
@@ -277,10 +277,10 @@ class Worker(Generic[R]):
             self._notify()
 
     def rest(self) -> None:
-        """Close, and free the memory of the run; ``open`` computes the run again, bit for bit.
+        """Close, and free the memory of the run; ``open`` rebuilds the run bit for bit.
 
-        The plan, the changes of knobs by step and a small last snapshot are kept. Waits for the end of
-        the chunk that is being made. A run whose knobs were changed too often to be logged keeps its memory.
+        The plan, the knob changes by step and a small last snapshot are kept. Waits for the end of the
+        current chunk. A run with too many knob changes to log keeps its memory.
         """
         self.close()
         with self._chunk, self._wake:
@@ -303,12 +303,12 @@ class Worker(Generic[R]):
     # Queries, from any thread.
 
     def request_snapshot(self) -> Snapshot:
-        """Return the newest snapshot, and renew the lease: a run that sleeps wakes up."""
+        """Return the newest snapshot, and renew the lease; a sleeping run wakes up."""
         shown = self.peek()
         if time.monotonic() - self._asked_at < LEASE_SECONDS / 2:
             self._asked_at = time.monotonic()
             return shown
-        # With the lock, so that the thread cannot find the lease ended, and end, just before it is renewed.
+        # Locked, so that the thread cannot see the lease expired, and end, just before it is renewed.
         with self._wake:
             asleep, self._asked_at = self._asleep(), time.monotonic()
             if asleep:
@@ -317,7 +317,7 @@ class Worker(Generic[R]):
 
     def peek(self) -> Snapshot:
         """Return the newest snapshot without renewing the lease."""
-        # An unwatched run publishes no snapshots: make one now, and wait for the end of a chunk if need be.
+        # An unwatched run publishes no snapshots: make one now, and wait for the end of a chunk if necessary.
         # A watched run publishes one after the chunk in any case.
         patience = 0 if self.watched else 2 * CHUNK_SECONDS
         if self._stale and self._chunk.acquire(timeout=patience):
@@ -331,32 +331,32 @@ class Worker(Generic[R]):
 
     @property
     def watched(self) -> bool:
-        """Whether a snapshot was requested within WATCHED_SECONDS; on a full server they are rarer."""
+        """Whether a snapshot was requested within WATCHED_SECONDS, or longer ago during a slowdown."""
         return time.monotonic() - self._asked_at <= WATCHED_SECONDS * SLOWDOWN.factor
 
     @property
     def seconds_to_start(self) -> float | None:
-        """In about how many seconds the run can begin while its kernels compile; see ``seconds_left``."""
+        """Approximate seconds until the run can begin while its kernels compile; see ``seconds_left``."""
         run = self._run
         return None if isinstance(run, Rebuild) or run.prepared else COMPILING.seconds_left(run.jobs())
 
     @property
     def algorithm(self) -> Any:
-        """The algorithm with its knobs as they were last set."""
+        """The algorithm with its newest knobs."""
         return self._algorithm
 
     @property
     def at_rest(self) -> bool:
-        """Whether the memory of the run is freed, or its steps are still being computed again."""
+        """Whether the memory of the run is freed, or the run is still being rebuilt."""
         return isinstance(self._run, Rebuild)
 
     @property
     def awake(self) -> bool:
-        """Whether the run is open and its lease has not ended, so that it may have a thread."""
+        """Whether the run is open and its lease has not expired, so that it may have a thread."""
         return self._opened and not self._asleep()
 
     def bytes(self) -> int:
-        """Return the bytes that the run takes at most; 0 at rest."""
+        """Return an upper bound of the bytes of the run; 0 at rest."""
         return 0 if self.at_rest and not self._opened else self.plan.bytes(self._algorithm)
 
     def read(self, query: Callable[[R], T]) -> T:
@@ -379,10 +379,10 @@ class Worker(Generic[R]):
             return answer
 
     def rebuild_data(self, query: Callable[[R], T]) -> tuple[Any, int, tuple[Change, ...], T] | None:
-        """Return what makes the run again: plan, steps, changes of knobs and ``query(run)``, of one moment.
+        """Return the data to rebuild the run: plan, steps, knob changes and ``query(run)``, at one moment.
 
-        None if the run cannot be made again from them: it has failed, is being rebuilt or prepared, or its
-        knobs have been changed too often.
+        None if the run cannot be rebuilt from them: it has failed, is being rebuilt or prepared, or had too
+        many knob changes.
         """
         with self._chunk, self._wake:
             run = self._run
@@ -392,9 +392,9 @@ class Worker(Generic[R]):
             return self.plan, run.n, run.log.changes, query(run)
 
     def continue_from(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
-        """Go on at step n with the run of another worker, by its ``rebuild_data``.
+        """Continue at step n with the run of another worker, given its ``rebuild_data``.
 
-        n : steps of the run; changes : of its knobs; kept : see ``KeepsState``
+        n : steps of the run; changes : its knob changes; kept : see ``KeepsState``
         """
         with self._wake:
             self._algorithm = changes[-1].algorithm
@@ -404,20 +404,20 @@ class Worker(Generic[R]):
 
     @property
     def catching_up(self) -> bool:
-        """Whether the run is making steps that it has missed."""
+        """Whether the run is catching up on missed steps."""
         return self._pace.catching_up(self._run.n)
 
     @property
     def seconds_to_catch_up(self) -> float:
-        """In about how many seconds the run has made the steps that it has missed; 0: it has missed none."""
+        """Approximate seconds until the run has caught up; 0 if it has missed no steps."""
         return self._pace.seconds_to_catch_up(self._run.n) if self.catching_up else 0.0
 
     @property
     def caught_up_to(self) -> float:
-        """Step up to which the run has made, or makes, those that it has missed; 0: it has given up."""
+        """Step up to which the run catches up, or has caught up; 0 if it has given up."""
         return self._pace.missed_to
 
-    # Internal; commands hold _wake when they call these.
+    # Internal; callers that are commands hold _wake.
 
     def _begin(self) -> None:
         """Replace the run by a new one."""
@@ -428,7 +428,7 @@ class Worker(Generic[R]):
         self._wake_thread()
 
     def _restart_pace(self) -> None:
-        """Count steps as due from now on, after a time in which none could be made."""
+        """Restart the timetable after a time without steps."""
         self._pace.restart(self._run.n)
         self._wake_thread()
 
@@ -439,17 +439,17 @@ class Worker(Generic[R]):
         elif self._opened and (self._thread is None or self._leave.is_set()):
             leave = threading.Event()
             thread = threading.Thread(target=self._work, args=(leave,), name="rbmviz-run", daemon=True)
-            thread.start()  # the system may refuse it: then there is none, and the next command tries again
+            thread.start()  # if the system refuses it, the next command tries again
             self._leave, self._thread = leave, thread
         self._notify()
 
     def _notify(self) -> None:
-        """Have the thread look at what is new, even if it has not begun to wait yet."""
+        """Make the thread look for new commands, even if it is not waiting yet."""
         self._commanded = True
         self._wake.notify()
 
     def _backlog(self) -> float:
-        """Return the seconds by which steps may be overdue; later ones are skipped."""
+        """Return how many seconds overdue steps may be before they are skipped."""
         return BEAT_BACKLOG_SECONDS if self._beating else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
@@ -479,14 +479,14 @@ class Worker(Generic[R]):
     def _errors_shown(self, run: Run | Rebuild) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # whatever it is, the page has to show it
+        except Exception as error:  # the page has to show any error
             if not isinstance(error, BadInput):
                 log.exception("a run failed")
             text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
             self._publish(run, "failed", text)
 
     def _work_once(self, run: Run | Rebuild) -> None:
-        """Do one chunk of what is due, or wait for something to do."""
+        """Make one chunk of due steps, or wait for work."""
         if isinstance(run, Rebuild):
             self._rebuild(run)
             return
@@ -503,30 +503,30 @@ class Worker(Generic[R]):
             self._publish_status(run)
             self._idle(run)
             return
-        # Single steps are a person's click: they must not wait behind runs at full speed either.
+        # A single step is a person's click: it must not wait behind runs at full speed.
         late = self.catching_up
         kind = Kind.FULL if late or self._pace.at_full_speed else Kind.PACED
         with SLOTS.turn(self._group, kind, late):
             self._make_steps(run, n)
             self._publish_made(run)
-        time.sleep(0.001)  # lets the other threads of the process have the interpreter
+        time.sleep(0.001)  # gives the interpreter to other threads of the process
 
     def _take_commands(self, run: Run) -> int | None:
         """Apply new knobs; return how many steps to make now, None if the run or its state was replaced."""
         with self._wake:
-            if run is not self._run:  # a command has begun another run
+            if run is not self._run:  # a command has started another run
                 return None
             n = self._due_steps()
-            # Without a step to make, new knobs can wait, unless the snapshot shows what they do.
+            # If no step is due, new knobs can wait, unless the snapshot shows their effect.
             if (n or run.over or run.knobs_at_once) and run.algorithm is not self._algorithm:
                 run.set_knobs(self._algorithm)
-                if not run.prepared:  # the state has to be made again for these knobs
+                if not run.prepared:  # these knobs need a new state
                     return None
-                n = min(n, run.max_steps())  # a turn brings the next point of a curve nearer
+                n = min(n, run.max_steps())  # a knob change may bring the next point of a curve nearer
             return n
 
     def _publish_status(self, run: Run) -> None:
-        """If the status is another one than is shown (the run has just stopped, say), publish a snapshot."""
+        """If the status has changed (for example the run has just stopped), publish a snapshot."""
         if self._snapshot.status not in ("failed", self._status()):
             with self._chunk:
                 self._complete(run)
@@ -535,7 +535,7 @@ class Worker(Generic[R]):
     def _make_steps(self, run: Run, n: int) -> None:
         """Make n steps, with a turn at a core."""
         with self._chunk:
-            if run is not self._run:  # put to rest meanwhile
+            if run is not self._run:  # replaced, or freed
                 return
             run.watched = self.watched
             begin = time.perf_counter()
@@ -549,23 +549,23 @@ class Worker(Generic[R]):
         self._busy_at = time.monotonic()
 
     def _publish_made(self, run: Run) -> None:
-        """Publish the steps just made, if somebody looks or the run has come to a stop."""
+        """Publish the steps just made, if the run is watched or its status has changed."""
         if self.watched or self._status() != self._snapshot.status:
             self._publish(run)
 
     def _note_prepared(self, run: Run) -> None:
-        """Take into account what has happened while the run was prepared, which may have taken long."""
+        """Account for the time of the preparation, which may have been long."""
         with self._chunk, self._wake:
             if run is self._run:
                 self._pace.note_preparation(run.n)
 
     def _complete(self, run: Run) -> None:
-        """If the run stops here, let it compute what it has deferred; _chunk is held."""
+        """If the run stops here, let it compute deferred values; _chunk is held."""
         if run is self._run and run.prepared and self._status() != "running":
             run.complete()
 
     def _rebuild(self, rebuild: Rebuild) -> None:
-        """Compute one more chunk of a run whose memory was freed; after the last one the run replaces it."""
+        """Rebuild one more chunk of a freed run; after the last chunk the run replaces the placeholder."""
         if self._asleep() or self._snapshot.status == "failed":
             self._wait(rebuild)
             return
@@ -589,10 +589,10 @@ class Worker(Generic[R]):
         time.sleep(0.001)
 
     def _idle(self, run: Run) -> None:
-        """No step is due: do background work, or wait for a command."""
+        """Do background work, or wait for a command, because no step is due."""
         awake = run is self._run and self._snapshot.status != "failed" and not self._asleep()
         if awake and run.has_background_work:
-            # On a full server a turn may be long in coming: the next step must not wait for it.
+            # On an overloaded server a turn may be late: the next step must not wait for it.
             step_in = self._pace.time_of_next(run.n) - time.monotonic()
             patience = min(max(step_in, CHUNK_SECONDS), 1.0) if self._pace.running else None
             with SLOTS.turn(self._group, Kind.FULL, patience=patience) as granted:
@@ -615,13 +615,13 @@ class Worker(Generic[R]):
         return worked
 
     def _wait(self, run: Run | Rebuild) -> None:
-        """Wait for a command, or end the thread after a long wait or in sleep."""
+        """Wait for a command; end the thread after a long wait, or if the run sleeps."""
         with self._wake:
             if run is not self._run or self._commanded or self._due_steps():
                 self._commanded = False
                 return
             pacing = self._pacing()
-            # Where this is not the newest thread of the run, ``close`` has already asked it to end.
+            # If this is not the newest thread of the run, ``close`` has already asked it to end.
             newest = self._thread is threading.current_thread()
             now = time.monotonic()
             rests_in = LEASE_SECONDS - (now - self._asked_at)
@@ -632,19 +632,20 @@ class Worker(Generic[R]):
                     self._leave.set()
             elif pacing:
                 self._wake.wait(CHUNK_SECONDS)
-            else:  # background work may come by itself: the end of what another thread computes
+            else:  # background work may appear when another thread ends a computation
                 self._wake.wait(0.5 if run.has_background_work else rests_in + 0.01)
 
     def _pacing(self) -> bool:
         going = self._snapshot.status not in ("failed", "finished")
         return self._pace.running and not self._asleep() and going
 
-    # When the beat drives the run.
+    # While the beat drives the run
 
     def _handed_over(self) -> bool:
-        """Hand the run to the beat if that can drive it, even while steps are due; this thread then ends.
+        """Hand the run to the beat if it is light, even while steps are due; then this thread ends.
 
-        On a full server steps are always due: dozens of threads would stay, each waiting for all the others.
+        On an overloaded server steps are always due: otherwise dozens of threads would stay and wait for each
+        other.
         """
         with self._wake:
             if self._thread is not threading.current_thread() or not self._is_light():
@@ -674,13 +675,13 @@ class Worker(Generic[R]):
             self._beat.leave(self)
 
     def next_step(self) -> float:
-        """Return the time.monotonic() at which the next step is due."""
+        """Return when the next step is due, as a ``time.monotonic()`` reading."""
         return self._pace.time_of_next(self._run.n)
 
     def on_beat(self) -> None:
-        """Make the steps that are due; if other work appears, a thread of its own takes over."""
-        # The thread that has handed the run over may need a moment to end. A newer thread may itself wait for
-        # a turn, which the beat holds: the beat must not wait for that thread.
+        """Make the due steps; if there is other work, the run's own thread takes over."""
+        # The thread that handed the run over may need a moment to end. A newer thread may be waiting for a
+        # turn, which the beat holds: the beat must not wait for that thread.
         if not self._beating or not self._owner.acquire(timeout=LEAVE_SECONDS):
             return
         try:
@@ -688,7 +689,7 @@ class Worker(Generic[R]):
             with self._errors_shown(run):
                 made = False
                 for _ in range(CHUNKS_PER_BEAT):
-                    # A run that has begun anew is prepared by a thread of its own.
+                    # A restarted run is prepared by its own thread.
                     if not (self._beating and run.prepared):
                         break
                     n = self._take_commands(run)
@@ -699,7 +700,7 @@ class Worker(Generic[R]):
                     whole = n >= run.max_steps()
                     self._make_steps(run, n)
                     made = True
-                    if not whole:  # these were all
+                    if not whole:  # no more steps are due
                         break
                 if made:
                     self._publish_made(run)
@@ -710,7 +711,7 @@ class Worker(Generic[R]):
         finally:
             self._owner.release()
 
-    # Snapshots.
+    # Snapshots
 
     def _store_snapshot(
         self, run: Run | Rebuild, status: Status | None = None, error: str | None = None
@@ -722,5 +723,5 @@ class Worker(Generic[R]):
 
     def _publish(self, run: Run | Rebuild, status: Status | None = None, error: str | None = None) -> None:
         with self._wake:
-            if run is self._run:  # else a command has begun another run
+            if run is self._run:  # otherwise a command has started another run
                 self._store_snapshot(run, status, error)

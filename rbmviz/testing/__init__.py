@@ -1,10 +1,10 @@
-"""The contract of samplers and trainers, for those of this package and for your own.
+"""Checks of the contract of samplers and trainers, for the built-in ones and your own.
 
 >>> from rbmviz.samplers.gibbs import Gibbs
 >>> rbmviz.testing.check_sampler(Gibbs)
 
 The checks use an algorithm as the program does, through ``samplers.Sampler`` and ``trainers.Trainer``. They
-never read the state of a sampler, and of a trainer's state only what the training loop reads.
+never read a sampler's state, and read only those parts of a trainer's state that the training loop reads.
 """
 
 from typing import Any

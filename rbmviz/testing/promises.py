@@ -1,4 +1,4 @@
-"""The promises that samplers and trainers share, and what their checks have in common."""
+"""Promises shared by samplers and trainers, and helpers for all checks."""
 
 import dataclasses
 import gc
@@ -25,8 +25,8 @@ BYTES = "state_bytes is what a state takes, at most twice as much"
 class Runner:
     """How the checks run samplers, or trainers.
 
-    begin : returns the state of an algorithm and a seed
-    arrays : returns, of consecutive results of ``step``, copies of all that a seed determines
+    begin : returns the state for an algorithm and a seed
+    arrays : returns copies of everything that a seed determines in consecutive results of ``step``
     """
 
     begin: Callable[[Any, Any], Any]
@@ -56,10 +56,10 @@ def same(a: Sequence[np.ndarray], b: Sequence[np.ndarray]) -> bool:
 
 
 def check_declaration(cls: Any, kind: str, **flags: Collection[Any]) -> None:
-    """Check the decorator, the docstring, the flags, whose allowed values are given, and the knobs."""
+    """Check the decorator, the docstring, the flags (given with their allowed values), and the knobs."""
     decorated = dataclasses.is_dataclass(cls) and "name" in vars(cls)
     require(decorated, f"it is not decorated with rbmviz.registry.{kind}(name, label=..., paper=...).")
-    # A dataclass without a docstring gets its signature for one.
+    # A dataclass without a docstring gets its signature as docstring.
     doc = (cls.__doc__ or "").strip()
     require(doc and not doc.startswith(f"{cls.__name__}("), "it has no docstring, which the pages show.")
     for flag, allowed in flags.items():
@@ -75,7 +75,7 @@ def check_declaration(cls: Any, kind: str, **flags: Collection[Any]) -> None:
 
 
 def check_seeds(runner: Runner, algorithms: Sequence[Any], n: int) -> None:
-    """Check that equal seeds of each type give equal results, and other seeds others."""
+    """Check that equal seeds of each type give equal results, and other seeds give different results."""
     generator: Any = np.random.get_state()  # noqa: NPY002
     for algorithm in algorithms:
         for make in (int, np.random.SeedSequence, np.random.default_rng):
@@ -88,7 +88,7 @@ def check_seeds(runner: Runner, algorithms: Sequence[Any], n: int) -> None:
 
 
 def check_division(runner: Runner, algorithms: Sequence[Any], sizes: Sequence[int]) -> None:
-    """Check that steps of these sizes give what one step gives, also in turn with those of another state."""
+    """Check that steps of these sizes equal a single step, even if another state steps in between."""
     calls = ", ".join(f"step({n})" for n in sizes)
     for algorithm in algorithms:
         whole = runner.run(algorithm, sum(sizes))
@@ -109,7 +109,7 @@ def check_division(runner: Runner, algorithms: Sequence[Any], sizes: Sequence[in
 def check_live_knobs(
     runner: Runner, algorithms: Sequence[Any], names: Collection[str], when: Sequence[int], seldom: int
 ) -> None:
-    """Check that each of these live knobs, turned after one of these steps, acts within ``seldom`` others."""
+    """Check that each live knob, changed after one of these steps, acts within ``seldom`` further steps."""
     for name, values in live_values(algorithms[0]):
         acts = name not in names or any(
             not same(
@@ -128,7 +128,7 @@ def check_live_knobs(
 
 
 def check_bytes(algorithm: Any, n_visible: int, n_hidden: int, make: Callable[[], Any]) -> None:
-    """Check that ``state_bytes`` is the bytes of what ``make`` returns, or up to twice as much."""
+    """Check that ``state_bytes`` is between one and two times the bytes of what ``make`` returns."""
     gc.freeze()  # otherwise the collection below would visit all earlier objects
     make()  # compiles, and fills caches
     tracemalloc.start()
@@ -148,7 +148,7 @@ def check_bytes(algorithm: Any, n_visible: int, n_hidden: int, make: Callable[[]
 
 
 def variants(cls: Any, live: bool = False) -> Iterator[dict[str, Value]]:
-    """Yield {} (the defaults), then each other value of a switch or choice; live: of live knobs, too."""
+    """Yield {} (the defaults), then each other value of a switch or choice; live: include live knobs."""
     yield {}
     for knob in knobs_of(cls).values():
         if live or not knob.live:
@@ -157,13 +157,13 @@ def variants(cls: Any, live: bool = False) -> Iterator[dict[str, Value]]:
 
 
 def sizes(cls: Any, *values: int) -> list[dict[str, Value]]:
-    """Return, for each of these values, the whole-number knobs that are not live as near to it as allowed."""
+    """Return, for each value, the fixed whole-number knobs set as near to it as their ranges allow."""
     whole = [knob for knob in knobs_of(cls).values() if knob.kind is int and not knob.live]
     return [{knob.name: int(min(max(knob.lo, value), knob.hi)) for knob in whole} for value in values]
 
 
 def live_values(algorithm: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Yield each live knob with values to turn it to; small ones, as no training survives the largest."""
+    """Yield each live knob with new values for it, small ones because no training survives the largest."""
     for knob in knobs_of(algorithm).values():
         if knob.live and knob.kind in (int, float):
             numbers = [knob.lo, min(max(2 * float(knob.default), knob.lo), knob.hi), *[0.0] * knob.zero]

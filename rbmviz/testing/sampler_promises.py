@@ -16,11 +16,11 @@ from rbmviz.testing import promises
 from rbmviz.testing.promises import Check, Runner, bits, live_values, require, variants
 
 MAX_STANDARD_ERRORS = 5.0
-"""Standard errors by which a mean may differ from the promised one."""
+"""Largest accepted difference between a mean and the promised mean, in standard errors."""
 
 
 def _model(n_visible: int = 70, n_hidden: int = 37) -> Model:
-    """Return a model with more visible units than a block of 64 random numbers, no multiple of a padding."""
+    """Return a model of sizes that need padding, and more visible units than a block of 64 draws."""
     g = np.random.default_rng(1)
     rbm = RBM(*(g.normal(0, 0.3, shape) for shape in ((n_visible, n_hidden), n_visible, n_hidden)))
     return Model(rbm, rbm.rates(bits(200, n_visible, 2)))
@@ -45,7 +45,7 @@ def _declaration(cls: Any) -> None:
     promises.check_declaration(cls, "sampler", exact_chain=flag, deterministic=flag, needs_rates=flag)
     n_chains = knobs_of(cls).get("n_chains")
     require(cls().n_chains == 1 and not (n_chains and n_chains.live), "n_chains must be 1, and live=False.")
-    if not cls.needs_rates:  # otherwise this says in which way they are needed
+    if not cls.needs_rates:  # if it needs rates after all, the error says so
         cls().init(Model(_model().rbm), 0)
 
 
@@ -118,8 +118,8 @@ def _means(cls: Any) -> None:
         noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p)).sum(axis=0)) + 1e-6 * len(p)
         close = (np.abs((samples.v - p).sum(axis=0)) <= noise).all()
         require(close, f"{sampler}: p of some unit is not the mean of its bits in v.")
-        # Bits are 1 more often where p is above its mean so far, unless p is that of another sample. The mean
-        # of all rows would know the bit already, where a unit keeps it for long.
+        # Bits are 1 more often where p is above its mean so far, unless p belongs to another sample. The mean
+        # of all rows would already contain the bit if a unit keeps it for long.
         above = p - p.cumsum(axis=0) / np.arange(1, len(p) + 1)[:, None]
         noise = MAX_STANDARD_ERRORS * np.sqrt((p * (1 - p) * above**2).sum()) + 1e-6 * p.size
         close = abs(((samples.v - p) * above).sum()) <= noise
@@ -127,10 +127,10 @@ def _means(cls: Any) -> None:
 
 
 def _law(cls: Any) -> None:
-    """Check that chains that start with the law keep it, in models so small that states can be counted."""
+    """Check that chains started from the model's distribution keep it; models are small, to count states."""
     if not cls.exact_chain:
         return
-    size, samples_per_chain = 5000, 7  # enough to see a temperature of 1.2
+    size, samples_per_chain = 5000, 7  # enough to detect a temperature of 1.2
     states, g = np.array(list(np.ndindex(2, 2, 2, 2)), np.uint8), np.random.default_rng(2)
     W, b, c = (g.normal(0, 0.5, shape) for shape in ((4, 37), 4, 37))  # 37: no multiple of a padding
     for rbm in (random_model(n_visible=4, n_hidden=3, scale=3, seed=1).rbm, RBM(W, b - W.sum(axis=1) / 2, c)):

@@ -18,7 +18,7 @@ from rbmviz.trainers.common_knobs import CommonKnobs
 from rbmviz.trainers.parameters import FixedParameters, Parameters
 
 _COMMON = {field.name for field in dataclasses.fields(CommonKnobs)}
-"""Knobs that all trainers inherit, with the code that they act on."""
+"""Knobs that all trainers inherit together with their code."""
 
 
 def _data() -> np.ndarray:
@@ -27,7 +27,7 @@ def _data() -> np.ndarray:
 
 
 def _begin(trainer: Any, seed: Any) -> Any:
-    """Return the state of a training whose weights are so large that chains depend on where they were."""
+    """Return the state of a training with weights so large that chains depend on their previous state."""
     g = np.random.default_rng(0)
     return trainer.init(RBM(*(g.normal(0, 1.0, shape) for shape in ((6, 4), 6, 4))), _data(), seed)
 
@@ -42,7 +42,7 @@ _TRAINER = Runner(_begin, _arrays)
 
 
 def _with_knobs(cls: Any, **values: Any) -> Any:
-    """Return the trainer with these knobs, as far as it has them, numbers moved into their ranges."""
+    """Return the trainer with those of these knobs that it has, and numbers moved into their ranges."""
     knobs = {name: knob for name, knob in knobs_of(cls).items() if name in values}
     numbers = {name for name, knob in knobs.items() if knob.kind in (int, float) and values[name]}
     return cls(
@@ -54,7 +54,7 @@ def _with_knobs(cls: Any, **values: Any) -> Any:
 
 
 def _each_variant(cls: Any, **values: Any) -> list[Any]:
-    """Return the trainer with its switches and choices, but not those that all trainers share, in turn."""
+    """Return the trainer with each of its switches and choices in turn, except the shared ones."""
     own = (more for more in variants(cls, live=True) if not _COMMON & more.keys())
     return [dataclasses.replace(_with_knobs(cls, **values), **more) for more in own]
 
@@ -90,13 +90,13 @@ def _division(cls: Any) -> None:
 
 
 def _live_knobs(cls: Any) -> None:
-    # A rate so large that a few updates change how chains move.
+    # A rate large enough for a few updates to change how chains move.
     algorithms = _each_variant(cls, learning_rate=0.2, batch_size=20)
     promises.check_live_knobs(_TRAINER, algorithms, knobs_of(cls).keys() - _COMMON, (5, 1), 150)
 
 
 class _Uncached(FixedParameters):
-    """Parameters that compute each product anew."""
+    """Parameters that compute every product from scratch."""
 
     def up(self, v: np.ndarray) -> np.ndarray:
         self._seen = None
@@ -104,10 +104,10 @@ class _Uncached(FixedParameters):
 
 
 def _gradient(cls: Any) -> None:
-    # A rate other than 1: its square is another number.
+    # The rate is not 1, so that it differs from its square.
     alone: dict[str, Any] = {"learning_rate": 0.5, "batch_size": 20, "schedule": "constant", "average": False}
     alone |= {"weight_decay": 0.0, "box": 0.0, "momentum": 0.0}
-    # The second time with two sweeps, and with chains that are no longer where they began.
+    # The second time, use two sweeps, and chains that have left their starts.
     for updates, k in ((0, 1), (2, 2)):
         trainer = _with_knobs(cls, k=k, **alone)
         states = [_begin(trainer, 5) for _ in range(3)]
