@@ -215,9 +215,7 @@ def follow_address(page: str) -> None:
     before = session.OPENED_PAGE.value
     if before != page and not session.STEP_TO_SHOW.value:  # otherwise the card itself moves on
         place = _place_in_address()
-        if place is None or (
-            before and _page_of(place) != page
-        ):  # Back to the link that led to another page
+        if place is None or (before and _page_of(place) != page):  # Back to the link that led to another page
             leave()
         elif place != OPEN_STEP.value:
             open_step(*place)

@@ -78,7 +78,8 @@ const listen = () => {
     }
   };
   /**
-   * The answers of a lesson form a column: Up and Down choose among them, Left and Right move between the steps, wherever the focus is. These two are sent from the body before they reach the answers.
+   * The answers of a lesson form a column: Up and Down choose among them, Left and Right move between the steps,
+   * wherever the focus is. These two are sent from the body before they reach the answers.
    * @param {KeyboardEvent} event
    */
   const passAnswers = event => {
