@@ -108,7 +108,7 @@ def check_address(address: str | None) -> None:
     Parameters
     ----------
     address : str or None
-        Address that the server listens on; None or "" means every network of this machine.
+        Address that the server listens on; None or "": all networks of this machine.
 
     Raises
     ------

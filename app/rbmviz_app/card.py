@@ -104,7 +104,7 @@ def show_step(lesson: str, step: int, page: str) -> None:
 
 
 def switch_page(page: str) -> None:
-    """Open a page, whose card writes the open step into the address; this ends the script run.
+    """Open a page; its card writes the open step into the address. This ends the script run.
 
     Streamlit adds a history entry with these parameters for the page being left; Back returns to it.
     """
@@ -334,7 +334,7 @@ def _is_revealed(step: Step, place: LessonStep) -> bool:
 def _draw_open(offers_reveal: bool) -> None:
     """Draw the open step.
 
-    offers_reveal : whether the rest of the card has the button that reveals the answer
+    offers_reveal : whether the rest of the card has the reveal button
     """
     found = opened()
     if found is None:  # the lesson was just left: this fragment is about to disappear

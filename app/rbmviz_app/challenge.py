@@ -55,7 +55,7 @@ def _labels(step: Step) -> dict[str, str]:
 
 
 def _allowed(step: Step) -> str:
-    """Return in words what may be changed."""
+    """Describe what may be changed."""
     labels = _labels(step)
     said = [
         f"{when}: {', '.join(labels[name] for name in names)}."

@@ -35,7 +35,7 @@ TOKEN_PART = "kept"
 """Name of the token's parameter in the address."""
 
 FOLDER_VARIABLE = "RBMVIZ_KEPT_DIR"
-"""Environment variable: the folder of the files."""
+"""Environment variable with the folder of the files."""
 
 TOTAL_BYTES = 10**9
 """Maximum size of all files together."""
@@ -75,7 +75,7 @@ def path_of(token: str) -> Path:
 
 
 def put(token: str, content: bytes) -> None:
-    """Write a file atomically; the oldest files make room for it.
+    """Write a file atomically, deleting the oldest files to make room.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def write_all() -> None:
 
 
 async def write_each_minute() -> None:
-    """Write the trainings of all sessions, again and again."""
+    """Write the trainings of all sessions periodically."""
     while True:
         await asyncio.sleep(SECONDS_BETWEEN_WRITES)
         await anyio.to_thread.run_sync(write_all)
@@ -279,7 +279,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
 
 
 def draw(comparison: Comparison[TrainingSetup]) -> None:
-    """Say what the server keeps of the trainings, and where."""
+    """Describe what the server keeps of the trainings, and where."""
     live = LIVE_TRAININGS.value
     if live is not None and live.failure:
         messages.error(f"The trainings could not be written: a reload would lose them. {live.failure}")

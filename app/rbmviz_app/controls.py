@@ -83,7 +83,7 @@ def toggle(setting: Setting[bool]) -> bool:
 
 
 def number(setting: Setting[int], **more: Any) -> int:
-    """Draw a field for a whole number."""
+    """Draw an integer field."""
     assert isinstance(setting.spec.allowed, Whole)
     lo, hi = setting.spec.allowed
     st.number_input(
@@ -98,13 +98,13 @@ def number(setting: Setting[int], **more: Any) -> int:
 
 
 def real_number(setting: Setting[float], **more: Any) -> float:
-    """Draw a field for any number."""
+    """Draw a number field."""
     st.number_input(setting.label, value=setting.value, format="%g", step=None, **_widget(setting, more))
     return setting.value
 
 
 def text(setting: Setting[str], **more: Any) -> str:
-    """Draw a field for a text."""
+    """Draw a text field."""
     st.text_input(setting.label, setting.value, max_chars=200, **_widget(setting, more))
     return setting.value
 

@@ -86,7 +86,7 @@ class FetchedLater:
             self._abandoned.popleft()
             total -= oldest.size
             again = any(other.file_id == oldest.file_id for other in self._abandoned)
-            if not again and oldest.file_id not in self.manager._file_metadata:  # nor has it been made again
+            if not again and oldest.file_id not in self.manager._file_metadata:  # and not made again
                 self._delete(oldest.file_id)
 
     def _drop_replaced(self) -> None:

@@ -63,7 +63,7 @@ const listen = () => {
       if (isOff() || takesArrows(event.composedPath()[0])) event.stopPropagation();
       return;
     }
-    // So it does for Tab, Enter and the space bar.
+    // The same holds for Tab, Enter and the space bar.
     if (event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey) return;
     // The event's path includes controls inside our panels, which the document does not see.
     const target = event.composedPath()[0];

@@ -44,7 +44,7 @@ def given(page: str, name: str) -> list[str]:
 
 
 def in_address(name: str) -> list[str]:
-    """Return the current values of a name in the address; ``given`` has those from the session's start."""
+    """Return the current values of a name in the address; ``given`` returns the session's first ones."""
     return st.query_params.get_all(name)
 
 

@@ -120,7 +120,7 @@ class LivePage(Generic[S]):
     only_knobs : sequence of str, optional
         Names of the knobs in the panels and the address; None (the default): all.
     title : callable
-        Returns a different title for each of a list of algorithms.
+        Returns a distinct title for each algorithm in a list.
     knob_labels : callable
         Returns, for values of its settings by name, the labels of knobs that its panels name differently from
         their algorithms, for use beside the panels: in *Presenting* and in challenges.
@@ -152,7 +152,7 @@ class LivePage(Generic[S]):
         return self.settings[self.spec.speed]
 
     def setup_of(self, values: Mapping[str, Any]) -> S:
-        """Return what all panels share, for values of the settings by name."""
+        """Return the panels' common setup, for values of the settings by name."""
         return self.spec.setup(values, shared.page_sources())
 
     def heading(self, question: str = "", about: str = "") -> bool:
@@ -261,7 +261,7 @@ class LivePage(Generic[S]):
         return labels if shown is None else {name: labels[name] for name in shown}
 
     def shown_model(self, comparison: Comparison[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
-        """Return name and model of what the panels show: if the limits refused a change, the former ones.
+        """Return name and model of what the panels show: if the limits refused a change, the previous ones.
 
         setup, name, model : the setup that the settings ask for, and its model with its name
         """
@@ -675,7 +675,7 @@ def draw_chart(
 ) -> None:
     """Draw a chart, or the text ``nothing`` if there are no rows yet.
 
-    chart : rows and Vega-Lite spec; key : of the widget; alt : description for screen readers; height :
+    chart : rows and Vega-Lite spec; key : widget key; alt : description for screen readers; height :
         "stretch" to fill its container, whose height a style sheet sets
     """
     rows, spec = chart

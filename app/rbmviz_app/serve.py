@@ -86,8 +86,8 @@ def settings(address: str | None, port: int | None, share: bool = False) -> dict
     Raises
     ------
     BadInput
-        If other machines can reach the address without ``share`` or RBMVIZ_PUBLIC=1, or if it cannot be
-        listened on.
+        If other machines can reach the address without ``share`` or RBMVIZ_PUBLIC=1, or if the server cannot
+        listen on it.
     """
     # Streamlit's greeting would show the address before anything listens on it.
     found = packaged_settings() | settings_of_environment() | {"logger.hideWelcomeMessage": True}

@@ -438,7 +438,7 @@ STEP_TO_SET: Entry[bool] = Entry("step to set", bool)
 """Whether the page of the open step has yet to be set to the step's state."""
 
 OPENED_STEPS: Entry[int] = Entry("opened steps", int)
-"""How many steps have been opened. The number is part of the key of their answers."""
+"""Number of opened steps, which is part of the keys of their answers."""
 
 STEP_TO_SHOW: Entry[bool] = Entry("step to show", bool)
 """Whether the page of the open step has yet to be opened, because the card has moved on."""

@@ -49,7 +49,7 @@ WATCHING = Rate(4, 4, 64)
 """Watchers send two words."""
 
 PATIENCE_SECONDS = 10.0
-"""A sender whose newest message would wait longer is not one of our pages, and is refused."""
+"""Maximum seconds that a message waits; a sender further ahead is not one of our pages, and is refused."""
 
 PENALTY_SECONDS = 5.0
 """How long a refused connection stays open, unread, so that reconnecting at once gains nothing."""

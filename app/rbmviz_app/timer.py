@@ -19,7 +19,7 @@ from rbmviz_app.session import SLOW_TIMERS, STOPPED_TIMERS, SlowTimer, StoppedTi
 Args = ParamSpec("Args")
 
 INTERVALS = (1.0, 2.0, 5.0)
-"""Seconds between draws, from short runs to long runs and a full server."""
+"""Seconds between draws: first for short runs, then for longer runs or a busy server."""
 
 SEEN_GROWTH = 0.13
 """Redraw when this share of a run's steps is new: curves have a point every 14 %, and nothing is new in
@@ -68,7 +68,7 @@ def is_needed(comparison: Comparison[Any], stopped: StoppedTimer) -> bool:
 def growth(before: tuple[Any, ...], now: tuple[Any, ...]) -> float:
     """Return the share of the runs' current steps that is new: the largest of all panels, 0 to 1.
 
-    before, now : what was shown, see ``shown_state``
+    before, now : displayed states, see ``shown_state``
     """
     steps = {(key, run): n for key, run, n, _, _ in before}
     shares = [1 - steps.get((key, run), 0) / n if n else 1.0 for key, run, n, _, _ in now]
@@ -156,7 +156,7 @@ def _timed(
 ) -> Callable[Concatenate[Comparison[Any], Args], None]:
     """Redraw repeatedly, see ``every_second``.
 
-    interval : returns one of INTERVALS for what ``seconds_to_next`` takes
+    interval : returns one of INTERVALS, given ``grown`` and ``passed``, see ``seconds_to_next``
     """
     name = draw.__qualname__ + draw.__module__
 

@@ -93,13 +93,13 @@ MIN_WIDTH = 420
 """Width in pixels below which a plot only has room for the short label of the common point."""
 
 Of = Callable[[str], alt.Chart]
-"""Returns the chart of the rows of one kind, with x."""
+"""Returns the chart of one kind of rows, with x encoded."""
 
 
 def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str, present: bool = False) -> list[Any]:
     """Return the layers of the names at the ends, each connected to its curve by dots.
 
-    title : of the tooltip; present : whether the chart is for a projector, beside the panels
+    title : title of the tooltip; present : whether the chart is for a projector, beside the panels
     """
     ends = of("end").encode(y=y)
     known = tooltips(("note", title, ""))

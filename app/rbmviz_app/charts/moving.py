@@ -24,7 +24,7 @@ CLASS_NAMES = 14
 """Size of the class names, in pixels."""
 
 TIME_BINS = 120
-"""Bins of time in the strip of classes."""
+"""Number of time bins in the strip of classes."""
 
 PAPER, DARK, CELL = (255, 255, 255), (38, 39, 46), (243, 243, 245)
 """Colours of the page, of text and pixels that are on, and of empty areas."""

@@ -59,7 +59,7 @@ def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
     """Return the newest samples of every panel and the logs that reproduce them.
 
     Arrays ``v0, v1, ...`` uint8 (m, n_visible), one per panel; ``meta`` is a JSON string: for each panel
-    its name, the number of its first sample here, and its log (sampler, seed, start, knob changes).
+    its name, the number of its first stored sample, and its log (sampler, seed, start, knob changes).
     """
     model, content, panels = comparison.setup.model, io.BytesIO(), []
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:

@@ -71,8 +71,8 @@ def number_text(value: float) -> str:
 def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequence[str] = ()) -> list[str]:
     """Give algorithms unique names: add the knobs in which namesakes differ.
 
-    origins : a word for the start of each of them, "" for the default start
-    marks : a word before each of them, which also distinguishes them; none: no words
+    origins : a word for each algorithm's start, "" for the default start
+    marks : a word before each name, which also distinguishes them; none: no words
     """
     named = []
     for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):

@@ -133,7 +133,7 @@ class Canvas:
 
 
 def knob_spec(knob: Knob) -> dict[str, Any]:
-    """Return what the page needs to draw a knob's control, as JSON values."""
+    """Return the data for drawing a knob's control, as JSON values."""
     return {
         "name": knob.name,
         "kind": knob.kind.__name__,
@@ -166,7 +166,7 @@ def panel_spec(
     multiples: bool = False,
     formulas_of: Callable[[Any], Sequence[str]] = equation_of,
 ) -> dict[str, Any]:
-    """Return what the page needs to draw a panel, as JSON values.
+    """Return the data for drawing a panel, as JSON values.
 
     Parameters
     ----------

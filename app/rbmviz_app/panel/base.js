@@ -33,16 +33,16 @@
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
- * @property {string[]} present_knobs names of the knobs that stay while presenting, or embedded; if no panel has any of them while presenting, the first knob of each panel stays
+ * @property {string[]} present_knobs names of the knobs to keep while presenting or embedded; if no panel has any of them while presenting, the first knob of each panel stays
  * @property {boolean} embedded whether the page is embedded in another one, with few controls
  * @property {boolean} reduced_motion whether the server knows that this browser prefers less motion
  * @property {boolean} timers_stopped whether the server stopped the timers of a hidden page
  * @property {PanelSpec[]} panels
  * @property {boolean} [looks_back] whether a slider goes back through recent steps of paused panels
- * @property {string} [stays] what that slider leaves as it is now, and its verb
+ * @property {string} [stays] what that slider does not change, with its verb
  * @property {boolean} [knobs_follow] whether knobs of a panel are also turned by something else than their controls
- * @property {string} [recorded] address of a moving picture of these panels
- * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
+ * @property {string} [recorded] address of an animation of these panels
+ * @property {[string, number][]} [vocabulary] words and their pixels, rarest first
  */
 
 /** @typedef {(name: string, value: unknown) => void} Trigger */
@@ -248,7 +248,7 @@ class Panel {
   drawPictures() {}
 
   /**
-   * Show the words of one picture, the rarest first.
+   * Show the words of one picture, rarest first.
    * @param {Mosaic} mosaic
    * @param {number} slot
    */

@@ -12,7 +12,7 @@ LEADING = 2
 
 
 def readout_specs(numbers: Iterable[Number]) -> list[dict[str, Any]]:
-    """Return what the page needs to draw the numbers of a panel, as JSON values.
+    """Return the data for drawing a panel's numbers, as JSON values.
 
     The label of a number is a button that opens its explanation, formula and source.
     """

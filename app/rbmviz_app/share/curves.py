@@ -29,7 +29,7 @@ CELL_COLOUR = "#7048e8"
 def curves_of(rows: Any, spec: Spec, label: str) -> dict[str, Any] | None:
     """Return the content of a chart; None if nothing can be extracted.
 
-    rows : DataFrame ("curves" of the spec); label : the chart in words
+    rows : DataFrame ("curves" of the spec); label : description of the chart
 
     The result has ``label``; ``x`` and ``y`` with title, scale ("linear", "log", or "symlog": that of
     log(1 + x)), shares in percent, a fixed range if any, and the names of positions on an axis without

@@ -66,7 +66,7 @@ def link(page: str, parts: Mapping[str, Sequence[str]]) -> None:
 
 
 def canvas(name: str, data: Mapping[str, Any]) -> None:
-    """Publish the panels of the page; a map's panels, which are no comparison, are not shared."""
+    """Publish the panels of the page; a map's panels, which are not a comparison, are not shared."""
     share = _shared()
     if share is None:
         return

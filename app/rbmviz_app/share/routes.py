@@ -23,7 +23,8 @@ ALIVE, KEY_FRAME = "alive", "key"
 """Messages that a watcher may send: that it is alive, and that it needs a key frame."""
 
 ALIVE_SECONDS = 90.0
-"""Seconds of silence after which a watcher counts as gone: a phone without a network closes no connection."""
+"""Seconds of silence after which a watcher counts as gone: phones that lose the network close no
+connection."""
 
 SILENT = 4408
 """Close code for a silent watcher: a phone that wakes up reconnects."""

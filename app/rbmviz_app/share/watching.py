@@ -124,7 +124,7 @@ class Broadcast:
         self._share, self._clock = share, clock
         self.watchers: set[Watcher] = set()
         self._view = SharedView()
-        self._view_at = -1e9  # when it was taken over from the share
+        self._view_at = -1e9  # when it was adopted from the share
         self._texts: dict[str, str] = {}  # newest message of each kind
         self._encoder: FrameEncoder | None = None
         self._encoder_of: Any = None  # the comparison whose frames it makes, and what they hide

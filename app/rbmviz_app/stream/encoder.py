@@ -154,7 +154,7 @@ class FrameEncoder:
         self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
         self._numbers_of: Any = None  # the request, and run, status and knobs of each panel
         self._numbers_left_out = False  # of the last frame
-        self._numbers_point: Any = None  # of the chart, and its unit, when the last numbers were taken
+        self._numbers_point: Any = None  # of the chart: point and unit of the last numbers
         self._slow_of: dict[int, Any] = {}  # by key of a panel: what its last slow parts were encoded from
         self._slow_due_at = math.inf  # time.monotonic() at which omitted slow parts are due
 

@@ -69,7 +69,7 @@ def write_frame(
     Parameters
     ----------
     request : mapping
-        What the frame answers, as JSON values.
+        The request that the frame answers, as JSON values.
     panels : iterable of (head, blocks)
         The entries of each panel's header, as JSON values, and its blocks by name.
 
@@ -96,7 +96,7 @@ def write_frame(
 
 
 def read_header(frame: bytes) -> dict[str, Any]:
-    """Return the unchecked header of a frame, without reading the blocks.
+    """Return the header of a frame, without reading the blocks.
 
     Raises
     ------

@@ -67,14 +67,14 @@ class KnobChange(NamedTuple):
 
 
 def read_message(text: str, views: Collection[str]) -> FrameRequest | KnobChange:
-    """Return what a message asks for.
+    """Parse a message.
 
     Parameters
     ----------
     text : str
-        The message as it came.
+        The received message.
     views : collection of str
-        The views that may be asked for.
+        The views that may be requested.
 
     Raises
     ------

@@ -55,7 +55,7 @@ KNOB_SECONDS = 1 / 60
 
 POLL_SECONDS, PAUSED_POLL_SECONDS, RESTING_POLL_SECONDS = 0.02, 0.1, 0.3
 """Seconds between checks for something new to send: on a running page, a paused page, and a page at rest. On
-a paused page, only a command brings anything new."""
+a paused page, only a command changes anything."""
 
 BEATING_POLL_SECONDS = 0.1
 """The same while the beat drives all panels: the beat signals its own end (``EndOfBeat``), and only other
@@ -213,7 +213,7 @@ async def _answer_requests(
         interval = SLOWDOWN.factor / request.fps
         if comparison.running and comparison.beating:
             # A frame may come up to one interval early, so that it follows its beat or a command at once.
-            # Intervals are shortened a little, so that another frame may soon be early.
+            # The shorter interval soon lets another frame be early.
             due = max(due + 0.8 * interval, now())
             await asyncio.sleep(due - interval - now())
         else:

@@ -33,7 +33,7 @@ def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str
 
     panels : as links write them
     land : name of the landscape; a trained model exists in one session only, so no link opens it
-    depth : of the valleys, in nats
+    depth : depth of the valleys, in nats
     """
     if land in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
         return f"rbmviz app; {link_to('chain', panels, land=land, land_depth=depth, land_seed=seed)}"

@@ -20,7 +20,7 @@ TRAIL_SIDE = 10
 
 
 def readouts(sampler: Sampler, plan: LandscapePlan) -> tuple[Number, ...]:
-    """Return the numbers that a panel shows."""
+    """Return a panel's numbers."""
     return OF_LANDSCAPE
 
 

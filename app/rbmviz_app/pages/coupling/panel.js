@@ -21,7 +21,7 @@
 
 const HOLD_MS = 900; // minimum time that a meeting stays on the screen, however fast the sweeps are
 const MAX_TRAILS = 12; // number of earlier pairs' paths drawn behind the newest
-const OFF_DIFFERS = 1, ON_DIFFERS = 254; // cells of a picture with a colour of their own
+const OFF_DIFFERS = 1, ON_DIFFERS = 254; // values of cells that have their own colours
 const PATH_HEIGHT = 64;
 
 /** The pair of chains of one algorithm. */

@@ -108,7 +108,7 @@ def choose_what() -> Kind:
 
 
 def tuned() -> list[type]:
-    """Return the classes of the algorithms that are tuned."""
+    """Return the classes of the tuned algorithms."""
     kind = KIND_OF[Settings.tune_what.value]
     setting = Settings.tune_samplers if kind == "sampler" else Settings.tune_trainers
     return list(algorithms_of(kind, setting.value or setting.default).values())

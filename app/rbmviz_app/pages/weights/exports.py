@@ -40,7 +40,7 @@ def _values(named: Named) -> Iterator[tuple[Any, ...]]:
 
 
 def study_csv(snapshot: StudySnapshot) -> bytes:
-    """Return every estimator's bias and variance, and effective sizes, by model as CSV, one value per row.
+    """Return CSV with every estimator's bias, variance and effective sizes by model, one value per row.
 
     Effective sizes are pop-CD's, as shares of a batch.
     """
