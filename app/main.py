@@ -18,7 +18,7 @@ from rbmviz_app.uploads import CountedUploads
 
 
 async def open_first_page(request: Request) -> RedirectResponse:
-    """Lead from the name of the first page to its address, which has none: Streamlit would not find it."""
+    """Redirect from the first page's name to its address, which has no name: Streamlit would not find it."""
     query = request.url.query
     return RedirectResponse(f"{base_path()}/{query and f'?{query}'}")
 

@@ -12,7 +12,7 @@ from rbmviz_app.share import publish
 
 folder = Path(str(rbmviz_app.__file__)).parent
 stay_until_fetched()
-# A file of our own: the named icons of Streamlit would be fetched from the network.
+# Our own file: Streamlit's named icons would be fetched from the network.
 st.set_page_config(
     page_title="rbmviz: see Markov chains mix", page_icon=str(folder / "icon.png"), layout="wide"
 )

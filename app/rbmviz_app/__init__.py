@@ -1,1 +1,1 @@
-"""The face in the browser: widgets, charts, pages. No mathematics."""
+"""The interface in the browser: widgets, charts, pages; no mathematics."""

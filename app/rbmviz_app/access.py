@@ -1,4 +1,4 @@
-"""Who can reach the server, and who can frame its pages: nobody else, unless its owner says so."""
+"""Who can reach the server, and who can frame its pages: by default, only this machine."""
 
 import ipaddress
 import os
@@ -19,20 +19,20 @@ from rbmviz.budget import memory_budget
 from rbmviz.session import limits
 
 PUBLIC = "RBMVIZ_PUBLIC"
-"""Environment variable; if it is 1, other machines may use the server."""
+"""Environment variable; 1 lets other machines use the server."""
 
 HOSTS = "RBMVIZ_HOSTS"
-"""Environment variable with the host names that people of other machines type, separated by commas."""
+"""Environment variable listing the host names that visitors on other machines type, separated by commas."""
 
 FRAME_ANCESTORS = "RBMVIZ_FRAME_ANCESTORS"
-"""Environment variable with the origins of pages that may frame those of the server, separated by commas."""
+"""Environment variable listing the origins of pages that may frame this server's, separated by commas."""
 
 ADDRESSES_OF_COMMAND: list[str] = []
-"""Addresses of this machine that ``rbmviz app --share`` has opened to other machines; empty: none."""
+"""Addresses of this machine that ``rbmviz app --share`` opened to other machines; empty: none."""
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 EVERY_NETWORK = "0.0.0.0"
-"""The address on which a server listens in all networks of its machine."""
+"""Address for listening on all networks of the machine."""
 
 HOST = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*|\[[0-9a-f:.]+\]")
 
@@ -41,22 +41,22 @@ ORIGIN = re.compile(rf"https?://({HOST.pattern})(:[0-9]{{1,5}})?")
 
 
 def public() -> bool:
-    """Return whether the environment lets other machines reach the server."""
+    """Return whether the environment variable lets other machines reach the server."""
     return os.environ.get(PUBLIC) == "1"
 
 
 def opened() -> bool:
-    """Return whether other machines may reach the server: by the environment, or by the command line."""
+    """Return whether other machines may reach the server: set in the environment or on the command line."""
     return public() or bool(ADDRESSES_OF_COMMAND)
 
 
 def open_to_others(address: str | None) -> str:
-    """Let other machines reach the server, and be answered under its own address; return where it listens.
+    """Let other machines reach the server under its own address; return the address to listen on.
 
     Parameters
     ----------
     address : str or None
-        Address of this machine; None: it listens in all networks, and the one that leads out names it.
+        Address of this machine; None: listen on all networks, and use the address of the default route.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def open_to_others(address: str | None) -> str:
 
 
 def network_address() -> str:
-    """Return the address of this machine in the network that leads out.
+    """Return the address of this machine on the default route.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def network_address() -> str:
     """
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            probe.connect(("192.0.2.1", 9))  # an address of nobody; of a datagram socket nothing is sent
+            probe.connect(("192.0.2.1", 9))  # nobody's address; UDP connect sends nothing
             found = str(probe.getsockname()[0])
     except OSError:
         found = "127.0.0.1"
@@ -108,7 +108,7 @@ def check_address(address: str | None) -> None:
     Parameters
     ----------
     address : str or None
-        Address that the server listens on; None or "" means every network of this machine.
+        Address that the server listens on; None or "": all networks of this machine.
 
     Raises
     ------
@@ -135,8 +135,8 @@ def is_loopback(address: str) -> bool:
 def allowed_hosts() -> list[str]:
     """Return the host names that a request may be addressed to.
 
-    A foreign page whose name is made to point at this machine (DNS rebinding) would have the same origin as
-    the server; only its host name gives it away.
+    A foreign page whose name is made to point at this machine (DNS rebinding) has the same origin as the
+    server; only the host name reveals it.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def allowed_hosts() -> list[str]:
 
 
 def frame_ancestors() -> list[str]:
-    """Return the origins of pages that may frame those of the server, besides its own.
+    """Return the foreign origins whose pages may frame the server's pages.
 
     Raises
     ------
@@ -175,9 +175,9 @@ def frame_ancestors() -> list[str]:
 
 
 class PageHeaders:
-    """Tell browsers who may frame a page, not to guess what a file is, and to tell nobody its address.
+    """Send headers: who may frame the page, no guessing of file types, no referrer.
 
-    A page of another server that frames this one, unseen, could have its visitor click what he does not see.
+    A foreign page that frames this one invisibly could trick its visitor into clicking here.
     """
 
     def __init__(self, app: ASGIApp, ancestors: Sequence[str] = ()) -> None:
@@ -189,14 +189,14 @@ class PageHeaders:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add the headers to its answer; one that has a policy keeps it, too."""
+        """Pass a request on and add the headers to the response; a policy that it already has stays."""
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in self._headers.items():
                     if name == "content-security-policy" and name in headers:
-                        headers.append(name, value)  # both hold
+                        headers.append(name, value)  # browsers enforce both
                     else:
                         headers[name] = value
             await send(message)
@@ -205,9 +205,9 @@ class PageHeaders:
 
 
 class Loopback:
-    """Answer only connections to a loopback address of this machine.
+    """Accept only connections to a loopback address of this machine.
 
-    If another ASGI server runs the app, Streamlit's settings do not say what it listens on; each connection
+    Under another ASGI server, Streamlit's settings do not tell which address it listens on; each connection
     does.
     """
 
@@ -228,8 +228,8 @@ def guarded() -> list[Middleware]:
     """Return the middleware of every route, HTTP and WebSocket.
 
     The process exits with status 2 if the server would be open to other machines without RBMVIZ_PUBLIC=1 or
-    ``--share``, or if the environment holds a limit that is not a number, or an origin that is none. Called
-    while the app is imported, before the first request.
+    ``--share``, or if the environment holds an invalid limit or origin. Called while the app is imported,
+    before the first request.
     """
     try:
         check_address(config.get_option("server.address"))

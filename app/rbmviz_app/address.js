@@ -1,18 +1,18 @@
 // @ts-check
-// Writes the address of a page in place, without a new entry in the browser's history. Nothing else writes it.
+// The only writer of the page's address: it replaces the address, without a new history entry.
 
-/** Milliseconds after which the address stands there again, if something has written over it. */
+/** Milliseconds until an overwritten address is restored. */
 const AGAIN = 300;
 
 /** @typedef {Record<string, string[]>} Values */
 
 /**
- * What Python gives: what the address is to say, and names of other pages.
+ * Data from Python: the parts of the address, and the names that belong to other pages.
  * @typedef {{ parts: Values, others: string[], cookie?: string }} Address
  */
 
 /**
- * The address as it is to be, as long as a page is there that says so.
+ * The address to keep while the page that asked for it is open.
  * @typedef {{ path: string, values: Values }} Wanted
  * @typedef {{ rbmvizAddress?: Wanted | null }} Shared
  */
@@ -20,7 +20,7 @@ const AGAIN = 300;
 const shared = /** @type {Shared} */ (/** @type {unknown} */ (window));
 
 /**
- * Write what an address says, with the characters that RFC 3986 allows there as they are: rates_fpcd:eps=0.1,k=2.
+ * Write a query without escaping characters that RFC 3986 allows: rates_fpcd:eps=0.1,k=2.
  * @param {URLSearchParams} wanted
  */
 const readable = wanted => wanted.toString().replace(/%(?:3A|2C|3B|3D|40|2F)/g, decodeURIComponent);
@@ -28,7 +28,7 @@ const readable = wanted => wanted.toString().replace(/%(?:3A|2C|3B|3D|40|2F)/g, 
 /** @param {{ data: Address, parentElement: any }} mounted */
 export default ({ data, parentElement }) => {
   const path = location.pathname;
-  const secure = location.protocol === 'https:' ? '; Secure' : ''; // behind a proxy with TLS never without it
+  const secure = location.protocol === 'https:' ? '; Secure' : ''; // behind a TLS proxy: over TLS only
   if (data.cookie) document.cookie = `${data.cookie}; path=/; max-age=31536000; SameSite=Strict${secure}`;
   const before = shared.rbmvizAddress?.path === path ? shared.rbmvizAddress.values : {};
   /** @type {Values} */
@@ -36,9 +36,9 @@ export default ({ data, parentElement }) => {
   const address = { path, values: { ...data.parts, ...paused } };
   shared.rbmvizAddress = address;
   const write = () => {
-    if (location.pathname !== path) return; // another page is about to take this one's place
+    if (location.pathname !== path) return; // another page is about to replace this one
     const url = new URL(location.href), wanted = new URLSearchParams();
-    // In this order, so that one screen has one address.
+    // Fixed order: the same screen always has the same address.
     for (const [key, all] of Object.entries(address.values)) for (const value of all) wanted.append(key, value);
     const ours = new Set([...Object.keys(address.values), ...data.others]);
     for (const [key, value] of url.searchParams) if (!ours.has(key)) wanted.append(key, value);

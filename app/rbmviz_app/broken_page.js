@@ -1,6 +1,6 @@
 // @ts-check
-// On a machine without a free core Streamlit may lose a part of a page while another one is opened. It then says "Bad delta path
-// index", and shows nothing at all. The address holds the state of the screen: the page is opened again, once in ten seconds at most.
+// On a machine without a free core, Streamlit may lose part of a page while another page opens. It then logs "Bad delta
+// path index" and shows nothing. The address holds the state: reload, at most once in ten seconds.
 (() => {
   const shared = /** @type {any} */ (window), KEY = 'rbmviz opened again', SECONDS = 10;
   if (shared.rbmvizOpensAgain) return;

@@ -1,40 +1,40 @@
 // @ts-check
-// What the card of a lesson marks on the page: a ring around what to look at. It also says aloud that it is to be seen,
-// folds the card on a phone, and remembers in this browser how far each lesson has been read.
+// Puts a ring around what the card of a lesson points at. It also announces to screen readers when the effect can be
+// seen, folds the card on a phone, and stores in this browser how far each lesson has been read.
 
-/** Where the browser remembers the steps that have been reached, by lesson. */
+/** Storage key of the farthest step of each lesson. */
 const KEPT = 'rbmviz lessons';
 
-/** Milliseconds after which the ring is put again around what the page has built anew. */
+/** Milliseconds between updates of the ring, whose target the page may rebuild. */
 const AGAIN = 500;
 
 const MAX_STEPS = 40;
 
-/** What a step hides until it is answered: who draws (a quiz), or what its numbers and charts say already. */
+/** What a step hides until it is answered: the algorithm (in a quiz), or the numbers and charts. */
 const HIDING = ['blind', 'asks'];
 
-/** Pixels of the bar at the top of the page. */
+/** Height of the bar at the top of the page, in pixels. */
 const BAR = 60;
 
-/** Pixels: in a narrower window the card is a sheet at its lower edge (card.css). */
+/** Window width in pixels below which the card is a sheet at the bottom (card.css). */
 const NARROW = 1000;
 
-/** Pixels: in a window as narrow as that of a phone the parts of a panel have another order (panel.css). */
+/** Width of a phone's window in pixels, below which panels reorder their parts (panel.css). */
 const PHONE = 640;
 
-/** Milliseconds for which the button says that the link has been copied. */
+/** Milliseconds for which the button shows "copied". */
 const COPIED_MS = 2000;
 
-/** Milliseconds for which a page that is being built may still move what the card points at. */
+/** Milliseconds during which a page under construction may still move the card's target. */
 const SETTLE_MS = 4000;
 
-/** Pixels between what the card points at and what stands beside it. */
+/** Gap between the card's target and its neighbours, in pixels. */
 const ROOM = 12;
 
-/** Milliseconds after which the answer, which is drawn after the head, is there; on a busy machine later. */
+/** Milliseconds until the answer, drawn after the head, usually appears; a busy machine takes longer. */
 const REVEAL_MS = [300, 1000, 2500];
 
-/** Pixels of the line above the answer, which says whether one was right; with card.css. */
+/** Height in pixels of the right-or-wrong line above the answer; must match card.css. */
 const ABOVE_ANSWER = 64;
 
 /** @returns {Record<string, number>} */
@@ -47,7 +47,7 @@ const kept = () => {
   }
 };
 
-/** @returns {HTMLElement[]} the panels of the page, which are within components */
+/** @returns {HTMLElement[]} the panels of the page, inside their components */
 const panels = () => [...document.querySelectorAll('.stBidiComponent *')].flatMap(node => [...node.shadowRoot?.querySelectorAll('section.panel') ?? []]).map(node => /** @type {HTMLElement} */ (node));
 
 /** @type {Record<string, string>} */
@@ -63,19 +63,19 @@ const CONTROLS = {
   eigenvalues: '.st-key-numbers',
 };
 
-/** @param {string} name @returns {HTMLElement | null} what is seen of a control: Streamlit keeps a hidden one beside some */
+/** @param {string} name @returns {HTMLElement | null} the visible element of a control: beside some, Streamlit keeps a hidden one */
 const control = name => [...document.querySelectorAll(CONTROLS[name])].map(node => /** @type {HTMLElement} */ (node)).find(node => node.checkVisibility()) ?? null;
 
-/** @returns {boolean} whether the sweep of the page Tune has begun: what began it has gone from its row */
+/** @returns {boolean} whether the sweep of the Tune page has started: its Start button is gone */
 const hasBegun = () => document.querySelector('.st-key-sweep_row') !== null && !control('start');
 
-/** @param {string} look @returns {HTMLElement | null} what a step points at, or what can be seen of it */
+/** @param {string} look @returns {HTMLElement | null} the visible part of a step's target */
 const target = look => {
   const [name, part] = look.split('.');
   if (name === 'start' && hasBegun()) return control('map');
   if (name in CONTROLS) return control(name);
   const chart = /^chart([2-9]?)$/.exec(name);
-  if (chart) { // hidden, as long as the question waits for an answer
+  if (chart) { // hidden until the question is answered
     const found = /** @type {HTMLElement | undefined} */ (document.querySelectorAll('[data-testid=stVegaLiteChart]')[Number(chart[1] || 1) - 1]);
     return found?.checkVisibility({ visibilityProperty: true }) ? found : null;
   }
@@ -88,7 +88,7 @@ const target = look => {
   return found ?? panel;
 };
 
-/** @param {any} parent @param {string} html @returns {any} the element of a part of the card, made once */
+/** @param {any} parent @param {string} html @returns {any} the element of a part of the card, created once */
 const hostOf = (parent, html) => {
   let host = parent.querySelector('.host');
   if (!host) {
@@ -100,7 +100,7 @@ const hostOf = (parent, html) => {
   return host;
 };
 
-/** Say by an attribute whether the card goes on below its edge. @param {HTMLElement} card @param {any} parent */
+/** Set an attribute that says whether the card has more text below its edge. @param {HTMLElement} card @param {any} parent */
 const markMore = (card, parent) => {
   const scrolled = card.parentElement;
   if (!scrolled || parent.rbmvizMore) return;
@@ -111,7 +111,7 @@ const markMore = (card, parent) => {
   scrolled.addEventListener('scroll', mark);
 };
 
-/** Bring the answer into sight; one that is higher than the card, from its beginning. @param {HTMLElement | null} card */
+/** Scroll to the answer, or to its beginning if it is taller than the card. @param {HTMLElement | null} card */
 const bringAnswer = card => {
   const answer = card?.querySelector('.st-key-lesson_reveal'), moves = card?.querySelector('.st-key-lesson_moves');
   if (!card?.parentElement || !answer || !moves) return;
@@ -119,7 +119,7 @@ const bringAnswer = card => {
   answer.scrollIntoView({ block: answer.getBoundingClientRect().height > room ? 'start' : 'nearest' });
 };
 
-/** Bring the answer into sight once it is there, unless the card has been scrolled by hand since. @param {HTMLElement | null} card */
+/** Scroll to the answer once it appears, unless the user has scrolled the card since. @param {HTMLElement | null} card */
 const bringAnswerOnce = card => {
   const scrolled = card?.parentElement;
   let at = scrolled?.scrollTop;
@@ -132,7 +132,7 @@ const bringAnswerOnce = card => {
   }
 };
 
-/** The head of the card: how far the lesson is, what is to be seen, and on a phone what folds it. @param {any} data @param {any} parent */
+/** The head of the card: progress, what to look for, and on a phone the fold button. @param {any} data @param {any} parent */
 const drawHead = (data, parent) => {
   const progress = kept();
   progress[data.lesson] = Math.max(progress[data.lesson] ?? 0, data.step);
@@ -141,38 +141,38 @@ const drawHead = (data, parent) => {
   const card = (root instanceof ShadowRoot ? root.host : parent).closest('.st-key-lesson');
   card?.toggleAttribute('data-seen', data.seen);
   const place = `${data.lesson} ${data.step}`;
-  if (card && card.getAttribute('data-place') !== place) { // another step opens from its beginning
+  if (card && card.getAttribute('data-place') !== place) { // a new step starts at the top
     card.setAttribute('data-place', place);
     card.removeAttribute('data-folded');
-    const url = new URL(location.href); // all else comes with the panels (app/address.js): until then Back may be pressed
+    const url = new URL(location.href); // the rest comes with the panels (app/address.js); Back may be pressed before
     for (const name of ['lesson', 'step']) url.searchParams.set(name, String(data[name]));
     history.replaceState(history.state, '', url);
     if (card.parentElement) card.parentElement.scrollTop = 0;
-    document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0); // so does its page
+    document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0); // the page does, too
   }
   for (const what of HIDING) card?.toggleAttribute(`data-${what}`, data[what]); // card.css hides the charts
   card?.toggleAttribute('data-playing', data.playing);
   clearInterval(parent.rbmvizHides);
   const hide = () => panels().forEach(panel => HIDING.forEach(what => panel.toggleAttribute(`data-${what}`, data[what])));
   hide();
-  if (HIDING.some(what => data[what])) parent.rbmvizHides = setInterval(hide, AGAIN); // panels are built later, and anew
+  if (HIDING.some(what => data[what])) parent.rbmvizHides = setInterval(hide, AGAIN); // panels are built later, and rebuilt
   if (card) markMore(card, parent);
   const host = hostOf(parent, '<button class="fold" type="button"></button><span class="head"></span><button class="copy" type="button">Copy link</button><p class="said" role="status"></p>');
   const fold = host.querySelector('.fold'), copy = host.querySelector('.copy');
   copy.onclick = () => {
     const link = new URL(`learn?lesson=${data.lesson}&step=${data.step}`, location.href).href;
-    // Where the page is not from this machine and not encrypted, browsers give no clipboard.
+    // Browsers offer no clipboard to pages from other machines without encryption.
     const copied = navigator.clipboard ? navigator.clipboard.writeText(link) : Promise.reject();
     copied.then(() => { copy.textContent = 'Copied'; setTimeout(() => { copy.textContent = 'Copy link'; }, COPIED_MS); }, () => prompt('The link of this step', link));
   };
-  // The answer comes at the end of the card: bring it into sight, once, where it would be below the edge.
+  // The answer is at the end of the card: scroll to it once if it is below the edge.
   if (data.revealed && parent.rbmvizRevealed !== place) bringAnswerOnce(card);
   parent.rbmvizRevealed = data.revealed ? place : '';
   const name = () => { fold.textContent = card?.hasAttribute('data-folded') ? 'Open' : 'Fold'; };
   fold.onclick = () => {
     card?.toggleAttribute('data-folded');
     name();
-    if (data.revealed && !card?.hasAttribute('data-folded')) bringAnswer(card); // it may have come while it was folded
+    if (data.revealed && !card?.hasAttribute('data-folded')) bringAnswer(card); // it may have arrived while the card was folded
   };
   name();
   host.querySelector('.head').textContent = data.head;
@@ -181,13 +181,13 @@ const drawHead = (data, parent) => {
   if (status.textContent !== said) status.textContent = said;
 };
 
-/** What the card points at: a ring on the page, and a button that brings it into sight. @param {any} data @param {any} parent */
+/** The card's target: a ring on the page, and a button that scrolls to it. @param {any} data @param {any} parent */
 const drawLook = (data, parent) => {
   const button = hostOf(parent, '<button type="button"></button>').querySelector('button');
   /** @param {HTMLElement | null} found */
   const bring = found => {
     if (!found) return;
-    // Between the row of controls, or the bar, and on a phone the card; a panel that is higher begins at the upper edge.
+    // Fit it between the row of controls (or the bar) and, on a phone, the card; a taller panel starts at the top.
     const bar = document.querySelector('[data-testid=stLayoutWrapper]:has(> .st-key-toolbar)'), sheet = document.querySelector('[data-testid=stLayoutWrapper]:has(> .st-key-lesson)');
     const stays = bar !== null && getComputedStyle(bar).position === 'sticky';
     const top = stays ? parseFloat(getComputedStyle(bar).top) + bar.getBoundingClientRect().height : BAR;
@@ -197,18 +197,18 @@ const drawLook = (data, parent) => {
     const tall = found.getBoundingClientRect().height > innerHeight - top - bottom - 2 * ROOM;
     found.scrollIntoView({ block: tall ? 'start' : 'nearest' });
   };
-  // A step brings it into sight by itself, and again while the page is being built; no page moves under a hand.
+  // A step scrolls to it by itself, and again while the page is being built, but never against the user's scrolling.
   if (parent.rbmvizPlace !== data.place) Object.assign(parent, { rbmvizBringsUntil: Infinity, rbmvizWaitsUntil: Infinity, rbmvizBrought: false });
   parent.rbmvizPlace = data.place;
   /** @param {Event} event */
   const leave = event => {
     const inCard = event.target instanceof Element && event.target.closest('.st-key-lesson');
-    const scrolls = event.type === 'wheel' || event.type === 'touchmove'; // and Play may be what makes a chart
+    const scrolls = event.type === 'wheel' || event.type === 'touchmove'; // Play may create a chart
     if (!inCard && (ringed || scrolls)) Object.assign(parent, { rbmvizBringsUntil: 0, rbmvizWaitsUntil: 0 });
   };
   const byHand = /** @type {const} */ (['wheel', 'touchmove', 'pointerdown', 'keydown']);
   byHand.forEach(name => addEventListener(name, leave, { passive: true }));
-  // On a phone what is looked at stands in sight together: numbers above their picture, or a knob below it.
+  // On a phone, keep related parts visible together: numbers above their picture, or a knob below it.
   const [name, part] = data.look.split('.');
   const panelOf = () => panels()[Number(name.replace('panel', '')) - 1];
   const ofNumber = () => Boolean(part && panelOf()?.querySelector(`[data-readout="${part}"]`));
@@ -221,7 +221,7 @@ const drawLook = (data, parent) => {
   const ring = () => {
     order();
     const aimed = target(data.look);
-    // What waits for an answer is hidden: until then the first panel is in sight, without a ring.
+    // The target is hidden until the question is answered: show the first panel, without a ring.
     const found = aimed?.checkVisibility({ visibilityProperty: true }) ? aimed : null;
     const first = panels()[0];
     if (aimed && !found && first && performance.now() < parent.rbmvizWaitsUntil) {
@@ -235,19 +235,19 @@ const drawLook = (data, parent) => {
     if (button.textContent !== words) button.textContent = words;
     if (found && performance.now() < parent.rbmvizBringsUntil) {
       parent.rbmvizBringsUntil = Math.min(parent.rbmvizBringsUntil, performance.now() + SETTLE_MS);
-      // Play, Step and Reset of a phone are always in sight: what they move is brought there.
+      // On a phone, Play, Step and Reset are always visible: scroll to what they move.
       const stays = innerWidth <= PHONE && ['play', 'step', 'reset'].includes(data.look) && first;
       bring(ofNumber() && innerWidth <= PHONE ? panelOf() : stays || found);
       parent.rbmvizBrought = true;
     }
-    // A chart of the step before is there for a moment.
+    // A chart of the previous step remains for a moment.
     if (!aimed && parent.rbmvizBrought && performance.now() < parent.rbmvizBringsUntil) {
       parent.rbmvizBringsUntil = Infinity;
       parent.rbmvizBrought = false;
       document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0);
     }
     if (found === ringed) return;
-    if (data.look === 'start' && ringed) bring(found); // from the button that has been pressed to what it fills
+    if (data.look === 'start' && ringed) bring(found); // from the pressed button to the element that it fills
     unring();
     ringed = found;
     if (!found) return;
@@ -266,17 +266,17 @@ export default ({ data, parentElement, setTriggerValue }) => {
   if (data.look) return drawLook(data, parentElement);
   if (data.head) {
     drawHead(data, parentElement);
-    return () => { // the card goes: what it has hidden is shown
+    return () => { // the card closes: show what it has hidden
       clearInterval(parentElement.rbmvizHides);
       panels().forEach(panel => HIDING.forEach(what => panel.removeAttribute(`data-${what}`)));
     };
   }
-  // On the page of all lessons: say once what this browser remembers.
+  // On the Learn page: report once what this browser remembers.
   if (!parentElement.rbmvizSent && Object.entries(kept()).some(([name, step]) => step > (data.progress[name] ?? 0))) {
     parentElement.rbmvizSent = true;
     setTriggerValue('progress', kept());
   }
-  // What is said of the end of a lesson stands at the top, and the page before may have been scrolled.
+  // The message about a finished lesson is at the top, and the previous page may have been scrolled.
   if (data.finished && !parentElement.rbmvizAtTop) document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0);
   parentElement.rbmvizAtTop = data.finished;
   return () => {};

@@ -1,10 +1,10 @@
-"""The card of a lesson, which stands beside the page that its step is about.
+"""The card of a lesson, beside the page that its step is about.
 
-A step sets every setting and every panel of its page, and nothing runs until somebody presses Play. Whoever
-opens one sets the settings, and notes that the panels are to be set (``open_step``). The page sets its panels
-once the comparison is there (``to_set``, ``note_opened``).
+A step sets every setting and every panel of its page, and nothing runs before Play. Opening a step sets the
+settings and marks the panels as pending (``open_step``). The page sets its panels once its comparison exists
+(``to_set``, ``note_opened``).
 
-``lesson=stick&step=3`` in the address opens a step, on whatever page (``follow_address``); see ``links``.
+``lesson=stick&step=3`` in the address opens a step, on any page (``follow_address``); see ``links``.
 """
 
 import functools
@@ -46,7 +46,7 @@ _component = st.components.v2.component(
     ".copy { flex: none; padding: 0; } } "
     ".said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }",
 )
-"""Three parts: the head of the card, what it points at, and, on the page of all lessons, how far they are."""
+"""Three parts: the head of the card, the ring around its target, and, on the Learn page, the progress."""
 
 LOOK_WORDS = {
     "play": "the button Play",
@@ -68,12 +68,12 @@ def _shipped(name: str) -> Lesson:
 
 
 def lessons() -> dict[str, Lesson]:
-    """Return all lessons by name: those that come with rbmviz, then those of the command line."""
+    """Return all lessons by name: those shipped with rbmviz, then those from the command line."""
     return {name: _shipped(name) for name in shipped_lessons()} | LESSONS_OF_COMMAND
 
 
 def opened() -> tuple[Lesson, Step, LessonStep] | None:
-    """Return the open lesson, its open step, and which one that is; None: no lesson is open."""
+    """Return the open lesson, its open step, and the step's index; None: no lesson is open."""
     place = OPEN_STEP.value
     if place is None:
         return None
@@ -82,7 +82,7 @@ def opened() -> tuple[Lesson, Step, LessonStep] | None:
 
 
 def open_step(lesson: str, step: int) -> PageState:
-    """Open a step of a lesson (from 0) before a widget is drawn; return the state that its page is set to."""
+    """Open a step of a lesson (from 0) before any widget is drawn; return the state for its page."""
     state = lessons()[lesson].steps[step].state
     session.forget_step(lesson, step)
     session.OPENED_STEPS.set(session.OPENED_STEPS.value + 1)
@@ -91,12 +91,12 @@ def open_step(lesson: str, step: int) -> PageState:
     session.show(defaults | state.settings)
     uploads.put_aside(state.page)
     session.STEP_TO_SET.set(True)
-    OPEN_STEP.set(LessonStep(lesson, step))  # last: a click may interrupt a script run anywhere
+    OPEN_STEP.set(LessonStep(lesson, step))  # last, because a click may interrupt a script run anywhere
     return state
 
 
 def show_step(lesson: str, step: int, page: str) -> None:
-    """Open a step, and its page if that is another one than ``page``; this ends the script run."""
+    """Open a step, and its page unless that is ``page``; opening a page ends the script run."""
     state = open_step(lesson, step)
     if state.page == page:
         st.rerun()
@@ -104,9 +104,9 @@ def show_step(lesson: str, step: int, page: str) -> None:
 
 
 def switch_page(page: str) -> None:
-    """Open a page, whose card writes the open step into the address; this ends the script run.
+    """Open a page; its card writes the open step into the address. This ends the script run.
 
-    Streamlit adds an entry with these parameters for the page that is left, to which Back comes: its own.
+    Streamlit adds a history entry with these parameters for the page being left; Back returns to it.
     """
     session.OPENED_PAGE.set(page)
     left = {name: links.in_address(name) for name in st.query_params}
@@ -120,11 +120,11 @@ def leave() -> None:
 
 
 def finished_sentence() -> str:
-    """Return what *Finish* has just ended, and what comes next on the page Learn; "": nothing has been."""
+    """Return what *Finish* has just closed and what comes next on the Learn page; "": nothing."""
     place = session.FINISHED_STEP.value
     if place is None:
         return ""
-    in_order = sorted(lessons().values(), key=lambda lesson: lesson.is_challenge)  # as the page lists them
+    in_order = sorted(lessons().values(), key=lambda lesson: lesson.is_challenge)  # in the page's order
     i = next(i for i, lesson in enumerate(in_order) if lesson.name == place.lesson)
     ended, following = in_order[i], in_order[i + 1 :]
     if not ended.is_challenge:
@@ -139,7 +139,7 @@ def finished_sentence() -> str:
     return f"{said}; next comes the {kind} “{following[0].title}”."
 
 
-# What a page asks
+# Queries of pages
 
 
 def is_open(page: str) -> bool:
@@ -149,7 +149,7 @@ def is_open(page: str) -> bool:
 
 
 def to_set(page: str) -> PageState | None:
-    """Return the state that this page is to be set to, because a step has been opened; else None."""
+    """Return the state of a newly opened step for this page; None: there is none."""
     found = opened()
     if found is None or not session.STEP_TO_SET.value or found[1].state.page != page:
         return None
@@ -157,7 +157,7 @@ def to_set(page: str) -> PageState | None:
 
 
 def note_opened() -> None:
-    """Note that the page is as the step asks for."""
+    """Record that the page is in the state of the step."""
     session.STEP_TO_SET.set(False)
 
 
@@ -173,18 +173,18 @@ def holds_play(page: str) -> bool:
 
 
 def is_blind() -> bool:
-    """Return whether the open step is a quiz that hides who draws until it is answered."""
+    """Return whether the open step is a quiz that hides the algorithms until it is answered."""
     found = opened()
     return found is not None and found[1].blind and session.LESSON_ANSWERS.value.get(found[2]) is None
 
 
 def hidden_from_watchers(page: str) -> Hidden:
-    """Return what those who watch this page do not get before the question of the open step is answered."""
+    """Return what to hide from watchers of this page until the open step's question is answered."""
     return "names" if is_blind() else "numbers" if holds_play(page) else "nothing"
 
 
 def why_locked(page: str, name: str) -> str:
-    """Return why a knob or setting of this page cannot be turned while a challenge is open; "": it can."""
+    """Return why an open challenge locks a knob or setting of this page; "": it does not."""
     found = opened()
     if found is None or not found[1].goal or found[1].state.page != page:
         return ""
@@ -193,31 +193,29 @@ def why_locked(page: str, name: str) -> str:
 
 
 def why_setting_locked(name: str) -> str:
-    """Return why a setting cannot be changed while a challenge is open; "" if it can.
+    """Return why an open challenge locks a setting; "": it does not.
 
-    What only says how a page shows its runs can always be changed.
+    Settings that only affect the display are never locked.
     """
     page = next((page for page, spec in PAGES.items() if name in spec.run_settings()), "")
     return why_locked(page, name)
 
 
-# The address
+# Address
 
 
 def follow_address(page: str) -> None:
-    """Open the step that the address names, where a session begins or another page is opened.
+    """Open the step that the address names, when a session begins or another page opens.
 
-    So Back in the browser opens the step that its page had. Whoever opens another page in any other way
-    leaves the lesson: a card stands beside the page that it is about. This may end the script run.
+    Hence the browser's Back button returns to the step of that page. Opening another page in any other way
+    leaves the lesson, because a card belongs to the page that it is about. This may end the script run.
 
-    page : name of the page that the address opens
+    page : name of the page in the address
     """
     before = session.OPENED_PAGE.value
-    if before != page and not session.STEP_TO_SHOW.value:  # else the card moves by itself
+    if before != page and not session.STEP_TO_SHOW.value:  # otherwise the card itself moves on
         place = _place_in_address()
-        if place is None or (
-            before and _page_of(place) != page
-        ):  # Back to the link that has led to another page
+        if place is None or (before and _page_of(place) != page):  # Back to the link that led to another page
             leave()
         elif place != OPEN_STEP.value:
             open_step(*place)
@@ -225,7 +223,7 @@ def follow_address(page: str) -> None:
                 entry.ensure()  # they read the address, too
             if _page_of(place) != page:
                 switch_page(_page_of(place))
-    session.OPENED_PAGE.set(page)  # last: a click may interrupt this run anywhere
+    session.OPENED_PAGE.set(page)  # last, because a click may interrupt this run anywhere
 
 
 def _page_of(place: LessonStep) -> str:
@@ -233,7 +231,7 @@ def _page_of(place: LessonStep) -> str:
 
 
 def _place_in_address() -> LessonStep | None:
-    """Return the step that the address names; None: none, or one that there is not, which is said."""
+    """Return the step that the address names; None without one, or with a message if it does not exist."""
     names = links.in_address(links.LESSON)
     try:
         return _read_place(names[0], next(iter(links.in_address(links.STEP)), "1")) if names else None
@@ -252,11 +250,11 @@ def _read_place(name: str, step: str) -> LessonStep:
     return LessonStep(name, int(step) - 1)
 
 
-# The card
+# Card
 
 
 def draw_progress_reader() -> None:
-    """Draw the part without a picture that says what this browser remembers of the lessons."""
+    """Mount the invisible component that reports this browser's progress in the lessons."""
 
     def take() -> None:
         said = session.sent_by("lesson progress", "progress")
@@ -279,7 +277,7 @@ def draw_progress_reader() -> None:
 
 
 def draw(page: str) -> None:
-    """Draw the card of the open step beside this page, if a lesson is open; card.css says where."""
+    """Draw the card of the open step beside this page, if a lesson is open; card.css places it."""
     if page != "learn":
         session.FINISHED_STEP.set(None)
     found = opened()
@@ -300,11 +298,11 @@ def draw(page: str) -> None:
     with st.container(key="lesson"):
         st.html(folder / "card.css")
         can_change = not _all_seen(step, place)
-        if comparison is not None and can_change and page != "tune":  # whose sweep is no run
+        if comparison is not None and can_change and page != "tune":  # its sweep is not a run
             _draw_while_it_changes(comparison, offers_reveal)
         else:
             while_running(draw_open, can_change)
-        # Not in the part with the timer: a click there is lost if the part goes just then.
+        # Outside the timed fragment, which would lose a click if it disappeared at that moment.
         if offers_reveal:
             _draw_reveal_button(step, place)
         _draw_moves(place, len(lesson.steps))
@@ -316,30 +314,30 @@ def _draw_while_it_changes(comparison: Comparison[Any], offers_reveal: bool) -> 
 
 
 def _all_seen(step: Step, place: LessonStep) -> bool:
-    """Return whether all that a step claims has been seen; of a challenge, whether it is won."""
+    """Return whether all claims of a step have been seen or, for a challenge, whether it is won."""
     if step.goal:
         return challenge.is_won(place)
     return len(session.SEEN_CLAIMS.value.get(place, {})) == len(step.claims)
 
 
 def _offers_reveal(step: Step, place: LessonStep) -> bool:
-    """Return whether the answer waits for somebody to ask for it."""
+    """Return whether the answer waits to be revealed."""
     answered = not step.question or session.LESSON_ANSWERS.value.get(place) is not None
     return bool(step.reveal) and answered and not _is_revealed(step, place)
 
 
 def _is_revealed(step: Step, place: LessonStep) -> bool:
-    """Return whether the answer has been asked for, or all that is claimed has been seen."""
+    """Return whether the answer was revealed by hand or all claims have been seen."""
     return place in session.REVEALED.value or (bool(step.claims or step.goal) and _all_seen(step, place))
 
 
 def _draw_open(offers_reveal: bool) -> None:
     """Draw the open step.
 
-    offers_reveal : whether the rest of the card has the button that reveals the answer
+    offers_reveal : whether the rest of the card has the reveal button
     """
     found = opened()
-    if found is None:  # it has just been left: this part is about to go
+    if found is None:  # the lesson was just left: this fragment is about to disappear
         return
     lesson, step, place = found
     more_to_see = not _all_seen(step, place)
@@ -348,7 +346,7 @@ def _draw_open(offers_reveal: bool) -> None:
     all_seen = bool(step.claims or step.goal) and _all_seen(step, place)
     n = len(lesson.steps)
     alone = "Challenge" if step.goal else lesson.title
-    # Without spaces at which a line of a phone could break.
+    # No spaces, so that the line cannot break on a phone.
     head = f"{lesson.title} · step\u00a0{place.step + 1}\u00a0of\u00a0{n}" if n > 1 else alone
     _component(
         key="lesson marks",
@@ -371,7 +369,7 @@ def _draw_open(offers_reveal: bool) -> None:
     if step.look:
         where = {"look": step.look, "words": look_words(step), "place": f"{place.lesson} {place.step}"}
         _component(key="lesson look", data=where)
-    # What is watched says what is asked for: "blank" is an answer.
+    # The watched numbers would give the answer away: "blank" is an answer.
     claims = [] if step.question and answer is None else claim_lines(step, seen, now)
     _draw_claims(claims)
     if step.goal:
@@ -384,18 +382,18 @@ def _draw_open(offers_reveal: bool) -> None:
             "text": step.text,
             "question": step.question,
             "answers": list(step.answers),
-            "right": step.right if revealed else -1,  # nobody is told before it is revealed
+            "right": step.right if revealed else -1,  # hidden until it is revealed
             "do": step.do,
             "reveal": step.reveal if revealed else "",
             "claims": [{"text": text, "value": value, "seen": seen} for text, value, seen in claims],
         }
     )
     if (more_to_see and all_seen) or offers_reveal != _offers_reveal(step, place):
-        st.rerun()  # without a timer; with the button that reveals, or without it
+        st.rerun()  # without a timer; with or without the reveal button
 
 
 def _draw_question(step: Step, place: LessonStep) -> int | None:
-    """Draw the question; return the place of the chosen answer."""
+    """Draw the question; return the index of the chosen answer."""
     if not step.question:
         return None
     before = session.LESSON_ANSWERS.value.get(place)
@@ -404,9 +402,9 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
         range(len(step.answers)),
         index=before,
         format_func=step.answers.__getitem__,
-        # The same one after the answer, so that the focus stays; another one when the step begins anew.
+        # The same key after the answer keeps the focus; a restarted step has a new key.
         key=f"answer {place.lesson} {place.step} {session.OPENED_STEPS.value}",
-        disabled=_is_revealed(step, place),  # it stays what was chosen before
+        disabled=_is_revealed(step, place),  # the earlier choice stays
     )
     if step.hold and before is None:
         state = step.state
@@ -415,17 +413,17 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
         st.caption(f"{what} and the charts wait for your answer.")
     if answer != before:
         session.LESSON_ANSWERS.ensure()[place] = answer
-        st.rerun()  # Play stands on the page
+        st.rerun()  # Play is on the page
     return answer
 
 
 def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
-    """Note which claims of the step are to be seen now; return the present number of each, by place."""
+    """Record which claims of the step hold now; return the current number of each, by index."""
     comparison = COMPARISONS.value.get(step.state.page)
     if comparison is None or session.STEP_TO_SET.value:
         return {}
     if step.question and session.LESSON_ANSWERS.value.get(place) is None:
-        return {}  # it would give the answer away
+        return {}  # a number would give the answer away
     shown: list[Any] = [one for _, one in comparison[0].peek()]
     if step.state.page == "tune":
         view, _ = session.SWEEP_VIEWS.value.get(session.ALL_SETTINGS["sweep"].value, (None, ""))
@@ -433,7 +431,7 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
             return {}  # another sweep is on the screen
         shown = [view.sweep.scores]
     elif not any(one.n for one in shown):
-        return {}  # pairs of chains are counted before Play is pressed
+        return {}  # pairs of chains are counted even before Play
     seen, now = session.SEEN_CLAIMS.ensure().setdefault(place, {}), {}
     for i, claim in enumerate(step.claims):
         if any(panel >= len(shown) for panel, _ in claim.about):
@@ -449,9 +447,9 @@ def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:
 
 
 def panel_names(step: Step) -> list[str]:
-    """Return what a step's page calls its panels; of a single panel "", which needs no name.
+    """Return the names that a step's page gives its panels; "" for a single panel, which needs none.
 
-    Of panels of one algorithm only what they differ in: "step size 0.3".
+    Panels of one algorithm are named by their differences only: "step size 0.3".
     """
     algorithms = step.state.all_algorithms()
     if len(algorithms) == 1:
@@ -465,9 +463,9 @@ def panel_names(step: Step) -> list[str]:
 
 
 def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> list[tuple[str, str, bool]]:
-    """Return the numbers to watch: in words, the value, and whether what is claimed of them has been seen.
+    """Return the numbers to watch: label, value, and whether their claims have been seen.
 
-    What is claimed stands in the words once it is to be seen, not before.
+    A label states the claim only once it holds.
     """
     if not step.claims:
         return []
@@ -496,7 +494,7 @@ def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:
 
 
 def look_words(step: Step) -> str:
-    """Return in words what a step points at."""
+    """Describe what a step points at."""
     panel = step.look.partition(".")[0]
     if not panel.startswith("panel"):
         return LOOK_WORDS["chart"] if panel.startswith("chart") else LOOK_WORDS[panel]
@@ -514,7 +512,7 @@ def _draw_reveal_button(step: Step, place: LessonStep) -> None:
 
 
 def _draw_reveal(step: Step, place: LessonStep, answer: int | None) -> bool:
-    """Draw the answer, once somebody asks for it, or all that is claimed has been seen; return whether."""
+    """Draw the answer once it is revealed or all claims have been seen; return whether it is drawn."""
     if not step.reveal or (step.question and answer is None) or not _is_revealed(step, place):
         return False
     if answer is not None and step.right >= 0:
@@ -532,7 +530,7 @@ def _draw_reveal(step: Step, place: LessonStep, answer: int | None) -> bool:
 
 
 def _draw_moves(place: LessonStep, n: int) -> None:
-    """Draw Back, Next, and what else moves within a lesson of n steps."""
+    """Draw Back, Next and the other navigation of a lesson of n steps."""
 
     def show(step: int) -> None:
         open_step(place.lesson, step)

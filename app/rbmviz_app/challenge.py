@@ -1,7 +1,7 @@
-"""Challenges: steps of a lesson with a goal, which turns green on the card once it is reached.
+"""Challenges: lesson steps with a goal that turns green on the card once it is reached.
 
-While the page runs, the card shows the numbers of the goal. After the steps that the goal names the page
-pauses, and the card says whether the goal is reached.
+While the page runs, the card shows the goal's numbers. After the number of steps in the goal, the page pauses
+and the card says whether the goal was reached.
 """
 
 import itertools
@@ -27,7 +27,7 @@ def is_won(place: LessonStep) -> bool:
 
 
 def draw(step: Step, place: LessonStep) -> None:
-    """Draw what may be changed, the goals with their numbers now, and whether they have been reached."""
+    """Draw what may be changed and the goals, with their current numbers and whether they were reached."""
     comparison, _ = COMPARISONS.value.get(step.state.page, (None, ""))
     shown: list[Any] = []
     if comparison is not None and not session.STEP_TO_SET.value:
@@ -48,14 +48,14 @@ def draw(step: Step, place: LessonStep) -> None:
 
 
 def _labels(step: Step) -> dict[str, str]:
-    """Return what the page calls its settings and the knobs of its panels, by name."""
+    """Return the page's labels of its settings and of its panels' knobs, by name."""
     page = step.state.page
     knobs = pages.found()[page].PAGE.labels_of_knobs(step.state.algorithms(), step.state.settings)
     return {name: one.label for name, one in pages.settings(page).items()} | knobs
 
 
 def _allowed(step: Step) -> str:
-    """Return in words what may be changed."""
+    """Describe what may be changed."""
     labels = _labels(step)
     said = [
         f"{when}: {', '.join(labels[name] for name in names)}."
@@ -92,7 +92,7 @@ def _number(step: Step, goal: StepClaim, values: dict[tuple[int, str], float | N
 
 
 def _why_it_does_not_count(step: Step, comparison: Comparison[Any]) -> str:
-    """Return in words what is not as the challenge allows; "" if all is."""
+    """Describe what the challenge does not allow; "": everything is allowed."""
     workers, labels = [panel.worker for panel in comparison.panels], _labels(step)
     settings = session.settings_now(PAGES[step.state.page].run_settings())
     changed = step.not_allowed(settings, [worker.algorithm for worker in workers])
@@ -111,23 +111,23 @@ def _why_it_does_not_count(step: Step, comparison: Comparison[Any]) -> str:
 
 
 def _runs(comparison: Comparison[Any], shown: list[Any]) -> tuple[Any, ...]:
-    """Return what one attempt is made of: after Reset it is another one."""
+    """Return what identifies an attempt: Reset begins another one."""
     runs = tuple((panel.key, one.run) for panel, one in zip(comparison.panels, shown, strict=True))
-    # Pairs of chains are counted without Play, and those of other knobs are others.
+    # Pairs of chains are counted without Play, and other knobs make other pairs.
     pairs = [one.algorithm for one in shown if hasattr(one, "displayed_pairs")]
     return (*runs, *pairs)
 
 
 def _judge(step: Step, place: LessonStep, comparison: Comparison[Any], shown: list[Any]) -> None:
-    """Pause the page once the steps of the goal have been made; note whether it is reached."""
+    """Pause the page after the goal's number of steps; record whether the goal was reached."""
     is_made = all(steps_of(step.state.page, shown[i]) >= goal.n for goal in step.goal for i, _ in goal.about)
     attempt, runs = ATTEMPTS.value.get(place), _runs(comparison, shown)
     if not is_made or (attempt is not None and attempt.runs == runs):
         return
     if step.state.page == "coupling" and [one.algorithm for one in shown] == step.state.algorithms():
-        return  # nobody has turned anything yet
+        return  # nothing has been changed yet
     if comparison.running:
-        comparison.pause()  # which has it scored at just this step
+        comparison.pause()  # forces a score at exactly this step
     if comparison.running or not waits_for_command(comparison):
         return
     missed = ""

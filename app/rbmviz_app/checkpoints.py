@@ -1,8 +1,8 @@
-"""Trainings on the server's disk: each page's in one file, under the unguessable token in its address.
+"""Trainings on the server's disk: one file per page, named by the unguessable token in its address.
 
-They are written each minute, and when their page has gone. A link finds them in the memory of the server or
-else in the file, and goes on with a copy under a token of its own, so that nobody writes over what another
-one has trained. Nothing lists the files; beyond their megabytes the oldest go.
+Trainings are written once a minute and when their page has closed. A link finds them in the server's memory
+or in the file, and continues a copy under its own token, so that nobody overwrites another visitor's
+training. Nothing lists the files; above the size limit the oldest are deleted.
 """
 
 import asyncio
@@ -32,16 +32,16 @@ from rbmviz_app.session import LIVE_TRAININGS, TOKEN, TRAINED
 from rbmviz_app.shared import data
 
 TOKEN_PART = "kept"
-"""Name of the token in the address."""
+"""Name of the token's parameter in the address."""
 
 FOLDER_VARIABLE = "RBMVIZ_KEPT_DIR"
-"""Environment variable: the folder of the files."""
+"""Environment variable with the folder of the files."""
 
 TOTAL_BYTES = 10**9
-"""Of all files together."""
+"""Maximum size of all files together."""
 
 MAX_PAGE_BYTES = TOTAL_BYTES // 10
-"""Of one file."""
+"""Maximum size of a file."""
 
 SECONDS_BETWEEN_WRITES = 60.0
 
@@ -49,10 +49,10 @@ TOKEN_PATTERN = re.compile(r"[0-9a-f]{24}")
 """96 random bits."""
 
 OURS = re.compile(rf"{TOKEN_PATTERN.pattern}|\.{TOKEN_PATTERN.pattern}\.[0-9a-f]{{8}}")
-"""Names of the files, and of what an interrupted write has left."""
+"""Names of the files, and of the remains of interrupted writes."""
 
 CHOICES = {"sample": "model", "weights": "weights_model", "coupling": "coupling_model"}
-"""The setting of each page that chooses a model, perhaps one of the Train page."""
+"""The setting on each page that chooses a model, which may come from the Train page."""
 
 GONE = (
     "What was trained under this link is not on this server, or no longer: beyond "
@@ -67,15 +67,15 @@ log = logging.getLogger(__name__)
 
 
 def path_of(token: str) -> Path:
-    """Return where the trainings of this token lie; BadInput if it is none."""
-    if TOKEN_PATTERN.fullmatch(token) is None:  # only then may it become part of a path
+    """Return the file of this token's trainings; BadInput if it is not a token."""
+    if TOKEN_PATTERN.fullmatch(token) is None:  # only then is it safe in a path
         raise BadInput(GONE)
     folder = os.environ.get(FOLDER_VARIABLE)
     return (Path(folder) if folder else cache_dir() / "kept") / token
 
 
 def put(token: str, content: bytes) -> None:
-    """Write a file, whole or not at all; the oldest ones make room for it.
+    """Write a file atomically, deleting the oldest files to make room.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def put(token: str, content: bytes) -> None:
 
 
 def get(token: str) -> bytes:
-    """Return the content of a file, which is not to be trusted; BadInput if it is not there."""
+    """Return the untrusted content of a file; BadInput if it does not exist."""
     try:
         return read_file(path_of(token), "The file of trainings")
     except Damaged:
@@ -118,12 +118,12 @@ def _make_folder(folder: Path) -> None:
 
 
 def _make_room(path: Path, needed: int) -> None:
-    """Remove the oldest files of the folder until there is room for so many bytes at ``path``."""
+    """Delete the oldest files of the folder until the given number of bytes fits at ``path``."""
     files = []
     for entry in os.scandir(path.parent):
         with contextlib.suppress(OSError):
             found = entry.stat(follow_symlinks=False)
-            # Nothing else in the folder is touched, should it have been somebody's before.
+            # Touch nothing else: the folder may have been in use before.
             if OURS.fullmatch(entry.name) and stat.S_ISREG(found.st_mode) and entry.name != path.name:
                 files.append((found.st_mtime_ns, found.st_size, entry.path))
     total = needed + sum(size for _, size, _ in files)
@@ -135,27 +135,27 @@ def _make_room(path: Path, needed: int) -> None:
 
 
 _WRITING = threading.Lock()
-"""Held while a file is written: two at a time could find the same room."""
+"""Held while a file is written: two writers could claim the same room."""
 
 
 # Trainings
 
 
 class LiveTrainings:
-    """The trainings of one session under the token of its address, with the models that it has sent."""
+    """One session's trainings, under the token of its address, and the models that it has sent."""
 
     def __init__(self, comparison: Comparison[TrainingSetup], models: Mapping[str, Model]) -> None:
         self.token = secrets.token_hex(12)
         self.failure = ""
-        self._comparison = weakref.ref(comparison)  # which holds this one
+        self._comparison = weakref.ref(comparison)  # the session holds this object
         self._models = models
         self._written: object = None
         self._lock = threading.Lock()
 
     def write(self, opened: bytes | None = None) -> None:
-        """Write the trainings to the server's disk, unless they are there as they stand.
+        """Write the trainings to the server's disk, unless the file is up to date.
 
-        opened : the file with which they begin, to be written in their place: their states take a while
+        opened : the file they resume from, written instead of them: restoring their states takes a while
         """
         with self._lock:
             try:
@@ -170,17 +170,17 @@ class LiveTrainings:
             except (BadInput, OutputFailure) as error:
                 self.failure = str(error)
                 log.warning("trainings were not written: %s", error)
-            except Exception:  # whoever frees memory must not be stopped
+            except Exception:  # freeing memory must not fail
                 self.failure = "The server has made a mistake."
                 log.exception("trainings were not written")
 
     def content(self) -> bytes | None:
-        """Return the trainings as they stand; None if they are at rest, before which they were written."""
+        """Return the current trainings; None if they are at rest: they were written before."""
         comparison = self._comparison()
         if comparison is None or _at_rest(comparison):
             return None
         content = write_trainings(comparison, dict(self._models))
-        return None if _at_rest(comparison) else content  # put to rest meanwhile: some lack their states
+        return None if _at_rest(comparison) else content  # put to rest meanwhile: some have no state
 
     def _state(self) -> object:
         """Return what changes with every update, knob and model."""
@@ -206,7 +206,7 @@ def write_all() -> None:
 
 
 async def write_each_minute() -> None:
-    """Write the trainings of all sessions, again and again."""
+    """Write the trainings of all sessions periodically."""
     while True:
         await asyncio.sleep(SECONDS_BETWEEN_WRITES)
         await anyio.to_thread.run_sync(write_all)
@@ -223,9 +223,9 @@ def tokens(page: str) -> list[str]:
 
 
 def open_link(page: str, given: list[str]) -> None:
-    """Open models and data of the trainings that the link of a new session names; what cannot be is said.
+    """Open the models and data of the trainings in a new session's link; report what cannot be opened.
 
-    page : that the link opens; given : the tokens in the address, of which the first counts
+    page : page that the link opens; given : tokens in the address (the first one counts)
     """
     try:
         for token in given[:1]:
@@ -242,7 +242,7 @@ def open_link(page: str, given: list[str]) -> None:
 
 
 def _set_train_page(file: TrainingFile) -> None:
-    """Give the Train page, which is not open yet, the settings of these trainings."""
+    """Give the Train page, not open yet, the settings of these trainings."""
     settings = {"hidden": file.setup["n_hidden"], "train_seed": file.setup["seed"]}
     settings["replicates"] = file.setup["replicates"]
     if file.dataset is None:
@@ -258,7 +258,7 @@ def _content(token: str) -> bytes:
 def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
     """Add the trainings of the link to a new comparison; return whether there were any.
 
-    From now on this session's trainings are written under a token of their own.
+    From now on this session's trainings are written under their own token.
     """
     live = LiveTrainings(comparison, TRAINED.ensure())
     try:
@@ -279,7 +279,7 @@ def open_trainings(comparison: Comparison[TrainingSetup]) -> bool:
 
 
 def draw(comparison: Comparison[TrainingSetup]) -> None:
-    """Say what the server keeps of the trainings, and where."""
+    """Describe what the server keeps of the trainings, and where."""
     live = LIVE_TRAININGS.value
     if live is not None and live.failure:
         messages.error(f"The trainings could not be written: a reload would lose them. {live.failure}")

@@ -1,27 +1,27 @@
-"""A click is carried out once, though Streamlit's page may report it twice."""
+"""Carry out each click once, although Streamlit's frontend may report it twice."""
 
 from google.protobuf.message import DecodeError
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 MESSAGES = "/_stcore/stream"
-"""Path of the WebSocket over which a page reports what its user does."""
+"""Path of the WebSocket over which a page reports user input."""
 
 CLICKS = {"trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value"}
-"""Kinds of widget states that stand for an event, not for a value that stays."""
+"""Kinds of widget states that represent an event, not a lasting value."""
 
 
 def without_clicks(content: bytes) -> bytes:
-    """Return a message of the page; if a timer sent it, without the clicks that travel with it.
+    """Return a message of the page, without clicks if a timer sent it.
 
-    The page reports a click a moment after it, in a message of its own. A timer (``run_every``) that fires in
-    this moment sends all states of widgets, the click among them: its callback would be called twice, so that
-    Pause would resume at once and Step would make two steps. The click's own message is always still to come.
+    The page reports a click a moment later, in its own message. A timer (``run_every``) that fires in between
+    sends all widget states, including the click: its callback would run twice, so that Pause would resume at
+    once and Step would make two steps. The click's own message always follows.
     """
     try:
         message = BackMsg.FromString(content)
     except DecodeError:
-        return content  # Streamlit's to refuse
+        return content  # for Streamlit to refuse
     if not message.rerun_script.is_auto_rerun:
         return content
     states = message.rerun_script.widget_states.widgets
@@ -34,7 +34,7 @@ def without_clicks(content: bytes) -> bytes:
 
 
 class ClicksOnce:
-    """Middleware that takes clicks out of messages that timers send, see ``without_clicks``."""
+    """Middleware that removes clicks from messages sent by timers, see ``without_clicks``."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

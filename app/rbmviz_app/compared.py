@@ -1,4 +1,4 @@
-"""What pages say of a comparison at equal points; ``rbmviz.session.equal_points`` finds the points."""
+"""Text about comparisons at equal points; ``rbmviz.session.equal_points`` finds the points."""
 
 import math
 
@@ -10,15 +10,15 @@ AXIS_TITLES: dict[CostUnit, str] = {
     "sweeps": "Sweeps of all chains",
     "seconds": "Seconds of computing",
 }
-"""Title of a chart's x axis, by the unit at equal numbers of which runs are compared."""
+"""Title of a chart's x axis, by the unit in which runs are compared."""
 
 
 def amount_text(cost_unit: CostUnit, amount: float) -> str:
-    """Write a number of samples, updates, sweeps or seconds: "1,764 samples", "0.1 s"."""
+    """Format a number of samples, updates, sweeps or seconds: "1,764 samples", "0.1 s"."""
     if cost_unit == "seconds":
         return f"{_number_text(cost_unit, amount)} s"
-    # The Tune page has sweeps of another kind: those over settings. A sweep of herding, which maximises,
-    # counts as a Gibbs sweep.
+    # "Gibbs", because the Tune page also sweeps over settings. A maximising sweep of herding counts as a
+    # Gibbs sweep.
     unit = "Gibbs sweeps" if cost_unit == "sweeps" else cost_unit
     return f"{_number_text(cost_unit, amount)} {unit if amount != 1 else unit.removesuffix('s')}"
 
@@ -28,16 +28,16 @@ def _number_text(cost_unit: CostUnit, amount: float) -> str:
 
 
 def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned: bool = False) -> str:
-    """Say at which point the numbers of a panel were taken, and which panel holds that point back.
+    """Say at which point a panel's numbers were taken, and which panel limits that point.
 
     Parameters
     ----------
     made_unit : CostUnit
-        What the run makes: samples or updates.
+        What the run produces: samples or updates.
     made : int or None
-        How many it had made at the common point; None: it has no scores there.
+        Number produced by the common point; None: the run has no scores there.
     turned : bool
-        Whether it counts from a turn of a knob on (default: from its beginning).
+        Whether the count starts at the last turn of a knob (default: at the start of the run).
     """
     cost_unit, point = compared.cost_unit, compared.point
     if compared.passed is None:
@@ -60,7 +60,7 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned
     if cost_unit != made_unit:
         at += f" ({amount_text(made_unit, made)})"
     at += " since the turn" if turned else ""
-    if compared.behind and not turned:  # it has but few samples since the turn
+    if compared.behind and not turned:  # it has only a few samples since the turn
         furthest = amount_text(cost_unit, compared.most_passed)
         return f"{at}: this panel is behind, the first has {furthest}."
     return f"{at}: those of another panel reach no further." if compared.held_back else at

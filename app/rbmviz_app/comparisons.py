@@ -1,8 +1,8 @@
-"""The comparisons and the views of sweeps of a session, and how long they keep threads and memory.
+"""The comparisons and the views of sweeps of a session, and the lifetime of their threads and memory.
 
 A comparison (its panels, chains and scores) is kept in the session state. Its threads belong to a resource of
-the session, which Streamlit releases on every disconnect; after a reconnect the same comparison gets new
-threads and goes on. Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten
+the session, which Streamlit releases on every disconnect; after a reconnect the same comparison continues
+with new threads. Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten
 minutes, while Streamlit still has the session, rebuilds them.
 """
 
@@ -25,12 +25,12 @@ S = TypeVar("S", bound=Setup)
 
 @st.cache_resource(show_spinner=False)
 def comparisons_by_token() -> MutableMapping[str, Comparison]:
-    """Return the comparisons of this process by their unguessable token (the live path finds them here)."""
+    """Return the comparisons of this process by their unguessable token, for the live path."""
     return weakref.WeakValueDictionary()
 
 
 def _release(comparison: Comparison) -> None:
-    # On the server's event loop: this sets flags only.
+    # On the server's event loop: only sets flags.
     janitor.close(comparison, RELEASE_SECONDS)
 
 
@@ -40,21 +40,21 @@ def _threads(token: str, _comparison: Comparison) -> Comparison:
 
 
 def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bool]:
-    """Open this session's comparison of a page; return it, and whether it was made just now.
+    """Open this session's comparison of a page; return it and whether it is new.
 
     Parameters
     ----------
     page : str
-        Name of the page, or another one for a second comparison of the same page.
+        Name of the page, or another name for a second comparison on the same page.
     setup : Setup
-        Of a new comparison; one that is there keeps its own.
+        Setup of a new comparison; an existing one keeps its own.
     rate : float
         Steps per second of a new comparison.
 
     Raises
     ------
     BadInput
-        If the comparison has been put to rest and there is no room for it now.
+        If the comparison is at rest and there is no room for it now.
     """
     comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
     is_new = page not in comparisons
@@ -63,7 +63,7 @@ def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bo
     comparison, token = comparisons[page]
     comparisons_by_token()[token] = comparison
     visitor.visit(page, comparison)
-    # Before it is opened: a disconnect in between must not leave it open.
+    # Before opening it, so that a disconnect in between cannot leave it open.
     _threads(token, comparison)
     if comparison.closed_at is not None:
         comparison.open()
@@ -77,13 +77,13 @@ def views_by_token() -> MutableMapping[str, SweepView]:
 
 
 MAX_VIEWS = 4
-"""Views of sweeps that a session keeps."""
+"""Maximum number of sweep views that a session keeps."""
 
 
 def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
-    """Return this session's view of a sweep, and its token; the newest ones are kept.
+    """Return this session's view of a sweep and its token; the newest views are kept.
 
-    name : of the sweep; "": the planned one, whose view lasts until the plan changes
+    name : name of the sweep; "": the planned one, whose view lasts until the plan changes
     """
     views = SWEEP_VIEWS.ensure()
     known = views.get(name)
@@ -101,7 +101,7 @@ def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
 
 
 def begin_anew(page: str) -> None:
-    """Forget this session's comparison of a page, and its link: the next visit makes another one."""
+    """Forget this session's comparison of a page, and its link: the next visit creates a new one."""
     LINK.set(Link("", {}, is_open=True))
     found = COMPARISONS.value.pop(page, None)
     if found is not None:
@@ -111,7 +111,7 @@ def begin_anew(page: str) -> None:
 
 
 def drop_empty_comparison(page: str) -> None:
-    """Forget this session's comparison of a page if it has no panel: the next visit makes another one."""
+    """Forget this session's comparison of a page if it has no panel: the next visit creates a new one."""
     comparisons = COMPARISONS.value
     if page in comparisons and not comparisons[page][0].panels:
         del comparisons[page]

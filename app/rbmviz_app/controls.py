@@ -1,4 +1,4 @@
-"""Widgets that pages share, each for one setting; downloads; the upload of a model."""
+"""Shared widgets, each for one setting; downloads; the upload of a model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a setting's widget; a challenge that leaves the setting as it is disables it.
+    """Return the arguments of a setting's widget, which is disabled if a challenge locks the setting.
 
-    Among them ``on_change``, called after the setting has been changed; ``variant``: of ``Setting.widget``.
+    They include ``on_change``, called after a change of the setting; ``variant``: see ``Setting.widget``.
     """
     more = dict(more)
     then, variant = more.pop("on_change", None), more.pop("variant", "")
@@ -35,10 +35,10 @@ def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def choose(setting: Setting[T], options: Sequence[T] | None = None, **more: Any) -> T:
-    """Draw a row of buttons, one of which is always pressed; return its value.
+    """Draw a row of buttons, one always pressed; return its value.
 
-    options : those of the setting, if they are others than its specification allows; the first takes the
-        place of a value that is none of them
+    options : options to offer instead of those in the setting's specification; the first replaces a value
+        that is not among them
     """
     options = setting.spec.options() if options is None else list(options)
     value = setting.value if setting.value in options else options[0]
@@ -47,7 +47,7 @@ def choose(setting: Setting[T], options: Sequence[T] | None = None, **more: Any)
 
 
 def select(setting: Setting[T], options: Sequence[T] | None = None, **more: Any) -> T:
-    """Draw a drop-down list, see ``choose``; it begins with the default of the setting."""
+    """Draw a drop-down list, see ``choose``; the default of the setting comes first."""
     if options is None:
         options = sorted(setting.spec.options(), key=lambda option: option != setting.default)
     value = setting.value if setting.value in options else options[0]
@@ -56,14 +56,14 @@ def select(setting: Setting[T], options: Sequence[T] | None = None, **more: Any)
 
 
 def several(setting: Setting[list[str]], options: Sequence[str], **more: Any) -> list[str]:
-    """Draw a list from which several can be chosen."""
+    """Draw a multiple-choice list."""
     value = [name for name in setting.value if name in options]
     st.multiselect(setting.label, options, default=value, **_widget(setting, more))
     return value
 
 
 def slide(setting: Setting[T], **more: Any) -> T:
-    """Draw a slider over a few values."""
+    """Draw a slider over a list of values."""
     st.select_slider(setting.label, setting.spec.options(), value=setting.value, **_widget(setting, more))
     return setting.value
 
@@ -83,7 +83,7 @@ def toggle(setting: Setting[bool]) -> bool:
 
 
 def number(setting: Setting[int], **more: Any) -> int:
-    """Draw a field for a whole number."""
+    """Draw an integer field."""
     assert isinstance(setting.spec.allowed, Whole)
     lo, hi = setting.spec.allowed
     st.number_input(
@@ -98,20 +98,20 @@ def number(setting: Setting[int], **more: Any) -> int:
 
 
 def real_number(setting: Setting[float], **more: Any) -> float:
-    """Draw a field for any number."""
+    """Draw a number field."""
     st.number_input(setting.label, value=setting.value, format="%g", step=None, **_widget(setting, more))
     return setting.value
 
 
 def text(setting: Setting[str], **more: Any) -> str:
-    """Draw a field for a text."""
+    """Draw a text field."""
     st.text_input(setting.label, setting.value, max_chars=200, **_widget(setting, more))
     return setting.value
 
 
 @contextmanager
 def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
-    """Draw a fold; give whether it is open. What it holds is to be computed only while it is open."""
+    """Draw a fold; yield whether it is open. Compute its content only while it is open."""
     with st.expander(label, **setting.fold()):
         yield setting.value
 
@@ -126,7 +126,7 @@ def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 1
 
 
 def model_line(name: str, model: Model) -> None:
-    """Draw the line that says what the chosen model is."""
+    """Draw a line that describes the chosen model."""
     st.caption(messages.plain(f"{name}: {describe_model(model)}."))
 
 
@@ -136,7 +136,7 @@ def settings(page: str, label: str = "Settings", icon: str = "tune") -> Abstract
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
-    """Draw an uploader; return name and model of the uploaded file, or of the chosen model without one."""
+    """Draw an uploader; return the name and model of the uploaded file or, without one, of the choice."""
     chosen = model_called(name)
     given = uploads.uploader(
         key,
@@ -156,7 +156,7 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
 
 
 def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> tuple[Dataset | None, str]:
-    """Return the data set of ``find(*args, **kwargs)`` and "", or None and the sentence of its BadInput."""
+    """Return the data set of ``find(*args, **kwargs)`` and "", or None and the message of its BadInput."""
     try:
         return find(*args, **kwargs), ""
     except BadInput as error:
@@ -164,11 +164,11 @@ def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> t
 
 
 class Download(NamedTuple):
-    """A file to download: label, function that makes its bytes, name of the file, help, Material icon.
+    """A file to download: label, function that returns its bytes, file name, help, Material icon.
 
-    The function is called on a thread of its own after the click, for which nothing on the page waits. That
-    thread has no session: there every ``Setting`` and ``Entry`` has its default, without an error. Read them
-    while the page is drawn, and close over their values, as ``files`` of ``pages/train/results.py`` does.
+    The function runs after the click, on its own thread, and the page does not wait for it. That thread has
+    no session: every ``Setting`` and ``Entry`` silently returns its default there. Read them while the page
+    is drawn and close over their values, as ``files`` in ``pages/train/results.py`` does.
     """
 
     label: str
@@ -181,7 +181,7 @@ class Download(NamedTuple):
 def downloads(page: str, offered: Sequence[Download], known: Callable[[], Mapping[str, Any]]) -> None:
     """Draw a button for each file.
 
-    known : says where the results come from, see ``rbmviz.origin``; called on the thread of ``Download``
+    known : returns where the results come from, see ``rbmviz.origin``; called on the thread of ``Download``
     """
 
     def making(download: Download) -> Callable[[], bytes]:
@@ -201,9 +201,9 @@ def downloads(page: str, offered: Sequence[Download], known: Callable[[], Mappin
 
 @st.fragment
 def code(page: str, make: Callable[[], str]) -> None:
-    """Offer Python code that repeats what is on the page, or computes the like.
+    """Offer Python code that reproduces what is on the page, or computes something similar.
 
-    make : is called when somebody opens it: panels and knobs change without a new run of the whole page
+    make : called when the code is opened: panels and knobs change without a run of the whole page
     """
     popover = st.popover("Code", icon=":material/code:", key=f"{page} code", on_change="rerun")
     if popover.open:

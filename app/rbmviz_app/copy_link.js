@@ -1,7 +1,7 @@
 // @ts-check
-// Copies the address of the page, which rbmviz_app/address.js keeps up to date.
+// Copies the page's address, which rbmviz_app/address.js keeps up to date.
 
-/** Milliseconds for which it says that the link has been copied. */
+/** Milliseconds for which it shows that the link was copied. */
 const SAID_MS = 2000;
 
 const ICON = '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M10 14a4.5 4.5 0 0 0 6.4 0l3.2-3.2a4.5 4.5 0 0 0-6.4-6.4L12 5.6M14 10a4.5 4.5 0 0 0-6.4 0l-3.2 3.2a4.5 4.5 0 0 0 6.4 6.4L12 18.4"/></svg>';
@@ -23,7 +23,7 @@ export default ({ parentElement }) => {
     address.focus();
     address.select();
   };
-  // The browser gives the focus back to what had it, but not within a shadow root.
+  // Browsers restore the focus, but not within a shadow root.
   shown.addEventListener('beforetoggle', event => {
     const root = /** @type {ShadowRoot} */ (bar.getRootNode());
     if (/** @type {ToggleEvent} */ (event).newState === 'closed' && root.activeElement === address) button.focus({ preventScroll: true });
@@ -32,7 +32,7 @@ export default ({ parentElement }) => {
   button.onclick = () => {
     clearTimeout(timer);
     said.textContent = '';
-    // Where the page is not from this machine and not encrypted, browsers give no clipboard.
+    // Browsers offer no clipboard to pages from other machines without encryption.
     const copied = navigator.clipboard ? navigator.clipboard.writeText(location.href) : Promise.reject();
     copied.then(() => {
       said.textContent = 'Copied';

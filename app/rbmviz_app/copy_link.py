@@ -12,5 +12,5 @@ _button = st.components.v2.component(
 
 
 def draw_button() -> None:
-    """Draw the button; where the browser gives no clipboard, it opens the address, selected."""
+    """Draw the button; if the browser offers no clipboard, it shows the address, selected."""
     _button(key="copy link", data={}, width="content")

@@ -1,6 +1,6 @@
 """The button that downloads published data, with its progress; all visitors share each download.
 
-Nothing is downloaded without a click: a link can only bring the button to the page.
+Nothing is downloaded without a click: a link can only make the button appear.
 """
 
 import math
@@ -16,7 +16,7 @@ from rbmviz_app.timer import while_running
 
 
 class DataDownload:
-    """A download on a thread of its own, which ends with the data on this machine or with a sentence."""
+    """A download on its own thread, which ends with the data on this machine or with an error message."""
 
     def __init__(self, data: MissingData) -> None:
         self.data, self.received, self.error = data, 0, ""
@@ -36,7 +36,7 @@ class DataDownload:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether it is still running."""
         return self.thread.is_alive()
 
 
@@ -46,7 +46,7 @@ def _downloads() -> tuple[dict[str, DataDownload], threading.Lock]:
 
 
 def begin(data: MissingData) -> None:
-    """Begin a download, unless one of the same data is under way; of each data there is one at a time."""
+    """Start a download, unless the same data are already being downloaded."""
     known, lock = _downloads()
     with lock:
         if data.name not in known or not known[data.name].running:
@@ -54,7 +54,7 @@ def begin(data: MissingData) -> None:
 
 
 def offer_download(name: str | None, place: str) -> None:
-    """Offer to download these data, if they are published and not on this machine.
+    """Offer to download these data if they are published but not on this machine.
 
     place : name of the page, part of the button's key
     """
@@ -71,7 +71,7 @@ def offer_download(name: str | None, place: str) -> None:
             text = f"Downloading {data.name}: {megabytes:.1f} of about {data.megabytes:g} MB, then a check."
             st.progress(min(megabytes / data.megabytes, 1.0), text)
             return
-        if running:  # it has just ended: the page can load the data, or say why there are none
+        if running:  # it has just ended: the page can load the data or show the error
             st.rerun()
         if download is not None and download.error:
             messages.error(download.error)

@@ -1,14 +1,14 @@
-"""Files of download buttons, and the page's icon: they stay until the browser has had time to fetch them.
+"""Files of download buttons, and the page's icon: keep them until the browser has had time to fetch them.
 
-Without this module Streamlit makes the file of a button after the click, tells the browser its address, and
-deletes the file when two parts of any page on the server have been drawn since. Charts are drawn every
-second, and a browser that is busy asks later. The icon, which each run of the script makes anew, is missing
-between two. What makes the file of a button is deleted when a run of the script draws another one in its
-place, and a click on the old one comes too late. The answer to a click can be lost on its way: a run that
-begins at that moment deletes it with all else that is still to be sent, and the button waits for three
-minutes. And a file that cannot be made yet does not say why.
+Without this module, Streamlit makes a button's file after the click, sends its address to the browser, and
+deletes the file once two fragments of any page on the server have been drawn. Charts are drawn every second,
+and a busy browser asks later. Each script run recreates the icon, which is missing in between. A button's
+file maker is deleted when a script run replaces the button, so a click on the old button comes too late. The
+answer to a click can get lost: a script run that begins at that moment discards it with all other unsent
+messages, and the button waits for three minutes. And if a file cannot be made yet, nobody learns why.
 
-With it, files and what makes them stay for FETCH_SECONDS, answers are sent, and say why.
+With it, files and their makers stay for FETCH_SECONDS, and answers are always sent, with the reason for a
+failure.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ from rbmviz.errors import BadInput
 log = logging.getLogger(__name__)
 
 FETCH_SECONDS = 60.0
-"""How long a file stays after Streamlit would have deleted it, or what makes the file of a button."""
+"""How long to keep a file, or a button's file maker, after Streamlit would have deleted it."""
 
 MAX_BYTES = 200_000_000
-"""Most bytes of the files that wait to be deleted, together; the oldest goes first."""
+"""Maximum total bytes of files that wait to be deleted; the oldest goes first."""
 
 
 class Abandoned(NamedTuple):
-    """A file that Streamlit has deleted: its id, when, and its size."""
+    """A file that Streamlit has deleted: id, time and size."""
 
     file_id: str
     at: float
@@ -45,12 +45,12 @@ class Abandoned(NamedTuple):
 
 
 class FetchedLater:
-    """Deletes files, and what makes those of buttons, a while after it was asked to, for a manager.
+    """Delayed deletion of files and of buttons' file makers, for a manager.
 
     Parameters
     ----------
     manager : MediaFileManager
-        Streamlit's; it holds its lock when it lets its storage delete a file.
+        Streamlit's manager; it holds its lock when it asks its storage to delete a file.
     """
 
     def __init__(self, manager: MediaFileManager) -> None:
@@ -59,7 +59,7 @@ class FetchedLater:
         self._delete = self._storage.delete_file
         self._abandoned: deque[Abandoned] = deque()
         self._storage.delete_file = self.delete  # type: ignore[method-assign]
-        self._replaced: dict[str, float] = {}  # ids of buttons, and when they were found replaced
+        self._replaced: dict[str, float] = {}  # ids of buttons, and when they were replaced
         manager._remove_orphaned_deferred_callables = self._drop_replaced  # type: ignore[method-assign]
 
     def delete(self, file_id: str) -> None:
@@ -72,7 +72,7 @@ class FetchedLater:
             self._delete(file_id)
 
     def delete_old(self) -> None:
-        """Delete what has stayed for long enough."""
+        """Delete what has expired."""
         with self.manager._lock:
             self._delete_old()
             self._drop_replaced()
@@ -86,11 +86,11 @@ class FetchedLater:
             self._abandoned.popleft()
             total -= oldest.size
             again = any(other.file_id == oldest.file_id for other in self._abandoned)
-            if not again and oldest.file_id not in self.manager._file_metadata:  # nor has it been made again
+            if not again and oldest.file_id not in self.manager._file_metadata:  # and not made again
                 self._delete(oldest.file_id)
 
     def _drop_replaced(self) -> None:
-        """Drop what makes the files of buttons that were replaced a while ago. The manager's lock is held."""
+        """Drop file makers of buttons that were replaced a while ago. The manager's lock is held."""
         manager, now = self.manager, time.monotonic()
         on_pages = {one for ids in manager._files_by_session_and_coord.values() for one in ids.values()}
         self._replaced = {
@@ -109,10 +109,10 @@ def clear_but_answers(
     retain_lifecycle_msgs: bool = False,
     fragment_ids_this_run: list[str] | None = None,
 ) -> None:
-    """Clear what is still to be sent to a browser, but answers to clicks where a run of the script begins."""
+    """Clear the unsent messages of a browser, but keep answers to clicks when a script run begins."""
     before = queue._queue
     _clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
-    if retain_lifecycle_msgs:  # a run begins; without it, all has been sent
+    if retain_lifecycle_msgs:  # a run begins; otherwise everything has been sent
         kept = {id(message) for message in queue._queue}
         queue._queue += [
             message
@@ -124,7 +124,7 @@ def clear_but_answers(
 async def answer_or_reason(
     handler: DeferredFileHandler, request: BackendOperationRequest, session_id: str
 ) -> BackendOperationResponse:
-    """Answer a click with the address of its file, or with the sentence of the BadInput of making it."""
+    """Answer a click with the address of its file, or with the message of the BadInput raised."""
     manager, file_id = handler._get_media_file_mgr(), request.deferred_file.file_id
     answer = BackendOperationResponse(request_id=request.request_id)
     try:
@@ -142,7 +142,7 @@ _installed: list[FetchedLater] = []
 
 
 def stay_until_fetched() -> None:
-    """Let files and answers to clicks stay, and say why a file cannot be made; a second call does nothing."""
+    """Keep files and answers to clicks, and report why a file cannot be made; idempotent."""
     if not runtime.exists():
         return
     DeferredFileHandler.handle = answer_or_reason  # type: ignore[assignment,method-assign]
@@ -153,6 +153,6 @@ def stay_until_fetched() -> None:
 
 
 def delete_old() -> None:
-    """Delete the files that have stayed for long enough; called every few seconds."""
+    """Delete the expired files; called every few seconds."""
     for one in _installed:
         one.delete_old()

@@ -1,7 +1,7 @@
-"""A page inside of another one, as a learning platform frames it: panels, their knobs, play and speed.
+"""A page embedded in another one, such as a learning platform's: panels, their knobs, play and speed.
 
-``ui=min`` in the address says so, on every page and after a reload; ``show=eps,alpha`` then names the knobs
-that stay. Without ``ui=min`` a ``show`` is a setting of the Train page.
+``ui=min`` in the address requests it, on every page and after a reload; ``show=eps,alpha`` then names the
+visible knobs. Without ``ui=min``, ``show`` is a setting of the Train page.
 """
 
 import re
@@ -15,11 +15,11 @@ from rbmviz.pages import PAGES
 from rbmviz_app.session import EMBEDDED, EMBEDDED_KNOBS, KNOB_NAME, add_link_warning
 
 MAX_NAMED = 12
-"""Knobs that a link can name; no algorithm has more."""
+"""Maximum number of knobs in a link; no algorithm has more."""
 
 
 def draw_sheet() -> None:
-    """Hide all of the page but what is embedded, if the address says so; call it before the page is drawn."""
+    """Hide all but the embedded part if the address says so; call it before the page is drawn."""
     if (asked := st.query_params.get("ui")) is not None and asked != "min":
         add_link_warning(f"The link's ui is '{asked[:MAX_SHOWN]}': it can only be 'min'.")
     if EMBEDDED.ensure():
@@ -27,18 +27,18 @@ def draw_sheet() -> None:
 
 
 def shown_knobs() -> list[str]:
-    """Return the names of the knobs that stay; none: all that are in sight."""
+    """Return the names of the visible knobs; empty: the usual ones."""
     names = [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
     return [name for name in names if KNOB_NAME.fullmatch(name)][:MAX_NAMED]
 
 
 def _has_show(page: str) -> bool:
-    """Return whether a page has a setting of its own that is called as the list of shown knobs is."""
+    """Return whether a page has a setting with the same name as the list of visible knobs."""
     return page in PAGES and "show" in PAGES[page].settings
 
 
 def warn_of_unknown_knobs(page: str, known: Sequence[str]) -> None:
-    """Show which names of the link are none of the ``known`` knobs of the panels of a page."""
+    """Report names in the link that are not among the ``known`` knobs of a page's panels."""
     asked = [name.strip() for name in EMBEDDED_KNOBS.ensure().split(",")] if EMBEDDED.value else []
     unknown = [name for name in asked if name and name not in known]
     of_the_page = _has_show(page) and re.fullmatch(r"\w+", ",".join(asked))
@@ -48,7 +48,7 @@ def warn_of_unknown_knobs(page: str, known: Sequence[str]) -> None:
 
 
 def parts(page: str) -> dict[str, list[str]]:
-    """Return what stands in the address of a page that is embedded."""
+    """Return the address parameters of an embedded page."""
     if not EMBEDDED.value:
         return {}
     own = _has_show(page)

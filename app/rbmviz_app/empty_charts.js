@@ -1,6 +1,6 @@
 // @ts-check
-// Streamlit draws every chart once before its rows are there, and Vega then warns that scales have no extent. These warnings
-// say nothing about our charts, and are left out of the console; all others come through.
+// Streamlit draws every chart once before its rows arrive, and Vega then warns that scales have no extent. These
+// warnings say nothing about our charts: keep them out of the console, and pass all others on.
 (() => {
   const shared = /** @type {any} */ (window), warn = console.warn;
   if (shared.rbmvizWarn) return;

@@ -1,6 +1,6 @@
-"""Prose with formulas: LaTeX between dollars, which panels show as MathML and Streamlit sets by itself.
+"""Prose with formulas: LaTeX between dollar signs, shown as MathML in panels and by Streamlit elsewhere.
 
-Canvases are outside of Streamlit's Markdown. The browser draws MathML by itself: nothing is fetched.
+Canvases are outside Streamlit's Markdown. Browsers draw MathML natively: nothing is fetched.
 """
 
 import functools
@@ -14,13 +14,13 @@ from rbmviz.equations import MARK
 REPAIRS = (
     (r"<mi>&#x0007E;</mi>", "<mo>&#x0223C;</mo>"),  # "distributed as" is an operator, with space around it
     (r"<mi>(&#x027E[89];)</mi>", r"<mo>\1</mo>"),  # so are angle brackets
-    (r"<mo>(min|max)</mo>", r"<mi>\1</mi>"),  # a function stands close to its bracket
-    (r"<mi>log</mi>(?!<mo|<mrow><mo)", r'<mi>log</mi><mspace width="0.17em" />'),  # and apart from a letter
+    (r"<mo>(min|max)</mo>", r"<mi>\1</mi>"),  # no space between a function and its bracket
+    (r"<mi>log</mi>(?!<mo|<mrow><mo)", r'<mi>log</mi><mspace width="0.17em" />'),  # a space before a letter
 )
-"""Corrections (pattern, replacement) of the converter's output, after the MathML standard."""
+"""Corrections (pattern, replacement) to the converter's output, following the MathML standard."""
 
 Prose = list[str | dict[str, str]]
-"""Text, and formulas as ``{"math": MathML}``, in the order in which they are read."""
+"""Text, and formulas as ``{"math": MathML}``, in reading order."""
 
 
 @functools.lru_cache(maxsize=512)
@@ -31,12 +31,12 @@ def mathml(latex: str, display: str = "inline") -> str:
     ----------
     latex : str
     display : "inline" or "block"
-        Within a line of text, or in a line of its own.
+        Within a line of text, or on its own line.
 
     Raises
     ------
     ValueError
-        If the formula has a command that the converter does not know.
+        If the formula contains a command unknown to the converter.
     """
     made = convert(latex, display=display)
     for found, wanted in REPAIRS:
@@ -47,7 +47,7 @@ def mathml(latex: str, display: str = "inline") -> str:
 
 
 def prose(text: str) -> Prose:
-    """Return a text whose formulas stand between dollars as its parts; empty parts are left out."""
+    """Split a text at its formulas, which are between dollar signs; empty parts are left out."""
     parts = [{"math": mathml(part)} if i % 2 else part for i, part in enumerate(text.split("$"))]
     return [part for part in parts if part]
 
@@ -55,7 +55,7 @@ def prose(text: str) -> Prose:
 def equation(formulas: Sequence[str], symbols: Mapping[str, str]) -> list[str]:
     r"""Return formulas whose terms are marked (``rbmviz.equations``) as MathML.
 
-    A term becomes ``<mrow class="term" data-knob="eps">``, which the panel's style underlines.
+    A term becomes ``<mrow class="term" data-knob="eps">``, underlined by the panel's style.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What reaches into Streamlit's insides, which no promise of its own covers.
+"""Patches of Streamlit's internals, which its API does not guarantee.
 
-``mend`` does it while the server starts, and checks each inside first. If one has changed, the server runs
-without this mend and logs one line.
+``mend`` applies them while the server starts, after checking each internal. If one has changed, the server
+runs without that patch and logs one line.
 """
 
 import asyncio
@@ -16,25 +16,25 @@ from streamlit.watcher import polling_path_watcher
 log = logging.getLogger(__name__)
 
 SETTINGS_SECONDS = 1.0
-"""Seconds between two looks at Streamlit's settings files, which nobody edits while the server runs.
+"""Seconds between checks of Streamlit's settings files, which nobody edits while the server runs.
 
-Streamlit itself looks five times a second, for 0.2 % of a core, and has no option for it.
+Streamlit checks five times a second, using 0.2 % of a core, and has no option for this.
 """
 
 STOP_SECONDS = 1.0
-"""After so long most scripts have stopped whose browser has gone."""
+"""Seconds after which most scripts of closed browsers have stopped."""
 
 _tidying: list[Callable[[], object]] = []
 _stored_bytes: list[Callable[[], dict[str, int]]] = []
 
 
 def mend(server: Any) -> None:
-    """Reach into Streamlit, wherever its insides are as they were.
+    """Patch Streamlit, wherever its internals are as expected.
 
     Parameters
     ----------
     server : streamlit.runtime.Runtime
-        The one of this process, which has been started.
+        The started runtime of this process.
     """
     _tidying.clear()
     _stored_bytes.clear()
@@ -51,18 +51,18 @@ def mend(server: Any) -> None:
 
 
 def tidy() -> None:
-    """Drop sessions that have expired, and close what pages have left open; for the event loop."""
+    """Drop expired sessions, and close what pages left open; for the event loop."""
     for do in _tidying:
         do()
 
 
 def stored_bytes() -> dict[str, int]:
-    """Return the bytes of the files that Streamlit holds for each session, by its id."""
+    """Return the bytes of the files that Streamlit holds, by session id."""
     return {session: n for found in _stored_bytes for session, n in found().items()}
 
 
 def page_is_open() -> bool:
-    """Return whether the browser is there whose script runs on this thread; yes, where there is no server."""
+    """Return whether the browser of this thread's script is connected; True without a server."""
     context = runtime.scriptrunner.get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return True
@@ -75,17 +75,17 @@ def _look_rarely_at_settings(server: Any) -> None:
 
 
 def _forget_sessions(server: Any) -> None:
-    """Have sessions expire by the clock: Streamlit drops them only when another one is stored."""
+    """Make sessions expire by the clock: Streamlit drops them only when it stores another one."""
     expire = server._session_mgr._session_storage._cache.expire
     expire()
     _tidying.append(expire)
 
 
 def _close_loops(server: Any) -> None:
-    """Close the event loop of a session that has lost its browser; one that comes back gets a new one.
+    """Close the event loop of a disconnected session; a reconnected session gets a new loop.
 
-    Streamlit gives each session a loop for libraries that look for one, which is three file descriptors. A
-    script that is still running when its browser goes is stopped by Streamlit, and its loop closed later.
+    Streamlit gives each session a loop for libraries that look for one, at three file descriptors each. If a
+    script is still running when its browser disconnects, Streamlit stops it, and its loop is closed later.
     """
     manager = server._session_mgr
     connect, disconnect, stored = (

@@ -1,16 +1,16 @@
 // @ts-check
-// The list of keys, which ? opens, with the switch of the single-key shortcuts; and where they count: everywhere but in text fields, unless they are off.
-// The buttons of the page say their keys themselves (Streamlit's `shortcut`), and Streamlit listens on the document.
-// It hears nothing from sliders and boxes, and hears what is typed into the fields of our panels: so what must not
-// come there is stopped one step before, and what must is sent again from the body of the page.
+// The list of keys, opened by ?, with the switch for single-key shortcuts. Unless switched off, these work everywhere
+// except in text fields. Buttons declare their keys (Streamlit's `shortcut`), and Streamlit listens on the document. It
+// ignores keys from sliders and boxes, but reacts to typing in the fields of our panels. So keys that it must not get
+// are stopped one step earlier, and keys that it must get are sent again from the body of the page.
 
 /** The key that opens the list, see rbmviz_app/keys.py. */
 const LIST = '?';
 
-/** Where the browser remembers that they are off. */
+/** Storage key of the switch. */
 const OFF = 'rbmviz single keys off';
 
-/** Inside of another page browsers may keep nothing for us: then the switch holds as long as the page is there. */
+/** In an embedded page browsers may deny storage: then the switch lasts as long as the page. */
 let offHere = false;
 
 const isOff = () => {
@@ -23,23 +23,23 @@ const setOff = off => {
   try {
     if (off) localStorage.setItem(OFF, '1');
     else localStorage.removeItem(OFF);
-  } catch { /* it is remembered here */ }
+  } catch { /* remembered in this variable */ }
 };
 
 const NO_TEXT = ['button', 'checkbox', 'color', 'file', 'radio', 'range', 'reset', 'submit'];
 
-/** @param {EventTarget | undefined} target @returns {boolean} whether keys are typed there */
+/** @param {EventTarget | undefined} target @returns {boolean} whether it takes typed text */
 const takesText = target => {
   if (!(target instanceof HTMLElement)) return false;
   if (target instanceof HTMLInputElement) return !NO_TEXT.includes(target.type);
-  // The cells of a table are drawn on a canvas.
+  // Tables draw their cells on a canvas.
   return target.isContentEditable || target.matches('textarea, select, canvas[data-testid=data-grid-canvas]');
 };
 
-/** @param {EventTarget | undefined} target @returns {boolean} whether arrows move something there */
+/** @param {EventTarget | undefined} target @returns {boolean} whether arrow keys move something in it */
 const takesArrows = target => takesText(target) || target instanceof Element && target.closest('input, audio, video, [role=slider], [role=radiogroup], [role=listbox], [role=tablist], [role=menu], [aria-haspopup=listbox]') !== null;
 
-/** @param {KeyboardEvent} event @returns {boolean} whether it is an arrow to a side, alone */
+/** @param {KeyboardEvent} event @returns {boolean} whether it is the left or right arrow, without modifiers */
 const toTheSide = ({ key, ctrlKey, metaKey, altKey, shiftKey }) => (key === 'ArrowLeft' || key === 'ArrowRight') && !(ctrlKey || metaKey || altKey || shiftKey);
 
 /** The answers on the card of a lesson. */
@@ -58,14 +58,14 @@ const listen = () => {
   const pass = event => {
     const list = shared.rbmvizKeyList;
     if (list?.dialog.open) return event.stopPropagation(); // no key acts on the page behind the list
-    // The card of a lesson has arrows as keys; they belong to the control that has the focus, if it moves by them.
+    // The card of a lesson uses the arrow keys; a focused control that uses arrows takes precedence.
     if (toTheSide(event)) {
       if (isOff() || takesArrows(event.composedPath()[0])) event.stopPropagation();
       return;
     }
-    // Tab, Enter and the space bar belong to it, too.
+    // The same holds for Tab, Enter and the space bar.
     if (event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey) return;
-    // The path tells of controls inside of our panels, too, which the document cannot see into.
+    // The event's path includes controls inside our panels, which the document does not see.
     const target = event.composedPath()[0];
     if (isOff() || takesText(target)) event.stopPropagation();
     else if (event.key === LIST) {
@@ -78,8 +78,8 @@ const listen = () => {
     }
   };
   /**
-   * The answers of a lesson stand one below the other: arrows up and down choose among them, and those to the sides
-   * move between the steps wherever the focus is. They are sent from the body before the answers hear of them.
+   * The answers of a lesson form a column: Up and Down choose among them, Left and Right move between the steps,
+   * wherever the focus is. These two are sent from the body before they reach the answers.
    * @param {KeyboardEvent} event
    */
   const passAnswers = event => {
@@ -99,11 +99,11 @@ const listen = () => {
  * @typedef {{ groups: { title: string, keys: Key[] }[], label: string, help: string }} KeyData
  */
 
-/** @param {string} selector @param {Document | ShadowRoot} [root] @returns {boolean} whether there is such a control to be seen, in our panels, too */
+/** @param {string} selector @param {Document | ShadowRoot} [root] @returns {boolean} whether such a control is visible, also within our panels */
 const isThere = (selector, root = document) => [...root.querySelectorAll(selector)].some(node => node.checkVisibility())
   || [...root.querySelectorAll('*')].some(node => node.shadowRoot !== null && isThere(selector, node.shadowRoot));
 
-/** @returns {Element | null} what has the focus, in our panels, too */
+/** @returns {Element | null} the focused element, also within our panels */
 const focused = () => {
   let node = document.activeElement;
   while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
@@ -135,7 +135,7 @@ const fill = (list, { groups }) => list.replaceChildren(...groups.flatMap(({ tit
 /** @param {{ data: KeyData, parentElement: any }} mounted */
 export default ({ data, parentElement }) => {
   listen();
-  parentElement.querySelector('.bar')?.remove(); // and nothing else: the style is in there, too
+  parentElement.querySelector('.bar')?.remove(); // and nothing else: the root also contains the style
   const bar = document.createElement('div');
   bar.className = 'bar of-keys';
   bar.innerHTML = `<button type="button" title="The keys of this page" aria-label="Keys" aria-haspopup="dialog"><kbd>?</kbd></button>

@@ -1,7 +1,7 @@
-"""The keys of a page: one table, of which the buttons take theirs and the list of keys is made.
+"""The keys of a page: one table for the buttons' shortcuts and the list of keys.
 
-The list opens by ``?`` and by a button. In it a switch turns off the shortcuts that are a single key, which
-the browser remembers (WCAG 2.2, 2.1.4).
+``?`` or a button opens the list. A switch in it turns off single-key shortcuts, and the browser remembers the
+choice (WCAG 2.2, 2.1.4).
 """
 
 from pathlib import Path
@@ -16,12 +16,12 @@ class Key(NamedTuple):
     Parameters
     ----------
     key : str
-        As Streamlit's ``shortcut`` calls it, or as people read it.
+        As in Streamlit's ``shortcut``, or as text for the reader.
     does : str
         What it does, in a few words.
     where : str
-        CSS selector of the control that it belongs to; the list has the key while the page has the control.
-        "" (the default): on every page.
+        CSS selector of its control; the list shows the key while the page has the control. "" (the default):
+        on every page.
     """
 
     key: str
@@ -39,7 +39,7 @@ NEXT = Key("Right", "Next step of the lesson", ".st-key-lesson_moves button[kind
 LIST = Key("?", "This list")
 
 SINGLE = (PLAY, ONE_STEP, RESET, BACK, NEXT, PRESENT, LEAVE, LIST)
-"""Keys that count wherever no text is typed."""
+"""Keys that work wherever no text is being typed."""
 
 FOCUSED = (
     Key("Tab", "To the next control; with Shift to the one before"),
@@ -51,7 +51,7 @@ FOCUSED = (
     Key("← → ↑ ↓", "Choose a cell of the map; Enter opens it", "section.panel .map"),
     Key("Esc", "Close what is open"),
 )
-"""Keys of the control that has the focus."""
+"""Keys of the focused control."""
 
 _list = st.components.v2.component(
     "rbmviz_keys",
@@ -61,7 +61,7 @@ _list = st.components.v2.component(
 
 
 def draw_list() -> None:
-    """Draw the button that opens the list of keys; with it, keys stop to count in text fields."""
+    """Draw the button that opens the list of keys; its script also disables keys in text fields."""
     _list(
         key="keys",
         data={

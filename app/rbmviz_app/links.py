@@ -1,8 +1,7 @@
-"""The page's address, which holds the state of the screen; its content is not trusted.
+"""The page's address, which holds the state of the screen; its content is untrusted.
 
-It is read once, when a session begins (``open_link``). From then on a component of the page writes it,
-replacing the address in place. ``st.query_params`` is never written: that would add an entry to the browser's
-history.
+It is read once, when a session begins (``open_link``). After that, a component of the page replaces it in
+place. ``st.query_params`` is never written, because that would add entries to the browser's history.
 """
 
 import re
@@ -22,35 +21,35 @@ _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_n
 
 
 PAUSED_AT = "paused_at"
-"""Name in the address: while a page is paused, the step at which its runs stand, or that of each of them in
-order. The browser writes it."""
+"""Name in the address: the step of the runs of a paused page, or one step per run, in order. The browser
+writes it."""
 
 LESSON, STEP = "lesson", "step"
-"""Names in the address of the open lesson, and of its step (from 1)."""
+"""Names in the address: the open lesson, and its step (from 1)."""
 
 COOKIE = "rbmviz_owner"
-"""By it the server knows the browser that has begun a sweep; only that one may stop or delete it."""
+"""Cookie that identifies the browser that started a sweep; only this browser may stop or delete it."""
 
 OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
 """96 random bits."""
 
 MAX_REPEATED_STEPS = 20_000
-"""Steps that are made again at most when a paused page is opened again: seconds of computing."""
+"""Maximum number of steps repeated when a paused page is reopened: seconds of computing."""
 
 
 def given(page: str, name: str) -> list[str]:
-    """Return what the link of this session says by a name of the address, if it is a link to this page."""
+    """Return the values of a name in this session's link, if the link is to this page."""
     link = session.LINK.value
     return list(link.parts.get(name, ())) if link is not None and link.page == page else []
 
 
 def in_address(name: str) -> list[str]:
-    """Return what the address says now, which ``given`` has from the beginning of the session."""
+    """Return the current values of a name in the address; ``given`` returns the session's first ones."""
     return st.query_params.get_all(name)
 
 
 def owner() -> str:
-    """Return the secret of this browser: that of its cookie, or a new one, which becomes the cookie."""
+    """Return the secret of this browser: from its cookie, or a new one, which becomes the cookie."""
     if not session.OWNER.value:
         given = str(st.context.cookies.get(COOKIE, ""))
         session.OWNER.set(given if OWNER_PATTERN.fullmatch(given) else secrets.token_hex(12))
@@ -58,23 +57,23 @@ def owner() -> str:
 
 
 def presenting() -> bool:
-    """Return whether the page is drawn for a projector: large, within the window, few controls."""
+    """Return whether the page is drawn for a projector: large, fitted to the window, with few controls."""
     return session.PRESENTED.ensure() != ""
 
 
 def presented_knobs() -> list[str]:
-    """Return the names of the knobs that stay while presenting; none: the first one of each panel."""
+    """Return the names of the knobs shown while presenting; empty: the first knob of each panel."""
     text = session.PRESENTED.ensure()
     return [] if text in ("", "1") else text.split(",")
 
 
 def starts_paused() -> bool:
-    """Return whether runs wait for Play when a page is opened: the link says so, or the browser."""
+    """Return whether runs wait for Play when a page opens, because the link or the browser asks for it."""
     return session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value
 
 
 def paused_at(page: str, n_panels: int) -> list[int]:
-    """Return the steps at which the panels stood when the link was written; empty: they were running."""
+    """Return the steps of the panels when the link was written; empty: they were running."""
     texts = given(page, PAUSED_AT)
     if not all(re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) for text in texts):
         return []
@@ -83,13 +82,13 @@ def paused_at(page: str, n_panels: int) -> list[int]:
 
 
 def parts_of_step() -> dict[str, str]:
-    """Return what the address says of the open step of a lesson; empty without one."""
+    """Return the address parameters of the open step of a lesson; empty without one."""
     place = session.OPEN_STEP.value
     return {} if place is None else {LESSON: place.lesson, STEP: str(place.step + 1)}
 
 
 def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
-    """Write these values by name into the address, in the browser; an empty list removes a name."""
+    """Have the browser write these values into the address, by name; an empty list removes a name."""
     with st.container(key="address"):  # the shell takes it out of the page's flow
         texts = {name: list(values) for name, values in parts.items()}
         texts[checkpoints.TOKEN_PART] = checkpoints.tokens(page)
@@ -109,9 +108,9 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
 
 
 def texts_of(settings: Iterable[session.Setting[Any]]) -> dict[str, list[str]]:
-    """Return what the address says of settings, by name.
+    """Return the values of settings for the address, by name.
 
-    What a fold holds is left out while it is closed: a link that names it opens the fold.
+    Settings in a closed fold are left out: naming them in a link opens the fold.
     """
     return {
         one.key: one.texts() if not one.spec.fold or session.ALL_SETTINGS[one.spec.fold].value else []
@@ -130,7 +129,7 @@ def open_link(page: str) -> None:
     live = pages.live_page(page)
     preset = live.preset_of_link() if live else None
     values = live.values_of(preset) if live and preset else {}
-    # A link to the page that shows the command's model means what it leaves out.
+    # A link to the page that shows the command line's model is complete: what it leaves out is the default.
     if shared.FIRST_CHOICE and not any(given("sample", name) for name in pages.names_of_page("sample")):
         values[checkpoints.CHOICES["sample"]] = shared.FIRST_CHOICE[0]
     refused = []
@@ -156,13 +155,13 @@ def open_link(page: str) -> None:
             f"{', '.join(refused)}.",
             page,
         )
-    session.LINK.set(link._replace(is_open=True))  # last: a click may interrupt this run anywhere
+    session.LINK.set(link._replace(is_open=True))  # last, because a click may interrupt this run anywhere
 
 
 def _read_setting(setting: session.Setting[Any], texts: list[str]) -> Any:
-    """Return the value that a link gives to a setting; BadInput if it is not allowed."""
+    """Return a setting's value from its text in a link; BadInput if it is not allowed."""
     name = texts[-1]
-    if setting.key == "train_data" and name not in setting.spec.options():  # a variant of one of them
+    if setting.key == "train_data" and name not in setting.spec.options():  # a variant of a listed value
         return shared.data(name).name
     if setting.key in (*checkpoints.CHOICES.values(), "land") and shared.is_own_model(name):
         return name

@@ -1,14 +1,14 @@
-"""Lines of Python that load what a page shows: a model, or data."""
+"""Lines of Python that load a page's model or data."""
 
 from rbmviz.datasets import list_datasets
 from rbmviz.models import list_models
 
 MODEL_FILE, DATA_FILE = "model.safetensors", "data.npz"
-"""What stands in code for a file that only its owner can name."""
+"""Placeholder in code for a file that only its owner can name."""
 
 
 def load_model_lines(name: str) -> list[str]:
-    """Return code that sets ``model``; one that is in no list is a file, for which a comment asks."""
+    """Return code that sets ``model``; for an unlisted model, a comment asks for its file."""
     if name in list_models():
         return [f'model = rbmviz.load_model("{name}")']
     return [
@@ -18,7 +18,7 @@ def load_model_lines(name: str) -> list[str]:
 
 
 def load_dataset_lines(name: str) -> list[str]:
-    """Return code that sets ``data``; data that are not registered are a file, for which a comment asks."""
+    """Return code that sets ``data``; for unregistered data, a comment asks for their file."""
     if name.partition("@")[0] in list_datasets():
         return [f'data = rbmviz.load_dataset("{name}")']
     return ["# The data are a file of your own: name it here.", f'data = rbmviz.load_dataset("{DATA_FILE}")']

@@ -1,4 +1,4 @@
-"""Messages on a page, with text from outside escaped: Streamlit reads every message as Markdown."""
+"""Messages on a page, with external text escaped, because Streamlit reads every message as Markdown."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import streamlit as st
 from rbmviz_app.session import CLOSED_ALERTS, LINK_WARNINGS, TOASTS, close_link_warnings
 
 MAX_MESSAGE = 400
-"""Longest message, in characters; longer ones are cut."""
+"""Maximum length of a message, in characters; longer ones are cut."""
 
 MARKS = re.compile(r"[\\`*\[\]<>~$#|]|(?<!\w)_|_(?!\w)|:(?=\w)")
 """Characters that begin code, emphasis, a link, a picture, HTML, mathematics, a heading or a directive."""
@@ -17,7 +17,7 @@ ADDRESS = re.compile(r"https?(?=://)|\bwww(?=\.)|(?=@[-\w.]+\.[a-z])", re.IGNORE
 """Places in web and mail addresses, which Markdown turns into links even if all its marks are escaped."""
 
 WORD_JOINER = "\u2060"
-"""A character without width; it ends an address, because no address contains it."""
+"""A zero-width character; it ends an address, because no address contains it."""
 
 
 def plain(text: object) -> str:
@@ -29,28 +29,28 @@ def plain(text: object) -> str:
 
 
 def error(sentence: object) -> None:
-    """Show an error: an explanation of what could not be done."""
+    """Show an error: what could not be done, and why."""
     st.error(plain(sentence), icon=":material/error:")
 
 
 def refused(sentence: object) -> None:
-    """Let ``show_toasts`` show why a click or a drag is not carried out; for callbacks.
+    """Queue for ``show_toasts`` why a click or a drag is not carried out; for callbacks.
 
-    What a callback draws itself takes the place of the first elements of the app, its sheet of styles among
-    them, if only a fragment runs.
+    If only a fragment runs, anything a callback draws replaces the app's first elements, including its style
+    sheet.
     """
     TOASTS.set((*TOASTS.value, (str(sentence), "error")))
 
 
 def done(sentence: object) -> None:
-    """Let ``show_toasts`` show what a click has done besides what it says; for callbacks."""
+    """Queue for ``show_toasts`` what a click has also done; for callbacks."""
     TOASTS.set((*TOASTS.value, (str(sentence), "info")))
 
 
 def show_toasts() -> None:
-    """Show, for ten seconds and over the page, why clicks and drags were not carried out, or what they did.
+    """Show the queued messages about clicks and drags over the page, for ten seconds.
 
-    An error within the page would push the panels down, and the slider in hand with them.
+    An error within the page would push the panels down, and with them the slider being dragged.
     """
     for sentence, icon in TOASTS.value:
         st.toast(plain(sentence), icon=f":material/{icon}:", duration="long")
@@ -63,15 +63,15 @@ def note(sentence: object) -> None:
 
 
 def alert(place: str, sentence: object) -> None:
-    """Show an error over the page, until it is closed: within the page it would push the panels down.
+    """Show an error over the page until it is closed; within the page it would push the panels down.
 
-    place : the control that it is about, of which there is one such error at a time
-    sentence : "" ends what was said there, so that the same sentence is shown again the next time
+    place : the control that it is about, which has one such error at a time
+    sentence : the error; "" clears it, so that the same sentence is shown again next time
     """
     text = plain(sentence)
     if not text or CLOSED_ALERTS.value.get(place) != text:
         CLOSED_ALERTS.ensure().pop(place, None)
-    with st.container(key=f"alert {place}"):  # always there, see draw_link_warnings; style.css says where
+    with st.container(key=f"alert {place}"):  # always present, see draw_link_warnings; style.css places it
         if text and place not in CLOSED_ALERTS.value:
             st.error(text, icon=":material/error:")
             _draw_close(place, CLOSED_ALERTS.value.update, {place: text})
@@ -83,11 +83,11 @@ def _draw_close(place: str, close: Callable[..., None], argument: object) -> Non
 
 
 def draw_link_warnings(page: str = "") -> None:
-    """Show over the page which parts of a link are ignored, until that is closed.
+    """Show over the page which parts of a link are ignored, until the message is closed.
 
-    page : whose sentences; "" (the default): those of all pages
+    page : page of the messages; "" (the default): messages for all pages
     """
-    # Always there: else the page below would be built again when it is closed.
+    # Always present: otherwise closing it would rebuild the page below.
     with st.container(key=f"alert link {page}"):
         sentences = LINK_WARNINGS.value.get(page, ())
         for sentence in sentences:

@@ -1,22 +1,22 @@
-"""What all pages with live panels have in common: the comparison, its transport, presets, link and charts.
+"""The common part of all pages with live panels: comparison, transport, presets, link and charts.
 
-A page creates one ``LivePage``, which is called ``PAGE`` here. The page to copy is ``pages/weights/page.py``.
-Its ``main`` draws, in this order:
+A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page.py`` as the template. Its
+``main`` draws, in this order:
 
 1. ``PAGE.heading()``: the question, and "About this page";
-2. ``with PAGE.toolbar():`` the page's own settings, of which it makes its setup, and ``PAGE.menu()``, the
-   presets;
+2. ``with PAGE.toolbar():`` the page's own settings, from which it builds its setup, and ``PAGE.menu()``, the
+    presets;
 3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
-4. ``with PAGE.notes():`` the place of sentences above the panels, always, even if there are none;
-5. the panels, in a function with ``@st.fragment``, so that a click there draws nothing else again. It calls
+4. ``with PAGE.notes():`` the messages above the panels; always, even if there are none;
+5. the panels, in a function with ``@st.fragment``, so that a click there redraws nothing else. It calls
    ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page``, which may
-   have the whole page drawn again, and last ``PAGE.write_address``, so that an address is written once;
+   redraw the whole page, and last ``PAGE.write_address``, so that the address is written once;
 6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
-   ``comparison.peek()`` and call ``draw_chart``. ``peek`` renews no lease, so that a chart alone keeps no run
-   awake: a run computes for 30 s after the last ``poll``, which the panels' socket calls for each frame.
-   Those that draw settings call ``catch_up_settings``;
-7. downloads and code (see ``controls``), which a page for a projector leaves out.
+   ``comparison.peek()`` and call ``draw_chart``. ``peek`` renews no lease, so that a chart alone does not
+   keep a run awake: a run computes for 30 s after the last ``poll``, which the panels' socket calls for each
+   frame. Functions that draw settings call ``catch_up_settings``;
+7. downloads and code (see ``controls``), omitted while presenting.
 """
 
 import threading
@@ -59,7 +59,7 @@ from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
 
 PRESENTED_FONT_PIXELS = 20
-"""Size of the words in charts while presenting, in pixels."""
+"""Font size in charts while presenting, in pixels."""
 
 S = TypeVar("S", bound=Setup)
 
@@ -87,7 +87,7 @@ def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
 
 
 class PanelCallbacks(TypedDict):
-    """Functions for a panel to call: when one of its knobs has been turned and let go, and when it closes."""
+    """Callbacks of a panel: a knob was released, and the panel was closed."""
 
     on_edit: Callable[[], None]
     on_remove: Callable[[], None]
@@ -97,35 +97,35 @@ class PanelCallbacks(TypedDict):
 class LivePage(Generic[S]):
     """A page with live panels.
 
-    It belongs to all visitors, whose runs of the script have a thread each: what it keeps between two calls
-    it keeps for that thread alone.
+    It is shared by all visitors, whose script runs each have a thread: what it stores between calls, it
+    stores per thread.
 
     Parameters
     ----------
     spec : PageSpec
-        Its settings and panels; its name is that of the page's folder, and its path in the address.
+        Its settings and panels; its name is the name of the page's folder and the path in the address.
     settings : PageSettings
-        The settings of ``spec`` as entries of the session state.
+        The settings of ``spec`` as session-state entries.
     question : str
         Heading of the page.
     about : str
-        A few sentences: what the picture is; what a newcomer has to know of models and chains; what to do
-        first.
+        A few sentences: what the picture shows, what a newcomer has to know about models and chains, what to
+        do first.
     presets : sequence of Preset
-        Offered in a menu; while the screen shows one of them, its caption stands above the panels.
+        Offered in a menu; while the screen shows one of them, its caption is above the panels.
     transport : Transport
-        Texts of the row of play, step, reset and speed.
+        Texts of play, step, reset and speed.
     linkable : callable
         Returns the algorithms of the panels that a link can describe (default: of all panels).
     only_knobs : sequence of str, optional
-        Names of the knobs that the panels show, and the address holds; None (the default): all.
+        Names of the knobs in the panels and the address; None (the default): all.
     title : callable
-        Returns a different title for each of a list of algorithms.
+        Returns a distinct title for each algorithm in a list.
     knob_labels : callable
-        Returns, for values of its settings by name, the labels of knobs that its panels call otherwise than
-        their algorithms do, for what names knobs beside the panels: *Presenting*, and challenges.
+        Returns, for values of its settings by name, the labels of knobs that its panels name differently from
+        their algorithms, for use beside the panels: in *Presenting* and in challenges.
     shows_settings : callable
-        Returns whether the screen shows what the settings say; if not, it shows no preset.
+        Returns whether the screen matches the settings; if not, it shows no preset.
     """
 
     spec: PageSpec
@@ -148,17 +148,17 @@ class LivePage(Generic[S]):
 
     @property
     def speed(self) -> Setting[float]:
-        """The setting with the steps a second."""
+        """The setting of the steps per second."""
         return self.settings[self.spec.speed]
 
     def setup_of(self, values: Mapping[str, Any]) -> S:
-        """Return what all panels share, for values of the settings by name."""
+        """Return the panels' common setup, for values of the settings by name."""
         return self.spec.setup(values, shared.page_sources())
 
     def heading(self, question: str = "", about: str = "") -> bool:
         """Draw the question; return whether the page is for a projector.
 
-        question, about : those of a part of the page, where they differ from the page's
+        question, about : texts of a part of the page, if they differ from the page's
         """
         publish.heading(question or self.question)
         present = links.presenting()
@@ -169,14 +169,14 @@ class LivePage(Generic[S]):
         return present
 
     def draw_about(self, about: str) -> None:
-        """Draw the button that opens what a newcomer has to know about the page."""
+        """Draw the button that opens the page's introduction for newcomers."""
         with st.popover("About this page", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
             st.markdown(about)
             st.caption("The page *Glossary* says what all words and numbers mean.")
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:
-        """Draw the row above the panels: first a place for the transport, then what the caller draws."""
+        """Draw the row above the panels: first a container for the transport, then what the caller draws."""
         with st.container(horizontal=True, vertical_alignment="bottom", key="toolbar"):
             self._of_run.transport_place = st.container(
                 horizontal=True, vertical_alignment="bottom", width="content"
@@ -184,10 +184,10 @@ class LivePage(Generic[S]):
             yield
 
     def notes(self) -> AbstractContextManager[object]:
-        """Return the place of sentences above the panels.
+        """Return the container of messages above the panels.
 
-        It is always there, even if it is empty: if the panels moved to another place of the page, they would
-        be rebuilt, and blink.
+        It exists even if it is empty: if the panels moved to another position on the page, they would be
+        rebuilt and blink.
         """
         return st.container(key="notes")
 
@@ -208,10 +208,10 @@ class LivePage(Generic[S]):
     ) -> Comparison[S]:
         """Open this session's comparison with this setup, and draw the transport.
 
-        fill : adds the panels of a new comparison; it is called with the comparison and the algorithms of the
-            preset that the link asks for, an empty list if the link asks for none (default: ``self.fill``)
-        on_change : called with a comparison that was open already, when a setting that the visitor has turned
-            has given it this setup; not for presets, steps of lessons and Undo, which set panels themselves
+        fill : adds the panels of a new comparison, given the comparison and the algorithms of the preset in
+            the link, an empty list without one (default: ``self.fill``)
+        on_change : called with an open comparison when the visitor's change of a setting has given it this
+            setup; not for presets, lesson steps and Undo, which set panels themselves
 
         If the limits allow no panel, the script run stops here with the reason on the page.
         """
@@ -227,11 +227,11 @@ class LivePage(Generic[S]):
                 self._start(comparison)
             elif comparison.setup != setup:
                 change_setup(comparison, setup)
-                if comparison.setup == setup:  # otherwise the limits have refused it
+                if comparison.setup == setup:  # otherwise the limits refused it
                     on_change(comparison)
                 session.set_undo_settings(self.name, session.drawn(self.name).settings)
                 if not session.UNDO_SETTINGS.value[self.name]:
-                    comparison.drop_undo()  # a file was uploaded or removed: no setting brings it back
+                    comparison.drop_undo()  # a file was uploaded or removed: no setting restores it
         except BadInput as error:
             comparisons.drop_empty_comparison(self.name)
             messages.note(error)
@@ -253,7 +253,7 @@ class LivePage(Generic[S]):
     def labels_of_knobs(self, algorithms: Sequence[Any], values: Mapping[str, Any]) -> dict[str, str]:
         """Return the labels of the knobs that panels of these algorithms have, by name.
 
-        values : of the settings, by name
+        values : values of the settings, by name
         """
         labels = {name: knob.label for one in algorithms for name, knob in knobs_of(one).items()}
         labels |= self.knob_labels(values)
@@ -261,9 +261,9 @@ class LivePage(Generic[S]):
         return labels if shown is None else {name: labels[name] for name in shown}
 
     def shown_model(self, comparison: Comparison[S], setup: S, name: str, model: Model) -> tuple[str, Model]:
-        """Return name and model of what the panels show: not those asked for if the limits refused them.
+        """Return name and model of what the panels show: if the limits refused a change, the previous ones.
 
-        setup, name, model : what the settings ask for, with the name and the model in it
+        setup, name, model : the setup that the settings ask for, and its model with its name
         """
         shown = session.MODELS_ON_PAGES.ensure()
         if comparison.setup == setup or self.name not in shown:
@@ -271,7 +271,7 @@ class LivePage(Generic[S]):
         return shown[self.name]
 
     def _set_to_step(self, comparison: Comparison[S], setup: S, state: PageState) -> None:
-        """Open the panels of a step of a lesson, whose settings are set; nothing runs before Play."""
+        """Open the panels of a lesson step whose settings are set already; nothing runs before Play."""
         comparison.pause()
         comparison.replace(setup, state.algorithms())
         comparison.set_rate(self.speed.value)
@@ -279,9 +279,9 @@ class LivePage(Generic[S]):
         card.note_opened()
 
     def _start(self, comparison: Comparison[S]) -> None:
-        """Start the runs of a page that is opened; if the link has them paused at a step, go to that step.
+        """Start the runs of a newly opened page, or go to the step at which the link has them paused.
 
-        Trainings that a link has opened stay at their own steps.
+        Trainings opened by a link stay at their own steps.
         """
         steps = links.paused_at(self.name, len(comparison.panels))
         if not steps and not links.starts_paused():
@@ -297,7 +297,7 @@ class LivePage(Generic[S]):
             comparison.step([min(n, most) for n in steps])
 
     def read(self, texts: Sequence[str]) -> tuple[list[Any], list[str]]:
-        """Return the algorithms of a link or preset, and a sentence for each text that is refused."""
+        """Return the algorithms of a link or preset, and a message for each text that is refused."""
         read, refused = read_panels(self.spec.algorithms, texts)
         only = self.spec.only
         others = [algorithm for algorithm in read if only and algorithm.name != only]
@@ -308,9 +308,9 @@ class LivePage(Generic[S]):
         return [algorithm for algorithm in read if algorithm not in others], refused
 
     def fill(self, comparison: Comparison[S], wanted: list[Any]) -> None:
-        """Add the panels that the link names, as many as the limits allow.
+        """Add the panels in the link, as many as the limits allow.
 
-        If it names none, ``wanted`` are added; if that is empty, the default panels.
+        If there are none, add ``wanted`` or, if that is empty, the default panels.
 
         Raises
         ------
@@ -341,7 +341,7 @@ class LivePage(Generic[S]):
     # Presets
 
     def values_of(self, preset: Preset) -> dict[str, Any]:
-        """Return the value of every setting that presets set, by name."""
+        """Return the values of all settings that presets set, by name."""
         return {
             name: preset.settings.get(name, setting.default)
             for name, setting in self.settings.items()
@@ -349,7 +349,7 @@ class LivePage(Generic[S]):
         }
 
     def apply(self, preset: Preset) -> None:
-        """Set the page to a preset, in a callback; if it is refused, show why and change nothing."""
+        """Apply a preset, in a callback; if it is refused, show why and change nothing."""
         session.close_popover(f"{self.name} presets")
         values = self.values_of(preset)
         try:
@@ -358,18 +358,18 @@ class LivePage(Generic[S]):
             messages.refused(error)
 
     def show(self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any]) -> None:
-        """Set the page to these panels and settings, in a callback or before another page is left for it.
+        """Set the page to these panels and settings, in a callback or before switching to it.
 
-        Undo brings back what it had. A page that this session has not opened yet is opened.
+        Undo restores the previous state. If this session has not opened the page yet, it is opened.
 
         Parameters
         ----------
         setup : Setup
-            What its panels share; that of the settings.
+            What its panels share, according to the settings.
         algorithms : sequence of Sampler or Trainer
             Its panels.
         values : mapping of str to value
-            Its settings, by name; those that are not named stay.
+            Its settings, by name; others stay the same.
 
         Raises
         ------
@@ -387,21 +387,21 @@ class LivePage(Generic[S]):
         session.show(values)
         comparison.set_rate(self.speed.value)
         if uploads.put_aside(self.name) or is_new:
-            comparison.drop_undo()  # no setting would bring the file back
+            comparison.drop_undo()  # no setting would restore the file
         else:
             session.set_undo_settings(self.name, before)
         comparison.resume()
 
     def preset_of_link(self) -> Preset | None:
-        """Return the preset that the link asks for; None if there is none.
+        """Return the preset in the link; None if there is none.
 
-        Settings and panels that stand in the link precede those of the preset.
+        Settings and panels in the link take precedence over the preset's.
         """
         asked = links.given(self.name, presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
     def _warn_of_unknown_preset(self, asked: Sequence[str]) -> None:
-        """Show that the preset that a link asks for is none of this page."""
+        """Report that this page does not have the preset in the link."""
         slugs = [preset.slug for preset in self.presets]
         if asked and asked[0] not in slugs:
             session.add_link_warning(
@@ -412,10 +412,10 @@ class LivePage(Generic[S]):
     def _is_on_screen(self, preset: Preset, comparison: Comparison[S]) -> bool:
         panels = self.linkable(comparison)
         named = [text.partition(":")[0] for text in preset.panels]
-        # Names first: this is asked every second, and reading the knobs of all presets takes a millisecond.
+        # Names first: this runs every second, and reading the knobs of all presets takes a millisecond.
         if len(panels) != len(comparison.panels) or named != [algorithm.name for algorithm in panels]:
             return False
-        # The caption invites to turn some knobs: their values make no difference.
+        # Ignore the values of knobs that the caption invites the visitor to turn.
         for algorithm, other in zip(panels, self.read(preset.panels)[0], strict=True):
             turned = {
                 name: getattr(algorithm, name) for name in preset.invites if name in knobs_of(algorithm)
@@ -426,7 +426,7 @@ class LivePage(Generic[S]):
         of_page = {name: self.settings[name] for name in values if name in self.spec.settings}
         if any(one.value != values[name] and not one.is_unchosen for name, one in of_page.items()):
             return False
-        try:  # an uploaded file is part of the setup, but not of the settings
+        try:  # an uploaded file belongs to the setup, but not to the settings
             return comparison.setup == self.setup_of(values) and self.shows_settings()
         except BadInput:
             return False
@@ -439,17 +439,17 @@ class LivePage(Generic[S]):
 
     def preset_caption(self, comparison: Comparison[S]) -> None:
         """Draw the caption of the preset that the screen shows, if it shows one."""
-        # Always there: otherwise the elements below would be rebuilt, and jump.
+        # Always present: otherwise the elements below would be rebuilt and jump.
         shown = self._note_shown_preset(comparison)
-        in_lesson = card.is_open(self.name)  # whose card says what it asks
+        in_lesson = card.is_open(self.name)  # the card of a lesson explains the page
         text = shown.caption if shown and not in_lesson else ""
         if text:
             session.note_drawn(self.name, caption=text)
-        # A sentence that goes leaves its place, so that the slider in hand stays where it is. The sheet
-        # of all pages hides words that are struck out.
+        # A removed caption leaves its space, so that the slider being dragged does not move. The global style
+        # sheet hides struck-out text.
         gone = "" if in_lesson or links.presenting() else session.drawn(self.name).caption
         with st.container(key="caption"):
-            # Streamlit draws no container that is empty.
+            # Streamlit does not draw empty containers.
             st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
         publish.caption(text)
 
@@ -459,7 +459,7 @@ class LivePage(Generic[S]):
         return shown.caption if shown else ""
 
     def shown_preset(self) -> Preset | None:
-        """Return the preset that the screen showed when it was drawn last; None if it showed none."""
+        """Return the preset that the screen showed when it was last drawn; None if there was none."""
         slug = session.drawn(self.name).preset
         return next((preset for preset in self.presets if preset.slug == slug), None)
 
@@ -471,7 +471,7 @@ class LivePage(Generic[S]):
     ) -> None:
         """Write the panels, the preset that the screen shows, and the settings into the address.
 
-        panels : their texts, if they are not written like those of other pages; more : further parts
+        panels : their texts, if not written as on other pages; more : further parts
         """
         shown = self.shown_preset()
         if panels is None:
@@ -499,7 +499,7 @@ class LivePage(Generic[S]):
         return {"on_edit": edited, "on_remove": removed}
 
     def multiply_callback(self, comparison: Comparison[S], grid: str) -> Callable[[], None]:
-        """Return the callback for "panels with other values of a knob beside one"; see ``callbacks``."""
+        """Return the callback for adding panels with other values of a knob; see ``callbacks``."""
 
         def multiplied() -> None:
             asked = session.sent_by(grid, "multiply")
@@ -508,7 +508,7 @@ class LivePage(Generic[S]):
                 others = with_knob(algorithm, asked["knob"], asked["values"])
                 comparison.add_beside(asked["key"], others, asked["instead"])
             except KeyError:
-                return  # the panel has gone meanwhile
+                return  # the panel has been closed meanwhile
             except BadInput as error:
                 messages.refused(error)
             else:
@@ -531,7 +531,7 @@ def offer_panels(
 ) -> None:
     """Draw a note if there is no panel, and the row of buttons that add one.
 
-    what, icon : noun and Material icon of the note; add : label of the row
+    what, icon : noun and Material icon for the note; add : label of the row
     """
     if not comparison.panels:
         st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
@@ -542,22 +542,22 @@ def offer_panels(
 
 
 def catch_up_page(comparison: Comparison[Any]) -> None:
-    """Bring the rest of the page up to what was done in the panels; call it at the end of their fragment.
+    """Update the rest of the page after actions in the panels; call it at the end of their fragment.
 
-    Draws the page again if there is another command to undo, or if its timers have to start again, and shows
-    why clicks and drags were refused.
+    Redraws the page if there is another command to undo or if its timers have to restart, and shows why
+    clicks and drags were refused.
     """
     [page] = [page for page, (known, _) in COMPARISONS.value.items() if known is comparison]
     if session.drawn(page).command != comparison.undoable_commands:
-        st.rerun()  # its button stands in the transport, which is drawn with the whole page
+        st.rerun()  # its button is in the transport, which is drawn with the whole page
     restart_timers(comparison)
     messages.show_toasts()
 
 
 def catch_up_settings(page: str) -> None:
-    """Draw the page again if a setting has been changed in this fragment: its address is another part.
+    """Redraw the page if this fragment changed a setting, because the address is written elsewhere.
 
-    To be called in each fragment with settings.
+    Call it in each fragment with settings.
     """
     before = session.drawn(page).settings
     if before != session.settings_now(before):
@@ -565,7 +565,7 @@ def catch_up_settings(page: str) -> None:
 
 
 def change_setup(comparison: Comparison[S], setup: S) -> None:
-    """Begin anew with another setup; if the limits refuse it, show the reason and change nothing."""
+    """Restart with another setup; if the limits refuse it, show the reason and change nothing."""
     try:
         comparison.change(setup)
     except BadInput as error:
@@ -591,7 +591,7 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             args=(comparison,),
             shortcut=keys.PLAY.key,
             key=f"{page}_play",
-            # Not another one while it runs: that would be another button, and the focus would be lost.
+            # Keep the same key while it runs: another button would lose the focus.
             type="primary",
             help="The lesson asks first: choose an answer on its card." if held else transport.play_help,
             disabled=held,
@@ -624,20 +624,20 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
 
 
 def reset(page: str, comparison: Comparison[Any]) -> None:
-    """Begin anew; Undo has no setting to change."""
+    """Restart; Undo has no setting to change."""
     comparison.reset()
     session.set_undo_settings(page, {})
 
 
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:
-    """Draw the button that takes the newest command back; it is there, unseen, when there is nothing to undo.
+    """Draw the Undo button, which is present but invisible when there is nothing to undo.
 
-    The style sheet of the shell hides it after ten seconds, and where nothing can be undone. It is never
-    disabled, because a disabled button would lose the click after which nothing is left to undo.
+    The shell's style sheet hides it after ten seconds, and when nothing can be undone. It is never disabled,
+    because a disabled button would lose the last click that still had something to undo.
     """
     number = comparison.undoable_commands
     session.note_drawn(page, command=number)
-    # The ten seconds are an animation. It begins anew only if its name changes: hence one for odd numbers.
+    # The ten seconds are an animation, which restarts only if its name changes: hence one for odd numbers.
     state = ("even", "odd")[number % 2] if comparison.can_undo else "none"
     with st.container(key=f"{page}_undo_{state}_{number}", width="content"):
         if st.button(
@@ -653,13 +653,13 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
 
 
 def undo(page: str, comparison: Comparison[Any]) -> None:
-    """Take the newest command back, and the settings that it has changed."""
+    """Undo the newest command, including the settings that it changed."""
     try:
         if not comparison.undo():
             st.toast("It was too late to undo: what was there has been given up after ten seconds.")
             return
     except BadInput as error:
-        st.toast(messages.plain(error))  # a message on the page would go with the run that follows
+        st.toast(messages.plain(error))  # a message on the page would disappear with the next run
         return
     if settings := session.UNDO_SETTINGS.value.get(page):
         session.show(settings)
@@ -675,16 +675,16 @@ def draw_chart(
 ) -> None:
     """Draw a chart, or the text ``nothing`` if there are no rows yet.
 
-    chart : rows and Vega-Lite spec; key : of the widget; alt : description for screen readers; height :
-    "stretch" for that of its place, which a sheet sets
+    chart : rows and Vega-Lite spec; key : widget key; alt : description for screen readers; height :
+        "stretch" to fill its container, whose height a style sheet sets
     """
     rows, spec = chart
     if nothing and rows.empty:
-        with st.container(key=f"no chart {key}"):  # while presenting it has the place of the chart
+        with st.container(key=f"no chart {key}"):  # while presenting, it takes the place of the chart
             st.caption(nothing)
     else:
         size = PRESENTED_FONT_PIXELS if links.presenting() else 0
-        height = "stretch" if size else height  # presenting.css makes it as high as the window lets it be
+        height = "stretch" if size else height  # presenting.css makes it as tall as the window allows
         spec = readable(spec, st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
         publish.chart(key, rows, spec, alt)

@@ -1,7 +1,7 @@
-"""Presenting: the page for a projector, large and within the window, with one or two knobs.
+"""Presenting: the page for a projector, large, fitted to the window, with one or two knobs.
 
-``present`` in the address says whether, on every page and after a reload: ``1``, or the names of the knobs
-that stay. With ``paused=1`` the runs wait for Play, as they do where the browser asks for less motion.
+``present`` in the address turns it on, for every page and after a reload: ``1``, or the names of the knobs to
+keep. With ``paused=1`` the runs wait for Play, as they do if the browser prefers less motion.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ _reader = st.components.v2.component("rbmviz_reader", js=(folder / "reader.js").
 
 
 def draw_switch() -> None:
-    """Draw the button that begins or ends presenting, at the right end of the navigation bar."""
+    """Draw the button that starts or ends presenting, at the right end of the navigation bar."""
     with st.container(key="presenting", horizontal=True, gap="small"):
         copy_link.draw_button()
         keys.draw_list()
         button.draw()
         if links.presenting():
-            # Not in the sheet of all pages: where this one is missing, nothing of it holds.
+            # Not in the global style sheet: leaving this sheet out turns all of it off.
             st.html(folder / "presenting.css")
             st.button(
                 "Leave",
@@ -58,7 +58,7 @@ def draw_switch() -> None:
 
 
 def draw_settings(page: str, knobs: Mapping[str, str]) -> None:
-    """Draw what a presenter chooses: knobs that stay, of {name: label}; a link that starts paused."""
+    """Draw the presenter's choices: knobs to keep, from {name: label}, and a link that starts paused."""
 
     def choose() -> None:
         PRESENTED.set(",".join(widget_value(f"{page} presented")) or "1")
@@ -88,15 +88,15 @@ def draw_settings(page: str, knobs: Mapping[str, str]) -> None:
 
 
 def draw_reader() -> None:
-    """Draw the part without a picture that says what this browser asks for, and keeps its console clean."""
+    """Mount the invisible component that reports the browser's preferences and keeps its console clean."""
 
     def reduce_motion() -> None:
         REDUCED_MOTION.set(True)
         for comparison, _ in COMPARISONS.value.values():
             comparison.pause()
 
-    with st.container(key="reader"):  # takes no place
-        # Our own files, and not components: these are loaded later than some charts.
+    with st.container(key="reader"):  # takes no space
+        # Our own files, because components are loaded later than some charts.
         st.html(f"<script>{FIRST_SCRIPTS}</script>", unsafe_allow_javascript=True)
         _reader(
             key="browser",

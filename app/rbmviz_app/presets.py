@@ -1,12 +1,13 @@
-"""Presets: what a button of the menu sets, the sentence beside it, and the numbers behind the sentence.
+"""Presets: what a menu button sets, its caption, and the numbers behind the caption.
 
-A preset sets every control of its page: what it does not name has its default. Its claims are data: a test
-makes the runs without a browser, at full speed, and compares the numbers that the panels would show.
+A preset sets every control of its page: controls it does not name get their defaults. Its claims are data: a
+test performs the runs without a browser, at full speed, and compares the numbers that the panels would show.
 
-A claim is written like those of lessons (``rbmviz.lessons.claims``): ``panel2.isl > panel1.isl + 50 at 1800
-samples``. ``panel1.likelihood@3000`` is the number after other steps; ``, not of panel4`` at the
-end names the negative control: in place of the claim's panel it makes a claim that does not hold. On the Tune
-page a panel beyond the first is a setting of the sweep, and its numbers are measures, means over seeds.
+A claim is written as in lessons (``rbmviz.lessons.claims``): ``panel2.isl > panel1.isl + 50 at 1800
+samples``. ``panel1.likelihood@3000`` is the number after a different number of steps; ``, not of panel4`` at
+the end names the negative control: with it in place of the claim's panel, the claim must not hold. On the
+Tune page, panels after the first are settings of the sweep, and their numbers are measures, averaged over
+seeds.
 """
 
 import re
@@ -25,20 +26,20 @@ class Preset:
     Parameters
     ----------
     label : str
-        What its button says.
+        Text of its button.
     caption : str
-        What to look for; it stands above the panels while the screen shows the preset.
+        What to look for; shown above the panels while the screen shows the preset.
     panels : tuple of str
         The panels, as in a link.
     settings : mapping of str to value
-        Values of settings by their names in the address; those that it does not name have their defaults.
+        Values of settings by their names in the address; others have their defaults.
     claims : tuple of str
-        What the caption says, in numbers, within some thirty seconds at the speed of the preset.
+        The caption's statements as numbers, reached within about thirty seconds at the speed of the preset.
     invites : tuple of str
-        Names of knobs that the caption invites to turn: it stays when they are turned.
+        Names of knobs that the caption invites the visitor to turn; it stays when they are turned.
     variants : tuple of str
-        Panels after such a turn, or settings of a sweep; claims may be about them, too: they are counted on
-        from ``panels``.
+        Panels after such a turn, or settings of a sweep; claims may refer to them: their numbers continue
+        after ``panels``.
     """
 
     label: str

@@ -1,4 +1,4 @@
-"""What is set for the whole process of the server, and done in it again and again: memory, garbage, files."""
+"""Settings and periodic tasks of the whole server process: memory, garbage, files."""
 
 import asyncio
 import contextlib
@@ -15,24 +15,24 @@ MMAP_THRESHOLD, ARENA_MAX = -3, -8
 """Names of options of glibc's allocator."""
 
 LARGE = 2**20
-"""Arrays of this many bytes or more are mapped by themselves, and given back when they are freed.
+"""Arrays of at least this many bytes are mapped separately, and returned to the system when freed.
 
-By default this bound rises to the largest array that was ever freed, and what visitors leave behind stays
-between what others use: four visitors at full speed took 174 MB and left 147, with this bound 102 and 18.
+By default this bound rises to the largest array ever freed, and memory that visitors leave behind stays
+between blocks in use: four visitors at full speed took 174 MB and left 147; with this bound, 102 and 18.
 """
 
 ARENAS = 2
-"""Pools from which all threads take memory; glibc would make up to eight for each core.
+"""Number of memory pools for all threads; glibc would create up to eight per core.
 
-Each keeps free space between what is in use: with eight visitors 60 MB, and 12 MB in two pools.
+Each keeps free space between blocks in use: 60 MB with eight visitors, 12 MB with two pools.
 """
 
 
 def configure_allocators() -> None:
-    """Let memory that is freed go back to the system: glibc's, if that is the C library, and Arrow's.
+    """Return freed memory to the system: glibc's, if that is the C library, and Arrow's.
 
-    Call it before pyarrow is imported: the tables that Streamlit sends are Arrow's, and its own allocator
-    would take a little more with every minute.
+    Call it before pyarrow is imported: Streamlit sends Arrow tables, and Arrow's own allocator would grow a
+    little every minute.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     with contextlib.suppress(AttributeError, OSError):
@@ -42,38 +42,38 @@ def configure_allocators() -> None:
 
 
 COLLECT_SECONDS = 10
-"""Seconds between two full collections, after which free memory goes back to the system.
+"""Seconds between full collections, after which free memory returns to the system.
 
-A page with charts leaves some 60 objects a second in reference cycles (Altair's charts are such). Python
-counts them until they are many: its own full collections are tens of minutes apart, and the process grew by
-0.8 MB a minute for each page that was open. A collection takes 1 ms for one visitor.
+A page with charts leaves about 60 objects per second in reference cycles (Altair's charts have some). Python
+waits until there are many: its own full collections are tens of minutes apart, and the process grew by 0.8 MB
+a minute per open page. A collection takes 1 ms for one visitor.
 """
 
 
 OPEN_FILES = 8192
-"""File descriptors that the server asks for; the default of many systems, 1,024, is for 200 open pages."""
+"""File descriptors that the server requests; the common default, 1,024, suffices for 200 open pages."""
 
 
 def allow_open_files() -> None:
-    """Let the process have OPEN_FILES file descriptors, or as many as the system lets it have."""
+    """Raise the limit to OPEN_FILES file descriptors, or as many as the system allows."""
     try:
         import resource
-    except ImportError:  # Windows, which has no such limit
+    except ImportError:  # Windows has no such limit
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
-        with contextlib.suppress(ValueError, OSError):  # the system has a limit of its own besides
+        with contextlib.suppress(ValueError, OSError):  # the system has its own limit as well
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 async def collect_garbage() -> None:
-    """Drop what has ended, collect garbage, and give free memory back, again and again until cancelled."""
+    """Periodically drop what has ended, collect garbage and return free memory, until cancelled."""
     while True:
         await asyncio.sleep(COLLECT_SECONDS)
         try:
             delete_old()
             tidy()
             trim()
-        except Exception:  # the next time comes all the same
+        except Exception:  # the loop goes on
             log.exception("garbage was not collected")

@@ -1,7 +1,7 @@
 // @ts-check
-// Says what this browser asks for, and minds the key that leaves a presentation.
+// Reports this browser's preferences, and handles the key that leaves a presentation.
 
-// The key that closes a help text must not leave the presentation, too.
+// The key that closes a help text must not also leave the presentation.
 const keepEscape = () => {
   const shared = /** @type {any} */ (window);
   if (shared.rbmvizEscape) return;

@@ -1,4 +1,4 @@
-"""``rbmviz app``: the server, with the settings that ``streamlit run app/main.py`` finds by itself."""
+"""``rbmviz app``: the server, with the settings that ``streamlit run app/main.py`` finds on its own."""
 
 import contextlib
 import errno
@@ -25,10 +25,10 @@ from rbmviz_app import access, shared
 from rbmviz_app.access import check_address, open_to_others
 
 PORTS = 100
-"""Ports that are tried if none is asked for and the first ones are taken."""
+"""Number of ports to try if none is requested."""
 
 START_SECONDS, TRY_SECONDS = 300.0, 0.05
-"""Seconds until the server must answer, and between two tries."""
+"""Seconds within which the server must answer, and between attempts."""
 
 BOOLEANS = dict.fromkeys(("1", "true", "yes", "on"), True) | dict.fromkeys(("0", "false", "no", "off"), False)
 READ_SETTING: dict[type, Callable[[str], Any]] = {
@@ -36,13 +36,13 @@ READ_SETTING: dict[type, Callable[[str], Any]] = {
     int: int,
     float: float,
 }
-"""How a text of the environment is read, by the type of the setting; other settings are texts."""
+"""How to parse an environment variable, by the type of the setting; other settings are strings."""
 
 
 def packaged_settings() -> dict[str, Any]:
-    """Return the settings of the app's own file by name, ``server.address`` for example.
+    """Return the settings in the app's own file by name, such as ``server.address``.
 
-    Streamlit looks for such a file beside the program that it starts, which is here the console script.
+    Streamlit looks for such a file beside the program that it starts, here the console script.
     """
     text = resources.files("rbmviz_app.start").joinpath(".streamlit", "config.toml").read_text()
     return _flattened(tomllib.loads(text))
@@ -56,11 +56,11 @@ def _flattened(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def settings_of_environment() -> dict[str, Any]:
-    """Return Streamlit's settings in the environment, which its own command reads, but not what it calls."""
+    """Return Streamlit's settings in the environment, which only its own command reads."""
     found: dict[str, Any] = {}
     for name, option in config.get_config_options().items():
         text = os.environ.get(option.env_var)
-        if text and not option.sensitive:  # Streamlit reads those itself
+        if text and not option.sensitive:  # Streamlit reads these itself
             try:
                 found[name] = text.split() if option.multiple else READ_SETTING.get(option.type, str)(text)
             except (KeyError, ValueError):
@@ -69,27 +69,27 @@ def settings_of_environment() -> dict[str, Any]:
 
 
 def settings(address: str | None, port: int | None, share: bool = False) -> dict[str, Any]:
-    """Return the settings that the server is started with, the port among them.
+    """Return the settings for starting the server, including the port.
 
-    What the command line says has precedence over Streamlit's environment variables
-    (``STREAMLIT_SERVER_PORT``), and these over the packaged settings.
+    The command line takes precedence over Streamlit's environment variables (``STREAMLIT_SERVER_PORT``), and
+    these over the packaged settings.
 
     Parameters
     ----------
     address : str or None
-        The address to listen on; None: no other than that of the environment or the packaged settings.
+        The address to listen on; None: from the environment or the packaged settings.
     port : int or None
-        The port; None: that of Streamlit's settings, or else the first free one from 8501.
+        The port; None: from Streamlit's settings, or else the first free one from 8501.
     share : bool
         Whether other machines may reach the server (see ``access.open_to_others``).
 
     Raises
     ------
     BadInput
-        If other machines can reach the address without ``share`` or RBMVIZ_PUBLIC=1, or if it cannot be
-        listened on.
+        If other machines can reach the address without ``share`` or RBMVIZ_PUBLIC=1, or if the server cannot
+        listen on it.
     """
-    # Streamlit's greeting would say the address before anything listens on it.
+    # Streamlit's greeting would show the address before anything listens on it.
     found = packaged_settings() | settings_of_environment() | {"logger.hideWelcomeMessage": True}
     if share:
         address = open_to_others(address)
@@ -106,7 +106,7 @@ def _free_port(address: str, ports: range) -> int:
     for port in ports:
         try:
             with socket.socket(family) as probe:
-                if os.name != "nt":  # there it would allow two servers on one port
+                if os.name != "nt":  # on Windows it would allow two servers on one port
                     probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 probe.bind((address.strip("[]"), port))
                 return port
@@ -136,18 +136,18 @@ def serve(
     Parameters
     ----------
     model : str, tuple of name and Model, or None
-        Opened on the Sample page: a pretrained one, or one from a file; None: the page's own.
+        Model to open on the Sample page, pretrained or from a file; None: the page's default.
     address, port
         See ``settings``.
     browser : bool
-        Whether to open the page in a browser; where there is no screen none is opened.
+        Whether to open the page in a browser, if there is a screen.
     announce : callable
-        Called with the address of the page, and with that which other machines type ("": none), from another
-        thread, as soon as the server answers.
+        Called from another thread as soon as the server answers, with the address of the page and the address
+        for other machines ("": none).
     results : sequence of (Path, SweepPlan)
-        Folders of sweeps that the Tune page lists, with their plans.
+        Sweep folders listed on the Tune page, with their plans.
     lessons : sequence of Lesson
-        Lessons that the Learn page lists after those that come with rbmviz.
+        Lessons listed on the Learn page after those shipped with rbmviz.
     share : bool
         See ``settings``.
 
@@ -157,7 +157,7 @@ def serve(
         See ``settings``.
     """
     chosen = settings(address, port, share)
-    for name, value in chosen.items():  # the routes, and who may reach them, are decided by an import
+    for name, value in chosen.items():  # importing the app sets the routes and who may reach them
         config.set_option(name, value)
     shared.set_first_model(model)
     shared.RESULTS_OF_COMMAND[:] = results

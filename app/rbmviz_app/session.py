@@ -1,10 +1,10 @@
-"""What outlives a script run: the typed entries of the session state, which no other module names.
+"""State that outlives a script run: typed entries of the session state, which no other module accesses.
 
-One of them is the record of what all settings are set to (``SettingsState``). A page declares its settings in
+One of them records the values of all settings (``SettingsState``). A page declares its settings in
 ``Settings``, reads them as ``Settings.seed.value``, and draws their widgets with ``controls``.
 
-Streamlit runs the whole script of a page after each click (or one of its fragments), with new variables. The
-session state is what one browser tab keeps meanwhile.
+After each click, Streamlit runs a page's whole script (or one of its fragments) with new variables. The
+session state is what a browser tab keeps between these runs.
 """
 
 import re
@@ -37,7 +37,7 @@ class Entry(Generic[T]):
     key : str
         Its key in the session state.
     make : callable
-        Makes the value that it has until one is stored.
+        Returns the value to use until one is stored.
     """
 
     def __init__(self, key: str, make: Callable[[], T]) -> None:
@@ -45,7 +45,7 @@ class Entry(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The stored value; if there is none, what ``make`` makes, which reading does not store."""
+        """The stored value; if there is none, the result of ``make``, which is not stored."""
         return st.session_state[self.key] if self.key in st.session_state else self._make()
 
     def set(self, value: T) -> None:
@@ -53,25 +53,25 @@ class Entry(Generic[T]):
         st.session_state[self.key] = value
 
     def ensure(self) -> T:
-        """Store the value as it is now, so that what it is made of can be changed in place; return it."""
+        """Store the current value, so that it can be changed in place; return it."""
         self.set(self.value)
         return self.value
 
 
 @dataclass(frozen=True)
 class SettingsState:
-    """What all settings of one visitor are set to.
+    """The values of all settings of one visitor.
 
-    Streamlit's widgets show this record and report changes to it; nothing else is ever read from them. A
-    browser sends the values of all widgets with every message, also of those that the server has replaced in
-    the meantime. So each widget is known by the revision with which it was drawn, and what one of an earlier
-    revision reports is ignored.
+    Streamlit's widgets show this record and report changes to it; nothing else is ever read from them. With
+    every message, a browser sends the values of all widgets, including widgets that the server has since
+    replaced. So each widget carries the revision with which it was drawn, and reports from an earlier
+    revision are ignored.
 
     Parameters
     ----------
     values : mapping of str to value
-        The settings that have been set, by name; the others have their defaults. Names belong to one page
-        each, so one record serves all pages.
+        Settings that have been set, by name; others have their defaults. Each name belongs to one page, so
+        one record serves all pages.
     revision : int
         How often the server has set settings (``show``).
     """
@@ -80,20 +80,20 @@ class SettingsState:
     revision: int = 0
 
     def replace(self, values: Mapping[str, Any]) -> "SettingsState":
-        """Return the record with some other values, of the same revision."""
+        """Return the record with some values replaced, in the same revision."""
         return SettingsState({**self.values, **values}, self.revision)
 
 
 KEYS = 16
-"""Revisions that have keys of their own. Streamlit never forgets a key; a message would have to be late by so
-many revisions to be taken for a new one."""
+"""Number of revisions with distinct keys. Streamlit never forgets a key; a message would have to be late by
+this many revisions to be mistaken for a current one."""
 
 
 def show(values: Mapping[str, Any]) -> None:
-    """Set settings by name, and have all widgets drawn anew with them.
+    """Set settings by name, and redraw all widgets with them.
 
-    Only before a widget is drawn: in a callback, or where the script run ends with this or begins with it. A
-    widget that had been drawn already in this run would report to a revision that has passed.
+    Call it before any widget is drawn: in a callback, or at the beginning or end of a script run. A widget
+    already drawn in this run would report to an outdated revision.
     """
     SETTINGS_STATE.set(
         SettingsState({**SETTINGS_STATE.value.values, **values}, SETTINGS_STATE.value.revision + 1)
@@ -101,7 +101,7 @@ def show(values: Mapping[str, Any]) -> None:
 
 
 def set_undrawn(values: Mapping[str, Any]) -> None:
-    """Set settings by name that have no widget, or none that has been drawn since the session began."""
+    """Set settings by name whose widgets do not exist or have not been drawn in this session."""
     SETTINGS_STATE.set(SETTINGS_STATE.value.replace(values))
 
 
@@ -113,7 +113,7 @@ class Setting(Generic[T]):
     key : str
         Its name.
     spec : SettingSpec
-        Its default, its label and what it may be.
+        Its default, label and allowed values.
     """
 
     def __init__(self, key: str, spec: SettingSpec) -> None:
@@ -121,16 +121,16 @@ class Setting(Generic[T]):
 
     @property
     def value(self) -> T:
-        """What it is set to; its default if it has not been set."""
+        """Its value, or its default if it has not been set."""
         return SETTINGS_STATE.value.values.get(self.key, self.default)
 
     @property
     def is_unchosen(self) -> bool:
-        """Whether nothing has been chosen from a list, which begins with another entry for other panels."""
+        """Whether nothing has been chosen from a list whose first entry depends on the panels."""
         return self.value == self.default == "" and callable(self.spec.allowed)
 
     def texts(self) -> list[str]:
-        """Return what stands in the address; nothing for a default that makes no samples."""
+        """Return its texts in the address; none for a default that does not affect samples."""
         value = self.value
         if value == self.default and not self.spec.makes_samples:
             return []
@@ -139,16 +139,16 @@ class Setting(Generic[T]):
     def fold(self) -> dict[str, Any]:
         """Return the arguments of a fold, as ``widget`` does.
 
-        Streamlit takes a fold with another ``expanded`` for another fold, so that this one begins without.
+        Streamlit treats a fold with another ``expanded`` as a new one, so it is left out.
         """
         widget = self.widget()
         st.session_state.setdefault(widget["key"], self.value)
         return widget
 
     def widget(self, then: Callable[[], object] | None = None, variant: str = "") -> dict[str, Any]:
-        """Return the arguments by which a Streamlit widget reports to this setting.
+        """Return the arguments that make a Streamlit widget report to this setting.
 
-        then : called after the user has changed it; variant : differs where the same options have other words
+        then : called after a change by the user; variant : differs if the same options have other labels
         """
         revision = SETTINGS_STATE.value.revision
         key = f"{self.key} {revision % KEYS}{variant}"
@@ -156,7 +156,7 @@ class Setting(Generic[T]):
 
 
 def _changed(name: str, key: str, revision: int, then: Callable[[], object] | None) -> None:
-    """Take what a widget reports, unless the server has set settings since it was drawn."""
+    """Accept a widget's value, unless the server has set settings since the widget was drawn."""
     if revision != SETTINGS_STATE.value.revision:
         return
     value = st.session_state[key]
@@ -172,7 +172,7 @@ ALL_SETTINGS: dict[str, Setting[Any]] = {}
 class PageSettings(Mapping[str, Setting[Any]]):
     """The settings of a page, by name or as attributes: ``Settings.seed.value``.
 
-    No two pages may have settings of one name, which would be one entry and one name in the address.
+    Two pages must not share a setting's name: they would share its entry and its name in the address.
     """
 
     def __init__(self, specs: Mapping[str, SettingSpec]) -> None:
@@ -180,7 +180,7 @@ class PageSettings(Mapping[str, Setting[Any]]):
         ALL_SETTINGS.update(self._by_name)
 
     def values_now(self) -> dict[str, Any]:
-        """Return what each is set to, by name."""
+        """Return the values, by name."""
         return {name: setting.value for name, setting in self._by_name.items()}
 
     def __getattr__(self, name: str) -> Setting[Any]:
@@ -199,41 +199,41 @@ class PageSettings(Mapping[str, Setting[Any]]):
 
 
 def sent_by(component: str, trigger: str) -> Any:
-    """Return what a canvas component has sent, in the callback of this trigger."""
+    """Return the event that a canvas component has sent, in the callback of this trigger."""
     return getattr(st.session_state[component], trigger)
 
 
 @st.cache_resource(show_spinner=False)
 def visitors() -> weakref.WeakSet[VisitorUsage]:
-    """Return what the visitors of this server use, who share its memory."""
+    """Return the resource use of this server's visitors, who share its memory."""
     return weakref.WeakSet()
 
 
 # Entries
 
 SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
-"""What all settings are set to."""
+"""The values of all settings."""
 
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
-"""The comparison of each page that has been drawn, and its token."""
+"""The comparison of each page drawn so far, with its token."""
 
 VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(visitors()))
-"""The memory and the turns at the cores that this session uses."""
+"""The memory and computing time that this session uses."""
 
 ALLOWANCE: Entry[Allowance] = Entry("allowance", Allowance)
-"""Bytes for the kept samples of all its runs."""
+"""Budget in bytes for the stored samples of all its runs."""
 
 TRAINED: Entry[dict[str, Model]] = Entry("trained", dict)
 """Models sent from the Train page, by title."""
 
 OWNER: Entry[str] = Entry("owner", str)
-"""The secret by which sweeps know this browser, see ``rbmviz_app.links``; "" before it is asked for."""
+"""The secret that identifies this browser to sweeps, see ``rbmviz_app.links``; "" before first use."""
 
 TOKEN: Entry[str] = Entry("token", str)
-"""Of the trainings of this session, or of its link; see ``rbmviz_app.checkpoints``."""
+"""Token of this session's trainings, or of its link's; see ``rbmviz_app.checkpoints``."""
 
 EMPTIED_UPLOADERS: Entry[dict[str, int]] = Entry("emptied uploaders", dict)
-"""How often each uploader has been emptied, which gives it another key: Streamlit has no other way."""
+"""How often each uploader was emptied. A new key is the only way to empty one in Streamlit."""
 
 LIVE_TRAININGS: Entry[Any] = Entry("live trainings", lambda: None)
 """Train: the ``rbmviz_app.checkpoints.LiveTrainings`` of this session."""
@@ -250,9 +250,9 @@ class Link(NamedTuple):
     page : str
         The page that it opens.
     parts : mapping of str to list of str
-        What it says, by name.
+        Its parameters, by name.
     is_open : bool
-        Whether settings, models and data are as it says.
+        Whether settings, models and data have been set from it.
     """
 
     page: str
@@ -261,10 +261,10 @@ class Link(NamedTuple):
 
 
 LINK: Entry[Link | None] = Entry("link", lambda: None)
-"""The address with which the session began; None: it has not been read."""
+"""The address with which the session began; None: not read yet."""
 
 MAX_PRESENTED_KNOBS = 2
-"""Most knobs that stay while presenting."""
+"""Maximum number of knobs shown while presenting."""
 
 KNOB_NAME = re.compile(r"[a-z]\w{0,30}", re.ASCII)
 
@@ -276,43 +276,43 @@ def _presented() -> str:
 
 
 PRESENTED: Entry[str] = Entry("presented", _presented)
-"""Presenting: "" (no), "1", or the names of the knobs that stay; at first what the address says."""
+"""Presenting: "" (no), "1", or the names of the knobs to keep; initially from the address."""
 
 EMBEDDED: Entry[bool] = Entry("embedded", lambda: st.query_params.get("ui") == "min")
-"""Whether the page is drawn to stand inside of another one; at first what the address says."""
+"""Whether the page is embedded in another one; initially from the address."""
 
 EMBEDDED_KNOBS: Entry[str] = Entry("embedded knobs", lambda: st.query_params.get("show", "")[:300])
-"""Names of the knobs that stay there, separated by commas, as the address has them."""
+"""Names of the knobs to keep there, separated by commas, as in the address."""
 
 STARTS_PAUSED: Entry[bool] = Entry("starts paused", lambda: st.query_params.get("paused") == "1")
-"""Whether runs wait for Play when a page is opened; at first what the address says."""
+"""Whether runs wait for Play when a page opens; initially from the address."""
 
 REDUCED_MOTION: Entry[bool] = Entry("reduced motion", bool)
-"""Whether the browser has said that its user asks for less motion: then runs wait for Play, too."""
+"""Whether the browser has reported a preference for less motion: then runs also wait for Play."""
 
 LINK_WARNINGS: Entry[dict[str, tuple[str, ...]]] = Entry("link warnings", dict)
-"""Sentences about ignored parts of the link by page, until they are closed; "": of all pages."""
+"""Messages about ignored parts of the link by page, until they are closed; "": for all pages."""
 
 CLOSED_ALERTS: Entry[dict[str, str]] = Entry("closed alerts", dict)
-"""Errors over the page that have been closed, and still hold, by their place."""
+"""Errors over the page that were closed but still apply, by place."""
 
 TOASTS: Entry[tuple[tuple[str, str], ...]] = Entry("toasts", tuple)
-"""Sentences about the newest clicks and drags, with their icons, until they have been shown."""
+"""Messages about recent clicks and drags, with their icons, until they are shown."""
 
 
 class Drawn(NamedTuple):
-    """What a page had when it was drawn last.
+    """State of a page when it was last drawn.
 
     Parameters
     ----------
     settings : mapping of str to value
-        Its settings, by name: those that Undo goes back to after the next change.
+        Its settings, by name, which Undo restores after the next change.
     command : int
-        What its Undo button takes back, see ``Comparison.undoable_commands``.
+        The command that its Undo button undoes, see ``Comparison.undoable_commands``.
     preset : str
-        Name (in the address) of the preset whose caption it has; "": it has none.
+        Name (in the address) of the preset whose caption is shown; "": none.
     caption : str
-        The last caption of a preset that it had, whose place it keeps.
+        The last caption of a preset, whose space is reserved.
     """
 
     settings: Mapping[str, Any] = MappingProxyType({})
@@ -322,37 +322,37 @@ class Drawn(NamedTuple):
 
 
 DRAWN_PAGES: Entry[dict[str, Drawn]] = Entry("drawn", dict)
-"""What each page had when it was drawn last."""
+"""State of each page when it was last drawn."""
 
 
 def drawn(page: str) -> Drawn:
-    """Return what a page had when it was drawn last."""
+    """Return the state of a page when it was last drawn."""
     return DRAWN_PAGES.value.get(page, Drawn())
 
 
 def note_drawn(page: str, **parts: Any) -> None:
-    """Note what a page has now."""
+    """Record the current state of a page."""
     DRAWN_PAGES.set(DRAWN_PAGES.value | {page: drawn(page)._replace(**parts)})
 
 
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
-"""Picks in each popover. The number is part of its key: after a pick it is another popover, closed."""
+"""Number of picks in each popover. It is part of the key: after a pick, a new, closed popover appears."""
 
 UNDO_SETTINGS: Entry[dict[str, dict[str, Any]]] = Entry("undo settings", dict)
-"""What Undo sets on each page besides its runs: the settings that the newest command has changed."""
+"""What Undo restores on each page besides its runs: the settings changed by the newest command."""
 
 
 class StoppedTimer(NamedTuple):
-    """When the timer of a part of a page stopped.
+    """The state of a page fragment when its timer stopped.
 
     Parameters
     ----------
     comparison : weakref.ref
-        The comparison that the part shows.
+        The comparison that the fragment shows.
     shown : tuple
         What it showed, see ``timer.shown_state``.
     hidden : bool
-        Whether it stopped because the browser asked for no frames; else nothing had changed.
+        Whether it stopped because the browser requested no frames; otherwise nothing had changed.
     """
 
     comparison: weakref.ref[Comparison]
@@ -361,21 +361,21 @@ class StoppedTimer(NamedTuple):
 
 
 STOPPED_TIMERS: Entry[dict[str, StoppedTimer]] = Entry("stopped timers", dict)
-"""Timed parts whose timer has stopped, by name."""
+"""Timed fragments whose timer has stopped, by name."""
 
 
 class SlowTimer(NamedTuple):
-    """A timed part that is drawn less often than every second: its fragment's id, and the seconds between."""
+    """A timed fragment drawn less often than every second: its id, and the seconds between draws."""
 
     fragment_id: str
     seconds: float
 
 
 SLOW_TIMERS: Entry[dict[str, SlowTimer]] = Entry("slow timers", dict)
-"""Timed parts that are drawn less often than every second, by name."""
+"""Timed fragments drawn less often than every second, by name."""
 
 MODELS_ON_PAGES: Entry[dict[str, tuple[str, Model]]] = Entry("models on pages", dict)
-"""Name and model of what the panels of each page show; the limits may have refused the one that is chosen."""
+"""Name and model shown by each page's panels; the limits may have refused the chosen one."""
 
 LAST_DATASET: Entry[Dataset | None] = Entry("last dataset", lambda: None)
 """Train: the last data set that could be loaded."""
@@ -384,16 +384,16 @@ OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
 EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
-"""Little chain: the matrix that the editor was filled with, float64 (states, states); None: the preset's."""
+"""Little chain: the editor's initial matrix, float64 (states, states); None: the preset's."""
 
 TABLE_VERSION: Entry[int] = Entry("table version", int)
-"""Little chain: how often the editor was filled anew. The number is part of its key: edits are forgotten."""
+"""Little chain: how often the editor was refilled. It is part of the key, so that edits are discarded."""
 
 AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
-"""Tune: values of the settings that name knobs, by key, of what is not tuned now (samplers or trainers)."""
+"""Tune: settings that name knobs, by key, of the kind not tuned now (samplers or trainers)."""
 
 CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
-"""Little chain: the state that a chain starts in, by its number of states."""
+"""Little chain: the start state of a chain, by its number of states."""
 
 LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
 """Little chain: the last table that was a transition matrix, and the names of its states."""
@@ -403,7 +403,7 @@ LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
 
 
 DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
-"""Little chain: the small model of which one unit after the other is drawn."""
+"""Little chain: the small model whose units are drawn one by one."""
 
 SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict)
 """Tune: the newest views of sweeps, by name, and their tokens."""
@@ -412,20 +412,20 @@ POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 """Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
 
 VERSION_AT_REST: Entry[dict[str, int]] = Entry("version at rest", dict)
-"""Tune: the version of each sweep when the page was drawn after it had come to rest."""
+"""Tune: the version of each sweep when the page was drawn after the sweep ended."""
 
 DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
-"""Train: names of the panels, by key, in the row that was drawn last."""
+"""Train: names of the panels, by key, in the last drawn row."""
 
 DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
-"""Tune: keys and runs of the panels beside the map when the whole page was drawn last."""
+"""Tune: keys and runs of the panels beside the map when the whole page was last drawn."""
 
 TRIED: Entry[list[Any]] = Entry("tried", list)
-"""Sample: settings that were kept with their scores, the newest last."""
+"""Sample: kept settings with their scores, newest last."""
 
 
 class LessonStep(NamedTuple):
-    """A step of a lesson: the lesson's name, and the place of the step, from 0."""
+    """A step of a lesson: the lesson's name, and the step's index, from 0."""
 
     lesson: str
     step: int
@@ -435,33 +435,33 @@ OPEN_STEP: Entry[LessonStep | None] = Entry("open step", lambda: None)
 """The step of a lesson whose card is open; None: no lesson is open."""
 
 STEP_TO_SET: Entry[bool] = Entry("step to set", bool)
-"""Whether the page of the open step is still to be set to what the step asks for."""
+"""Whether the page of the open step has yet to be set to the step's state."""
 
 OPENED_STEPS: Entry[int] = Entry("opened steps", int)
-"""How many steps have been opened. The number is part of the key of their answers."""
+"""Number of opened steps, which is part of the keys of their answers."""
 
 STEP_TO_SHOW: Entry[bool] = Entry("step to show", bool)
-"""Whether the page of the open step is to be opened: the card has moved on."""
+"""Whether the page of the open step has yet to be opened, because the card has moved on."""
 
 LESSON_ANSWERS: Entry[dict[LessonStep, int | None]] = Entry("lesson answers", dict)
-"""Place of the chosen answer of each step that has been answered."""
+"""Index of the chosen answer of each answered step."""
 
 SEEN_CLAIMS: Entry[dict[LessonStep, dict[int, float]]] = Entry("seen claims", dict)
-"""Claims of each step that have been seen, by their places, and the numbers that were seen."""
+"""Claims of each step that have been seen, by index, with the numbers seen."""
 
 REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
-"""Steps whose answers have been asked for."""
+"""Steps whose answers were revealed by hand."""
 
 
 class Attempt(NamedTuple):
-    """What came out in a challenge.
+    """Result of a challenge.
 
     Parameters
     ----------
     runs : tuple
-        The runs that were judged: other ones of the page are another attempt.
+        The judged runs: other runs are another attempt.
     missed : str
-        The first goal that was not reached, in words; "": all were.
+        The first goal not reached, in words; "": all were reached.
     """
 
     runs: tuple[Any, ...]
@@ -472,17 +472,17 @@ ATTEMPTS: Entry[dict[LessonStep, Attempt]] = Entry("attempts", dict)
 """The newest attempt at each challenge."""
 
 LESSON_PROGRESS: Entry[dict[str, int]] = Entry("lesson reached", dict)
-"""The farthest step (from 1) that has been opened of each lesson, by its name."""
+"""The farthest opened step (from 1) of each lesson, by name."""
 
 FINISHED_STEP: Entry[LessonStep | None] = Entry("finished step", lambda: None)
-"""The last step that *Finish* has closed, as long as the page Learn says so; else None."""
+"""The last step closed by *Finish*, as long as the Learn page shows it; otherwise None."""
 
 OPENED_PAGE: Entry[str] = Entry("opened page", str)
-"""The page that was drawn last; "": none has been."""
+"""The last drawn page; "": none yet."""
 
 
 def forget_step(lesson: str, step: int) -> None:
-    """Forget what was answered and seen in a step, which begins anew."""
+    """Forget the answers and claims seen in a step, which restarts."""
     place = LessonStep(lesson, step)
     LESSON_ANSWERS.ensure().pop(place, None)
     SEEN_CLAIMS.ensure().pop(place, None)
@@ -491,44 +491,44 @@ def forget_step(lesson: str, step: int) -> None:
 
 
 SHARED_PAGE: Entry[Share | None] = Entry("shared page", lambda: None)
-"""What this session shares with those who watch; None: nothing."""
+"""What this session shares with watchers; None: nothing."""
 
 
 def add_link_warning(sentence: object, page: str = "") -> None:
-    """Keep a sentence about an ignored part of the link, for ``messages.draw_link_warnings`` of this page."""
+    """Store a message about an ignored part of the link, for ``messages.draw_link_warnings`` on this page."""
     known = LINK_WARNINGS.ensure()
-    if str(sentence) not in known.get(page, ()):  # of two files that are gone it is the same
+    if str(sentence) not in known.get(page, ()):  # two missing files give the same message
         known[page] = (*known.get(page, ()), str(sentence))
 
 
 def close_link_warnings(page: str) -> None:
-    """Forget the sentences about ignored parts of the link."""
+    """Forget the messages about ignored parts of the link."""
     LINK_WARNINGS.value.pop(page, None)
 
 
 def table_edits(version: int) -> dict[int, dict[str, float | None]]:
-    """Return the cells of the chain's table that have been edited, by row and column."""
+    """Return the edited cells of the chain's table, by row and column."""
     return st.session_state.get(f"chain table {version}", {}).get("edited_rows", {})
 
 
 def widget_value(key: str) -> Any:
-    """Return the value of a widget that belongs to no setting; None: it has not been drawn yet."""
+    """Return the value of a widget without a setting; None: not drawn yet."""
     return st.session_state.get(key)
 
 
 def settings_now(names: Iterable[str]) -> dict[str, Any]:
-    """Return what settings are set to, by name."""
+    """Return the values of settings, by name."""
     return {name: ALL_SETTINGS[name].value for name in names}
 
 
 def set_undo_settings(page: str, before: Mapping[str, Any]) -> None:
-    """Let Undo set the settings that have changed since ``before``."""
+    """Let Undo restore the settings that have changed since ``before``."""
     now = settings_now(before)
     UNDO_SETTINGS.ensure()[page] = {name: x for name, x in before.items() if now[name] != x}
 
 
 def close_popover(name: str) -> None:
-    """Close a popover at the next run: it must not cover what was picked in it."""
+    """Close a popover at the next run, so that it does not cover the pick's result."""
     POPOVER_VERSIONS.set(POPOVER_VERSIONS.value | {name: POPOVER_VERSIONS.value.get(name, 0) + 1})
 
 

@@ -1,4 +1,4 @@
-"""What all sessions share: models and data by name, and what is computed from them, once for all."""
+"""Shared by all sessions: models and data by name, and results computed from them once."""
 
 import functools
 import threading
@@ -26,11 +26,10 @@ T = TypeVar("T")
 
 
 class SharedObjects(Generic[T]):
-    """A cache of objects that all sessions share, by what they are made of.
+    """A cache of objects shared by all sessions, keyed by their ingredients.
 
-    Two requests for the same thing get the same object, as long as anybody uses it: a comparison begins anew
-    if its model is another object, even an equal one. The ``n_kept`` objects that were requested last stay,
-    even if nobody uses them any more.
+    Equal requests return the same object as long as anybody uses it: a comparison restarts if its model is
+    another object, even an equal one. The last ``n_kept`` requested objects stay even if unused.
     """
 
     def __init__(self, n_kept: int) -> None:
@@ -40,7 +39,7 @@ class SharedObjects(Generic[T]):
         self._lock = threading.Lock()
 
     def get(self, key: Any, make: Callable[[], T]) -> T:
-        """Return the object of this key; where there is none, make it."""
+        """Return the object of this key; make it if there is none."""
         found = self._used.get(key)
         if found is None:
             found = make()
@@ -60,7 +59,7 @@ def _shared(kind: str, n_kept: int) -> SharedObjects[Any]:
 
 @st.cache_resource(show_spinner=False)
 def sweep_queue() -> SweepQueue:
-    """Return the sweeps of this server, and the folders of results that the command line names."""
+    """Return the sweeps of this server and of the result folders on the command line."""
     queue = SweepQueue(sweeps_folder(), memory=VisitorUsage(visitors()))
     for folder, plan in RESULTS_OF_COMMAND:
         queue.add_results(folder, plan)
@@ -68,21 +67,21 @@ def sweep_queue() -> SweepQueue:
 
 
 RESULTS_OF_COMMAND: list[tuple[Path, SweepPlan]] = []
-"""Folders of results that the command line names, and their plans."""
+"""Result folders from the command line, and their plans."""
 
 
 LESSONS_OF_COMMAND: dict[str, Lesson] = {}
-"""The lessons of the folder that the command line names, by their names."""
+"""The lessons in the folder from the command line, by name."""
 
 MODELS_OF_COMMAND: dict[str, Model] = {}
-"""The model of a file that the command line names, under the name of that file."""
+"""The model of a file from the command line, under the file's name."""
 
 FIRST_CHOICE: list[str] = []
-"""The name of the model that the command line names, from a file or pretrained; empty without one."""
+"""The name of the model on the command line, from a file or pretrained; empty without one."""
 
 
 def set_first_model(model: str | tuple[str, Model] | None) -> None:
-    """Let the Sample page of every visitor begin with a pretrained model, or one under its file's name."""
+    """Open the Sample page of every visitor with a pretrained model, or one under its file's name."""
     if isinstance(model, tuple):
         MODELS_OF_COMMAND[model[0]] = model[1]
     if model is not None:
@@ -96,45 +95,45 @@ def pretrained(name: str) -> Model:
 
 @functools.cache
 def pretrained_line(name: str) -> str:
-    """Return in a line what a shipped model is."""
+    """Describe a shipped model in one line."""
     return describe_model(pretrained(name))
 
 
 def once(key: Hashable, make: Callable[[], T]) -> T:
-    """Return what a function makes; the same object for equal keys, so that its runs go on."""
+    """Return the result of a function; the same object for equal keys, so that runs continue."""
     return _shared("made", 32).get(key, make)
 
 
 def data(name: str) -> Dataset:
     """Load a registered data set, or a variant of one.
 
-    Names come from links and from models' metadata: no file is ever read.
+    Names come from links and from models' metadata: never read a file.
     """
     return _shared("data", 4).get(name, lambda: load_registered(name))
 
 
 @st.cache_resource(show_spinner=False, max_entries=100)
 def training_part_isl(name: str, kernel: Kernel) -> float:
-    """Return the ISL that the training part of a data set has against its own test part."""
+    """Return the ISL of a data set's training part against its own test part."""
     dataset = data(name)
     return reference(dataset.train, dataset.test, dataset.validation, kernel=kernel).isl
 
 
 def is_own_model(name: str) -> bool:
-    """Return whether this is a model of the Train page or of the command line."""
+    """Return whether this is a model from the Train page or the command line."""
     return name in TRAINED.value or name in MODELS_OF_COMMAND
 
 
 def model_called(name: str) -> Model:
-    """Return the model with this name in the list: from the Train page, the command line, or pretrained."""
+    """Return the listed model with this name: from the Train page, the command line, or pretrained."""
     return TRAINED.value.get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
 class _PageSources(Sources):
-    """The models and data of this visitor and of the server; data that are missing are None."""
+    """The models and data of this visitor and of the server; missing data are None."""
 
     def data_of(self, model: Model, name: str | None = None) -> Dataset | None:
-        """Return the data to score a model against; None where there are none."""
+        """Return the data to score a model against; None if there are none."""
         try:
             return super().data_of(model, name)
         except BadInput:

@@ -1,7 +1,7 @@
-"""What any WebSocket of the server lets through: whose page, how long a message, how many in a second.
+"""Limits of all WebSockets of the server: origin, message length, and messages per second.
 
-One middleware stands before all sockets: Streamlit's own, the live path's, and those of watchers. Without it
-one program that sends messages of 36 bytes freezes all pages: each message has Streamlit run a script.
+One middleware guards all sockets: Streamlit's, the live path's, and the watchers'. Without it, one program
+that sends messages of 36 bytes freezes all pages, because each message makes Streamlit run a script.
 """
 
 import asyncio
@@ -17,20 +17,20 @@ from rbmviz_app.share.routes import watch_path
 from rbmviz_app.stream.socket import live_path
 
 POLICY = 1008
-"""Close code of the standard for what a server does not allow."""
+"""Standard close code for what a server does not allow."""
 
 
 class Rate(NamedTuple):
-    """How much a socket takes.
+    """How much a socket accepts.
 
     Parameters
     ----------
     per_second : float
-        Messages that are read in a second. What comes faster waits at the sender.
+        Messages read per second. Faster messages wait at the sender.
     burst : int
-        Messages that are read at once after a pause, as after a lost connection.
+        Messages read at once after a pause, such as a lost connection.
     size : int
-        Bytes of the longest message.
+        Maximum bytes of a message.
     """
 
     per_second: float
@@ -46,24 +46,24 @@ LIVE = Rate(250, 250, 4096)
 """The live path: a page at 60 frames a second that drags a knob sends 120 messages."""
 
 WATCHING = Rate(4, 4, 64)
-"""Watchers say two words."""
+"""Watchers send two words."""
 
 PATIENCE_SECONDS = 10.0
-"""Who is so far ahead that its newest message would wait longer is no page of ours, and is refused."""
+"""Maximum seconds that a message waits; a sender further ahead is not one of our pages, and is refused."""
 
 PENALTY_SECONDS = 5.0
-"""How long the connection of who is refused stays open, unread: who comes back at once is no faster."""
+"""How long a refused connection stays open, unread, so that reconnecting at once gains nothing."""
 
 
 def rate_of(path: str) -> Rate:
-    """Return what the socket with this path takes."""
+    """Return what the socket at this path accepts."""
     if path.startswith(live_path()):
         return LIVE
     return WATCHING if path.startswith(watch_path()) else STREAMLIT
 
 
 class Inbox:
-    """The messages of one connection, which are taken at its rate.
+    """The messages of one connection, read at its rate.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Inbox:
         self.refusal = ""
 
     async def fill(self) -> None:
-        """Read messages as they come, until the connection ends, or has to end (``refusal`` says why)."""
+        """Read messages as they arrive, until the connection ends or must end (``refusal`` says why)."""
         rate = self._rate
         while not self._over.is_set():
             message, now, turn = await self._receive(), self._now(), 0.0
@@ -100,7 +100,7 @@ class Inbox:
             self._waiting.put_nowait((message, turn))
 
     async def take(self) -> Message:
-        """Return the next message when it is its turn; the end of the connection does not wait for others."""
+        """Return the next message when it is due; the end of the connection is returned without delay."""
         while True:
             message, turn = await self._waiting.get()
             early = turn > self._now()
@@ -115,21 +115,21 @@ class Inbox:
 def is_own_origin(origin: str | None, host: str | None) -> bool:
     """Return whether a connection comes from a page that this server served.
 
-    Browsers always say where a page is from. A client that says nothing is a program, which has no cookies of
-    somebody else. The host has been checked against the server's names (``access``); without that check, a
-    page of any name could have an origin equal to its host.
+    Browsers always send a page's origin. A client that sends none is a program, which has nobody else's
+    cookies. The host has been checked against the server's names (``access``); without that check, a page of
+    any name could have an origin equal to its host.
     """
     return origin is None or urlsplit(origin).netloc == host
 
 
 class Sockets:
-    """Middleware that reads sockets at their rates, and closes those that do what no page of ours does."""
+    """Middleware that reads sockets at their rates, and closes those that do what our pages never do."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a connection on, or refuse it."""
+        """Pass a connection on or refuse it."""
         if scope["type"] != "websocket":
             await self._app(scope, receive, send)
             return
@@ -150,11 +150,11 @@ class Sockets:
             filling.cancel()
         if inbox.refusal:
             await asyncio.sleep(PENALTY_SECONDS)
-            with contextlib.suppress(OSError, RuntimeError):  # it has gone meanwhile
+            with contextlib.suppress(OSError, RuntimeError):  # it has closed meanwhile
                 await send({"type": "websocket.close", "code": POLICY, "reason": inbox.refusal})
 
 
 def _length(message: Message) -> int:
-    """Return the bytes of a message that has come."""
+    """Return the bytes of a received message."""
     text = message.get("text")
     return len(message.get("bytes") or b"") if text is None else len(text.encode(errors="replace"))

@@ -1,4 +1,4 @@
-"""Parts of a page that are drawn again every second, or less often, while there is something new to draw."""
+"""Page fragments that are redrawn every second, or less often, while there is something new to draw."""
 
 import functools
 import math
@@ -19,26 +19,26 @@ from rbmviz_app.session import SLOW_TIMERS, STOPPED_TIMERS, SlowTimer, StoppedTi
 Args = ParamSpec("Args")
 
 INTERVALS = (1.0, 2.0, 5.0)
-"""Seconds between two draws, from those of short runs to those of long ones, and of a full server."""
+"""Seconds between draws: first for short runs, then for longer runs or a busy server."""
 
 SEEN_GROWTH = 0.13
-"""A draw is worth its cost if this share of the steps of a run is new: curves have a point every 14 %, and in
-between there is nothing new to draw."""
+"""Redraw when this share of a run's steps is new: curves have a point every 14 %, and nothing is new in
+between."""
 
 UNCHANGED_DRAWS = 3
-"""The timer of a paused page stops when this many draws, a second apart, have shown the same."""
+"""The timer of a paused page stops after this many identical draws, a second apart."""
 
 HIDDEN_SECONDS = 5.0
-"""The timer of a page stops so long after the first draw for which its browser had not asked for a frame."""
+"""Seconds from the first draw without a browser's request for a frame until the timer stops."""
 
 WAITING_STATUSES = ("paused", "finished", "failed")
-"""Statuses of runs that make no step until somebody gives a command."""
+"""Statuses of runs that make no step without a command."""
 
 
 def shown_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
-    """Return what changes when there is something new to draw; no lease is renewed.
+    """Return a value that changes when there is something new to draw; renews no lease.
 
-    Each snapshot is there as a weak reference: two are equal only if they are of one snapshot.
+    Snapshots are held as weak references, which are equal only for the same snapshot.
     """
     return tuple(
         (key, shown.run, shown.n, shown.status, weakref.ref(shown)) for key, shown in comparison.peek()
@@ -46,29 +46,29 @@ def shown_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
 
 
 def waits_for_command(comparison: Comparison[Any]) -> bool:
-    """Return whether nothing moves until somebody gives a command.
+    """Return whether nothing moves without a command.
 
-    Runs that wait for a common start are paused, too, and begin without a command: perhaps only when a page
-    that was opened in the background is looked at.
+    Runs that wait for a common start are also paused, but begin without a command: perhaps only when a page
+    opened in the background is looked at.
     """
     statuses = [shown.status for _, shown in comparison.peek()]
     return not comparison.waiting_for_all and all(status in WAITING_STATUSES for status in statuses)
 
 
 def is_watched(comparison: Comparison[Any]) -> bool:
-    """Return whether anything asks for pictures; a page that is hidden in its browser does not."""
+    """Return whether anything requests pictures; a page hidden in its browser does not."""
     return any(panel.worker.watched for panel in comparison.panels)
 
 
 def is_needed(comparison: Comparison[Any], stopped: StoppedTimer) -> bool:
-    """Return whether somebody may see more now than when a timer of this comparison stopped."""
+    """Return whether there may be more to see than when a timer of this comparison stopped."""
     return is_watched(comparison) if stopped.hidden else stopped.shown != shown_state(comparison)
 
 
 def growth(before: tuple[Any, ...], now: tuple[Any, ...]) -> float:
-    """Return which share of the steps that runs have now is new: the largest of all panels, 0 to 1.
+    """Return the share of the runs' current steps that is new: the largest of all panels, 0 to 1.
 
-    before, now : what was shown, see ``shown_state``
+    before, now : displayed states, see ``shown_state``
     """
     steps = {(key, run): n for key, run, n, _, _ in before}
     shares = [1 - steps.get((key, run), 0) / n if n else 1.0 for key, run, n, _, _ in now]
@@ -76,17 +76,17 @@ def growth(before: tuple[Any, ...], now: tuple[Any, ...]) -> float:
 
 
 def seconds_to_next(grown: float, passed: float, slowdown: float = 1.0) -> float:
-    """Return in how many seconds to draw again: one of INTERVALS.
+    """Return the seconds until the next draw: one of INTERVALS.
 
-    grown : share of the steps that are new since the draw before, which was ``passed`` seconds ago
-    slowdown : that of a server whose cores have run out
+    grown : share of steps that are new since the previous draw, ``passed`` seconds ago
+    slowdown : slowdown of a server without free cores
     """
     wanted = max(passed * SEEN_GROWTH / grown if grown > 0 else math.inf, slowdown)
     return max((seconds for seconds in INTERVALS if seconds <= wanted), default=INTERVALS[0])
 
 
 def set_interval(fragment_id: str, seconds: float) -> None:
-    """Have the browser draw a fragment every so many seconds from now on.
+    """Have the browser redraw a fragment at this interval from now on.
 
     ``st.fragment(run_every=...)`` sends the same message, but only when the fragment is made.
     """
@@ -98,11 +98,11 @@ def set_interval(fragment_id: str, seconds: float) -> None:
 
 
 def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None:
-    """Draw again every second what is drawn less often; call it after a command.
+    """Redraw slower fragments every second again; call it after a command.
 
-    If timers have stopped and there is something new since, draw the page again with them.
+    If timers have stopped and there is something new since, redraw the page with them.
 
-    commanded : a command has been given just now, whose effect may not be seen yet
+    commanded : a command was just given, whose effect may not be visible yet
     """
     for slow in SLOW_TIMERS.value.values():
         set_interval(slow.fragment_id, INTERVALS[0])
@@ -116,7 +116,7 @@ def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None
 
 
 def while_running(draw: Callable[[], None], running: bool) -> None:
-    """Draw a part of the page; while ``running``, again once a second, without the rest of the page."""
+    """Draw a part of the page; while ``running``, redraw it every second without the rest of the page."""
     with st.container():
         st.fragment(run_every=1.0 if running else None)(draw)()
 
@@ -124,18 +124,18 @@ def while_running(draw: Callable[[], None], running: bool) -> None:
 def every_second(
     draw: Callable[Concatenate[Comparison[Any], Args], None],
 ) -> Callable[Concatenate[Comparison[Any], Args], None]:
-    """Draw again once a second, without the rest of the page, while the comparison changes.
+    """Redraw once a second, without the rest of the page, while the comparison changes.
 
-    The comparison is the first argument; the others stay those of the last run of the whole page. A page
-    draws such a function once: it is known by its name.
+    The first argument is the comparison; the others stay as in the last run of the whole page. A page draws
+    such a function only once, because its name identifies it.
 
-    On a server whose cores have run out, less often. A timer costs some 1 % of a core. On a page that is
-    paused, or hidden in its browser, it stops: the page is drawn once more without it, and with it again
-    after the next command, or when the page is shown (``restart_timers``; ``rbmviz_app/panel/base.js`` has
-    the part drawn again that calls it).
+    On a server without free cores, the interval is longer. A timer costs about 1 % of a core. It stops on a
+    page that is paused or hidden in its browser: the page is drawn once more without the timer, and with it
+    again after the next command or when the page is shown (``restart_timers``; ``rbmviz_app/panel/base.js``
+    redraws the fragment that calls it).
 
-    The part has a container of its own: where the timer fires just as the whole page has been drawn,
-    Streamlit takes the fragment away for a moment, and what stands below would move up into its place.
+    The fragment has its own container: if the timer fires just as the whole page has been drawn, Streamlit
+    removes the fragment for a moment, and the elements below would move up.
     """
     return _timed(draw, lambda grown, passed: seconds_to_next(1.0, passed, SLOWDOWN.factor))
 
@@ -143,10 +143,10 @@ def every_second(
 def as_curves_grow(
     draw: Callable[Concatenate[Comparison[Any], Args], None],
 ) -> Callable[Concatenate[Comparison[Any], Args], None]:
-    """Draw again as ``every_second`` does, but less often once runs are so long that little is new.
+    """Redraw like ``every_second``, but less often once runs are so long that little is new.
 
-    At equal steps per second these are two seconds after a quarter of a minute, and five after 40 seconds. A
-    command has the part drawn a second later.
+    At a constant speed, the interval is two seconds after a quarter of a minute, and five after 40 seconds. A
+    command redraws the fragment a second later.
     """
     return _timed(draw, lambda grown, passed: seconds_to_next(grown, passed, SLOWDOWN.factor))
 
@@ -154,9 +154,9 @@ def as_curves_grow(
 def _timed(
     draw: Callable[Concatenate[Comparison[Any], Args], None], interval: Callable[[float, float], float]
 ) -> Callable[Concatenate[Comparison[Any], Args], None]:
-    """Draw again and again, see ``every_second``.
+    """Redraw repeatedly, see ``every_second``.
 
-    interval : returns one of INTERVALS for what ``seconds_to_next`` takes
+    interval : returns one of INTERVALS, given ``grown`` and ``passed``, see ``seconds_to_next``
     """
     name = draw.__qualname__ + draw.__module__
 
@@ -164,7 +164,7 @@ def _timed(
     def placed(comparison: Comparison[Any], *args: Args.args, **kwargs: Args.kwargs) -> None:
         stopped = STOPPED_TIMERS.value.get(name)
         timed = stopped is None or stopped.comparison() is not comparison or is_needed(comparison, stopped)
-        newest: list[tuple[Any, ...]] = []  # what the newest draws have shown
+        newest: list[tuple[Any, ...]] = []  # states of the newest draws
         drawn_at, unwatched_since = -math.inf, math.inf
         SLOW_TIMERS.set({other: one for other, one in SLOW_TIMERS.value.items() if other != name})
 
@@ -174,8 +174,8 @@ def _timed(
             draw(comparison, *args, **kwargs)
             shown, now = shown_state(comparison), time.monotonic()
             newest.append(shown)
-            # Without a timer, only a widget of this part has it drawn a second time. What the widget asks for
-            # may take a while: start the timer again.
+            # Without a timer, only a widget in this fragment triggers a second draw. Its result may take a
+            # while: restart the timer.
             if not timed:
                 if len(newest) > 1:
                     restart_timers(comparison, commanded=True)

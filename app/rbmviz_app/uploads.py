@@ -1,7 +1,7 @@
-"""Models and data that a visitor has brought or trained: read once, counted, there while the session lives.
+"""A visitor's uploaded or trained models and data: read once, counted, kept while the session lives.
 
-``place`` is the key of an uploader, by which its file is found. Its bytes come by a route of Streamlit, which
-holds them until the session ends: ``CountedUploads`` stands before it.
+``place`` is the key of an uploader, which identifies its file. The bytes arrive through a route of Streamlit,
+which holds them until the session ends; ``CountedUploads`` guards this route.
 """
 
 import hashlib
@@ -36,15 +36,15 @@ from rbmviz_app.session import (
 )
 
 UPLOADERS = {"sample": "sample_own", "weights": "weights_own", "train": "own_data"}
-"""The uploader of each page whose file takes the place of the chosen model or data."""
+"""The uploader of each page whose file replaces the chosen model or data."""
 
 
 PART = "own"
-"""Name in the address: the model file of the visitor's own that the page shows, which a reload forgets."""
+"""Name in the address: the visitor's own model file on the page, which a reload forgets."""
 
 
 class Upload(NamedTuple):
-    """What was read from a file: its name, by what it is known again, and the model or data."""
+    """Content read from a file: name, identifying key, and the model or data."""
 
     name: str
     key: object
@@ -54,7 +54,7 @@ class Upload(NamedTuple):
 def uploader(place: str, label: str, suffixes: list[str], help: str) -> Any:
     """Draw an uploader; return its file, None without one.
 
-    A page that is opened again has an empty one: what was read stays until the visitor takes it off.
+    On a reopened page the uploader is empty: what was read stays until the visitor removes it.
     """
 
     def changed() -> None:
@@ -65,11 +65,11 @@ def uploader(place: str, label: str, suffixes: list[str], help: str) -> Any:
 
 
 ROUTE = "/_stcore/upload_file/"
-"""Below this path of Streamlit's browsers put files: the id of their session, and one of the file."""
+"""Streamlit's path for file uploads, followed by the ids of the session and the file."""
 
 
 class UploadedFiles(VisitorUsage):
-    """The files that Streamlit holds, or is being sent: in the server's budget they are one more visitor."""
+    """Files that Streamlit holds or receives, which count as one more visitor in the server's budget."""
 
     def __init__(self) -> None:
         super().__init__(visitors())
@@ -83,8 +83,8 @@ class UploadedFiles(VisitorUsage):
     def expect(self, session: str, size: int) -> None:
         """Count a file that a session is about to send; BadInput if there is no room for it.
 
-        All files together may take what one visitor may, and those of a session half of what the other files
-        leave of that: so nobody takes the room of all.
+        All files together may take as much as one visitor, and a session's files half of what other files
+        leave of that, so that nobody takes all the room.
         """
         with self._lock:
             own = insides.stored_bytes().get(session, 0) + self._coming[session]
@@ -97,26 +97,26 @@ class UploadedFiles(VisitorUsage):
             self._coming[session] += size
 
     def came(self, session: str, size: int) -> None:
-        """Count a file no longer that has come, which Streamlit holds now, or has been refused."""
+        """Stop counting a file that has arrived, which Streamlit now holds, or was refused."""
         with self._lock:
             self._coming[session] -= size
-            self._coming += Counter()  # drops what is 0
+            self._coming += Counter()  # drops zeros
 
 
 @st.cache_resource(show_spinner=False)
 def uploaded_files() -> UploadedFiles:
-    """Return the files that the visitors of this server have sent."""
+    """Return the files sent by this server's visitors."""
     return UploadedFiles()
 
 
 class CountedUploads:
-    """Middleware that refuses a file for which the server has no room, and lets go of what comes of it."""
+    """Middleware that refuses a file for which the server has no room, and discards its bytes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Pass a request on or refuse it."""
         _, _, after = scope.get("path", "").partition(ROUTE)
         if scope["type"] != "http" or scope["method"] != "PUT" or not after:
             await self._app(scope, receive, send)
@@ -130,7 +130,7 @@ class CountedUploads:
             files.expect(session, size)
         except BadInput as full:
             while (await receive()).get("more_body"):
-                pass  # a browser that is cut off while it sends would not read the answer
+                pass  # a browser cut off while sending would not read the answer
             await PlainTextResponse(str(full), 413)(scope, receive, send)
             return
         try:
@@ -142,14 +142,14 @@ class CountedUploads:
 _ONE_READER = threading.Lock()
 
 WAIT_SECONDS = 0.2
-"""Between two looks whether the page is still there whose file waits to be read."""
+"""Seconds between checks whether the page of a waiting file is still open."""
 
 
 @contextmanager
 def one_reader() -> Iterator[None]:
-    """Read a file of a visitor: one at a time, within what the server has left, while its page is open.
+    """Read a visitor's file: one at a time, within the server's free memory, while its page is open.
 
-    What reading takes for a moment is a multiple of the file, and nobody else is to add to it.
+    Reading briefly takes a multiple of the file's size, so only one file is read at a time.
     """
 
     def stop_with_the_page() -> None:
@@ -166,13 +166,13 @@ def one_reader() -> Iterator[None]:
 
 
 def uploader_key(place: str) -> str:
-    """Return the key under which an uploader is drawn; ``place``, until it has been emptied."""
+    """Return the widget key of an uploader: ``place``, until it has been emptied."""
     times = EMPTIED_UPLOADERS.value.get(place, 0)
     return f"{place} {times}" if times else place
 
 
 def offer_to_leave(place: str, given: Any) -> None:
-    """Offer to go on without an upload that is in its uploader no more.
+    """Offer to remove an upload that is no longer in its uploader.
 
     given : uploaded file or None
     """
@@ -182,13 +182,13 @@ def offer_to_leave(place: str, given: Any) -> None:
 
 
 def in_address(page: str) -> list[str]:
-    """Return the name of the file that a page shows and a reload forgets; data are there with a training."""
+    """Return the name of the page's file that a reload forgets; data are kept with a training."""
     place = UPLOADERS.get(page, "")
     return [UPLOADS.value[place].name] if page != "train" and place in UPLOADS.value else []
 
 
 def open_link(page: str, given: list[str]) -> None:
-    """Say that the file of one's own in the address of a new session has been forgotten."""
+    """Report that the visitor's own file in a new session's address has been forgotten."""
     for name in given[:1]:
         add_link_warning(
             f"The server has forgotten the model file of your own, {shown(name)}: give it again in Settings.",
@@ -197,9 +197,9 @@ def open_link(page: str, given: list[str]) -> None:
 
 
 def put_aside(page: str) -> bool:
-    """Take the file of one's own off a page where something else is asked for; return whether there was one.
+    """Remove the visitor's own file from a page that is set to something else; return whether there was one.
 
-    It would take the place of the model or the data that a preset, a lesson or another page opens there.
+    It would replace the model or data that a preset, a lesson or another page opens there.
     """
     place = UPLOADERS.get(page)
     if place is None or (place not in UPLOADS.value and widget_value(uploader_key(place)) is None):
@@ -211,9 +211,9 @@ def put_aside(page: str) -> bool:
 
 
 def send_model(title: str, model: Model) -> str:
-    """Keep a model that this session has trained for the other pages; BadInput if there is no room.
+    """Keep a model trained in this session for the other pages; BadInput if there is no room.
 
-    Returns its title, with a number if another model has this title.
+    Returns its title, numbered if another model has this title.
     """
     known = TRAINED.ensure()
     title = next(
@@ -227,7 +227,7 @@ def send_model(title: str, model: Model) -> str:
 
 
 def own_model(place: str, given: Any) -> Upload | None:
-    """Return the model of an uploader's file, or the one read last; None: there is none.
+    """Return the model of an uploader's file, or the last one read; None: there is none.
 
     given : uploaded file or None
     """
@@ -239,9 +239,9 @@ def own_model(place: str, given: Any) -> Upload | None:
 
 
 def own_data(place: str, given: Any, rule: str) -> Upload | None:
-    """Return the data of an uploader's file, or those read last; None: there are none.
+    """Return the data of an uploader's file, or the last data read; None: there are none.
 
-    given : uploaded file or None; rule : by which grey values become bits
+    given : uploaded file or None; rule : how grey values become bits
     """
     if given is None:
         return UPLOADS.value.get(place)
@@ -250,9 +250,9 @@ def own_data(place: str, given: Any, rule: str) -> Upload | None:
 
 
 def put_in_place(place: str, name: str, content: Model | Dataset, key: object = None) -> Upload:
-    """Let a model or data take the place of an uploader's; BadInput if there is no room for it.
+    """Replace an uploader's model or data; BadInput if there is no room.
 
-    key : by which the file that it was read from is known again; None: it comes from elsewhere
+    key : identifies the file that it was read from; None: it comes from elsewhere
     """
     VISITOR.ensure().keep(place, _size(content))
     UPLOADS.ensure()[place] = Upload(name, key, content)
@@ -260,13 +260,13 @@ def put_in_place(place: str, name: str, content: Model | Dataset, key: object = 
 
 
 def drop_upload(place: str) -> None:
-    """Forget what an uploader's file has brought."""
+    """Forget the content of an uploader's file."""
     if UPLOADS.value.pop(place, None) is not None:
         VISITOR.value.keep(place, 0)
 
 
 def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload:
-    """Read an uploader's file; the same file is the same object, so that its runs go on."""
+    """Read an uploader's file; the same file gives the same object, so that its runs continue."""
     key = given.name, hashlib.sha256(given.getvalue()).digest(), rule
     known = UPLOADS.ensure().get(place)
     if known is not None and known.key == key:
@@ -278,7 +278,7 @@ def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dat
 
 
 def _size(x: Model | Dataset) -> int:
-    """Return the bytes of all arrays of a model or a data set."""
+    """Return the total bytes of all arrays of a model or data set."""
     if isinstance(x, Model):
         parts = [*vars(x.rbm).values(), *(vars(x.rates).values() if x.rates else ())]
     else:

@@ -1,4 +1,4 @@
-"""Names at the ends of curves, and the mark at the point where all of them are compared."""
+"""Names at the ends of curves, and the mark at the point where all are compared."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,16 +11,16 @@ from rbmviz_app.charts.style import GREY, Rows, tooltips
 from rbmviz_app.compared import amount_text
 
 LABEL_PIXELS = 15
-"""Distance of two labels: they stand in a column at the right, so that they cover no curve that goes on."""
+"""Distance between labels, which form a column on the right so that they cover no curve."""
 LEADER_PIXELS = 18
-"""Distance of that column from the plot; dots lead there from the end of each curve."""
+"""Distance from the plot to that column; dots connect it to the end of each curve."""
 NARROW = "windowSize()[0] < 1600"
-"""Whether a presented chart is narrow: then it has no labels (the panels beside it have the same strokes)."""
+"""Whether a presented chart is narrow: then it has no labels (the panels beside it show the same strokes)."""
 MAX_LABEL_PIXELS = 170
 DRAWN = ("point", "past")
-"""Kinds of rows that are on a curve; "past" what came before a turn of a knob."""
+"""Kinds of rows on a curve; "past": before a knob was turned."""
 MIN_ROOM = 0.35
-"""Share of a chart's width that the words of the common point may need."""
+"""Share of a chart's width that the label of the common point may need."""
 
 
 def end_rows(
@@ -31,23 +31,23 @@ def end_rows(
     also: Sequence[float] = (),
     log: bool = False,
 ) -> Rows:
-    """Return the end of each curve, with its label at a height where it covers no other label.
+    """Return the end of each curve, with its label at a height where labels do not overlap.
 
     Parameters
     ----------
     labels : sequence of (str, str)
-        Name of each curve in full and in brief.
+        Full and short name of each curve.
     rows : Rows
-        Those of kind "point" are on the curves: x, y, perhaps low and high; those of kind "past", too, and
-        their end is named if there is no point.
+        Points of the curves, of kind "point": x, y, perhaps low and high. Rows of kind "past" belong to the
+        curves too; the last of them is labelled if there is no point.
     column : str
-        The column with the name of the curve.
+        Column with the names of the curves.
     height : int
-        That of the plot between the axes, in pixels, about.
+        Approximate height of the plot between the axes, in pixels.
     also : sequence of float
-        Other heights within the chart, such as that of a line.
+        Other heights in the chart, such as a horizontal line.
     log : bool
-        Whether the chart has a logarithmic height.
+        Whether the y axis is logarithmic.
     """
     ends: Rows = []
     points = [row for row in rows if row["kind"] in DRAWN]
@@ -71,7 +71,7 @@ def end_rows(
 
 
 def spread(values: Sequence[float], low: float, high: float, most: float) -> list[float]:
-    """Return values as near to these as can be, none nearer to another than (high - low) / most.
+    """Return the nearest values that are at least (high - low) / most apart.
 
     They keep their order, and stay between low and high if there is room.
     """
@@ -90,16 +90,16 @@ def spread(values: Sequence[float], low: float, high: float, most: float) -> lis
 
 
 MIN_WIDTH = 420
-"""A narrower plot has room for the shorter words of the common point only, in pixels."""
+"""Width in pixels below which a plot only has room for the short label of the common point."""
 
 Of = Callable[[str], alt.Chart]
-"""Returns the chart of the rows of one kind, with x."""
+"""Returns the chart of one kind of rows, with x encoded."""
 
 
 def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str, present: bool = False) -> list[Any]:
-    """Return the layers of the names at the ends, each with dots that lead to its curve.
+    """Return the layers of the names at the ends, each connected to its curve by dots.
 
-    title : of the tooltip; present : whether the chart is for a projector, beside the panels
+    title : title of the tooltip; present : whether the chart is for a projector, beside the panels
     """
     ends = of("end").encode(y=y)
     known = tooltips(("note", title, ""))
@@ -116,15 +116,15 @@ def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str, present: bool = Fa
 def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = "all") -> Rows:
     """Return the mark of the common point, if there is one.
 
-    compared : the panels for which it stands there; log : whether x has a logarithmic scale; who : the panels
-    in words
+    compared : the panels compared at this point; log : whether x has a logarithmic scale; who : the panels in
+        words
     """
     points = [row["x"] for row in rows if row["kind"] in DRAWN]
     point = compared[0].point if compared else None
     if point is None or not points:
         return []
     first, last, at = (math.log10(x) if log else x for x in (min(points), max(points), point))
-    # Its words stand at the left of the line, or where there is no room at the right.
+    # The label is to the left of the line, or to the right if there is no room.
     side = "left" if at - first > MIN_ROOM * (last - first) else "right"
     at_point = f"at {amount_text(compared[0].cost_unit, point)}"
     return [
@@ -133,7 +133,7 @@ def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = 
 
 
 def common_layers(of: Of) -> list[Any]:
-    """Return the layers of the common point: a line, and its words at one of its sides."""
+    """Return the layers of the common point: a line, with its label on one side."""
     common = of("common")
     layers: list[Any] = [common.mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 3])]
     sides: Sequence[tuple[str, Literal["left", "right"], int]] = (("left", "right", -5), ("right", "left", 5))

@@ -1,4 +1,4 @@
-"""Runs as a moving picture (GIF), for slides and for places that show pictures only."""
+"""Runs as a moving picture (GIF), for slides and other places that only show pictures."""
 
 import io
 from typing import Any
@@ -12,37 +12,37 @@ from rbmviz_app.charts.style import colours, titles
 from rbmviz_app.replay import Replay
 
 FRAMES, FRAME_MS, LAST_FRAME_MS = 48, 200, 2000
-"""Pictures at most, how long each is shown, and how long the last one: ten seconds and a rest."""
+"""Maximum number of pictures, and the duration of each and of the last: ten seconds and a pause."""
 
 PANEL_WIDTH = 240
-"""Pixels of a panel at least; pictures of few pixels are drawn larger."""
+"""Minimum size of a panel in pixels; small pictures are enlarged."""
 
 BETWEEN, HEADER, ROW, BARS = 20, 34, 8, 30
-"""Pixels between panels, of the line of names, of a class in the strip, and of the shares beside it."""
+"""Pixels between panels, for the line of names, for a class in the strip, and for the shares beside it."""
 
 CLASS_NAMES = 14
-"""Pixels of the names of classes."""
+"""Size of the class names, in pixels."""
 
 TIME_BINS = 120
-"""Bins of time in the strip of classes."""
+"""Number of time bins in the strip of classes."""
 
 PAPER, DARK, CELL = (255, 255, 255), (38, 39, 46), (243, 243, 245)
-"""Colours of the page, of words and of pixels that are on, and of what is empty."""
+"""Colours of the page, of text and pixels that are on, and of empty areas."""
 
 PALETTE_COLOURS = 64
 
 
 def replay_gif(replay: Replay) -> bytes:
-    """Return the runs side by side as an animated GIF, with their names, newest samples and classes.
+    """Return an animated GIF of the runs side by side, with their names, newest samples and classes.
 
-    All samples are in it, in at most FRAMES pictures: a long run is shown faster.
+    It shows all samples in at most FRAMES pictures: a long run plays faster.
     """
     first = min(history.first for history in replay.histories)
     last = max(history.n for history in replay.histories)
     count = min(FRAMES, last - first)
     times = [first + round((last - first) * (i + 1) / count) for i in range(count)]
     pictures = [_picture(replay, at, first, last) for at in times]
-    # One palette, of the picture in which most is drawn: colours that change would flicker.
+    # One palette, from the fullest picture: changing colours would flicker.
     palette = pictures[-1].quantize(PALETTE_COLOURS, dither=Image.Dither.NONE)
     frames = [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
     content = io.BytesIO()
@@ -59,7 +59,7 @@ def replay_gif(replay: Replay) -> bytes:
 
 
 def _picture(replay: Replay, at: int, first: int, last: int) -> Image.Image:
-    """Return all panels after so many samples of each run."""
+    """Return all panels after the given number of samples of each run."""
     algorithms = [history.algorithm for history in replay.histories]
     panels = [
         _panel(replay, history, kinds, name, tone, at, first, last)
@@ -106,7 +106,7 @@ def _panel(
 
 
 def _heading(draw: ImageDraw.ImageDraw, name: str, n: int, tone: str, width: int) -> None:
-    """Write the name, cut where it has no room, and the number of samples."""
+    """Write the name, cut to fit, and the number of samples."""
     count = f"{n:,}"
     small, large = ImageFont.load_default(12), ImageFont.load_default(16)
     room = width - 18 - draw.textlength(count, small) - 8
@@ -118,7 +118,7 @@ def _heading(draw: ImageDraw.ImageDraw, name: str, n: int, tone: str, width: int
 
 
 def _samples(replay: Replay, history: RunHistory, n: int, zoom: int) -> Image.Image:
-    """Return the newest of the first n samples, in the places that they have on the Sample page."""
+    """Return the newest of the first n samples, in their places on the Sample page."""
     rows, columns = replay.shape
     side = replay.side
     numbers = np.arange(max(history.first, n - side**2), n)
@@ -136,7 +136,7 @@ def _samples(replay: Replay, history: RunHistory, n: int, zoom: int) -> Image.Im
 def _strip(
     replay: Replay, history: RunHistory, kinds: Kinds, n: int, ends: tuple[int, int], tone: str, width: int
 ) -> Image.Image:
-    """Return the classes over time, and at the right their shares so far, with ticks where the data are."""
+    """Return the classes over time with, to the right, their shares so far and ticks at the data's."""
     first, last = ends
     n_classes, m = len(replay.labels), n - history.first
     assert replay.dataset is not None

@@ -1,4 +1,4 @@
-"""Pictures and files of samples, for all pages that show some: pure functions, nothing of Streamlit."""
+"""Pictures and files of samples for all pages: pure functions, without Streamlit."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 from rbmviz.session import Allowance, Comparison, NewestSamples, write_array
 
 EXPORT_ROWS = 4096
-"""Samples that are unpacked at once for a download."""
+"""Samples unpacked at a time for a download."""
 
 
 def mosaic(
@@ -38,7 +38,7 @@ def mosaic(
 def mosaics_png(
     named: Iterable[tuple[str, NewestSamples]], shape: tuple[int, int], side: int, pixels: str
 ) -> bytes:
-    """Return all panels side by side, each under its name, as PNG."""
+    """Return a PNG of all panels side by side, each under its name."""
     pictures = [(name, mosaic(newest, shape, side, pixels)) for name, newest in named]
     gap, header, font = 16, 30, ImageFont.load_default(15)
     columns = [max(picture.width, math.ceil(font.getlength(name))) for name, picture in pictures]
@@ -56,17 +56,17 @@ def mosaics_png(
 
 
 def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
-    """Return the newest samples of every panel and the log that makes them again.
+    """Return the newest samples of every panel and the logs that reproduce them.
 
     Arrays ``v0, v1, ...`` uint8 (m, n_visible), one per panel; ``meta`` is a JSON string: for each panel
-    its name, the number of its first sample here, and its log (sampler, seed, start, knob changes).
+    its name, the number of its first stored sample, and its log (sampler, seed, start, knob changes).
     """
     model, content, panels = comparison.setup.model, io.BytesIO(), []
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for i, (panel, name) in enumerate(zip(comparison.panels, names, strict=True)):
             (first, packed), log = panel.worker.read(lambda run: (run.held_packed(), run.run_log()))
             shape = len(packed), model.rbm.n_visible
-            # Unpacked they would be hundreds of megabytes: a few thousand rows at a time.
+            # Unpacked, they would take hundreds of megabytes: write a few thousand rows at a time.
             blocks = (packed[at : at + EXPORT_ROWS] for at in range(0, len(packed), EXPORT_ROWS))
             rows = (np.unpackbits(block, axis=1, count=shape[1]).tobytes() for block in blocks)
             write_array(archive, f"v{i}", np.uint8, shape, rows)
@@ -77,7 +77,7 @@ def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:
 
 
 def samples_help(allowance: Allowance, n_visible: int, panels: int) -> str:
-    """Say how many samples of a page with this many panels the download holds."""
+    """Say how many samples the download of a page with this many panels holds."""
     return (
         f"The newest {allowance.samples(n_visible, panels):,} samples of every panel (all together keep "
         f"{allowance.n_bytes / 1e6:g} MB), and the log that makes them again (.npz)."

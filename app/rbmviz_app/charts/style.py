@@ -1,4 +1,4 @@
-"""How charts look: colours, names, legends, dashes, and specs that stay as they are while data come in."""
+"""How charts look: colours, names, legends, dashes, and specs that stay the same as data arrive."""
 
 import copy
 import csv
@@ -24,27 +24,28 @@ Chart = tuple[pd.DataFrame, Spec]
 Rows = list[dict[str, Any]]
 
 GREY = "#808080"
-"""Of lines; words need more contrast (INK)."""
+"""Colour of lines; text needs more contrast (INK)."""
 INK = {"light": "#4b4d57", "dark": "#c6c8d0"}
-"""Colour of the words in charts by theme; Streamlit's own are too pale on white."""
+"""Colour of text in charts by theme; Streamlit's own is too pale on white."""
 TALL = 480
-"""Height of charts with large words, in pixels."""
+"""Height of charts with large text, in pixels."""
 WINDOW_PER_WORD = 50
-"""Large words are no larger than this part of the window's height."""
+"""Maximum size of large text, as a share of the window's height."""
 COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d", "half_step": "#a860f0"}
-"""The couplings; UCD has the colour of the first."""
+"""Colours of the couplings; UCD has the colour of the first."""
 SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
-"""For algorithms that say none."""
+"""Colour of algorithms that declare none."""
 RAMP = ("#2952f8", "#6589fd", "#8354a7", "#af7cb6", "#e14784", "#925d48", "#ce7f56", "#b34905")
-"""Colours of a number that grows, from blue by violet to orange: any two are told apart by all eyes, and all
-stand out on both themes."""
+"""Colours of an increasing number, from blue through violet to orange: distinguishable with colour blindness
+and clear on both themes."""
 
 
 def colour(name: str) -> str:
     """Return the colour of a sampler, trainer or coupling.
 
-    Algorithms say theirs: one for what a sampler and a trainer share. Their distances to protan, deutan and
-    tritan eyes, and their contrast to both backgrounds, are tested (``tests/app/test_colours.py``).
+    Algorithms declare theirs; a sampler and a trainer of the same method share one. Tests check how different
+    they look to protan, deutan and tritan eyes, and their contrast with both backgrounds
+    (``tests/app/test_colours.py``).
     """
     declared = {other: table[other].colour for table in (trainers, samplers) for other in table}
     others = [other for other in declared if not declared[other]]
@@ -53,9 +54,9 @@ def colour(name: str) -> str:
 
 
 def about(algorithm: Any) -> str:
-    """Return a paragraph on an algorithm, with its source; LaTeX stands between dollars.
+    """Return a paragraph about an algorithm, with its source; LaTeX is between dollar signs.
 
-    An algorithm that has no ``about`` for the pages is described by its docstring.
+    Without an ``about``, an algorithm is described by its docstring.
     """
     cls = type(algorithm)
     text = getattr(cls, "about", "") or " ".join((cls.__doc__ or "").replace("$", "").split())
@@ -63,20 +64,20 @@ def about(algorithm: Any) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number as short as it can be told from others: 1,412, 0.25."""
+    """Return a number in a short form: 1,412, 0.25."""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
 def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequence[str] = ()) -> list[str]:
-    """Name algorithms so that no two names are alike: the knobs in which namesakes differ are added.
+    """Give algorithms unique names: add the knobs in which namesakes differ.
 
-    origins : a word for the start of each of them, "" for the default start
-    marks : a word before each of them, which tells them apart as well; none: no words
+    origins : a word for each algorithm's start, "" for the default start
+    marks : a word before each name, which also distinguishes them; none: no words
     """
     named = []
     for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
         namesakes = [other for other in algorithms if other.name == algorithm.name]
-        # Called as its slider is called.
+        # Named like its slider.
         labels = {knob: knobs_of(algorithm)[knob].label for knob in _differing(namesakes)}
         knobs = ", ".join(
             f"{label[0].lower()}{label[1:]} {_short(values_of(algorithm)[knob])}"
@@ -96,9 +97,9 @@ def _differing(namesakes: Sequence[Any]) -> list[str]:
 
 
 def labels(algorithms: Sequence[Any]) -> list[str]:
-    """Name algorithms briefly, at the end of a curve: if all are of one kind, by knobs in which they differ.
+    """Return short names for the ends of curves: if all are of one kind, the knobs in which they differ.
 
-    The word for a knob is the first one of its slider: "step 0.03".
+    A knob is named by the first word of its slider: "step 0.03".
     """
     named = []
     for algorithm in algorithms:
@@ -121,12 +122,12 @@ def _short(value: Any) -> str:
 
 
 def legend_columns(entries: int, on_a_phone: int = 1) -> alt.ExprRef:
-    """Return how many entries of a legend stand side by side."""
+    """Return the number of columns of a legend."""
     return alt.ExprRef(f"width < 470 ? {on_a_phone} : {entries}")
 
 
 def named_apart(names: Sequence[str]) -> list[str]:
-    """Return the names, with a number where several are alike."""
+    """Return the names, numbered where several are equal."""
     counts: dict[str, itertools.count[int]] = {}
     return [
         name if names.count(name) == 1 else f"{name} #{next(counts.setdefault(name, itertools.count(1)))}"
@@ -143,27 +144,27 @@ def origin_text(plan: TrainingPlan) -> str:
 
 
 DASHES = ([1, 0], [8, 3], [2, 2], [9, 2, 2, 2], [14, 4], [4, 2], [9, 2, 2, 2, 2, 2], [1, 3])
-"""Dashes of lines, in pixels of line and gap."""
+"""Dash patterns of lines, in pixels of line and gap."""
 
 
 def dashes(algorithms: Sequence[str]) -> list[list[int]]:
-    """Return the dashes of each curve of a chart: the first is whole, the first eight all differ.
+    """Return the dashes of each curve of a chart: the first is solid, the first eight all differ.
 
-    Colours alone would not tell curves apart on a grey print, or for eyes that see no colours.
+    Colours alone do not distinguish curves in a grey print or for colour-blind eyes.
     """
     return [DASHES[i % len(DASHES)] for i in range(len(algorithms))]
 
 
 def ramp(n: int) -> list[str]:
-    """Return n colours of a number that grows, as far apart as they can be; they repeat after len(RAMP)."""
+    """Return n colours of an increasing number, as far apart as possible; they repeat after len(RAMP)."""
     places = range(n) if n > len(RAMP) else [round(i * (len(RAMP) - 1) / max(n - 1, 1)) for i in range(n)]
     return [RAMP[place % len(RAMP)] for place in places]
 
 
 def colours(algorithms: Sequence[Any]) -> list[str]:
-    """Return the colour of each algorithm of a page: its own, or one of a ramp along the knobs of namesakes.
+    """Return the colour of each algorithm of a page: its own, or for namesakes a ramp along their knobs.
 
-    If all are of one kind, the ramp is as wide as can be; else it stays with the colour of the kind.
+    If all are of one kind, the ramp uses all colours; otherwise it consists of shades of the kind's colour.
     """
     found = [colour(algorithm.name) for algorithm in algorithms]
     for name in {algorithm.name for algorithm in algorithms}:
@@ -181,10 +182,10 @@ def colours(algorithms: Sequence[Any]) -> list[str]:
 
 
 MAX_SHADES = 4
-"""More shades of one colour would not be told apart."""
+"""Maximum number of shades of a colour; more could not be distinguished."""
 
 LUMINANCES = 0.125, 0.295
-"""Of the darkest and the brightest shade: both have a contrast of 3 to black and to white."""
+"""Luminance of the darkest and the brightest shade: both have a contrast of 3 with black and with white."""
 
 
 def shades(tone: str, n: int) -> list[str]:
@@ -195,7 +196,7 @@ def shades(tone: str, n: int) -> list[str]:
 
 
 def _with_luminance(tone: str, luminance: float) -> str:
-    """Return a colour mixed with black or white, so that it has this luminance (WCAG 2.2, 0 to 1)."""
+    """Mix a colour with black or white to get this luminance (WCAG 2.2, 0 to 1)."""
     parts = [int(tone[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     own = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -214,7 +215,7 @@ def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> 
         symbolType="stroke",
         symbolOpacity=1,
         symbolStrokeWidth=3,
-        # Long enough for its dashes to be seen; on a phone two names stand side by side.
+        # Long enough to show the dashes; on a phone, two names fit side by side.
         symbolSize=alt.ExprRef("width < 470 ? 256 : 900"),
         columnPadding=alt.ExprRef("width < 470 ? 4 : 10"),
         labelLimit=label_limit,
@@ -228,7 +229,7 @@ def series(
 ) -> tuple[alt.Color, alt.StrokeDash]:
     """Return the colour and the dashes of curves by name.
 
-    field : column of the names; tones: colour of each; legend: None where curves carry names
+    field : column of the names; tones: colour of each; legend: None if the curves are labelled
     """
     scale = alt.Scale(domain=list(names), range=list(tones))
     strokes = alt.Scale(domain=list(names), range=dashes(names))
@@ -239,14 +240,14 @@ def series(
 
 
 def count_axis(in_seconds: bool = False, **more: Any) -> alt.Axis:
-    """Return the axis of a count, as 1k, or of seconds, as 0.1 s, which 100m would be by the same rule."""
+    """Return the axis of a count (1k) or of seconds (0.1 s, which count format writes as 100m)."""
     if in_seconds:
         more = {"labelExpr": "format(datum.value, '~g') + ' s'", **more}
     return alt.Axis(format="~s", tickCount=8, grid=False, **more)
 
 
 def level(field: str, value: float, label: str, *, at_end: bool = False, **more: float) -> list[alt.Chart]:
-    """Return the layers of a dashed horizontal line at a value of y, with its label; at_end: at the right."""
+    """Return the layers of a dashed horizontal line at a value of y, with its label; at_end: on the right."""
     line = alt.Chart(alt.InlineData([{field: value, "label": label, **more}]))
     return [
         line.mark_rule(strokeDash=[4, 4], color=GREY).encode(y=f"{field}:Q"),
@@ -261,7 +262,7 @@ def level(field: str, value: float, label: str, *, at_end: bool = False, **more:
 
 
 def tooltips(*columns: tuple[str, str, str]) -> list[alt.Tooltip]:
-    """Return what is shown of a point: for each column its name, its title and its format."""
+    """Return the tooltip of a point: each column with its name, title and format."""
     return [
         alt.Tooltip(f"{name}:Q", title=title, format=form) if form else alt.Tooltip(f"{name}:N", title=title)
         for name, title, form in columns
@@ -269,15 +270,15 @@ def tooltips(*columns: tuple[str, str, str]) -> list[alt.Tooltip]:
 
 
 kept_spec = functools.lru_cache(maxsize=128)
-"""Decorator of functions that make a spec: those of the same arguments are made once.
+"""Decorator that caches the spec a function makes, by its arguments.
 
-Altair takes some 35 ms for a spec, and a page that draws its chart again every second has the same one for
-long. Whoever changes a spec needs a copy of it.
+Altair takes about 35 ms to make a spec, and a page that redraws its chart every second uses the same one for
+a long time. Copy a spec before changing it.
 """
 
 
 def live_spec(layers: list[Any], height: int, **more: Any) -> Spec:
-    """Return the spec of layers whose data "curves" are given beside it; other data stay inside."""
+    """Return the spec of layers; the data "curves" are passed separately, other data stay inside."""
     spec = alt.layer(*layers, **more).properties(height=height).to_dict()
     inline = spec.pop("datasets", {})
     spec.pop("data", None)  # Altair hoists data that all layers share
@@ -290,10 +291,10 @@ def live_spec(layers: list[Any], height: int, **more: Any) -> Spec:
 
 
 def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
-    """Return a copy of a spec whose words have a contrast of 4.5 at least to the background of this theme.
+    """Return a copy of a spec whose text has a contrast of at least 4.5 with the background of this theme.
 
     theme : "light", "dark" or None (not known yet: the colours stay)
-    size : of the words, in pixels, in a window that is high enough; 0: as Streamlit has it
+    size : font size in pixels, in a window that is tall enough; 0: Streamlit's
     """
     words_size = {"expr": f"min({size}, max(14, windowSize()[1] / {WINDOW_PER_WORD}))"}
     ink = INK.get(theme or "")
@@ -310,7 +311,7 @@ def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Return rows below their columns as CSV."""
+    """Return the rows as CSV with a header."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

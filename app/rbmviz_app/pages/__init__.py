@@ -1,7 +1,7 @@
-"""The pages: every folder here with a ``page.py`` is one, and the folder's name is its address.
+"""The pages: each folder here with a ``page.py`` is a page, and the folder's name is its address.
 
-A ``page.py`` says ``TITLE``, ``ICON`` and ``PLACE`` in the navigation. A live page also has ``PAGE``, with
-its ``PageSpec``; another page whose address holds settings has ``Settings``.
+A ``page.py`` defines ``TITLE``, ``ICON`` and ``PLACE`` in the navigation. A live page also has ``PAGE``, with
+its ``PageSpec``; other pages with settings in their address have ``Settings``.
 """
 
 import functools
@@ -23,7 +23,7 @@ def found() -> dict[str, ModuleType]:
 
 
 def file_of(page: str) -> str:
-    """Return the file of a page, by which Streamlit switches to it."""
+    """Return the file of a page, for Streamlit to switch to it."""
     return str(found()[page].__file__)
 
 
@@ -40,7 +40,7 @@ def live_page(page: str) -> Any:
 
 @functools.cache
 def names_of_page(page: str) -> set[str]:
-    """Return the names of the address by which a link says what is on this page."""
+    """Return the names in the address that describe the content of this page."""
     live = live_page(page)
     parts = (live.spec.panels_key, *live.spec.own_parts) if live else ()
     return {*parts, *settings(page)}
@@ -48,6 +48,6 @@ def names_of_page(page: str) -> set[str]:
 
 @functools.cache
 def names_of_other_pages(page: str) -> list[str]:
-    """Return the names of the address that belong to other pages than this one; names that all share stay."""
+    """Return the names in the address that belong to other pages only, not those shared by all."""
     names = {name for other in found() for name in names_of_page(other)}
     return sorted(names - names_of_page(page))

@@ -1,6 +1,7 @@
-"""What the live canvases of all pages share: their component, and the spec of a panel and its knobs.
+"""The common part of all live canvases: their component, and the specs of panels and knobs.
 
-A page's own ``panel.py`` says what its panels show, and makes a ``Canvas`` of the ``panel.js`` beside it.
+A page's own ``panel.py`` defines what its panels show, and creates a ``Canvas`` from the ``panel.js`` beside
+it.
 """
 
 import math
@@ -32,17 +33,17 @@ SHARED_SCRIPTS = tuple(
     f"{name}.js"
     for name in ("element", "frame", "help", "readouts", "knobs", "equation", "mosaic", "back", "base")
 )
-"""Scripts that are put before a page's own script, in this order, joined to one file: there is no bundler."""
+"""Scripts that precede a page's own, in this order, concatenated into one file: there is no bundler."""
 
 FPS = 20
-"""Frames per second that a page asks for."""
+"""Frames per second that a page requests."""
 
 OnTrigger = Callable[[], None]
-"""Callback of a component; it reads the event by ``session.sent_by``."""
+"""Callback of a component; it reads the event with ``session.sent_by``."""
 
 
 def _component(name: str, folder: Path, script: str) -> Any:
-    """Return the component whose script is the shared ones, then the one of a page."""
+    """Return the component whose script is the shared scripts followed by the page's."""
     files = [PANEL_FOLDER / shared for shared in SHARED_SCRIPTS] + [folder / script]
     js = "\n".join(file.read_text() for file in files)
     own = folder / "panel.css"
@@ -53,7 +54,7 @@ def _component(name: str, folder: Path, script: str) -> Any:
 
 
 class Canvas:
-    """The live canvas of one page: draws all panels of a comparison, and their knobs.
+    """The live canvas of one page: all panels of a comparison, with their knobs.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class Canvas:
         side: int = 1,
         **data: Any,
     ) -> None:
-        """Draw the canvas; callbacks read the event by ``session.sent_by``: "edit", "remove" or "multiply".
+        """Draw the canvas; callbacks read the event with ``session.sent_by``: "edit", "remove" or "multiply".
 
         Parameters
         ----------
@@ -98,15 +99,15 @@ class Canvas:
         shape : (rows, columns)
             Size of one picture, in pixels.
         present : bool
-            Whether the page is for a projector: panels are fitted to the window, and of the knobs only those
-            of ``presented_knobs`` are shown, or the first of each panel.
+            Whether the page is for a projector: panels are fitted to the window, and only the knobs in
+            ``presented_knobs`` are shown, or the first of each panel.
         key : str
             Key of the component in the session state.
         data
-            Further JSON values for the page's own JavaScript; watchers get none of them, but those that
-            ``publish.FOR_WATCHERS`` names.
+            Further JSON values for the page's own JavaScript; watchers only get those in
+            ``publish.FOR_WATCHERS``.
         """
-        # A page that is shown again has its part drawn, which starts the timers; it changes nothing else.
+        # A page that is shown again redraws its fragment, which only restarts the timers.
         triggers = {"on_edit_change": on_edit, "on_redraw_change": lambda: None}
         if on_remove is not None:
             triggers["on_remove_change"] = on_remove
@@ -126,13 +127,13 @@ class Canvas:
         publish.canvas(self._name, common | data)
 
     def _locked(self, panel: dict[str, Any]) -> dict[str, str]:
-        """Return why knobs of a panel cannot be turned now, by name; those that can are left out."""
+        """Return why knobs of a panel are locked now, by name, without the unlocked ones."""
         found = {knob["name"]: card.why_locked(self._name, knob["name"]) for knob in panel["knobs"]}
         return {name: why for name, why in found.items() if why}
 
 
 def knob_spec(knob: Knob) -> dict[str, Any]:
-    """Return what the page needs to draw a knob's control, as JSON values."""
+    """Return the data for drawing a knob's control, as JSON values."""
     return {
         "name": knob.name,
         "kind": knob.kind.__name__,
@@ -144,14 +145,14 @@ def knob_spec(knob: Knob) -> dict[str, Any]:
         "zero": knob.zero,
         "choices": knob.choices,
         "live": knob.live,
-        # Infinite bounds have no slider; of the knobs of samplers only switches and lists have them.
+        # Infinite bounds have no slider; among samplers' knobs only switches and lists have them.
         "lo": knob.lo if math.isfinite(knob.lo) else None,
         "hi": knob.hi if math.isfinite(knob.hi) else None,
     }
 
 
 ReadoutsOf = Callable[[Any, Any], Iterable[Number]]
-"""The numbers that a panel shows, from its algorithm and its plan."""
+"""Returns the numbers of a panel, given its algorithm and plan."""
 
 
 def panel_spec(
@@ -165,25 +166,25 @@ def panel_spec(
     multiples: bool = False,
     formulas_of: Callable[[Any], Sequence[str]] = equation_of,
 ) -> dict[str, Any]:
-    """Return what the page needs to draw a panel, as JSON values.
+    """Return the data for drawing a panel, as JSON values.
 
     Parameters
     ----------
     panel : Panel
     label, accent : str
-        Its title and its colour.
+        Its title and colour.
     readouts : callable
-        The readouts of a panel, from its algorithm and plan.
+        Returns the readouts of a panel, given its algorithm and plan.
     front : callable
-        Whether a knob is always visible; the others are under "More knobs".
+        Returns whether a knob is always visible; the others are under "More knobs".
     hidden : sequence of str
-        Names of knobs that are not shown.
+        Names of hidden knobs.
     dash : sequence of int
-        Dashes of its curve in the charts, in pixels of line and gap; empty: a whole line.
+        Dashes of its curve in the charts, in pixels of line and gap; empty: a solid line.
     multiples : bool
-        Whether its menu offers panels beside it with other values of a knob.
+        Whether its menu offers further panels with other values of a knob.
     formulas_of : callable
-        The formulas that define an algorithm, see ``rbmviz.equations``.
+        Returns the formulas that define an algorithm, see ``rbmviz.equations``.
     """
     algorithm = panel.worker.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
@@ -203,7 +204,7 @@ def panel_spec(
 
 
 def multiple_specs(algorithm: Any) -> list[dict[str, Any]]:
-    """Return the entries of a panel's menu as JSON values: text, knob, its values, and whether instead."""
+    """Return the entries of a panel's menu as JSON values: text, knob, values, and whether they replace."""
     entries = []
     for knob, values, instead in multiples_of(algorithm):
         label = knobs_of(algorithm)[knob].label
@@ -228,9 +229,9 @@ def panel_specs(
     """Return the spec of every panel, titled and coloured by its algorithm; see ``panel_spec``.
 
     origins : a word for the start of each run, "" for the default start
-    multiples : whether panels have a menu of others beside them
+    multiples : whether panels have a menu that adds others
     marks : a word before the title of each panel, all different (default: none)
-    formulas_of : the formulas that define an algorithm
+    formulas_of : returns the formulas that define an algorithm
     """
     algorithms = [panel.worker.algorithm for panel in comparison.panels]
     return [
@@ -248,7 +249,7 @@ def panel_specs(
 def shape_of(
     n_visible: int, declared: Sequence[int] | None = None, dataset: Dataset | None = None
 ) -> tuple[int, int]:
-    """Return (rows, columns) of a picture: as declared, as the data say, else nearly square."""
+    """Return (rows, columns) of a picture: as declared, as in the data, or else nearly square."""
     if declared is None and dataset is not None:
         declared = dataset.image_shape
     if declared is not None and math.prod(declared) == n_visible:
@@ -258,7 +259,7 @@ def shape_of(
 
 
 def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int]]:
-    """Return the words of the visible units and their places, those of fewest examples first."""
+    """Return the words of the visible units and their indices, rarest in the examples first."""
     if dataset is None or dataset.vocabulary is None or dataset.n_visible != n_visible:
         return []
     order = dataset.train.mean(axis=0).argsort(kind="stable")
@@ -279,9 +280,9 @@ def live_slider(
     present: bool = False,
     width: int = 320,
 ) -> None:
-    """Draw a slider that sends its value while it is dragged, as ``session.sent_by(key, "value")``.
+    """Draw a slider that sends its value while dragged, read with ``session.sent_by(key, "value")``.
 
-    formulas : what it moves a term of, see ``rbmviz.equations``
+    formulas : formulas with a term that it moves, see ``rbmviz.equations``
     """
     _live_slider(
         key=key,

@@ -1,13 +1,13 @@
 // @ts-check
-// The slider that goes back through the newest steps of all paused panels together.
+// The slider that goes back through recent steps of all paused panels together.
 
 class LookBack {
-  /** @param {(at: number | null) => void} go show what was there after so many steps; null: what is there now */
+  /** @param {(at: number | null) => void} go show the panels after this many steps; null: as they are now */
   constructor(go) {
     this.newest = 0;
-    /** Whether means would be shown, which runs do not hold. */
+    /** Whether the page shows means, which runs do not store. */
     this.ofMeans = false;
-    /** What does not go back, and its verb. */
+    /** What does not go back, with its verb. */
     this.stays = 'The numbers stay';
     this.slider = element('input', { type: 'range', step: 1, id: 'look-back', disabled: true, 'aria-label': 'Look back',
       oninput: () => { this.say(); go(Number(this.slider.value) >= this.newest ? null : Number(this.slider.value)); } });
@@ -25,7 +25,7 @@ class LookBack {
   }
 
   /**
-   * Take in what panels have come to; return whether what they showed earlier may stay in view.
+   * Update the range from the panels; return whether the earlier view may stay.
    * @param {(PanelHead | null)[]} heads
    */
   follow(heads) {
@@ -37,7 +37,7 @@ class LookBack {
     this.slider.disabled = this.now.disabled = !canGo;
     this.newest = newest;
     if (stays && Number(this.slider.min) === oldest) return true;
-    // Before the value, which has to be within.
+    // Set before the value, which must be in range.
     this.slider.min = String(Math.min(oldest, newest));
     this.slider.max = String(newest);
     this.slider.value = String(newest);

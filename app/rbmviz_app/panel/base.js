@@ -1,7 +1,6 @@
 // @ts-check
-// The frame of a panel, and the grid of all panels with its socket: what the pages have in common.
-// The server sends only what is new. Everything shown is kept here and drawn whole, so that a new theme or size
-// needs no new data.
+// The common part of the pages: the frame of a panel, and the grid of all panels with its socket. The server sends only
+// what is new. Everything on screen is kept here and redrawn completely, so that a new theme or size needs no new data.
 
 /**
  * @typedef {object} PanelSpec
@@ -19,12 +18,12 @@
  */
 
 /**
- * An entry of a panel's menu: panels with other values of a knob beside it, or with it instead of all others.
+ * A menu entry of a panel: add panels with other values of a knob, or replace all others by them.
  * @typedef {{ text: string, knob: string, values: number[], instead: boolean }} MultipleSpec
  */
 
 /**
- * What Python gives the canvas of a page (Canvas.mount); each page adds entries that its own panel.js reads.
+ * Data from Python for a page's canvas (Canvas.mount); each page adds entries for its own panel.js.
  * @typedef {object} PageData
  * @property {string} url
  * @property {number} fps
@@ -34,40 +33,40 @@
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
- * @property {string[]} present_knobs names of the knobs that stay while presenting, or embedded; if no panel has any of them while presenting, the first knob of each panel stays
- * @property {boolean} embedded whether the page stands inside of another one, with few controls
- * @property {boolean} reduced_motion whether the server knows that this browser asks for less motion
- * @property {boolean} timers_stopped whether the server has stopped the timers of a page that was hidden
+ * @property {string[]} present_knobs names of the knobs to keep while presenting or embedded; if no panel has any of them while presenting, the first knob of each panel stays
+ * @property {boolean} embedded whether the page is embedded in another one, with few controls
+ * @property {boolean} reduced_motion whether the server knows that this browser prefers less motion
+ * @property {boolean} timers_stopped whether the server stopped the timers of a hidden page
  * @property {PanelSpec[]} panels
- * @property {boolean} [looks_back] whether a slider goes back through the newest steps of paused panels
- * @property {string} [stays] what that slider leaves as it is now, and its verb
- * @property {boolean} [knobs_follow] whether something else than its controls turns the knobs of a panel
- * @property {string} [recorded] address of a moving picture of these panels
- * @property {[string, number][]} [vocabulary] words and their pixels, the rarest first
+ * @property {boolean} [looks_back] whether a slider goes back through recent steps of paused panels
+ * @property {string} [stays] what that slider does not change, with its verb
+ * @property {boolean} [knobs_follow] whether knobs of a panel are also turned by something else than their controls
+ * @property {string} [recorded] address of an animation of these panels
+ * @property {[string, number][]} [vocabulary] words and their pixels, rarest first
  */
 
 /** @typedef {(name: string, value: unknown) => void} Trigger */
-/** @typedef {{ data: any, parentElement: any, setTriggerValue: Trigger }} Component what Streamlit calls a script with */
+/** @typedef {{ data: any, parentElement: any, setTriggerValue: Trigger }} Component the argument with which Streamlit calls a script */
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
-// Shorter than the 5 s (HIDDEN_SECONDS in rbmviz_app/timer.py) after which the server stops the page's timers, so that no stop
-// is missed.
+// Shorter than HIDDEN_SECONDS (5 s, rbmviz_app/timer.py), after which the server stops the page's timers, so that no
+// stop is missed.
 const UNASKED_MS = 4000;
-const TURN_MS = 16; // what is dragged is sent this often at most: a pointer may move more often than pictures come
-const EDIT_MS = 200; // the page is told of turned knobs this often at most: a held key turns one thirty times a second
-const WORDS_MS = 1000; // words change this often at most: more could not be read
-const ANNOUNCE_MS = 2000; // what is read aloud changes this often at most
-const LEAST_STAGE = 120; // pixels: pictures are no smaller in a low window, which then scrolls
-const PAUSED_MS = 500; // a pause that lasts so long is one that somebody wants
-const NARROW = 640; // pixels: in a window that is no wider, equations are folded
-const BAR_GAP = 8; // pixels below the bar that looks back, while presenting
-const FIT_MS = 500; // while presenting, panels are fitted to the window this often
+const TURN_MS = 16; // maximum rate of sending dragged values: a pointer may move more often than pictures arrive
+const EDIT_MS = 200; // maximum rate of reporting turned knobs: a held key turns a knob thirty times a second
+const WORDS_MS = 1000; // maximum rate of changing words: faster could not be read
+const ANNOUNCE_MS = 2000; // maximum rate of changing what is read aloud
+const LEAST_STAGE = 120; // pixels: minimum size of pictures in a low window, which then scrolls
+const PAUSED_MS = 500; // a pause of this length is deliberate
+const NARROW = 640; // pixels: equations are folded in windows up to this width
+const BAR_GAP = 8; // pixels below the look-back bar, while presenting
+const FIT_MS = 500; // how often panels are fitted to the window while presenting
 
-/** @param {number} time by performance.now() @returns {number} whole seconds until then; 0: it has passed */
+/** @param {number} time by performance.now() @returns {number} whole seconds until that time; 0: it has passed */
 function secondsTo(time) { return Math.max(Math.ceil((time - performance.now()) / 1000), 0); }
 
-/** @param {number[]} dash pixels of line and gap @returns {string} the line as a background in CSS */
+/** @param {number[]} dash pixels of line and gap @returns {string} the line as a CSS background */
 function dashed(dash) {
   let end = 0;
   const stops = dash.map((length, i) => `${i % 2 ? 'transparent' : 'var(--accent)'} ${end}px ${end += length}px`);
@@ -75,7 +74,8 @@ function dashed(dash) {
 }
 
 /**
- * Return a function that takes values of knobs and hands them on: at once, or when the last time is long enough ago, and then the newest of each knob.
+ * Return a rate-limited function that passes on values of knobs: at once, or after the interval, then the newest of
+ * each knob.
  * @param {number} ms
  * @param {(panel: number, knobs: Record<string, KnobValue>) => void} hand
  * @returns {(panel: number, knobs: Record<string, KnobValue>) => void}
@@ -99,17 +99,17 @@ function spaced(ms, hand) {
 }
 
 /**
- * What every panel has: header, pictures, a strip below them, readouts, knobs. A page's own panel fills them.
- * The constructor makes what all panels have; build, which is called later, makes pictures and knobs, so that
- * the fields of a page's own panel are set by then.
+ * The common parts of all panels: header, pictures, a strip below them, readouts, knobs. A page's own panel fills them.
+ * The constructor creates the common parts; build, called later, creates pictures and knobs, so that the fields of a
+ * page's own panel are set by then.
  * @abstract
  */
 class Panel {
-  /** What the steps of a run are called. @type {string} */
+  /** Name of the steps of a run. @type {string} */
   unit = '';
-  /** Whether its pictures show what the run begins with. */
+  /** Whether its pictures show the start of the run. */
   showsStart = false;
-  /** Whether its runs may warn: then a place is kept, so that no knob moves under the hand that turns it. */
+  /** Whether its runs may warn: then space is reserved, so that no knob moves while it is dragged. */
   warns = false;
 
   /** @param {PanelSpec} spec @param {Grid} grid */
@@ -125,33 +125,33 @@ class Panel {
     this.readoutValues = {};
     /** @type {Record<string, ReturnType<typeof knobControl>>} */
     this.controls = {};
-    /** Since when the run is prepared, by performance.now(). @type {number | null} */
+    /** When preparation of the run began, by performance.now(). @type {number | null} */
     this.startingSince = null;
     /** When the run can begin, by performance.now(); 0: later than expected. @type {number | null} */
     this.readyAt = null;
     this.redrawTimer = 0;
-    /** When words and the spoken text were last changed, by performance.now(). */
+    /** Last changes of the words and the spoken text, by performance.now(). */
     this.wordsShownAt = 0;
     this.announcedAt = -ANNOUNCE_MS;
     this.announceTimer = 0;
-    // What screen readers say of the pictures; it is not seen.
+    // Invisible text about the pictures for screen readers.
     this.spoken = element('p', { class: 'spoken', id: `said-${spec.key}`, 'aria-live': 'off' });
-    // A low canvas below the pictures, for what changes over time.
+    // A low canvas below the pictures, for changes over time.
     this.strip = element('canvas', { class: 'strip', role: 'img' });
-    // Over the pictures: why there are none yet, or what has failed.
+    // Over the pictures: why there are none yet, or what failed.
     this.note = element('div', { class: 'note', hidden: true });
     this.count = element('span', { class: 'count' });
-    this.title = element('h3', { 'aria-level': 2 }); // in size a third, and next to the page's h1
+    this.title = element('h3', { 'aria-level': 2 }); // an h2, next to the page's h1, in the size of an h3
     this.readouts = new ReadoutList();
     this.knobs = element('div', { class: 'knobs' });
     this.equation = new Equation(spec.label, grid);
-    // The words of the newest sample, of models of texts.
+    // For models of texts: the words of the newest sample.
     this.words = element('p', { class: 'words', hidden: true });
     this.warningText = element('span');
     this.warning = element('p', { class: 'warning', role: 'status' }, this.warningText);
-    // In a corner of the starts of the chains: how long the kernels are still compiled.
+    // In a corner of the chains' starts: how long compiling the kernels will still take.
     this.mark = element('p', { class: 'mark', hidden: true });
-    // The place of the pictures.
+    // The container of the pictures.
     this.stage = element('div', { class: 'stage' });
     this.removeButton = element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
       text: '×', onclick: () => grid.trigger('remove', { key: this.key }) });
@@ -163,7 +163,7 @@ class Panel {
       element('div', { class: 'body' }, this.stage, this.spoken, this.words, this.strip, this.readouts.node, this.warning, this.knobs));
   }
 
-  /** Make the pictures and the knobs. */
+  /** Create the pictures and the knobs. */
   build() {
     this.stage.append(...this.makePictures(), this.note, this.mark);
     for (const canvas of this.node.querySelectorAll('canvas')) canvas.setAttribute('aria-describedby', this.spoken.id);
@@ -184,7 +184,7 @@ class Panel {
     this.configure(this.spec);
   }
 
-  /** @param {PanelSpec} spec as the page knows it now */
+  /** @param {PanelSpec} spec with the page's current values */
   configure(spec) {
     this.spec = spec;
     const [, name, differs] = spec.label.match(/^(.*?)( \(.*)?$/) ?? [];
@@ -220,35 +220,35 @@ class Panel {
       } })));
   }
 
-  // What the panel of a page may override
+  // Overridable by a page's panel
 
-  /** Make the elements of the stage. @returns {HTMLElement[]} */
+  /** Create the elements of the stage. @returns {HTMLElement[]} */
   makePictures() { return []; }
 
-  /** What becomes higher with the width of the stage, when panels are fitted to a window. @returns {HTMLElement | null} */
+  /** The element whose height grows with the width of the stage, when panels are fitted to a window. @returns {HTMLElement | null} */
   get scaled() { return this.stage.querySelector('canvas.picture'); }
 
-  /** Make pictures of a fixed height as high as a window lets them be. @param {number} room pixels */
+  /** Make pictures of a fixed height as tall as the window allows. @param {number} room pixels */
   fitHeight(room) {}
 
   /** Lay out pictures and strip for the page's data and this.spec. */
   arrange() {}
 
   /**
-   * Keep what is new in a frame; drawPictures draws it. An entry that a frame leaves out comes again as it was in the
-   * frame before, until one has readouts: what happens once belongs in a block, or is null in all other frames.
-   * What was sent may come again, as after a reconnect, with isNewRun false: replace what is there, do not append.
+   * Store the new data of a frame; drawPictures draws it. An entry missing from a frame repeats its value from the
+   * frame before, until a frame has readouts: one-time events belong in a block, or are null in all other frames. Data
+   * may arrive again with isNewRun false, such as after a reconnect: replace, do not append.
    * @param {any} head the common entries of PanelHead, and those of this page
    * @param {PanelPart['blocks']} blocks
-   * @param {boolean} isNewRun whether what was there belongs to another run
+   * @param {boolean} isNewRun whether the earlier data belong to another run
    */
   receive(head, blocks, isNewRun) {}
 
-  /** Draw everything that is known. */
+  /** Draw all data received so far. */
   drawPictures() {}
 
   /**
-   * Show the words of one picture, the rarest first.
+   * Show the words of one picture, rarest first.
    * @param {Mosaic} mosaic
    * @param {number} slot
    */
@@ -261,14 +261,14 @@ class Panel {
     this.words.textContent = on.length ? on.join(' ') : 'no word';
   }
 
-  /** How far the run is, in words. @param {PanelHead} head @returns {string} */
+  /** The progress of the run, in words. @param {PanelHead} head @returns {string} */
   progressOf(head) { return `${whole.format(head.n)} ${this.unit}, ${head.status}`; }
 
-  /** What is on the pictures, besides the numbers: a sentence for those who do not see them. @returns {string} */
+  /** Description of the pictures, without the numbers, for those who cannot see them. @returns {string} */
   describe() { return ''; }
 
-  // Write the text that screen readers say of the pictures. It is spoken where the focus is in this panel, or the run
-  // makes no steps: four panels that speak every two seconds would let nobody hear anything else.
+  // Write the screen readers' text about the pictures. It is spoken only if the focus is in this panel or the run makes
+  // no steps: four panels speaking every two seconds would drown out everything else.
   announce() {
     const { head } = this, wait = this.announcedAt + ANNOUNCE_MS - performance.now();
     clearTimeout(this.announceTimer);
@@ -283,17 +283,17 @@ class Panel {
     this.spoken.textContent = text;
   }
 
-  /** Keep what is new in a frame; draw draws it. @param {PanelPart} part this panel's part of the frame */
+  /** Store the new data of a frame; draw draws it. @param {PanelPart} part this panel's part of the frame */
   readPart({ head, blocks }) {
     if (!head.readouts && this.head) head = { ...this.head, ...head };
     const isNewRun = head.run !== this.head?.run;
     if (isNewRun) this.readoutValues = {};
     Object.assign(this.readoutValues, head.readouts);
     this.receive(head, blocks, isNewRun);
-    // A knob that something else has turned, as the pointer on a map: the control follows it.
+    // A knob turned by something else, such as the pointer on a map: its control follows.
     const before = this.grid.data.knobs_follow ? this.head?.knobs : undefined;
     if (before) for (const [name, value] of Object.entries(head.knobs ?? {})) if (before[name] !== value) this.controls[name]?.set(value);
-    // Compiled kernels are loaded before the run begins: until then the time that was expected last counts.
+    // Compiled kernels are loaded before the run begins: until then, keep the last estimate.
     if (head.status !== 'starting' || isNewRun) this.readyAt = null;
     if (typeof head.ready_in === 'number') this.readyAt = head.ready_in && performance.now() + 1000 * head.ready_in;
     this.head = head;
@@ -303,19 +303,19 @@ class Panel {
   setWarning(text) {
     if (this.warningText.textContent === text) return;
     this.warningText.textContent = text;
-    // What does not fit into its place opens over what is below.
+    // Text too long for its space opens over the part below.
     if (text) this.warning.tabIndex = 0;
     else this.warning.removeAttribute('tabindex');
   }
 
-  /** @param {PanelHead} head @returns {string} why there is nothing to see yet, or an empty text */
+  /** @param {PanelHead} head @returns {string} why there is nothing to see yet; '' if there is */
   reasonToWait({ status, rebuilt = 0 }) {
     if (status === 'rebuilding') return `Rebuilding after a lost connection: ${Math.floor(100 * rebuilt)} %. All steps are made again, and come out the same.`;
     if (status !== 'starting') {
       this.startingSince = null;
       return status === 'waiting' ? 'Ready: begins together with the others.' : '';
     }
-    // Only compiling takes more than a moment before the first step.
+    // Before the first step, only compiling takes long.
     this.startingSince ??= performance.now();
     const seconds = Math.floor((performance.now() - this.startingSince) / 1000);
     clearTimeout(this.redrawTimer);
@@ -324,7 +324,7 @@ class Panel {
     return seconds < 2 ? 'Preparing.' : `Preparing: on a new machine the kernels are compiled once. ${seconds} s so far.`;
   }
 
-  /** @param {number} readyAt @returns {string} how long the kernels of the run are still compiled */
+  /** @param {number} readyAt @returns {string} how long compiling the run's kernels will still take */
   compiling(readyAt) {
     const left = secondsTo(readyAt);
     return left ? `Compiling, about ${left} s` : 'Compiling, longer than expected';
@@ -353,7 +353,7 @@ class Panel {
 
 /** @typedef {new (spec: any, grid: Grid) => Panel} PanelClass */
 
-/** All panels of a page, and the socket that their frames come from. */
+/** All panels of a page, and the socket that delivers their frames. */
 class Grid {
   /** @param {HTMLElement} root @param {PageData} data @param {Trigger} trigger @param {PanelClass} PanelOfPage */
   constructor(root, data, trigger, PanelOfPage) {
@@ -361,47 +361,47 @@ class Grid {
     this.PanelOfPage = PanelOfPage;
     this.data = data;
     this.alive = true;
-    /** Whether equations are unfolded: at first where there is room. */
+    /** Whether equations are unfolded: initially if there is room. */
     this.equationsOpen = innerWidth > NARROW && !data.embedded;
-    /** How many frames have been shown; tests read it. */
+    /** Number of frames shown; tests read it. */
     this.frames = 0;
     /** Whether a frame was due while the page was hidden. */
     this.askWhenShown = false;
-    /** The newest request that was sent. */
+    /** The newest request sent. */
     this.asked = '';
     this.fittedAt = 0;
     this.pauseTimer = 0;
     this.turnKnobs = spaced(TURN_MS, (panel, knobs) => this.send({ panel, knobs }));
     this.tellPage = spaced(EDIT_MS, (key, knobs) => { if (this.alive) this.trigger('edit', { key, knobs }); });
     this.askSoon = spaced(TURN_MS, () => this.askForFrame());
-    /** Whether the page has been opened just now, and may make the steps of its address again. */
+    /** Whether the page was just opened, and may repeat the steps in its address. */
     this.repeats = true;
-    /** Since when the server has not been asked for a frame, ms; long since if it has stopped timers of a page that was hidden. */
+    /** Time of the last request for a frame, in ms; long ago if the server has stopped the timers of a hidden page. */
     this.unaskedSince = data.timers_stopped ? -Infinity : performance.now();
-    /** Whether the server is to be told that the page is shown again. */
+    /** Whether to tell the server that the page is shown again. */
     this.reportShown = false;
     /** By key. @type {Map<number, Panel>} */
     this.panels = new Map();
-    // By the style of this invisible element the colours of the theme are read.
+    // The style of this invisible element gives the theme's colours.
     this.probe = element('span', { class: 'probe', 'aria-hidden': 'true' });
     this.banner = element('div', { class: 'banner', role: 'status', hidden: true });
     this.host = element('div', { class: 'comparison' });
     this.past = new LookBack(at => this.lookBack(at));
     this.caption = element('figcaption');
-    // Over the panels of a new machine: what they will show, until the first of them is live.
+    // On a new machine, cover the panels with a recording until the first panel is live.
     this.recorded = element('figure', { class: 'recorded', hidden: true }, this.caption);
     root.append(this.banner, this.recorded, this.host, this.past.node, this.probe);
-    /** Paused panels show their pictures after so many steps; null: those of now. @type {number | null} */
+    /** Paused panels show their pictures after this many steps; null: the current ones. @type {number | null} */
     this.at = null;
     /** @type {Record<string, number[]>} */
     this.colours = {};
-    /** Of the theme: text and background, and the colours made of them. @type {number[]} */
+    /** Colours of the theme: text and background, and those derived from them. @type {number[]} */
     this.text = [];
     /** @type {number[]} */
     this.back = [];
     /** Colour of each value of a picture. @type {Uint32Array} */
     this.ink = new Uint32Array(256);
-    /** The same for pictures of signed values. @type {Uint32Array} */
+    /** Colour of each value, for pictures of signed values. @type {Uint32Array} */
     this.signed = new Uint32Array(256);
     this.gap = 0;
     this.onShow = () => { if (!document.hidden && this.askWhenShown) this.askForFrame(); };
@@ -430,7 +430,7 @@ class Grid {
         this.panels.set(spec.key, panel);
         panel.build();
       }
-      // What is moved in the document loses the focus, and with it the slider that the arrow keys turn.
+      // Moving an element in the document would lose the focus of a slider that arrow keys are turning.
       const there = this.host.children[place];
       if (there !== panel.node) this.host.insertBefore(panel.node, there ?? null);
     }
@@ -439,12 +439,12 @@ class Grid {
       this.socket = null;
     }
     if (!this.socket) this.connect();
-    else if (JSON.stringify(this.request) !== this.asked) this.askForFrame(); // a page at rest is not answered otherwise
+    else if (JSON.stringify(this.request) !== this.asked) this.askForFrame(); // otherwise a page at rest gets no answer
     this.fitToWindow();
     this.draw();
   }
 
-  // While presenting, the first chart of the page stands beside the panels; presenting.css says how.
+  // While presenting, the first chart of the page is beside the panels; see presenting.css.
   placeChart() {
     const root = this.host.getRootNode();
     for (let node = root instanceof ShadowRoot ? root.host : this.host; this.data.present && node.parentElement; node = node.parentElement) {
@@ -458,7 +458,7 @@ class Grid {
     }
   }
 
-  // While presenting, all panels are within the window: as many side by side as make the pictures largest.
+  // While presenting, all panels fit in the window, in as many columns as make the pictures largest.
   fitToWindow() {
     const { host } = this, panels = [...this.panels.values()], n = panels.length;
     this.fittedAt = performance.now();
@@ -468,7 +468,7 @@ class Grid {
       host.style.removeProperty('--stage');
       return;
     }
-    const bar = this.past.node; // over the page, at the bottom of the window, while one may look back
+    const bar = this.past.node; // over the page, at the bottom of the window, while looking back is possible
     const covered = bar.classList.contains('open') ? bar.offsetHeight + BAR_GAP : 0;
     const gap = 16, wide = host.clientWidth, left = innerHeight - host.getBoundingClientRect().top - gap - covered;
     const [first] = panels, { scaled } = first;
@@ -523,7 +523,7 @@ class Grid {
     this.caption.textContent = left ? `Recorded: what you will see in about ${left} s` : 'Recorded: what you will see, later than expected';
   }
 
-  /** Show what paused panels showed after so many steps; null: what they show now. @param {number | null} at */
+  /** Show paused panels as they were after this many steps; null: as they are now. @param {number | null} at */
   lookBack(at) {
     if (at === this.at) return;
     this.at = at;
@@ -531,7 +531,7 @@ class Grid {
   }
 
   connect() {
-    // Nothing begins to move before the server knows that this browser asks for less motion.
+    // Nothing moves until the server knows that this browser prefers less motion.
     const mustWait = matchMedia('(prefers-reduced-motion: reduce)').matches && !this.data.reduced_motion;
     if (!this.alive || mustWait) return;
     const socket = this.socket = new WebSocket(location.origin.replace(/^http/, 'ws') + this.data.url);
@@ -560,8 +560,8 @@ class Grid {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 
-  // What this page can show now. The server starts over when it changes; a frame that answers an older request
-  // says so and is dropped.
+  // The request for what this page can show now. When it changes, the server starts over; frames that answer an older
+  // request are dropped.
   get request() {
     const { fps, view, pixels, side, n_visible } = this.data;
     const now = { fps, view, pixels, cells: side * side, n_visible, panels: [...this.panels.keys()] };
@@ -576,7 +576,7 @@ class Grid {
     this.reportShown ||= performance.now() - this.unaskedSince > UNASKED_MS;
   }
 
-  /** Show a frame as it came. @param {ArrayBuffer} buffer @returns {boolean} whether to ask for more */
+  /** Show a received frame. @param {ArrayBuffer} buffer @returns {boolean} whether to request more */
   showFrame(buffer) {
     let frame;
     try {
@@ -586,7 +586,7 @@ class Grid {
       this.showBanner('The server sends pictures that this page cannot read: reload it.');
       return false;
     }
-    // While a slider is dragged through time, the frame that comes may be of where it was a moment ago.
+    // While the look-back slider is dragged, a frame may belong to its position a moment ago.
     if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
     for (const part of frame.panels) this.panels.get(part.head.key)?.readPart(part);
     this.frames++;
@@ -597,12 +597,12 @@ class Grid {
     const wasOpen = this.past.node.classList.contains('open');
     if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
     if (this.data.present && wasOpen !== this.past.node.classList.contains('open')) this.fitToWindow();
-    if (this.reportShown) this.trigger('redraw', true); // the server was asked for a frame, and now starts the timers that it has stopped
+    if (this.reportShown) this.trigger('redraw', true); // after a request for a frame, the server restarts the timers that it has stopped
     this.reportShown = false;
     return true;
   }
 
-  // A page that is paused stays so after a reload: the address says at which step, or the steps of all panels. rbmviz_app/address.js writes it.
+  // A paused page stays paused after a reload: rbmviz_app/address.js writes the step, or all panels' steps.
   notePause() {
     const panels = this.data.panels.map(({ key }) => this.panels.get(key)), heads = panels.map(panel => panel?.head);
     if (!panels.every(panel => panel?.isRun)) return;
@@ -613,7 +613,7 @@ class Grid {
       const asked = new URL(location.href).searchParams.getAll('paused_at').map(Number);
       this.repeats &&= heads.some((head, i) => (head?.n ?? 0) < (asked[i] ?? asked[0] ?? 0));
       if (!this.repeats) address.values.paused_at = [];
-    } else this.pauseTimer = setTimeout(() => { // before a common start runs are paused for a moment, too
+    } else this.pauseTimer = setTimeout(() => { // runs are also briefly paused before a common start
       const now = /** @type {any} */ (window).rbmvizAddress;
       const steps = heads.map(head => String(head?.n ?? 0));
       this.repeats = false;
@@ -622,7 +622,7 @@ class Grid {
   }
 
   /**
-   * Change knobs of a panel. A knob that is not live begins the run anew: once, when it is let go.
+   * Change knobs of a panel. A knob that is not live restarts the run: once, when released.
    * @param {number} key
    * @param {Record<string, KnobValue>} knobs
    * @param {boolean} live
@@ -642,10 +642,10 @@ class Grid {
 }
 
 /**
- * Draw a page's panels. Streamlit calls a component at its first mount and on each change of data.
+ * Draw a page's panels. Streamlit calls a component on its first mount and on each change of data.
  * @param {PanelClass} PanelOfPage
  * @param {Component} component
- * @returns {() => void} what to do when the component goes
+ * @returns {() => void} called when the component is removed
  */
 function mount(PanelOfPage, { data, parentElement, setTriggerValue }) {
   const grid = parentElement.rbmviz;

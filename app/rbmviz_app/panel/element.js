@@ -1,5 +1,5 @@
 // @ts-check
-// How elements of the page are made.
+// Creates elements of the page.
 
 /**
  * @template {keyof HTMLElementTagNameMap} T

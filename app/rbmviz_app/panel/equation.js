@@ -1,8 +1,8 @@
 // @ts-check
-// The equation of an algorithm, whose terms are those that its knobs move.
+// The equation of an algorithm, with the terms that its knobs move.
 
 /**
- * Underline the terms that the controls here move, and mark the one whose control has the focus or the pointer.
+ * Underline the terms that these controls move, and mark the term whose control has the focus or the pointer.
  * @param {HTMLElement} node the formulas
  * @param {Record<string, { node: HTMLElement }>} controls by the name of the knob
  */
@@ -14,7 +14,7 @@ function linkTerms(node, controls) {
  * Mark the terms of a knob while its control has the focus or the pointer.
  * @param {HTMLElement} control
  * @param {string} knob
- * @param {HTMLElement} node the formulas; what is in there may change
+ * @param {HTMLElement} node the formulas; its content may change
  */
 function markTerms(control, knob, node) {
   const mark = () => {
@@ -23,11 +23,11 @@ function markTerms(control, knob, node) {
     for (const term of node.querySelectorAll(`[data-knob="${knob}"]`)) term.classList.toggle('marked', on);
   };
   for (const name of ['focusin', 'pointerenter', 'input']) control.addEventListener(name, mark);
-  // Where the focus goes to is known after the event.
+  // The new focus is known only after the event.
   for (const name of ['focusout', 'pointerleave']) control.addEventListener(name, () => setTimeout(mark));
 }
 
-/** The fold of an equation; formulas stand side by side where there is room. */
+/** The fold of an equation; formulas are side by side if there is room. */
 class Equation {
   /** @param {string} label whose equation it is @param {Grid} grid */
   constructor(label, grid) {
@@ -35,7 +35,7 @@ class Equation {
     this.formulas = element('div', { class: 'formulas' });
     this.node = element('details', { class: 'equation', open: grid.equationsOpen, ontoggle: () => this.openAll() }, element('summary', { text: 'Equation', 'aria-label': `Equation: ${label}` }), this.formulas);
     this.shown = '';
-    // What is wider than the panel is scrolled, by the arrow keys, too.
+    // Formulas wider than the panel scroll, also with the arrow keys.
     new ResizeObserver(() => {
       if (this.formulas.scrollWidth > this.formulas.clientWidth) this.formulas.tabIndex = 0;
       else this.formulas.removeAttribute('tabindex');
@@ -52,13 +52,13 @@ class Equation {
     linkTerms(this.formulas, controls);
   }
 
-  /** While presenting, the formulas with these knobs stay. @param {string[]} knobs @param {boolean} present */
+  /** While presenting, keep only the formulas with these knobs. @param {string[]} knobs @param {boolean} present */
   stay(knobs, present) {
     for (const one of this.formulas.children) one.classList.toggle('stays', knobs.some(name => one.querySelector(`[data-knob="${name}"]`)));
     if (present) this.node.open = true;
   }
 
-  // Panels are there to be compared: the equations of all are open, or of none.
+  // For comparison, the equations of all panels are open, or none.
   openAll() {
     this.grid.equationsOpen = this.node.open;
     const root = /** @type {Document | ShadowRoot} */ (this.node.getRootNode());

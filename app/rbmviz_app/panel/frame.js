@@ -1,8 +1,8 @@
 // @ts-check
-// The only reader of frames in JavaScript. rbmviz_app/stream/frames.py describes the format and has the only writer.
+// The only reader of frames in JavaScript. rbmviz_app/stream/frames.py defines the format and has the only writer.
 
 /**
- * An array of a frame. Of dtype "bits", the data are packed along the last axis: each row ends at a byte.
+ * An array of a frame. For dtype "bits", the data are packed along the last axis: each row ends at a byte.
  * @typedef {object} Block
  * @property {string} dtype
  * @property {number[]} shape
@@ -10,7 +10,7 @@
  */
 
 /**
- * One panel of a frame. The panel's own script knows the entries of its head beyond the common ones.
+ * One panel of a frame. The panel's own script defines further entries of its head.
  * @typedef {object} PanelPart
  * @property {PanelHead} head
  * @property {Record<string, Block | undefined>} blocks by name
@@ -19,18 +19,18 @@
 /**
  * @typedef {object} PanelHead
  * @property {number} key
- * @property {number} run number of the run: another number, another run
+ * @property {number} run number of the run; a new run has a new number
  * @property {string} status
  * @property {number} n steps so far
- * @property {number} [at] the pictures are those after so many steps; without it: of all
- * @property {number | null} [held_from] number (from 0) of the first step whose picture the run still holds; null: of none
+ * @property {number} [at] the pictures are those after this many steps; absent: after all
+ * @property {number | null} [held_from] number (from 0) of the first step whose picture the run still holds; null: there is none
  * @property {number} [bins_before] parts of the class strip with samples from before a turn of a knob; with a new strip
  * @property {string | null} [error] why the status is "failed"
- * @property {number | null} [ready_in] where the status is "starting": in about how many seconds the run can begin; 0: later than expected; null: its kernels are compiled, or nobody knows
- * @property {number} [rebuilt] where the status is "rebuilding": share of the run that is there again, from 0 to 1
+ * @property {number | null} [ready_in] for status "starting": seconds until the run can begin, about; 0: later than expected; null: its kernels are compiled, or the time is unknown
+ * @property {number} [rebuilt] for status "rebuilding": share of the run that is restored, from 0 to 1
  * @property {string} [warning]
- * @property {Record<string, number | boolean>} [knobs] values of knobs that something else than their controls may turn
- * @property {Record<string, ReadoutValue>} [readouts] a head without them has only what the pictures need: the rest stays as it was
+ * @property {Record<string, number | boolean>} [knobs] values of knobs that may also be turned by something else than their controls
+ * @property {Record<string, ReadoutValue>} [readouts] a head without them has only what the pictures need; the rest is unchanged
  */
 
 /** @typedef {number | string | number[] | null} ReadoutValue a number, words, or several numbers; null: not known */
@@ -39,10 +39,10 @@ const BLOCK_ARRAYS = {
   bits: Uint8Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array,
 };
 const HEADER_LENGTH_BYTES = 4;
-const MAX_AXIS_SIZE = 2 ** 31, MAX_AXES = 8; // of a block: an axis, and how many there are
+const MAX_AXIS_SIZE = 2 ** 31, MAX_AXES = 8; // limits of a block: size of an axis, and number of axes
 
 /**
- * Return what a frame holds; throw where it is cut short, too long, or describes no blocks.
+ * Return the content of a frame; throw if it is cut short, too long, or describes no blocks.
  * @param {ArrayBuffer} buffer
  * @returns {{ request: object, panels: PanelPart[] }}
  */
@@ -64,7 +64,7 @@ function readFrame(buffer) {
       const Elements = BLOCK_ARRAYS[dtype], count = stored.reduce((product, size) => product * size, 1);
       const bytes = count * Elements.BYTES_PER_ELEMENT;
       check(at + bytes <= buffer.byteLength, `it ends within the block "${name}"`);
-      // A view of several bytes an element would have to begin at a multiple of them: a copy need not.
+      // Copy, because a view with several bytes per element must begin at a multiple of them.
       const data = Elements.BYTES_PER_ELEMENT === 1 ? new Uint8Array(buffer, at, count) : new Elements(buffer.slice(at, at + bytes));
       blocks[name] = { dtype, shape, data };
       at += bytes;
@@ -77,7 +77,7 @@ function readFrame(buffer) {
 
 /**
  * @param {Uint8Array} bytes
- * @returns {any} the header, or null where it is none
+ * @returns {any} the header; null if invalid
  */
 function parseHeader(bytes) {
   try {
@@ -90,7 +90,7 @@ function parseHeader(bytes) {
   }
 }
 
-/** @param {unknown} entry @returns {boolean} whether this is name, dtype and shape of a block */
+/** @param {unknown} entry @returns {boolean} whether this is the name, dtype and shape of a block */
 function isBlock(entry) {
   if (!Array.isArray(entry) || entry.length !== 3) return false;
   const [name, dtype, shape] = entry;
@@ -99,7 +99,7 @@ function isBlock(entry) {
     && (shape.length > 0 || dtype !== 'bits');
 }
 
-/** @param {Block | undefined} block @returns {number} how many rows it has; 0 where it is not in the frame */
+/** @param {Block | undefined} block @returns {number} number of rows; 0 if the block is not in the frame */
 function rowCount(block) {
   return block ? block.shape[0] : 0;
 }

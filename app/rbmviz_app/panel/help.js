@@ -1,5 +1,5 @@
 // @ts-check
-// Help that a button opens: by mouse, touch and keyboard. Escape, or a click elsewhere, closes it.
+// Help opened by a button, with mouse, touch or keyboard. Escape or a click elsewhere closes it.
 
 /** @typedef {(string | { math: string })[]} Prose text, and formulas as MathML (rbmviz_app/formulas.py) */
 
@@ -12,7 +12,7 @@ const HELP_WIDTH = 320, HELP_MARGIN = 8; // in CSS pixels
 const written = prose => prose.map(part => (typeof part === 'string' ? part : formula(part.math)));
 
 /**
- * Return a formula as an element. The MathML comes from texts of the program, never from a person's input.
+ * Return a formula as an element. The MathML comes from the program's own texts, never from user input.
  * @param {string} mathml
  */
 function formula(mathml) {
@@ -22,14 +22,14 @@ function formula(mathml) {
 }
 
 /**
- * Let a button open a text beside it; return the text's element, which belongs behind the button.
+ * Let a button open a text beside it; return the text's element, to be placed after the button.
  * @param {HTMLButtonElement} button
  * @param {string} label name of the text
  * @param {...(Node | string)} content
  */
 function explain(button, label, ...content) {
-  // "auto" and the target: the browser opens it on click, Enter and Space, closes it on Escape, and shows one at a time.
-  // The text takes the focus, so that a screen reader reads it; the button has it back when the text is closed.
+  // With "auto" and the target, the browser opens it on click, Enter and Space, closes it on Escape, and shows one at a
+  // time. The text takes the focus, so that a screen reader reads it; closing it returns the focus to the button.
   const text = element('div', { class: 'tip', popover: 'auto', role: 'dialog', 'aria-label': label, tabindex: -1, autofocus: true }, ...content);
   button.popoverTargetElement = text;
   button.setAttribute('aria-haspopup', 'dialog');
@@ -38,12 +38,12 @@ function explain(button, label, ...content) {
   text.addEventListener('beforetoggle', event => {
     if (/** @type {ToggleEvent} */ (event).newState === 'open') {
       place(text, button.getBoundingClientRect());
-      // It stands still on the screen: where the page moves below it, it would be beside nothing.
+      // It is fixed on the screen, so close it when the page scrolls away under it.
       window.addEventListener('scroll', scrolled, { capture: true, passive: true });
       return;
     }
     window.removeEventListener('scroll', scrolled, { capture: true });
-    // Browsers give the focus back by themselves, but not within a shadow root.
+    // Browsers restore the focus, but not within a shadow root.
     const root = /** @type {Document | ShadowRoot} */ (text.getRootNode());
     if (root.activeElement === text) button.focus({ preventScroll: true });
   });
@@ -51,7 +51,7 @@ function explain(button, label, ...content) {
 }
 
 /**
- * Place a text below a button or above it, where there is more room.
+ * Place a text below or above a button, wherever there is more room.
  * @param {HTMLElement} text
  * @param {DOMRect} button
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// Controls of knobs: sliders, lists, boxes to tick.
+// Controls of knobs: sliders, lists, checkboxes.
 
 /**
  * @typedef {object} KnobSpec
@@ -12,8 +12,8 @@
  * @property {'linear' | 'log'} scale
  * @property {boolean} zero whether 0 is allowed although lo is above it
  * @property {string[]} choices
- * @property {boolean} live whether it may change while the run goes on
- * @property {boolean} front whether it is in sight
+ * @property {boolean} live whether it may change during the run
+ * @property {boolean} front whether it is always visible
  * @property {number} lo
  * @property {number} hi
  */
@@ -21,10 +21,10 @@
 /** @typedef {number | string | boolean} KnobValue */
 /** @typedef {(value: KnobValue, done: boolean) => void} OnChange done is false while the knob is dragged */
 
-// A range input has 1000 steps; a log knob spends them on decades, and step 0 on 0 where 0 is allowed.
+// A range input has 1000 steps; a log knob spreads them over decades, with step 0 for 0 if 0 is allowed.
 const STEPS = 1000;
 
-/** @type {Record<string, number>} The way that an arrow key turns a slider. */
+/** @type {Record<string, number>} The direction in which an arrow key turns a slider. */
 const TURNS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
 /** @param {KnobSpec} knob @param {number} value @returns {number} its step on the range input */
@@ -48,18 +48,18 @@ function valueAt(knob, step) {
 }
 
 /**
- * Read a number as it is typed, with a decimal point or a decimal comma; NaN where it is none.
+ * Parse a typed number, with a decimal point or comma; NaN if invalid.
  * @param {string} text
  */
 const typedNumber = text => (text.trim() === '' ? NaN : Number(text.trim().replace(/^([^.,]*),([^.,]*)$/, '$1.$2')));
 
 /**
- * Return the control of a knob, how to set it to a value that the server knows, and how to label it anew.
+ * Return the control of a knob, with functions to set it to the server's value, to relabel and to lock it.
  * @param {KnobSpec} knob
  * @param {KnobValue} value
  * @param {string} id
  * @param {OnChange} change
- * @returns {{ node: HTMLElement, set: (value: any) => void, relabel: (text: string) => void, lock: (why: string) => void }} lock: with why it cannot be turned now, "" if it can
+ * @returns {{ node: HTMLElement, set: (value: any) => void, relabel: (text: string) => void, lock: (why: string) => void }} lock: takes the reason why it cannot be turned now, "" if it can
  */
 function knobControl(knob, value, id, change) {
   const help = helpButton(knob.label, [`${knob.help} Range: ${knob.range}.`]);
@@ -94,7 +94,7 @@ function knobControl(knob, value, id, change) {
   const box = element('input', { class: 'value', type: 'text', inputmode: 'decimal', 'aria-label': `${knob.label}, value` });
   const range = element('input', { id, type: 'range', min: 0, max: STEPS, step: 1 });
   const said = element('span', { class: 'said', role: 'status' });
-  let last = Number(value); // as the server knows it
+  let last = Number(value); // the server's value
   /** @param {number} v */
   const show = v => {
     box.value = round3(v);
@@ -107,7 +107,7 @@ function knobControl(knob, value, id, change) {
   const drag = done => { const v = valueAt(knob, Number(range.value)); show(v); change(v, done); };
   range.addEventListener('input', () => { said.textContent = ''; drag(false); });
   range.addEventListener('change', () => drag(true));
-  // An arrow key always turns the knob: a whole number, and the way from 0 to the lowest value, have many steps of the range.
+  // An arrow key always turns the knob, although a whole number, or the gap above 0, spans many steps.
   range.addEventListener('keydown', event => {
     const by = TURNS[event.key], now = valueAt(knob, Number(range.value));
     if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -136,7 +136,7 @@ function knobControl(knob, value, id, change) {
     set: v => {
       last = v;
       const root = /** @type {Document | ShadowRoot} */ (box.getRootNode());
-      if (root.activeElement !== range) set(v); // a slider that is being dragged is not moved
+      if (root.activeElement !== range) set(v); // do not move a slider while it is dragged
     },
     relabel: text => { relabel(text); box.setAttribute('aria-label', `${text}, value`); },
     lock: lockOf(box, range),

@@ -2,7 +2,7 @@
 // Colours, and pictures on a canvas.
 
 const GAP = 2; // pixels of the picture between two cells
-const RING_MOST = 4; // CSS pixels: the frame of a cell is no wider, however large the pixels of the picture
+const RING_MOST = 4; // CSS pixels: maximum width of a cell's frame, however large the picture's pixels
 
 // Colours
 
@@ -30,7 +30,7 @@ function diverging(low, middle, high) {
   return table;
 }
 
-// Pictures side by side on one canvas, cells of 0 to 255.
+// Pictures side by side on one canvas, with values of 0 to 255.
 
 class Mosaic {
   /** @param {string} name */
@@ -43,7 +43,7 @@ class Mosaic {
     this.image = new ImageData(1, 1);
   }
 
-  /** The element that stands on the page. @returns {HTMLElement} */
+  /** The element on the page. @returns {HTMLElement} */
   get frame() { return this.canvas; }
 
   /** @param {number} rows @param {number} columns @param {number} across @param {number} down */
@@ -63,7 +63,7 @@ class Mosaic {
   clear(value = 0) { this.cells.fill(value); }
 
   /**
-   * Take a picture from a row of a block: one bit, or one byte, a pixel.
+   * Read a picture from a row of a block, with one bit or one byte per pixel.
    * @param {number} slot
    * @param {Block} block
    * @param {number} row
@@ -77,7 +77,7 @@ class Mosaic {
   /**
    * @param {Uint32Array} ink colour of each value
    * @param {number} gap colour between the cells
-   * @param {{ slot: number, colour: string } | null} ring a cell that is framed
+   * @param {{ slot: number, colour: string } | null} ring the framed cell
    */
   draw(ink, gap, ring) {
     const { rows, columns, across, down, cells } = this;
@@ -107,7 +107,7 @@ function context2d(canvas) {
 }
 
 /**
- * Give a canvas as many pixels as it covers on the screen.
+ * Match the resolution of a canvas to its pixels on the screen.
  * @param {HTMLCanvasElement} canvas
  * @param {number} height in CSS pixels
  */
@@ -118,7 +118,7 @@ function fit(canvas, height) {
 }
 
 /**
- * Draw on an empty canvas of this height in CSS pixels, with the font of the page.
+ * Clear a canvas and draw on it, with this height in CSS pixels and the page's font.
  * @param {HTMLCanvasElement} canvas
  * @param {number} height
  * @param {(x: CanvasRenderingContext2D, width: number) => void} paint

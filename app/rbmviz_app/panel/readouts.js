@@ -1,20 +1,20 @@
 // @ts-check
-// Numbers under the pictures, as rbmviz_app/panel/readouts.py declares them: two large ones, the others folded.
+// Numbers under the pictures, declared in rbmviz_app/panel/readouts.py: two large ones, the others folded.
 
 /**
- * A number under the pictures; declared in Python (rbmviz_app/panel/readouts.py).
+ * A number under the pictures; declared in rbmviz_app/panel/readouts.py.
  * @typedef {object} ReadoutSpec
  * @property {string} name
  * @property {string} label
- * @property {Prose} help what it says, in words
+ * @property {Prose} help its meaning, in words
  * @property {string} formula its definition as MathML, or empty
- * @property {string} source where it is from, or how it is computed
+ * @property {string} source its source, or how it is computed
  * @property {string} format
  * @property {string} unit
- * @property {boolean} lead whether it is one of the large ones
+ * @property {boolean} lead whether it is large
  */
 
-// How numbers are written
+// Number formats
 
 /** @param {number} x */
 const round3 = x => (x === 0 ? '0' : String(Number(x.toPrecision(3))));
@@ -33,7 +33,7 @@ function percent(share) {
 }
 
 /**
- * How a readout's numbers are written; rbmviz/metrics/live.py declares these names.
+ * Formats of readouts; rbmviz/metrics/live.py declares these names.
  * @type {Record<string, (x: any) => string>}
  */
 const FORMATS = {
@@ -42,7 +42,7 @@ const FORMATS = {
   fixed3: x => x.toFixed(3),
   signed2: x => (x < 0 ? '−' : '+') + Math.abs(x).toFixed(2),
   digits3: round3,
-  precision2: x => (x < 99.5 ? x.toPrecision(2) : x.toFixed(0)), // beyond, toPrecision writes 1.0e+2
+  precision2: x => (x < 99.5 ? x.toPrecision(2) : x.toFixed(0)), // for larger numbers, toPrecision writes 1.0e+2
   precision3: x => (x < 999.5 ? x.toPrecision(3) : x.toFixed(0)),
   compact: x => compact.format(x),
   share: percent,
@@ -61,9 +61,9 @@ function readoutText({ format, unit }, value) {
   return FORMATS[format](value) + (unit ? ` ${unit}` : '');
 }
 
-const RATE_MS = 3000; // a rate is measured over this time
+const RATE_MS = 3000; // time over which a rate is measured
 
-/** How fast a counter grows, by when it has been seen to grow. */
+/** The rate of a counter, measured from its observed growth. */
 class Rate {
   /** Time and count of each growth. @type {[number, number][]} */
   growths = [];
@@ -71,11 +71,11 @@ class Rate {
   /**
    * @param {number} count
    * @param {number} now in milliseconds
-   * @returns {number | null} growth a second; null while it is not known yet
+   * @returns {number | null} growth per second; null while unknown
    */
   rateAt(count, now) {
     const last = this.growths.at(-1);
-    if (last && count < last[1]) this.growths = []; // begun anew
+    if (last && count < last[1]) this.growths = []; // restarted
     if (!last || count !== last[1]) this.growths.push([now, count]);
     while (this.growths.length > 2 && this.growths[0][0] < now - RATE_MS) this.growths.shift();
     const [from, count0] = this.growths[0], [to, count1] = this.growths[this.growths.length - 1];
@@ -94,7 +94,7 @@ function readoutName({ label, help, formula: mathml, source }) {
   return element('dt', {}, button, explain(button, label, ...parts));
 }
 
-/** A number with its name; large ones are written in two sizes: the number, then what follows it. */
+/** A number with its name; large numbers have two font sizes: the number, and the text after it. */
 class ShownReadout {
   /** @param {ReadoutSpec} spec */
   constructor(spec) {
@@ -107,7 +107,7 @@ class ShownReadout {
 
   /** @param {ReadoutValue | undefined} value @param {boolean} running */
   draw(value, running) {
-    if (this.rate && !running) this.rate = new Rate(); // a pause is no time in which nothing came
+    if (this.rate && !running) this.rate = new Rate(); // a pause does not count as time without growth
     if (this.rate) value = !running ? 0 : typeof value === 'number' ? this.rate.rateAt(value, performance.now()) : null;
     const text = readoutText(this.spec, value);
     if (text === this.text) return;
@@ -142,13 +142,13 @@ class ReadoutList {
     this.fold.hidden = !this.more.childElementCount;
   }
 
-  // Panels are there to be compared: the numbers of all are open, or of none.
+  // For comparison, the numbers of all panels are open, or none.
   openAll() {
     const root = /** @type {Document | ShadowRoot} */ (this.node.getRootNode());
     for (const other of /** @type {NodeListOf<HTMLDetailsElement>} */ (root.querySelectorAll('details.numbers'))) other.open = this.fold.open;
   }
 
-  /** @param {Record<string, ReadoutValue>} values @param {boolean} running whether the run goes on: a rate is 0 where it does not */
+  /** @param {Record<string, ReadoutValue>} values @param {boolean} running whether the run is running; otherwise a rate is 0 */
   draw(values, running) {
     for (const readout of this.shown) readout.draw(values[readout.spec.name], running);
   }

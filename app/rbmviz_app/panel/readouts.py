@@ -1,4 +1,4 @@
-"""Readouts: numbers under the pictures of a panel, as the page needs them to draw them (``readouts.js``)."""
+"""Readouts: numbers under the pictures of a panel, as data for the page (``readouts.js``)."""
 
 import math
 from collections.abc import Iterable
@@ -8,14 +8,13 @@ from rbmviz.metrics.numbers import Number
 from rbmviz_app.formulas import mathml, prose
 
 LEADING = 2
-"""The first numbers of a panel, which answer the page's question, are large; the others are folded."""
+"""Number of large readouts at the top of a panel, which answer the page's question; others are folded."""
 
 
 def readout_specs(numbers: Iterable[Number]) -> list[dict[str, Any]]:
-    """Return what the page needs to draw the numbers of a panel, as JSON values.
+    """Return the data for drawing a panel's numbers, as JSON values.
 
-    The label of a number is a button, which opens what it says in words, then its formula, then where it is
-    from.
+    The label of a number is a button that opens its explanation, formula and source.
     """
     return [
         {name: getattr(number, name) for name in ("name", "label", "format", "unit", "source")}
@@ -29,7 +28,7 @@ def readout_specs(numbers: Iterable[Number]) -> list[dict[str, Any]]:
 
 
 def finite(value: Any) -> Any:
-    """Return a value for JSON: None in the place of every number that is not finite, lists for tuples."""
+    """Return a value for JSON: None for every number that is not finite, lists for tuples."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, tuple):

@@ -1,7 +1,7 @@
 // @ts-check
-// One slider by itself: its value goes to the page while it is dragged.
+// A single slider that sends its value to the page while dragged.
 
-const SEND_MS = 100; // ten values a second are all that the charts can follow
+const SEND_MS = 100; // the charts can follow at most ten values a second
 
 /** @param {Component} component @returns {() => void} */
 export default ({ data, parentElement, setTriggerValue }) => {

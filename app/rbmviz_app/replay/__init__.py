@@ -1,4 +1,4 @@
-"""Runs as files that need no server: a page that plays them (``page``), a GIF (``charts.moving``)."""
+"""Runs as files that need no server: a page that replays them (``page``), a GIF (``charts.moving``)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,29 +9,29 @@ from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
 
 FASTEST = 5000
-"""Samples per second at most; at full speed nobody would see anything."""
+"""Maximum samples per second; at full speed nobody would see anything."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """Runs of one model that are shown side by side, and what stands around them.
+    """Runs of one model, shown side by side, with the text around them.
 
     Parameters
     ----------
     title : str
-        Heading; from a person, as the caption may be.
+        Heading; user input, as the caption may be.
     caption : str
-        A sentence below the heading; "" : none.
+        A sentence below the heading; "": none.
     histories : sequence of RunHistory
         The runs, from left to right.
     dataset : Dataset or None
-        Data whose classes the samples have; None: none.
+        Data that define the samples' classes; None: no classes.
     shape : (rows, columns)
-        Of one sample, in pixels.
+        Size of a sample, in pixels.
     side : int
         Rows and columns of the square of samples in a panel (default 10).
     speed : float
-        Samples per second at first (default 60).
+        Initial samples per second (default 60).
     """
 
     title: str
@@ -44,7 +44,7 @@ class Replay:
 
     @cached_property
     def kinds(self) -> list[Kinds]:
-        """What each sample of each run shows."""
+        """The class of each sample of each run."""
         return [history.kinds(self.dataset) for history in self.histories]
 
     @property

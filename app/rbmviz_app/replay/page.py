@@ -1,8 +1,8 @@
-"""The page that plays runs again: one file with its samples, without a server and without a network.
+"""The page that replays runs: one file with its samples, without a server or network.
 
-It draws with the scripts of the live pages. Its data are one frame of the live path (``stream.frames``), in
-base64, compressed or plain; so no text of a person stands in the HTML but the title. The security policy of
-the page allows its own script and its own style, by their hashes, and nothing else.
+It uses the scripts of the live pages. Its data are one frame of the live path (``stream.frames``) in base64,
+compressed or plain, so that the title is the only user input in the HTML. The page's security policy allows
+its own script and style, by their hashes, and nothing else.
 """
 
 import base64
@@ -33,7 +33,7 @@ REPLAY_FOLDER = Path(__file__).parent
 SAMPLE_FOLDER = PANEL_FOLDER.parent / "pages" / "sample"
 
 COMPRESSION = 9
-"""Level of deflate: a file is made once."""
+"""Compression level of deflate: a file is made once."""
 
 HTML = """<!doctype html>
 <html lang="en">
@@ -63,8 +63,8 @@ def replay_html(replay: Replay, plain: bool = False) -> bytes:
     ----------
     replay : Replay
     plain : bool
-        Whether the samples are stored as they are, 1.4 MB for 10,000 samples of 784 pixels, for browsers that
-        cannot unpack (before 2023); False (the default): compressed, to a third of it or less.
+        Whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
+        cannot decompress (before 2023); False (the default): compressed to a third or less.
     """
     data = _frame(replay)
     if not plain:
@@ -87,7 +87,7 @@ def source_hash(text: str) -> str:
 
 
 def _script() -> str:
-    """Return the scripts of the live panels and that of this page, as one that no module has to load."""
+    """Return the scripts of the live panels and of this page, as one script without modules."""
     files = [*(PANEL_FOLDER / name for name in SHARED_SCRIPTS), SAMPLE_FOLDER / "panel.js"]
     lines = [line for file in files for line in file.read_text().splitlines()]
     shared = "\n".join(line for line in lines if not line.startswith("export default"))
@@ -101,7 +101,7 @@ def _style() -> str:
 
 
 def _frame(replay: Replay) -> bytes:
-    """Return what the page shows, as a frame whose request says what all panels share."""
+    """Return the content of the page as a frame; its request holds what all panels share."""
     n_visible = replay.histories[0].n_visible
     algorithms = [history.algorithm for history in replay.histories]
     named = zip(
@@ -165,16 +165,16 @@ def _panel(
 
 
 def _changes(history: RunHistory) -> list[tuple[int, Mapping[str, Value]]]:
-    """Return the changes of knobs since a moment before the first sample here."""
+    """Return the changes of knobs since just before the first stored sample."""
     changes: list[tuple[int, Mapping[str, Value]]] = list(history.changes)
-    if not changes:  # too many for a log
+    if not changes:  # there are too many for a log
         return [(0, values_of(history.algorithm))] if not history.first else []
     before = [n for n, _ in changes if n <= history.first]
     return [change for change in changes if change[0] >= max(before, default=0)]
 
 
 def knobs_text(algorithm: Sampler, values: Mapping[str, Value]) -> str:
-    """Say the knobs that can be turned while a run goes on, and what else is not the default."""
+    """Describe the knobs that can be turned during a run, and others that differ from their defaults."""
     parts = []
     for name, knob in knobs_of(algorithm).items():
         value = values[name]

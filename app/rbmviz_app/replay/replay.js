@@ -1,31 +1,31 @@
 // @ts-check
-// A page that plays runs again, from one file: the samples stand in the page (rbmviz_app/replay/page.py), and nothing is fetched.
-// The panels are those of the Sample page; here their frames are made in the browser.
+// A page that replays runs from one file: the samples are in the page (rbmviz_app/replay/page.py), and nothing is
+// fetched. It uses the panels of the Sample page, with frames made in the browser.
 
 /**
- * One run of the file; of the blocks those of dtype uint8 and uint16 have one number a sample.
+ * One run of the file; blocks of dtype uint8 and uint16 have one number per sample.
  * @typedef {object} ReplayHead
  * @property {number} key
- * @property {number} first number of the first sample here, from 0
+ * @property {number} first number of the first stored sample, from 0
  * @property {number} n_chains
  * @property {Segment[]} segments from one turn of a knob to the next
- * @property {[number, string][]} knobs_at from which sample on, and the knobs in words
+ * @property {[number, string][]} knobs_at first sample, and the knobs in words
  * @property {PanelSpec} spec
  */
 
 /**
- * What is known of the samples after the first ``begin`` ones, up to the next turn of a knob.
+ * Scores of the samples after the first ``begin`` ones, up to the next turn of a knob.
  * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment samples since, ISL, its standard error
  */
 
 /** @typedef {PageData & { title: string, caption: string, speed: number, fewest_scored: number, classes: string[], data_shares: number[] }} ReplayData */
 
-const STRIP_BINS = 120; // of the class strip, at most
+const STRIP_BINS = 120; // maximum parts of the class strip
 const SPEEDS = [5, 20, 60, 200, 1000, 5000]; // samples per second
 const DRAWS_PER_SECOND = 20;
-const LONGEST_WAIT = 0.25; // seconds: after a longer one, as of a page that was hidden, no samples are skipped
+const LONGEST_WAIT = 0.25; // seconds: maximum time between pictures; after longer gaps, such as on a hidden page, no samples are skipped
 
-/** A run that is played again. */
+/** A replayed run. */
 class PlayedRun {
   /** @param {ReplayHead} head @param {PanelPart['blocks']} blocks @param {number} n_classes */
   constructor(head, blocks, n_classes) {
@@ -38,12 +38,12 @@ class PlayedRun {
     this.blank = blocks.blank?.data ?? [];
     this.spurious = blocks.spurious?.data ?? [];
     this.run = 0;
-    /** Samples up to which the panel has the pictures, from the first of the run. */
+    /** Number of samples, from the first of the run, whose pictures the panel has. */
     this.shown = head.first;
   }
 
   /**
-   * Return what the panel has to be told when so many samples of the run have been made.
+   * Return the frame part for the panel after this many samples of the run.
    * @param {number} at
    * @param {number} slots pictures that the panel shows
    * @param {boolean} playing
@@ -51,13 +51,13 @@ class PlayedRun {
    */
   partAt(at, slots, playing, { data_shares, fewest_scored }) {
     const { first } = this.head, n = Math.min(Math.max(at, first), this.last);
-    if (n < this.shown) { this.run++; this.shown = first; } // back in time: begin with empty pictures
+    if (n < this.shown) { this.run++; this.shown = first; } // looking back: begin with empty pictures
     const m = Math.min(n - this.shown, slots), from = n - m - first, bytes = Math.ceil(this.rows.shape[1] / 8);
     this.shown = n;
     /** @type {PanelPart['blocks']} */
     const blocks = {};
     if (m) blocks.v = { dtype: 'bits', shape: [m, this.rows.shape[1]], data: /** @type {Uint8Array} */ (this.rows.data).subarray(bytes * from, bytes * (from + m)) };
-    // All numbers are of the samples since the last turn of a knob; after few of them nothing is said.
+    // All numbers count samples since the last turn of a knob; with few of them there are no numbers.
     const { begin, curve } = this.head.segments.filter(segment => segment.begin < Math.max(n, 1)).at(-1) ?? { begin: 0, curve: [] };
     const enough = !begin || n - begin >= fewest_scored, counted = Math.max(begin, first);
     const score = enough ? curve.filter(([count]) => count <= n - begin).at(-1) : undefined;
@@ -93,7 +93,7 @@ class PlayedRun {
     };
   }
 
-  /** @param {number} begin of the samples that are scored @param {[number, number | null, number | null] | undefined} score */
+  /** @param {number} begin first of the scored samples @param {[number, number | null, number | null] | undefined} score */
   standingAt(begin, score) {
     const { first } = this.head;
     const counted = first > begin ? `Counted from sample ${whole.format(first + 1)} on. ` : '';
@@ -118,17 +118,17 @@ class PlayedRun {
   }
 }
 
-/** The panels of a page that has no server. */
+/** The panels of a page without a server. */
 class ReplayGrid extends Grid {
   connect() {}
 
   changeKnobs() {}
 }
 
-// @ts-expect-error The script of the Sample page stands before this one; to the types it is a module of its own.
+// @ts-expect-error The script of the Sample page precedes this one; the type checker treats it as a separate module.
 /** @type {PanelClass} */ const PanelOfSamples = SamplePanel;
 
-/** The page: its panels, and what moves the time. */
+/** The page: its panels, and its clock. */
 class ReplayPage {
   /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame */
   constructor(root, frame) {
@@ -143,7 +143,7 @@ class ReplayPage {
     this.last = Math.max(...this.runs.map(({ last }) => last));
     this.speed = this.data.speed;
     this.playing = false;
-    /** Samples that have been made, with a fraction of the next one. */
+    /** Samples made so far, plus a fraction of the next one. */
     this.time = this.first;
     this.drawnAt = 0;
     this.movedAt = 0;
@@ -239,11 +239,11 @@ class ReplayPage {
   }
 }
 
-/** @returns {Promise<ArrayBuffer>} the frame that stands in this page */
+/** @returns {Promise<ArrayBuffer>} the frame contained in this page */
 async function unpackedFrame() {
   const script = /** @type {HTMLElement} */ (document.getElementById('run'));
   const bytes = Uint8Array.from(atob(script.textContent ?? ''), c => c.charCodeAt(0));
-  script.remove(); // twice in memory is enough
+  script.remove(); // free one copy in memory
   if (script.dataset.packed === 'no') return bytes.buffer;
   if (!('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz replay --plain" makes a file that it can show.');
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
@@ -253,7 +253,7 @@ async function showReplay() {
   const root = /** @type {HTMLElement} */ (document.getElementById('replay'));
   try {
     const page = new ReplayPage(root, readFrame(await unpackedFrame())), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    // Where less motion is wanted, the page waits with its first full pictures.
+    // If less motion is preferred, the page waits, showing its first full pictures.
     if (calm) page.show(Math.min(page.first + page.data.side ** 2, page.last));
     else page.play(true);
   } catch (error) {

@@ -1,1 +1,1 @@
-"""The classroom: the panels that one visitor runs, in any number of browsers that only watch."""
+"""The classroom: one visitor's panels in any number of browsers that only watch."""

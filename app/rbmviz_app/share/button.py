@@ -1,4 +1,4 @@
-"""The button that shares what is on the page, and says to whom."""
+"""The button that shares the page, and says with whom."""
 
 from urllib.parse import urlsplit
 
@@ -19,23 +19,23 @@ WHAT = (
     "Whoever has the link sees your panels as they run, on a phone, too, and changes nothing: the page that "
     "you open, your knobs, the charts and the card of a lesson."
 )
-"""What it is to share, before one does."""
+"""Explanation of sharing, shown before it starts."""
 
 ONLY_HERE = (
     ":material/warning: Only browsers on this computer can open the link. Before a class watches, stop the "
     "app, start it with `rbmviz app --share`, and open this page again by its address."
 )
-"""What to do first where other machines do not reach the server."""
+"""What to do first if other machines cannot reach the server."""
 
 QR_CODE_PIXELS = 280
-"""Width of the QR code: a phone reads it from a projector across a room."""
+"""Width of the QR code: a phone must read it from a projector across a room."""
 
 
 def draw() -> None:
-    """Draw the button: what it is to share, or the link, how many watch, and the end of it."""
+    """Draw the button: an explanation, or the link, the number of watchers, and the stop button."""
     share = SHARED_PAGE.value
     label, icon = ("Share", "cast_for_education") if share is None else ("Shared", "groups")
-    # One key for both: the popover stays open as the link is made, and shows it.
+    # One key for both states: the popover stays open and shows the new link.
     with st.popover(label, icon=f":material/{icon}:", key="sharing"):
         others = reaches_others()
         if not others:
@@ -59,7 +59,7 @@ def draw() -> None:
 
 
 def _qr_code(url: str) -> str:
-    """Return an address as a QR code in SVG, black on white in both themes, as phones read it."""
+    """Return an address as an SVG QR code, black on white in both themes for phones to read."""
     return segno.make(url, micro=False).svg_inline(scale=4, dark="#000", light="#fff")
 
 
@@ -79,18 +79,18 @@ def _draw_watchers() -> None:
 
 
 def _host() -> str:
-    """Return under which name, or address, those who watch find this server."""
+    """Return the name or address at which watchers find this server."""
     host = urlsplit(st.context.url or "").hostname or "localhost"
     return access.ADDRESSES_OF_COMMAND[0] if is_loopback(host) and access.ADDRESSES_OF_COMMAND else host
 
 
 def reaches_others() -> bool:
-    """Return whether other machines can reach the address for those who watch."""
+    """Return whether other machines can reach the watchers' address."""
     return not is_loopback(_host())
 
 
 def link_of(share: Share) -> str:
-    """Return the address for those who watch."""
+    """Return the watchers' address."""
     here, host = urlsplit(st.context.url or "http://localhost"), _host()
     where = f"[{host}]" if ":" in host else host
     return f"{here.scheme}://{where}{f':{here.port}' if here.port else ''}{watch_path()}{share.token}"

@@ -1,5 +1,5 @@
 // @ts-check
-// A chart on a canvas, from the values that rbmviz_app/share/curves.py takes out of it.
+// A chart on a canvas, from the values extracted by rbmviz_app/share/curves.py.
 
 /** @typedef {{ title: string, scale: 'linear' | 'log' | 'symlog', percent: boolean, domain: [number, number] | null, names: string[] }} AxisSpec */
 /** @typedef {{ name: string, colour: string, dash: number[], points: [number, number][], band: [number, number, number][], shape: string, step: boolean }} LineSpec */
@@ -8,9 +8,9 @@
 
 const CURVES_HEIGHT = 280, LEFT_MARGIN = 56, BOTTOM_MARGIN = 40, TOP_MARGIN = 12, RIGHT_MARGIN = 14; // pixels
 const BAND_OPACITY = 0.18, MARK_RADIUS = 3.5;
-const WHITE_FROM = 0.9; // opacity of a cell on white from which on white words have the higher contrast to it
+const WHITE_FROM = 0.9; // opacity of a cell on white above which white text has the higher contrast
 const SYMLOG_TICKS = [0, ...[1, 10, 100, 1000, 10000, 100000].flatMap(power => [power, 2 * power, 5 * power])];
-/** Corners of the marks of points, from their middle, in radii; the others are circles. @type {Record<string, [number, number][]>} */
+/** Corners of point marks, relative to their centre, in radii; other shapes are circles. @type {Record<string, [number, number][]>} */
 const SHAPES = {
   'square': [[-1, -1], [1, -1], [1, 1], [-1, 1]],
   'diamond': [[0, -1.4], [1.4, 0], [0, 1.4], [-1.4, 0]],
@@ -22,24 +22,24 @@ const SHAPES = {
   'wedge': [[0, -1.6], [0.6, 1.2], [-0.6, 1.2]],
   'arrow': [[0, -1.6], [1.2, 0], [0.4, 0], [0.4, 1.6], [-0.4, 1.6], [-0.4, 0], [-1.2, 0]],
 };
-const TICK_WIDTH = 90, TICK_HEIGHT = 45; // pixels between two ticks, about
+const TICK_WIDTH = 90, TICK_HEIGHT = 45; // approximate pixels between two ticks
 
 /** @param {[number, number][]} points @param {boolean} step whether each value holds until the next @returns {[number, number][]} */
 const stepped = (points, step) => (step ? points.flatMap(([x, y], i) => /** @type {[number, number][]} */ (i ? [[x, points[i - 1][1]], [x, y]] : [[x, y]])) : points);
 
-/** One direction of a chart: where a value stands, and which values have a tick. */
+/** One direction of a chart: positions of values, and ticks. */
 class Axis {
   /**
    * @param {AxisSpec} spec
-   * @param {number[]} values that are to be seen
-   * @param {number} room ticks, about
-   * @param {number} margin beside the values, as a share of their range
+   * @param {number[]} values that must be visible
+   * @param {number} room approximate number of ticks
+   * @param {number} margin space beside the values, as a share of their range
    */
   constructor(spec, values, room, margin) {
     this.spec = spec;
     const { names, scale } = spec, domain = names.length ? [0, names.length] : spec.domain;
     const [low, high] = domain ?? [Math.min(...values), Math.max(...values)], [a, b] = [this.scaled(low), this.scaled(high)];
-    // A fixed range is kept as it is; else nothing stands at the very edge.
+    // A fixed range is kept; otherwise a margin keeps values off the edges.
     const rest = b > a ? (domain ? 0 : margin * (b - a)) : Math.abs(a) / 10 || 0.5;
     this.low = a - rest;
     this.high = b + rest;
@@ -108,7 +108,7 @@ class Curves {
   /** @param {CurvesSpec} spec */
   show(spec) {
     this.spec = spec;
-    // Of a chart of lines the vertical axis says what it is about, if it is no end of a sentence.
+    // The vertical axis of a line chart names its topic, unless its title is the end of a sentence.
     this.title.textContent = spec.lines.some(({ name, dash }) => name && dash.length) && /^\p{Lu}/u.test(spec.y.title) ? spec.y.title : spec.label;
     this.canvas.setAttribute('aria-label', spec.label);
     this.canvas.hidden = spec.image !== '';
@@ -151,7 +151,7 @@ class Curves {
     c.fill();
   }
 
-  /** @param {number[]} ink colour of words */
+  /** @param {number[]} ink colour of text */
   draw(ink) {
     const spec = this.spec;
     if (!spec || spec.image) return;

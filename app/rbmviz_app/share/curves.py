@@ -1,7 +1,7 @@
-"""What a chart shows as JSON values: the watchers' page draws it itself, and has no Vega-Lite.
+"""The content of a chart as JSON values: the watchers' page draws it itself, without Vega-Lite.
 
-Lines with their bands and marks, bars, the cells of a heat map, and pictures are taken out of a spec, with
-the axes and the horizontal lines. What only hovering shows stays with the page that is shared.
+Lines with their bands and marks, bars, heat-map cells and pictures are extracted from a spec, with the axes
+and the horizontal lines. Tooltips stay on the shared page.
 """
 
 import itertools
@@ -14,30 +14,30 @@ import pandas as pd
 from rbmviz_app.charts.style import GREY, Spec
 
 MAX_CURVES, MAX_CURVE_POINTS, MAX_BARS = 24, 400, 600
-"""Lines of a chart, points of a line, and bars; more cannot be told apart."""
+"""Maximum lines of a chart, points of a line, and bars; more cannot be distinguished."""
 
 COORDINATE_DIGITS = 5
-"""Digits of a coordinate."""
+"""Significant digits of a coordinate."""
 
 BAR_MARGIN = 0.1
-"""Between the bars of a name and those of the next one, on each side, as a share of the room that it has."""
+"""Gap on each side of a name's bars, as a share of the width per name."""
 
 CELL_COLOUR = "#7048e8"
-"""Of a cell of a heat map whose value is 1; that of another value is as opaque as the root of the value."""
+"""Opacity of a heat-map cell of value 1; other cells are scaled by the square root of their value."""
 
 
 def curves_of(rows: Any, spec: Spec, label: str) -> dict[str, Any] | None:
-    """Return what a chart shows; None if nothing of it can be taken out.
+    """Return the content of a chart; None if nothing can be extracted.
 
-    rows : DataFrame ("curves" of the spec); label : the chart in words
+    rows : DataFrame ("curves" of the spec); label : description of the chart
 
     The result has ``label``; ``x`` and ``y`` with title, scale ("linear", "log", or "symlog": that of
-    log(1 + x)), shares in percent, first and last value where they are fixed, and where places have names
-    instead of numbers, those; ``levels``, which are horizontal lines with a label; and
+    log(1 + x)), shares in percent, a fixed range if any, and the names of positions on an axis without
+    numbers; ``levels``, which are horizontal lines with a label; and
 
-    - ``lines`` with name ("": it stands in no legend), colour, dash (none: the points are not joined),
-      points, whether they are steps, the shape of the marks at the points ("": none), and ``band``,
-      (x, low, high) of each point, if there is one;
+    - ``lines`` with name ("": not in the legend), colour, dash (none: the points are not joined), points,
+      whether they are steps, the shape of point marks ("": none), and ``band``, (x, low, high) of each point,
+      if any;
     - ``bars`` with their sides, colour, opacity, and a text; ``names`` of the colours of bars;
     - ``image``, the address of a picture with all its data.
     """
@@ -108,7 +108,7 @@ def _lines(
 def _past_curves(
     rows: Any, fields: Sequence[str], across: dict[str, Any], up: dict[str, Any]
 ) -> Iterable[tuple[Any, ...]]:
-    """Yield the name and the points of each piece of a curve that lies before a turn of a knob."""
+    """Yield the name and the points of each piece of a curve before a turn of a knob."""
     if rows.empty:
         return
     of, *place = fields
@@ -122,7 +122,7 @@ def _past_curves(
 def _shapes(
     rows: Any, layer: dict[str, Any], layers: Sequence[dict[str, Any]], names: Sequence[str]
 ) -> dict[str, str]:
-    """Return the shapes of the marks at the points of lines, by name; empty if they have none."""
+    """Return the shapes of point marks of lines, by name; empty if there are none."""
     if _option(layer, "point"):
         return dict.fromkeys(names, "circle")
     marked = [one for one in layers if _mark(one) == "point" and "transform" not in one]
@@ -132,7 +132,7 @@ def _shapes(
 def _points(
     rows: Any, layer: dict[str, Any], layers: Sequence[dict[str, Any]], chart: dict[str, Any]
 ) -> dict[str, Any] | None:
-    """Take out points that no line joins, and lines with data of their own, which are without names."""
+    """Extract points that no line joins, and lines with their own data, which have no names."""
     for one in layers:
         if _mark(one) == "line" and "data" in one:
             _lines(pd.DataFrame(one["data"]["values"]), one, [one], chart)
@@ -173,7 +173,7 @@ def _bars(
 def _sides(
     row: Mapping[str, Any], encoding: Mapping[str, Any], way: str, axis: dict[str, Any]
 ) -> tuple[float, float]:
-    """Return where a bar begins and ends in one direction."""
+    """Return the start and end of a bar in one direction."""
     first, second, offset = encoding[way], encoding.get(f"{way}2"), encoding.get(f"{way}Offset")
     value = row[first["field"]]
     if second is not None:
@@ -194,13 +194,13 @@ def _mark(layer: dict[str, Any]) -> str:
 
 
 def _option(layer: dict[str, Any], name: str) -> Any:
-    """Return an option of the mark of a layer; None: it has none of this name."""
+    """Return an option of a layer's mark; None: it has no such option."""
     return layer["mark"].get(name) if isinstance(layer["mark"], dict) else None
 
 
 def _axes(rows: Any, encoding: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     across, up = (_axis(encoding[way]) | {"names": _names(rows, encoding[way])} for way in ("x", "y"))
-    return across, up | {"names": up["names"][::-1]}  # the first name stands at the top
+    return across, up | {"names": up["names"][::-1]}  # the first name is at the top
 
 
 def _axis(channel: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _axis(channel: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(rows: Any, channel: Mapping[str, Any]) -> list[str]:
-    """Return the names of the places of an axis without numbers, in order."""
+    """Return the names on an axis without numbers, in order."""
     if channel.get("type") != "nominal":
         return []
     sort = channel.get("sort")
@@ -228,7 +228,7 @@ def _names(rows: Any, channel: Mapping[str, Any]) -> list[str]:
 
 
 def _scale(rows: Any, channel: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
-    """Return the values of a scale, as text, and what each is drawn with."""
+    """Return the values of a scale, as text, with what represents each."""
     scale = channel.get("scale") or {}
     domain, used = scale.get("domain"), scale.get("range") or []
     if not isinstance(domain, list):  # by order, as many as there are
@@ -250,7 +250,7 @@ def _short(value: float) -> float:
 
 
 def _thinned(points: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
-    """Return every so many of the points, and the last one."""
+    """Return evenly thinned points, including the last one."""
     step = -(-len(points) // MAX_CURVE_POINTS)
     return [*points[:-1:step], *points[-1:]]
 

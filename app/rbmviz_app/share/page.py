@@ -1,7 +1,7 @@
-"""The watchers' page: one file for all of them, with its scripts and styles in it; it has no session.
+"""The watchers' page: one file for all watchers, including its scripts and styles; it has no session.
 
-It draws with the scripts of the live pages. Its security policy allows its own scripts and styles, by their
-hashes, and a connection to the server that it comes from, and nothing else. The token is in its address only.
+It uses the scripts of the live pages. Its security policy allows only its own scripts and styles, by their
+hashes, and a connection to its server. The token is only in its address.
 """
 
 import functools
@@ -18,7 +18,7 @@ SHARE_FOLDER = Path(__file__).parent
 PAGES_FOLDER = PANEL_FOLDER.parent / "pages"
 
 EXPORTED = re.compile(r"^export default component => mount\((\w+), component\);$", re.MULTILINE)
-"""The last line of a page's ``panel.js``: which class draws its panels."""
+"""The last line of a page's ``panel.js``: it names the class that draws its panels."""
 
 PAGE_HTML = """<!doctype html>
 <html lang="en">
@@ -65,7 +65,7 @@ def watchers_page() -> tuple[str, dict[str, str]]:
 
 
 def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
-    """Return a page that says one sentence, and its headers."""
+    """Return a page with a single sentence, and its headers."""
     style = _styles()[""]
     body = SENTENCE.format(sentence=html.escape(sentence))
     page = PAGE_HTML.format(title="rbmviz", styles=f"<style>{style}</style>", body=body)
@@ -73,7 +73,7 @@ def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
 
 
 def _script() -> str:
-    """Return the scripts of the live panels of all pages, each with names of its own, and of this page."""
+    """Return the scripts of all pages' live panels, each with its own namespace, and of this page."""
     shared = "\n".join((PANEL_FOLDER / name).read_text() for name in SHARED_SCRIPTS)
     panels = []
     for file in sorted(PAGES_FOLDER.glob("*/panel.js")):
@@ -87,8 +87,8 @@ def _script() -> str:
 
 
 def _styles() -> dict[str, str]:
-    """Return the sheets by the page that they are for; "": all pages."""
+    """Return the style sheets by page; "": all pages."""
     shared = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", SHARE_FOLDER / "watch.css")
-    drawing = (PAGES_FOLDER / "chain" / "units.css").read_text()  # on its own page it has a shadow root
+    drawing = (PAGES_FOLDER / "chain" / "units.css").read_text()  # on its own page it is in a shadow root
     sheets = {"": "\n".join([*(file.read_text() for file in shared), f".drawing {{\n{drawing}\n}}"])}
     return sheets | {file.parent.name: file.read_text() for file in sorted(PAGES_FOLDER.glob("*/panel.css"))}

@@ -1,7 +1,7 @@
 """The Markdown of captions and cards as JSON values: the watchers' page has no Markdown of its own.
 
-Of Markdown there are paragraphs, lists, strong and emphasised words, code, and formulas between dollars; the
-words of a link stay, its address does not. What else stands in a text is shown as it is written.
+It supports paragraphs, lists, bold and italic text, code, and formulas between dollar signs; links keep their
+text but not their address. Anything else is shown as written.
 """
 
 import re
@@ -14,12 +14,12 @@ INLINE = re.compile(
     r"|\[(?P<link>[^\]]+)\]\([^)]*\)|:material/\w+:",
     re.DOTALL,
 )
-"""What is more than text within a paragraph."""
+"""Markup within a paragraph."""
 
 ITEM = re.compile(r"^(?:[-*]|\d+\.) +", re.MULTILINE)
 
 StyledText = list[str]
-"""A style ("text", "strong", "em", "code" or "math") and the text in it; of "math" it is MathML."""
+"""A style ("text", "strong", "em", "code" or "math") and its text, which is MathML for "math"."""
 
 
 def marked(text: str) -> list[dict[str, Any]]:
@@ -59,5 +59,5 @@ def _styled(text: str, style: str = "text") -> list[StyledText]:
 def _formula(latex: str) -> StyledText:
     try:
         return ["math", mathml(latex)]
-    except Exception:  # the converter has errors of many types for a formula that it cannot read
+    except Exception:  # the converter raises many types of errors for formulas that it cannot read
         return ["code", latex]

@@ -1,4 +1,4 @@
-"""What the script runs of a page say to those who watch it; nothing happens where nothing is shared."""
+"""What a page's script runs tell its watchers; without a share nothing happens."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ FOR_WATCHERS = (
     *("view", "pixels", "side", "n_visible", "shape", "panels"),
     *("classes", "data_shares", "vocabulary", "land", "pair_columns", "highlight", "tiles"),
 )
-"""The data of a canvas that watchers get; no others, such as the address of the owner's socket."""
+"""The only canvas data that watchers get; for example, not the address of the owner's socket."""
 
 
 def _shared() -> Share | None:
@@ -24,31 +24,31 @@ def _shared() -> Share | None:
 
 
 def begin_run(page: str, title: str, hidden: Hidden) -> None:
-    """Say that the whole page is drawn now; hidden : what watchers do not get."""
+    """Report that drawing the whole page begins; hidden : what watchers do not get."""
     if (share := kept_share()) is not None:
         share.begin_run(page, title, hidden)
 
 
 def end_run() -> None:
-    """Say that the whole page has been drawn."""
+    """Report that the whole page has been drawn."""
     if (share := _shared()) is not None:
         share.end_run()
 
 
 def heading(question: str) -> None:
-    """Say what the page asks."""
+    """Publish the page's question."""
     if (share := _shared()) is not None:
         share.publish(question=question)
 
 
 def caption(text: str) -> None:
-    """Say the sentence above the panels, as Markdown; "": there is none."""
+    """Publish the sentence above the panels, as Markdown; "": none."""
     if (share := _shared()) is not None:
         share.publish(caption=marked(text))
 
 
 def card(shown: Mapping[str, Any] | None) -> None:
-    """Say what stands on the card of the open step; texts are Markdown. None: no lesson is open."""
+    """Publish the card of the open step; texts are Markdown. None: no lesson is open."""
     share = _shared()
     if share is None:
         return
@@ -59,14 +59,14 @@ def card(shown: Mapping[str, Any] | None) -> None:
 
 
 def link(page: str, parts: Mapping[str, Sequence[str]]) -> None:
-    """Say which address opens the page as it stands."""
+    """Publish the address that opens the page in its current state."""
     if (share := _shared()) is not None:
         query = urlencode({name: list(values) for name, values in parts.items() if values}, doseq=True)
         share.publish(link=f"{page}?{query}" if query else page)
 
 
 def canvas(name: str, data: Mapping[str, Any]) -> None:
-    """Say what the panels of the page are; those of a map, which is no comparison, are not shared."""
+    """Publish the panels of the page; a map's panels, which are not a comparison, are not shared."""
     share = _shared()
     if share is None:
         return
@@ -74,18 +74,18 @@ def canvas(name: str, data: Mapping[str, Any]) -> None:
     if comparison is None:
         return
     shown = {key: value for key, value in data.items() if key in FOR_WATCHERS}
-    # Values change while sliders are dragged: they go to the watchers by themselves.
+    # Values change while sliders are dragged: they are sent to the watchers separately.
     panels = [{**panel, "values": {}, "multiples": []} for panel in data["panels"]]
     share.publish_canvas(name, {**shown, "panels": panels}, comparison)
 
 
 def drawing(data: dict[str, Any]) -> None:
-    """Say how the units of a small RBM are drawn."""
+    """Publish the drawing of a small RBM's units."""
     if (share := _shared()) is not None:
         share.publish_drawing(data)
 
 
 def chart(key: str, rows: Any, spec: dict[str, Any], label: str) -> None:
-    """Say what a chart of the page shows."""
+    """Publish a chart of the page."""
     if (share := _shared()) is not None:
         share.publish_chart(key, rows, spec, label)

@@ -1,4 +1,4 @@
-"""The routes of those who watch: the page, its socket, and the way to a copy of what is shared."""
+"""The watchers' routes: the page, its socket, and the link to a copy of the shared page."""
 
 import asyncio
 import contextlib
@@ -20,31 +20,32 @@ from rbmviz_app.share.watching import Audience, Watcher
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED, base_path
 
 ALIVE, KEY_FRAME = "alive", "key"
-"""What a watcher may say: that it is there, and that it needs a key frame."""
+"""Messages that a watcher may send: that it is alive, and that it needs a key frame."""
 
 ALIVE_SECONDS = 90.0
-"""Who has said nothing for so long has gone: a phone whose network is away closes no connection."""
+"""Seconds of silence after which a watcher counts as gone: phones that lose the network close no
+connection."""
 
 SILENT = 4408
-"""Close code for a watcher who has said nothing for so long: a phone that wakes up connects again."""
+"""Close code for a silent watcher: a phone that wakes up reconnects."""
 
 AUDIENCE = Audience()
-"""All who watch on this server."""
+"""All watchers on this server."""
 
 
 def watch_path() -> str:
-    """Return the path of the watchers' pages, to which a token is added."""
+    """Return the path of the watchers' pages, to be followed by a token."""
     return f"{base_path()}/watch/"
 
 
 def shared(token: str) -> Share | None:
-    """Return what is shared under a token; None: nothing any more."""
-    share = shares_by_token().get(token.lower())  # some phones begin what is typed with a capital
+    """Return what is shared under a token; None: nothing now."""
+    share = shares_by_token().get(token.lower())  # some phones capitalise the first letter
     return None if share is None or share.over else share
 
 
 async def open_page(request: Request) -> Response:
-    """Answer with the watchers' page, or with the sentence that the token is over."""
+    """Answer with the watchers' page, or with the message that the token has expired."""
     if shared(request.path_params["token"]) is None:
         return _sentence(ENDED, 404)
     text, headers = watchers_page()
@@ -52,12 +53,12 @@ async def open_page(request: Request) -> Response:
 
 
 async def take_copy(request: Request) -> Response:
-    """Lead to a page of one's own, with the settings of the shared one, if the server has room for it."""
+    """Redirect to the watcher's own page with the shared settings, if the server has room for it."""
     share = shared(request.path_params["token"])
     if share is None:
         return _sentence(ENDED, 404)
     view, most = share.view, limits().panels_with_copies
-    if view.hidden == "names":  # the address of the page says who draws
+    if view.hidden == "names":  # the address of the page names the algorithm
         return _sentence("The shared page asks a question: take a copy once it is answered.", 503)
     panels = len(view.comparison.panels) if view.comparison is not None else 0
     if sum(visitor.awake() for visitor in list(visitors())) + panels > most:
@@ -77,7 +78,7 @@ def _sentence(sentence: str, status: int) -> Response:
 
 
 async def watch_live(socket: WebSocket) -> None:
-    """Send one browser what is shared, until it leaves or the share ends."""
+    """Stream the share to one browser until it leaves or the share ends."""
     await socket.accept()
     share = shared(socket.path_params["token"])
     if share is None:
@@ -104,30 +105,30 @@ async def watch_live(socket: WebSocket) -> None:
 
 
 async def _close(socket: WebSocket, code: int, reason: str) -> None:
-    """Close a connection with a reason, unless it has gone meanwhile."""
+    """Close a connection with a reason, unless it is already closed."""
     with contextlib.suppress(WebSocketDisconnect, RuntimeError):
         await socket.close(code=code, reason=reason)
 
 
 async def _send(socket: WebSocket, watcher: Watcher) -> None:
-    """Send what waits for a watcher; when no more will come, close the connection with the reason."""
+    """Send a watcher's waiting messages; when no more will come, close the connection with the reason."""
     try:
         while (message := await watcher.take()) is not None:
             await (socket.send_text(message) if isinstance(message, str) else socket.send_bytes(message))
         await socket.close(code=UNKNOWN_TOKEN, reason=watcher.ended)
-    except RuntimeError as error:  # the server itself has closed the connection meanwhile
+    except RuntimeError as error:  # the server has already closed the connection
         raise WebSocketDisconnect from error
 
 
 async def _read(socket: WebSocket, watcher: Watcher) -> None:
-    """Read what a watcher says: that it is there, or that it needs a key frame.
+    """Read a watcher's messages: that it is alive, or that it needs a key frame.
 
     Raises
     ------
     TimeoutError
-        If it says nothing for ALIVE_SECONDS.
+        If it sends nothing for ALIVE_SECONDS.
     BadInput
-        If it says anything else.
+        If it sends anything else.
     """
     while True:
         async with asyncio.timeout(ALIVE_SECONDS):

@@ -1,4 +1,4 @@
-"""What the sessions of this process share: each begins, ends and is found by its token here."""
+"""The shares of this process: they begin, end and are found by token here."""
 
 import weakref
 from collections.abc import MutableMapping
@@ -10,17 +10,17 @@ from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.view import Share, new_token
 
 MAX_SHARES = 50
-"""Views that all visitors share at a time."""
+"""Maximum number of views shared at the same time."""
 
 
 @st.cache_resource(show_spinner=False)
 def shares_by_token() -> MutableMapping[str, Share]:
-    """Return what the sessions of this process share, by token."""
+    """Return the shares of this process, by token."""
     return weakref.WeakValueDictionary()
 
 
 def _leave(share: Share) -> None:
-    # On the server's event loop: this sets a flag only.
+    # On the server's event loop: only sets a flag.
     share.leave()
 
 
@@ -30,7 +30,7 @@ def _open_page(token: str, _share: Share) -> Share:
 
 
 def begin_sharing() -> None:
-    """Share the page of this session, if the server has room for one more such view.
+    """Share the page of this session, if the server has room for one more share.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def stop_sharing() -> None:
 
 
 def kept_share() -> Share | None:
-    """Return what this session shares, and have it noted when its page is closed; None: nothing."""
+    """Return this session's share, and arrange to notice when its page closes; None: nothing."""
     share = SHARED_PAGE.value
     if share is not None and share.over:
         SHARED_PAGE.set(None)

@@ -1,4 +1,4 @@
-"""What a visitor shares: the page as it stands, for everybody who knows the token."""
+"""What a visitor shares: the current page, for everybody who knows the token."""
 
 import secrets
 import threading
@@ -11,19 +11,19 @@ from rbmviz.session import Comparison
 from rbmviz_app.stream.requests import Hidden
 
 AWAY_SECONDS = 600.0
-"""A share ends when the page that is shared has been closed for so long; a session lasts no longer."""
+"""Seconds after closing the shared page until the share ends; a session lasts no longer."""
 
 SHARE_SECONDS = 8 * 3600.0
-"""A share ends after so long: nobody remembers it the next day."""
+"""Maximum duration of a share: nobody remembers it the next day."""
 
 ENDED = "This view is not shared any more: ask for the new link."
-"""What watchers read whose token is over, or was never one."""
+"""Message for watchers whose token has expired or never existed."""
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Of tokens: what is read from a projector and typed on a phone has no l, 1, i, o and 0."""
+"""Letters of tokens: easy to read from a projector and type on a phone, without l, 1, i, o and 0."""
 
 TOKEN_PARTS, TOKEN_PART_LETTERS = 4, 4
-"""Sixteen letters of 31: 79 bits, which cannot be guessed."""
+"""Sixteen letters out of 31: 79 bits, which cannot be guessed."""
 
 
 def new_token() -> str:
@@ -33,28 +33,28 @@ def new_token() -> str:
 
 
 class SharedView(NamedTuple):
-    """What is on the shared page, besides the pictures, which come from its comparison.
+    """The content of the shared page, without the pictures, which come from its comparison.
 
     Parameters
     ----------
     page, title, question : str
-        Name of the page's folder, its title, and its question.
+        Name of the page's folder, title, and question.
     caption : list of dict
         The sentence above its panels (see ``prose.marked``).
     link : str
-        Path and query of the page as it stands, which opens it for somebody else.
+        Path and query of the page's current state, which open it for somebody else.
     card : dict or None
         The open step of a lesson (its fields: ``card._draw_open``); None: no lesson is open.
     canvas : str
         The folder whose ``panel.js`` draws the panels; "": the page has none.
     data : dict
-        What that script is given (see ``panel.Canvas.mount``).
+        Data for that script (see ``panel.Canvas.mount``).
     comparison : Comparison or None
         The runs of the panels.
     drawing : dict or None
-        What the drawing of a small RBM's units is given (see ``pages.chain.units``); None: there is none.
+        Data for the drawing of a small RBM's units (see ``pages.chain.units``); None: no drawing.
     charts : mapping of str to (rows, spec, label)
-        The charts of the page by their keys, in their order.
+        The charts of the page by key, in order.
     hidden : Hidden
         What watchers do not get, because a step of a lesson waits for an answer.
     """
@@ -74,39 +74,39 @@ class SharedView(NamedTuple):
 
 
 class Share:
-    """A page that is shared. The script runs of its session say what is on it; watchers only read.
+    """A shared page. The script runs of its session write its content; watchers only read.
 
     Parameters
     ----------
     token : str
-        Whoever knows it may watch.
+        Everybody who knows it may watch.
     clock : callable
-        Seconds of a clock that never goes back.
+        Returns the seconds of a monotonic clock.
     """
 
     def __init__(self, token: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.token = token
         self.view = SharedView()
-        """Replaced as a whole: a reader has a consistent one without waiting."""
+        """Replaced as a whole: readers see a consistent view without locking."""
         self.watchers = 0
-        """Browsers that watch now."""
+        """Number of browsers watching now."""
         self._clock = clock
         self.changed_at = self._begun_at = clock()
         self._away_since: float | None = None
         self._stopped = False
-        self._drawn: set[str] = set()  # by the present run of the whole script
+        self._drawn: set[str] = set()  # by the current run of the whole script
         self._lock = threading.Lock()
 
     @property
     def over(self) -> bool:
-        """Whether nobody may watch any more."""
+        """Whether watching is over."""
         now, away = self._clock(), self._away_since
         too_long = now - self._begun_at > SHARE_SECONDS
         return self._stopped or too_long or (away is not None and now - away > AWAY_SECONDS)
 
     @property
     def away(self) -> bool:
-        """Whether the page that is shared is not open at the moment, so that its runs rest."""
+        """Whether the shared page is closed at the moment, so that its runs rest."""
         return self._away_since is not None
 
     def stop(self) -> None:
@@ -114,11 +114,11 @@ class Share:
         self._stopped = True
 
     def leave(self) -> None:
-        """Note that the connection to the page that is shared has been lost, or closed."""
+        """Record that the connection to the shared page was lost or closed."""
         self._away_since = self._clock()
 
     def publish(self, **changes: Any) -> None:
-        """Change fields of the view; what is equal to what stands there keeps its identity."""
+        """Change fields of the view; values equal to the current ones keep their identity."""
         with self._lock:
             self._away_since = None
             now = self.view._asdict()
@@ -128,9 +128,9 @@ class Share:
                 self.changed_at = self._clock()
 
     def begin_run(self, page: str, title: str, hidden: Hidden = "nothing") -> None:
-        """Note that the whole page is drawn anew: perhaps another one, perhaps the one of a quiz.
+        """Record that the whole page is being redrawn, perhaps as another page or with a quiz.
 
-        hidden : see ``SharedView``; it has to be known before anything of the page is drawn
+        hidden : see ``SharedView``; must be set before any part of the page is drawn
         """
         self._drawn = set()
         if page != self.view.page:
@@ -153,12 +153,12 @@ class Share:
     def publish_chart(self, key: str, rows: Any, spec: dict[str, Any], label: str) -> None:
         """Show a chart; ``label`` describes it in words."""
         self._drawn.add(f"chart {key}")
-        with self._lock:  # not by publish(), which compares: a DataFrame has no one truth value
+        with self._lock:  # not with publish(), which compares: a DataFrame has no single truth value
             self._away_since = None
             self.view = self.view._replace(charts={**self.view.charts, key: (rows, spec, label)})
 
     def end_run(self) -> None:
-        """Take away what the run of the whole page has not drawn again."""
+        """Remove what the run of the whole page has not redrawn."""
         charts = {key: one for key, one in self.view.charts.items() if f"chart {key}" in self._drawn}
         if len(charts) < len(self.view.charts):
             with self._lock:

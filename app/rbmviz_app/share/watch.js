@@ -1,21 +1,21 @@
 // @ts-check
-// The watchers' page: the panels that somebody else runs, their knobs, the card of a lesson, and the charts; nothing to turn.
-// The server says what is on the page in messages of JSON, and sends the pictures as frames of the live path.
+// The watchers' page: somebody else's panels, knob values, lesson card and charts, without controls. The server
+// describes the page in JSON messages, and sends the pictures as frames of the live path.
 
-/** @typedef {[string, string]} StyledText a style ("text", "strong", "em", "code" or "math") and a text; of "math" it is MathML */
-/** @typedef {{ list: '' | 'ul' | 'ol', items: StyledText[][] }[]} Marked what rbmviz_app/share/prose.py makes of Markdown */
+/** @typedef {[string, string]} StyledText a style ("text", "strong", "em", "code" or "math") and a text, which is MathML for "math" */
+/** @typedef {{ list: '' | 'ul' | 'ol', items: StyledText[][] }[]} Marked Markdown as converted by rbmviz_app/share/prose.py */
 /** @typedef {{ page: string, title: string, question: string, caption: Marked, away: boolean, copy: boolean }} PageMessage */
 /** @typedef {{ scene: number, name: string, data: PageData | null }} CanvasMessage */
 /** @typedef {{ head: string, title: string, text: Marked, question: Marked, answers: string[], right: number, do: Marked, reveal: Marked, claims: { text: string, value: string, seen: boolean }[] }} CardMessage */
 
-const SHARE_OVER = 4403; // close code: the token is over
-const UNSUPPORTED = 1003; // close code: this page has said what nobody may say; after all others it connects again
+const SHARE_OVER = 4403; // close code: the token has expired
+const UNSUPPORTED = 1003; // close code: this page has sent an invalid message; after any other code it reconnects
 const TRY_AGAIN_MS = [1000, 2000, 4000, 8000];
-const ALIVE_MS = 20000; // the server is told this often that the page is there
-const SILENT_MS = 15000; // a server that has said nothing for so long is not there: it speaks every five seconds
-const SAY_MS = 2000; // what is read aloud changes this often at most
+const ALIVE_MS = 20000; // interval of telling the server that the page is alive
+const SILENT_MS = 15000; // silence after which the server counts as gone: it sends something every five seconds
+const SAY_MS = 2000; // maximum rate of changing what is read aloud
 
-/** The panels of the page that is watched, without a socket and without controls. */
+/** The panels of the watched page, without a socket or controls. */
 class WatchedGrid extends Grid {
   connect() {}
 
@@ -41,10 +41,10 @@ const blocksOf = blocks => blocks.map(({ list, items }) => (list ? element(list,
 /** @param {KnobValue} value */
 const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') : typeof value === 'number' ? round3(value).replace('-', '−') : value);
 
-// @ts-expect-error It stands before this script, too.
+// @ts-expect-error It also precedes this script.
 /** @type {(component: Component) => () => void} */ const drawing = drawUnits;
 
-// @ts-expect-error The table of the panels of all pages stands before this script (rbmviz_app/share/page.py).
+// @ts-expect-error The table of all pages' panels precedes this script (rbmviz_app/share/page.py).
 /** @type {Record<string, PanelClass>} */ const panelClasses = PANEL_CLASSES;
 
 class WatchPage {
@@ -67,7 +67,7 @@ class WatchPage {
     /** @type {WatchedGrid | null} */
     this.grid = null;
     this.gridKey = '';
-    /** As the server gives them. @type {Map<number, PanelSpec>} */
+    /** As sent by the server. @type {Map<number, PanelSpec>} */
     this.specs = new Map();
     /** @type {Record<string, Record<string, KnobValue>>} */
     this.knobs = {};
@@ -78,7 +78,7 @@ class WatchPage {
     this.tries = 0;
     this.over = false;
     this.heardAt = 0;
-    /** Messages are taken in the order in which they come, though frames are unpacked meanwhile. */
+    /** Messages are processed in order of arrival, although frames are unpacked asynchronously. */
     this.taken = Promise.resolve();
     this.drawAsked = false;
     this.said = '';
@@ -172,7 +172,7 @@ class WatchPage {
     this.nothing.textContent = `The page “${this.title}” is open now. It has no running panels to watch.`;
   }
 
-  /** @param {object | null} units of a small RBM, as its drawing is given them */
+  /** @param {object | null} data for the drawing of a small RBM's units */
   showDrawing(units) {
     this.drawing.hidden = units === null;
     if (units) drawing({ data: { ...units, watched: true }, parentElement: this.drawing, setTriggerValue: () => {} });
@@ -187,7 +187,7 @@ class WatchPage {
       return this.showNothing();
     }
     this.specs = new Map(data.panels.map(spec => [spec.key, spec]));
-    // The knobs are words here, so that nothing looks as if it could be turned.
+    // Knobs are text here, so that nothing looks adjustable.
     const own = { ...data, url: '', present: false, present_knobs: [], embedded: false, reduced_motion: true, timers_stopped: false, looks_back: false, knobs_follow: false,
       panels: data.panels.map(spec => ({ ...spec, knobs: [], values: {} })) };
     for (const sheet of /** @type {NodeListOf<HTMLStyleElement>} */ (document.querySelectorAll('style[data-page]'))) sheet.disabled = !['', name].includes(sheet.dataset.page ?? '');
@@ -195,7 +195,7 @@ class WatchPage {
       this.closeGrid();
       this.gridKey = key;
       this.grid = new WatchedGrid(this.host, own, () => {}, panelClasses[name]);
-      this.grid.past.node.remove(); // the slider through the past is the teacher's
+      this.grid.past.node.remove(); // only the teacher has the look-back slider
     } else this.grid?.configure(own);
     this.drawKnobs();
     this.showNothing();
@@ -277,9 +277,9 @@ class WatchPage {
     this.say(text === 'Live' || text === 'Paused' ? `${text}. You watch: somebody else turns the knobs.` : text);
   }
 
-  /** Let a screen reader say something, not more often than every two seconds. @param {string} text */
+  /** Announce a text to screen readers, at most every two seconds. @param {string} text */
   say(text) {
-    this.toSay = this.toSay && this.toSay !== text ? `${this.toSay} ${text}` : text; // what has not been said yet comes first
+    this.toSay = this.toSay && this.toSay !== text ? `${this.toSay} ${text}` : text; // unspoken text comes first
     clearTimeout(this.sayTimer);
     this.sayTimer = setTimeout(() => {
       this.saidAt = performance.now();

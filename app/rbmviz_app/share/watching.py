@@ -1,8 +1,8 @@
-"""Those who watch a shared view: each message is made once, and handed to all of them.
+"""The watchers of a shared view: each message is made once and sent to all of them.
 
-A broadcast has one encoder for all watchers of a share. What is new on the page is sent to those who have all
-that came before. Who has just come, or was too slow to take what waited for it, gets a key frame instead: all
-that the page shows now. Watchers say nothing but that they are alive, or that they need a key frame.
+A broadcast has one encoder for all watchers of a share. Changes are sent to watchers who are up to date. A
+watcher who has just joined, or was too slow for its waiting messages, gets a key frame instead: everything on
+the page now. Watchers only report that they are alive, or that they need a key frame.
 """
 
 import asyncio
@@ -28,50 +28,50 @@ from rbmviz_app.stream.requests import FrameRequest, Hidden
 log = logging.getLogger(__name__)
 
 WATCHED_FPS = 10.0
-"""Frames per second that watchers get, at most; fewer where the server is short of cores."""
+"""Maximum frames per second for watchers; fewer if the server is short of cores."""
 
 MAX_BYTES_PER_SECOND = 12e6
-"""Of all watchers of a share together: what a wireless network carries. Large frames come more rarely."""
+"""Bandwidth for all watchers of a share: what a wireless network carries. Large frames come less often."""
 
 SETTLE_SECONDS, LATEST_SECONDS = 0.15, 1.0
-"""A page is shown when nothing of it has changed for so long, or after so long at the latest: while it is
-drawn it is neither the old one nor the new one."""
+"""A page is shown when it has not changed for this long, or after the second time at the latest: while being
+drawn, it is neither the old page nor the new one."""
 
 CHART_SECONDS = 1.0
-"""Between two drawings of the charts, at least."""
+"""Minimum seconds between two drawings of the charts."""
 
 SIGN_OF_LIFE_SECONDS = 5.0
-"""While nothing changes watchers hear this often that the server is there."""
+"""While nothing changes, interval of telling watchers that the server is alive."""
 
 MAX_MESSAGES_WAITING = 12
-"""Messages that wait for one watcher; who has more to take gets a key frame instead."""
+"""Maximum number of messages waiting for a watcher; beyond that it gets a key frame instead."""
 
 FRAME_COMPRESSION = 1
-"""Level of deflate: quick, and what is sent is mostly zeros and words."""
+"""Compression level of deflate: fast, because the data are mostly zeros and text."""
 
 NAMELESS_SPEC = {
     **{"label": "", "about": [], "equation": [], "colour": "#8a8a94", "dash": []},
     **{"knobs": [], "values": {}, "multiples": [], "readouts": []},
     **{"trace_label": "", "n_hidden": 0},
 }
-"""What watchers get of a panel while a quiz asks who draws it, besides its key."""
+"""What watchers get of a panel, besides its key, while a quiz hides its algorithm."""
 
 CANVASES_OF_PICTURES = ("sample", "chain", "train")
-"""Pages of which something is left without names and numbers; the panels of the others are numbers."""
+"""Pages whose panels have content besides names and numbers."""
 
 Message = str | bytes
 
 
 class Watcher:
-    """One browser that watches: what waits to be sent to it.
+    """A watching browser, with the messages that wait to be sent to it.
 
-    packed : whether it can unpack compressed frames
+    packed : whether it can decompress frames
     """
 
     def __init__(self, packed: bool = True) -> None:
         self.packed = packed
         self.needs_key = True
-        """Whether it lacks something that has been sent to the others."""
+        """Whether it missed something sent to the others."""
         self.ended = ""
         """Why no more will come; "": more will."""
         self._waiting: deque[Message] = deque()
@@ -80,11 +80,11 @@ class Watcher:
 
     @property
     def idle(self) -> bool:
-        """Whether all that waited has left."""
+        """Whether all waiting messages have been sent."""
         return not self._waiting and not self._sending
 
     def put(self, message: Message) -> None:
-        """Let a message wait to be sent; if too many wait, all go, and a key frame takes their place."""
+        """Queue a message; if too many wait, a key frame replaces them all."""
         if len(self._waiting) >= MAX_MESSAGES_WAITING:
             self._waiting.clear()
             self.needs_key = True
@@ -93,13 +93,13 @@ class Watcher:
             self._ready.set()
 
     def end(self, sentence: str) -> None:
-        """Let nothing more be sent; sentence : why."""
+        """Stop sending; sentence : the reason."""
         self._waiting.clear()
         self.ended = sentence
         self._ready.set()
 
     async def take(self) -> Message | None:
-        """Wait for the next message; None: there will be none. Whoever takes one has sent the one before."""
+        """Wait for the next message; None: there will be none. The one taken before counts as sent."""
         self._sending = False
         while not self._waiting and not self.ended:
             self._ready.clear()
@@ -111,35 +111,35 @@ class Watcher:
 
 
 class Broadcast:
-    """Makes the messages of one share, while anybody watches it.
+    """Makes the messages of one share while it has watchers.
 
     Parameters
     ----------
     share : Share
     clock : callable
-        Seconds of a clock that never goes back.
+        Returns the seconds of a monotonic clock.
     """
 
     def __init__(self, share: Share, clock: Callable[[], float] = time.monotonic) -> None:
         self._share, self._clock = share, clock
         self.watchers: set[Watcher] = set()
         self._view = SharedView()
-        self._view_at = -1e9  # when it was taken over from the share
-        self._texts: dict[str, str] = {}  # newest message of each kind, by kind
+        self._view_at = -1e9  # when it was adopted from the share
+        self._texts: dict[str, str] = {}  # newest message of each kind
         self._encoder: FrameEncoder | None = None
         self._encoder_of: Any = None  # the comparison whose frames it makes, and what they hide
-        self._scene = 0  # counts the encoders: another one begins with empty panels
-        self._canvas_of: Any = None  # the scene and the data that the newest message of the canvas says
-        self._charts_of: Any = None  # the charts that the newest message of the charts says
+        self._scene = 0  # number of the encoder: a new one begins with empty panels
+        self._canvas_of: Any = None  # the scene and data in the newest canvas message
+        self._charts_of: Any = None  # the charts in the newest charts message
         self._charts_at = -1e9  # when it was made
-        self._charts_logged: set[str] = set()  # charts of which a failure stands in the log
+        self._charts_logged: set[str] = set()  # charts whose failure has been logged
         self._newest_state: Any = None  # what the newest frame shows: request, running, counts
-        self._sent_at = -1e9  # when anything was sent last
+        self._sent_at = -1e9  # when something was last sent
         self.seconds_to_next = 1 / WATCHED_FPS
-        """Until the next step is due."""
+        """Seconds until the next step is due."""
 
     async def run(self) -> None:
-        """Make steps until nobody watches."""
+        """Run steps until nobody watches."""
         try:
             while self.watchers and not self._share.over:
                 self.step()
@@ -151,7 +151,7 @@ class Broadcast:
                 )
 
     def step(self) -> None:
-        """Give the watchers what is new, or a key frame."""
+        """Send the watchers what is new, or a key frame."""
         self._take_view()
         changed = self._changed_texts()
         in_step = [watcher for watcher in self.watchers if not watcher.needs_key]
@@ -178,11 +178,11 @@ class Broadcast:
             self._sent_at = now
             for watcher in in_step:
                 watcher.put('{"alive":true}')
-        # As those of the page itself, frames come less often before samples do.
+        # As on the page itself, frames slow down before samples do.
         self.seconds_to_next = max(SLOWDOWN.factor / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
 
     def _take_view(self) -> None:
-        """Take over what is on the page, once it is drawn."""
+        """Adopt the page's content once it has been drawn."""
         share, now = self._share, self._clock()
         view = share.view
         if view is self._view:
@@ -193,7 +193,7 @@ class Broadcast:
             self._view, self._view_at = view, now
 
     def _changed_texts(self) -> list[str]:
-        """Make the messages about the page anew; return those that have changed."""
+        """Remake the messages about the page; return those that have changed."""
         view, comparison, away, hidden = self._view, self._view.comparison, self._share.away, self._hidden
         nameless = hidden == "names"
         if (comparison, hidden) != self._encoder_of:
@@ -207,7 +207,7 @@ class Broadcast:
             "drawing": None if nameless else view.drawing,
             "knobs": _knobs(comparison) if comparison is not None and not nameless else {},
         }
-        if (self._scene, view.data) != self._canvas_of:  # by identity first: it is the largest part
+        if (self._scene, view.data) != self._canvas_of:  # compare identity first: this part is the largest
             self._canvas_of = self._scene, view.data
             data = _nameless_data(view.canvas, view.data) if nameless else view.data
             parts = {"canvas": {"scene": self._scene, "name": view.canvas, "data": data}} | parts
@@ -226,10 +226,10 @@ class Broadcast:
         return changed
 
     def _curves(self, key: str, rows: Any, spec: Spec, label: str) -> dict[str, Any] | None:
-        """Return what a chart shows; None: nothing, or it fails, which must not end the whole view."""
+        """Return a chart's content; None: empty, or failed, which must not end the whole view."""
         try:
             found = curves_of(rows, spec, label)
-            json.dumps(found, allow_nan=False)  # NaN would fail in the message of all charts
+            json.dumps(found, allow_nan=False)  # NaN would break the message of all charts
         except Exception:
             if key not in self._charts_logged:  # and not again every second
                 self._charts_logged.add(key)
@@ -238,7 +238,7 @@ class Broadcast:
         return found
 
     def _request(self) -> FrameRequest | None:
-        """Return what the frames of the page are to show; None: it has no panels now."""
+        """Return the request for the page's frames; None: it has no panels now."""
         data = self._view.data
         if (
             data is None
@@ -254,7 +254,7 @@ class Broadcast:
         """Return what is new since the last frame; None: nothing."""
         request, comparison = self._request(), self._view.comparison
         if request is None or comparison is None or self._encoder is None:
-            self._newest_state = None  # a frame says that the page is there again, even one that is paused
+            self._newest_state = None  # a frame signals that the page is back, even if it is paused
             return None
         state = (request, comparison.running, *comparison.poll())
         if state == self._newest_state and not self._encoder.is_behind:
@@ -263,7 +263,7 @@ class Broadcast:
         return self._encoder.encode_next(request)
 
     def _key_frame(self) -> bytes | None:
-        """Return all that the panels show now; None: there are none."""
+        """Return everything that the panels show now; None: there are no panels."""
         request, comparison = self._request(), self._view.comparison
         if request is None or comparison is None:
             return None
@@ -271,23 +271,23 @@ class Broadcast:
 
     @property
     def _hidden(self) -> Hidden:
-        """What watchers do not get: on the page that is shown, or on the one that is being drawn just now.
+        """What watchers do not get, on the displayed page or on the page being drawn.
 
-        The runs of a step begin before its page is drawn, and those of the step before go after the answer.
+        A step's runs begin before its page is drawn, and the previous step's runs end after the answer.
         """
         asked = {self._view.hidden, self._share.view.hidden}
         return "names" if "names" in asked else "numbers" if "numbers" in asked else "nothing"
 
 
 def _nameless_data(canvas: str, data: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the data of a canvas without what says who draws in its panels; None: nothing is left."""
+    """Return the data of a canvas without anything that identifies its algorithms; None: nothing is left."""
     if data is None or canvas not in CANVASES_OF_PICTURES:
         return None
     return data | {"panels": [{"key": panel["key"]} | NAMELESS_SPEC for panel in data["panels"]]}
 
 
 def _put_frame(frame: bytes, watchers: list[Watcher]) -> int:
-    """Let a frame wait for all of these watchers, compressed once; return the bytes that go out."""
+    """Queue a frame for all of these watchers, compressed once; return the bytes to send."""
     n_bytes, packed = 0, b""
     for watcher in watchers:
         if watcher.packed:
@@ -304,14 +304,14 @@ def _knobs(comparison: Any) -> dict[int, dict[str, Any]]:
 
 
 class Audience:
-    """All who watch on this server, by share; on the server's event loop."""
+    """All watchers on this server, by share; on the server's event loop."""
 
     def __init__(self) -> None:
         self._broadcasts: dict[str, tuple[Broadcast, asyncio.Task[None]]] = {}
 
     @property
     def watchers(self) -> int:
-        """How many browsers watch."""
+        """Number of watching browsers."""
         return sum(len(broadcast.watchers) for broadcast, _ in list(self._broadcasts.values()))
 
     def check_room(self) -> None:
@@ -328,13 +328,13 @@ class Audience:
 
     @contextlib.contextmanager
     def watching(self, share: Share, watcher: Watcher) -> Any:
-        """Let a watcher have what is shared, as long as this context is open."""
+        """Serve the share to a watcher while this context is open."""
         broadcast, task = self._broadcasts.get(share.token, (None, None))
         if broadcast is None or task is None or task.done():
             broadcast = Broadcast(share)
             task = asyncio.create_task(broadcast.run())
             self._broadcasts[share.token] = broadcast, task
-        broadcast.watchers.add(watcher)  # before its first step: with nobody there it would end
+        broadcast.watchers.add(watcher)  # before its first step: without watchers it would end
         share.watchers = len(broadcast.watchers)
         try:
             yield

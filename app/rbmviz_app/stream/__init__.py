@@ -1,1 +1,1 @@
-"""The live path: the WebSocket route, what a browser may say on it, and the frames that it is sent."""
+"""The live path: the WebSocket route, what a browser may send, and the frames that it receives."""

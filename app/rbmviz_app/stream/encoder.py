@@ -1,8 +1,7 @@
-"""The next frame of one browser: of each panel only what this browser does not have yet.
+"""The next frame for one browser: for each panel, only what this browser does not have yet.
 
-Each kind of snapshot has one encoder. It stands in the ``panel.py`` of its page and is registered there with
-``frame_encoder``. A browser can only ask for pictures of a page that this process has drawn, and that page
-has loaded its ``panel.py``.
+Each kind of snapshot has one encoder, registered with ``frame_encoder`` in the ``panel.py`` of its page. A
+browser can only request pictures of a page that this process has drawn, which has loaded its ``panel.py``.
 """
 
 import math
@@ -18,28 +17,28 @@ from rbmviz_app.stream.frames import Block, write_frame
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 NUMBERS_SECONDS = 0.18
-"""Least seconds between two frames with the numbers and words of runs that go on: of 20 frames a second every
-fourth has them. Nobody could read more of them, and they take more than half of the time of a frame; pictures
-come with every frame."""
+"""Minimum seconds between frames with the numbers and texts of active runs: every fourth of 20 frames per
+second. Nobody could read more, and they take more than half of a frame's time; pictures come with every
+frame."""
 
 SLOW_SECONDS = 0.5
-"""Seconds between two frames with the slow parts: class strips, filters, traces, some readouts."""
+"""Seconds between frames with the slow parts: class strips, filters, traces, some readouts."""
 
 
 class ClientState(NamedTuple):
-    """What a browser already has of one run of a panel.
+    """What a browser already has of a panel's run.
 
     Parameters
     ----------
     run : int
         Number of the run.
     newest_sent : mapping of str to int
-        Of things that are numbered and sent once, such as samples or pairs: the newest number sent, by name.
+        For things numbered and sent once, such as samples or pairs: the newest number sent, by name.
     slow_at : float
         time.monotonic() of the last frame with the slow parts.
     numbers_due : bool
-        Whether the next frame has numbers and words: what ``encode`` computes for them alone, it leaves out
-        of a frame without. The browser keeps those that it has.
+        Whether the next frame has numbers and texts; otherwise ``encode`` skips work needed only for them,
+        and the browser keeps those that it has.
     """
 
     run: int
@@ -49,28 +48,28 @@ class ClientState(NamedTuple):
 
     @property
     def slow_due(self) -> bool:
-        """Whether the slow parts are due again; they come with numbers only."""
+        """Whether the slow parts are due again; they only come with numbers."""
         return self.numbers_due and time.monotonic() - self.slow_at > SLOW_SECONDS
 
     def after(self, newest_sent: Mapping[str, int], slow: bool = False) -> "ClientState":
-        """Return the state after a frame with ``newest_sent``; slow: whether it contained the slow parts."""
+        """Return the state after a frame with ``newest_sent``; slow: whether the frame had the slow parts."""
         return ClientState(self.run, newest_sent, time.monotonic() if slow else self.slow_at)
 
 
 class PanelContent(NamedTuple):
-    """The part of one panel in the next frame.
+    """A panel's part of the next frame.
 
     Parameters
     ----------
     values : dict
-        JSON values that the panel's own JavaScript reads. A sentence with numbers enters WORDS_OF_NUMBERS,
-        and a block that tells algorithms apart BLOCKS_OF_NUMBERS: a quiz hides them.
+        JSON values for the panel's own JavaScript. Register sentences with numbers in WORDS_OF_NUMBERS, and
+        blocks that identify algorithms in BLOCKS_OF_NUMBERS: a quiz hides them.
     blocks : dict
         Arrays by name.
     client : ClientState
         What the browser has after the frame.
     warning : str
-        One sentence for a person; "" (the default): none.
+        One sentence for the reader; "" (the default): none.
     """
 
     values: dict[str, Any]
@@ -80,21 +79,21 @@ class PanelContent(NamedTuple):
 
 
 Encode = Callable[[Any, FrameRequest, ClientState], PanelContent | None]
-"""Encodes a snapshot of one kind; None if its pictures have another size than the browser asked for."""
+"""Encodes a snapshot of one kind; None if its pictures differ in size from the request."""
 
 Readouts = Callable[[Any, Any], Sequence[Number]]
-"""The numbers that a panel with this algorithm and this plan shows."""
+"""Returns the numbers of a panel with this algorithm and plan."""
 
 AdjustAll = Callable[[Comparison[Any], list[tuple[int, Any]]], list[tuple[int, Any]]]
-"""Changes the snapshots of all panels, (key, snapshot) each, where one is shown beside the others."""
+"""Adjusts the snapshots of all panels, (key, snapshot) each, for display side by side."""
 
 
 LookBack = Callable[[Comparison[Any], list[tuple[int, Any]], int], list[tuple[int, Any]]]
-"""Changes the snapshots of all panels, (key, snapshot) each, to what was shown after so many steps."""
+"""Returns the snapshots of all panels, (key, snapshot) each, to their state after a number of steps."""
 
 
 class PanelEncoder(NamedTuple):
-    """How one kind of snapshot is sent: its encoder, its readouts, and the views that may be asked for."""
+    """How one kind of snapshot is sent: its encoder, its readouts, and the views that may be requested."""
 
     encode: Encode
     readouts: Readouts
@@ -113,10 +112,10 @@ def frame_encoder(
     adjust_all: AdjustAll | None = None,
     look_back: LookBack | None = None,
 ) -> Callable[[Encode], Encode]:
-    """Register the decorated function as the encoder of one kind of snapshot.
+    """Register the decorated function as the encoder of a kind of snapshot.
 
-    adjust_all : changes the snapshots of all panels before each is encoded; None: nothing is changed
-    look_back : the same for a request of what was shown before; None: there is no way back
+    adjust_all : adjusts the snapshots of all panels before each is encoded; None: no adjustment
+    look_back : the same for a request to look back; None: looking back is not possible
     """
 
     def register(encode: Encode) -> Encode:
@@ -127,24 +126,24 @@ def frame_encoder(
 
 
 def known_views() -> set[str]:
-    """Return the views that the encoders known so far can show."""
+    """Return the views that the registered encoders can show."""
     return {view for encoder in _encoders.values() for view in encoder.views}
 
 
 VALUES_OF_PICTURES = ("at", "state", "bins_before")
-"""Values that the pictures of a panel are drawn with: a frame that hides names has only these."""
+"""Values needed to draw a panel's pictures: a frame that hides names has only these."""
 
 WORDS_OF_NUMBERS = ("standing", "since")
-"""Values that say numbers in words: a frame that hides numbers leaves them empty."""
+"""Values with numbers in sentences: a frame that hides numbers leaves them empty."""
 
 BLOCKS_OF_NUMBERS = ("trace", "histogram")
-"""Blocks that a frame without names leaves out: curves and bars, of which only some algorithms have any."""
+"""Blocks that a frame without names omits: curves and bars that only some algorithms have."""
 
 
 class FrameEncoder:
-    """Makes the frames of one browser, and remembers what the browser has.
+    """Makes the frames for one browser, and remembers what the browser has.
 
-    hidden : what the frames leave out; without names they have pictures and class strips only
+    hidden : what the frames omit; without names they only have pictures and class strips
     """
 
     def __init__(self, comparison: Comparison[Any], hidden: Hidden = "nothing") -> None:
@@ -153,18 +152,18 @@ class FrameEncoder:
         self._clients: dict[int, ClientState] = {}  # by key of the panel
         self._readouts: dict[int, list[tuple[str, Callable[[Any], Value], bool]]] = {}  # of the panel's run
         self._numbers_at = 0.0  # time.monotonic() of the last frame with numbers
-        self._numbers_of: Any = None  # what it was asked for, and run, status and knobs of each panel
+        self._numbers_of: Any = None  # the request, and run, status and knobs of each panel
         self._numbers_left_out = False  # of the last frame
-        self._numbers_point: Any = None  # of the chart, and its unit, when the last numbers were taken
+        self._numbers_point: Any = None  # of the chart: point and unit of the last numbers
         self._slow_of: dict[int, Any] = {}  # by key of a panel: what its last slow parts were encoded from
-        self._slow_due_at = math.inf  # time.monotonic() at which slow parts that were left out are due
+        self._slow_due_at = math.inf  # time.monotonic() at which omitted slow parts are due
 
     @property
     def is_behind(self) -> bool:
-        """Whether a frame is due though nothing is new.
+        """Whether a frame is due although nothing is new.
 
-        It has what the last one has left out, because it came soon after another, or the numbers at another
-        point of the chart.
+        It has what the last frame omitted because it came soon after another, or the numbers at another point
+        of the chart.
         """
         now = time.monotonic()
         if self._numbers_left_out:
@@ -175,7 +174,7 @@ class FrameEncoder:
         return self._comparison.cost_unit, self._comparison.chart_point
 
     def _take_numbers(self, request: FrameRequest, shown: list[tuple[int, Any]]) -> bool:
-        """Return whether the next frame has numbers: while all runs go on as they did, not too often."""
+        """Return whether the next frame has numbers: not too often while all runs simply continue."""
         runs = [(key, one.run, one.status, one.algorithm) for key, one in shown]
         same = self._numbers_of == (request, runs) and any(one.status == "running" for _, one in shown)
         self._numbers_left_out = same and time.monotonic() - self._numbers_at <= NUMBERS_SECONDS
@@ -185,12 +184,12 @@ class FrameEncoder:
         return not self._numbers_left_out
 
     def encode_next(self, request: FrameRequest) -> bytes:
-        """Make the next frame; from now on the browser counts as having it."""
+        """Make the next frame; from now on the browser is assumed to have it."""
         if request != self._request:
             self._request = request
             self._clients.clear()
-        # A command says so at once; the status of a snapshot changes with the first step, which may have to
-        # be compiled: until then what is paused is shown as waiting.
+        # A command takes effect at once, but a snapshot's status only changes with the first step, which may
+        # have to be compiled: until then a paused run is shown as waiting.
         waiting = self._comparison.running
         panels = []
         self._slow_due_at = math.inf
@@ -226,9 +225,9 @@ class FrameEncoder:
         return write_frame(asked, panels)
 
     def _as_asked(self, shown: list[tuple[int, Any]], at: int | None, numbers: bool) -> list[tuple[int, Any]]:
-        """Return the snapshots of all panels as the browser asks for them.
+        """Return the snapshots of all panels as requested by the browser.
 
-        at : what was shown after so many steps, None: now; numbers : with the numbers of a common point
+        at : state after this many steps, None: now; numbers : include the numbers of a common point
         """
         if not shown:
             return shown
@@ -240,7 +239,7 @@ class FrameEncoder:
         return shown
 
     def _declare_readouts(self, key: int, shown: Snapshot) -> bool:
-        """Note the readouts of a panel's run; return False if the panel has been removed meanwhile."""
+        """Record the readouts of a panel's run; return False if the panel has been removed meanwhile."""
         plans = [panel.worker.plan for panel in self._comparison.panels if panel.key == key]
         for plan in plans:
             readouts = _encoders[type(shown)].readouts(shown.algorithm, plan)
@@ -248,12 +247,12 @@ class FrameEncoder:
         return bool(plans)
 
     def _seconds_to_start(self, key: int) -> float | None:
-        """Return in about how many seconds a panel's run can begin; see ``Worker.seconds_to_start``."""
+        """Return the approximate seconds until a panel's run can begin; see ``Worker.seconds_to_start``."""
         seconds = [p.worker.seconds_to_start for p in self._comparison.panels if p.key == key]
         return round(seconds[0], 1) if seconds and seconds[0] is not None else None
 
     def _values(self, key: int, shown: Snapshot, slow: bool) -> dict[str, Any]:
-        """Return the values of a panel's readouts; slow: with those that are sent slowly."""
+        """Return the values of a panel's readouts; slow: include the slow ones."""
         readouts = self._readouts[key]
         return {name: finite(value(shown)) for name, value, is_slow in readouts if slow or not is_slow}
 
@@ -277,7 +276,7 @@ class FrameEncoder:
 
 
 def _without_names(head: dict[str, Any], blocks: dict[str, Block]) -> tuple[dict[str, Any], dict[str, Block]]:
-    """Return of a panel's part what shows pictures, and nothing that says who draws them."""
+    """Return only the pictures of a panel's part, without anything that identifies the algorithm."""
     kept = ("key", "run", "status", "n", "ready_in", *VALUES_OF_PICTURES)
     head = {name: head[name] for name in kept if name in head} | {"readouts": {}}
     return head, {k: block for k, block in blocks.items() if k not in BLOCKS_OF_NUMBERS}

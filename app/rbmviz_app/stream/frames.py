@@ -1,14 +1,14 @@
-"""The format of a frame: new pictures and numbers of a page's panels, in one message that describes itself.
+"""The format of a frame: new pictures and numbers of a page's panels, in one self-describing message.
 
-A frame is the length of its header in bytes (uint32), the header (JSON), and the bytes of all blocks, without
-gaps. All numbers are little endian. The header is ``{"request": ..., "panels": [...]}``: the request that
-the frame answers, and an object for each panel. The entry ``blocks`` of such an object lists name, dtype and
-shape of each block of the panel. The bytes of the blocks stand in the order of these lists.
+A frame consists of the length of its header in bytes (uint32), the header (JSON), and the bytes of all
+blocks, without gaps. All numbers are little endian. The header is ``{"request": ..., "panels": [...]}``: the
+request that the frame answers, and an object for each panel. The entry ``blocks`` of such an object lists
+name, dtype and shape of each block of the panel. The bytes of the blocks follow in the order of these lists.
 
-A dtype is the name of a numpy dtype, or ``"bits"``: then the last axis of the shape counts bits, which are
-packed along that axis (``numpy.packbits``), so that each row ends at a byte.
+A dtype is the name of a numpy dtype, or ``"bits"``: then the last axis of the shape counts bits, packed along
+that axis (``numpy.packbits``), so that each row ends at a byte.
 
-This module has the only writer of frames, and a reader for tests and scripts; the program's own reader is
+This module has the only writer of frames, and a reader for tests and scripts; the app's reader is
 ``rbmviz_app/panel/frame.js``.
 """
 
@@ -24,15 +24,15 @@ from rbmviz import BadInput
 DTYPES = {
     name: np.dtype(name).newbyteorder("<") for name in ("uint8", "uint16", "uint32", "float32", "float64")
 }
-"""What a block can hold, besides bits."""
+"""Dtypes of a block, besides bits."""
 
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 MAX_AXIS_SIZE, MAX_AXES = 2**31, 8
-"""Largest size of an axis, and most axes of a block: no array of numpy could be much larger."""
+"""Maximum size of an axis, and number of axes: no numpy array could be much larger."""
 
 LENGTH_BYTES = 4
-"""Bytes of the length of the header, with which a frame begins."""
+"""Bytes of the header's length, at the start of a frame."""
 
 _to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
@@ -69,14 +69,14 @@ def write_frame(
     Parameters
     ----------
     request : mapping
-        What the frame answers, as JSON values.
+        The request that the frame answers, as JSON values.
     panels : iterable of (head, blocks)
         The entries of each panel's header, as JSON values, and its blocks by name.
 
     Raises
     ------
     ValueError
-        If a number in the header is not finite: JSON has no word for it.
+        If a number in the header is not finite, which JSON cannot express.
     """
     heads, parts = [], [b"", b""]
     for head, blocks in panels:
@@ -96,7 +96,7 @@ def write_frame(
 
 
 def read_header(frame: bytes) -> dict[str, Any]:
-    """Return the header of a frame as it stands there, without looking at the blocks.
+    """Return the header of a frame, without reading the blocks.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def read_header(frame: bytes) -> dict[str, Any]:
 
 
 def read_frame(frame: bytes) -> Frame:
-    """Return what a frame holds; bits are unpacked, uint8, in the shape that the header says.
+    """Return the content of a frame; bits are unpacked to uint8, in the shape in the header.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def read_frame(frame: bytes) -> Frame:
 
 
 def _check_block(described: Any, known: Mapping[str, Any]) -> tuple[str, str, tuple[int, ...]]:
-    """Return name, dtype and shape of a block, as the header describes it."""
+    """Return name, dtype and shape of a block, as described in the header."""
     if isinstance(described, list) and len(described) == 3:
         name, dtype, shape = described
         words = isinstance(name, str) and isinstance(dtype, str)

@@ -1,7 +1,7 @@
-"""Messages of a browser on the live socket: requests of frames, and changes of live knobs.
+"""Messages of a browser on the live socket: requests for frames, and changes of live knobs.
 
-Anybody who knows the token can send messages. Names, types and numbers are therefore checked before use; how
-long a message may be, ``sockets`` says.
+Anybody who knows the token can send messages, so names, types and numbers are checked before use; ``sockets``
+limits the length of messages.
 """
 
 import json
@@ -12,31 +12,31 @@ from rbmviz import BadInput
 from rbmviz.knobs import Value
 
 MAX_PANELS, MAX_CELLS, MAX_VISIBLE_ASKED, MAX_SAMPLES_ASKED = 100, 1000, 100_000, 2**53
-"""Largest numbers of a request; pages ask for far less."""
+"""Maximum numbers in a request; pages ask for far less."""
 
 MAX_INTEGER = 2**53
-"""Largest whole number of a message, up or down: all of them are numbers in JavaScript, too."""
+"""Maximum absolute value of an integer in a message: exact in JavaScript, too."""
 
 MAX_FPS = 60
 """Maximum frames per second; few screens show more."""
 
 Hidden = Literal["nothing", "numbers", "names"]
-"""What is not sent while somebody is to guess it: numbers; or all that says who draws, and numbers, too."""
+"""What to hide while it is being guessed: numbers, or anything that identifies the algorithm, and numbers."""
 
 PIXELS = ("binary", "mean")
-"""What pictures can show: the 0/1 samples, or their means."""
+"""Content of pictures: the 0/1 samples, or their means."""
 
 
 class FrameRequest(NamedTuple):
-    """The frames that a browser asks for; when the request changes, the browser drops what it has received.
+    """The frames that a browser requests; when the request changes, the browser drops what it has received.
 
     Parameters
     ----------
     fps : float
         Frames per second.
     view : str
-        One of the views that the page's ``panel.py`` declares. Of a sampler: "sequence", or "single" (only
-        the newest sample, with its mean).
+        One of the views declared in the page's ``panel.py``. For a sampler: "sequence", or "single" (only the
+        newest sample, with its mean).
     pixels : str
         "binary" or "mean".
     cells : int
@@ -46,8 +46,8 @@ class FrameRequest(NamedTuple):
     panels : list of int
         Keys of the panels.
     at : int or None
-        Paused panels show their pictures as they were after so many samples; None (also where a message does
-        not say it): as they are.
+        Paused panels show their pictures after this many samples; None (also if missing from a message): as
+        they are now.
     """
 
     fps: float
@@ -60,21 +60,21 @@ class FrameRequest(NamedTuple):
 
 
 class KnobChange(NamedTuple):
-    """New values of live knobs of one panel, for example while a slider is dragged."""
+    """New values of a panel's live knobs, for example while a slider is dragged."""
 
     panel: int
     knobs: dict[str, Value]
 
 
 def read_message(text: str, views: Collection[str]) -> FrameRequest | KnobChange:
-    """Return what a message asks for.
+    """Parse a message.
 
     Parameters
     ----------
     text : str
-        The message as it came.
+        The received message.
     views : collection of str
-        The views that may be asked for.
+        The views that may be requested.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def _knob_change(message: dict[str, Any]) -> KnobChange:
         raise BadInput("panel is not the number of a panel, or knobs is not an object of 1 to 30 knobs.")
     if not all(isinstance(value, int | float | str) for value in knobs.values()):
         raise BadInput("The value of a knob is neither a number nor a text.")
-    # A longer one is no float either: whoever compared it with one would fail.
+    # A longer integer does not fit a float: comparing them would fail.
     if any(isinstance(value, int) and abs(value) > MAX_INTEGER for value in knobs.values()):
         raise BadInput("The value of a knob is a whole number beyond 2^53.")
     return KnobChange(panel, knobs)

@@ -1,12 +1,12 @@
-"""The WebSocket route of the live path: the browser asks for each frame, and sends values of dragged knobs.
+"""The WebSocket route of the live path: the browser requests each frame, and sends values of dragged knobs.
 
-Because the browser asks, a slow one gets fewer frames and a hidden one gets none. A message from it is JSON:
-a ``FrameRequest`` asks for the next frame, and ``{"panel": key, "knobs": {...}}`` sets live knobs of a panel
-(see ``requests``). A frame is one binary message that describes itself (see ``frames``).
+Because the browser asks, a slow one gets fewer frames and a hidden one none. Its messages are JSON: a
+``FrameRequest`` asks for the next frame, and ``{"panel": key, "knobs": {...}}`` sets live knobs of a panel
+(see ``requests``). A frame is one self-describing binary message (see ``frames``).
 
-No browser can take more than its share. Of several messages the newest counts: at most one request waits for
-its frame, and a knob has one value. A frame is made when the one before it has left, and no run is ever begun
-here. How many messages are read in a second, and from whose pages, ``sockets`` says.
+No browser can take more than its share. Only the newest message counts: at most one request waits for its
+frame, and a knob has one value. A frame is made when the previous one has been sent, and no run is ever
+started here. ``sockets`` limits the rate and origin of messages.
 """
 
 import asyncio
@@ -42,34 +42,34 @@ UNKNOWN_TOKEN = 4403
 """Close code for an unknown token: the page must not try again."""
 
 UNSUPPORTED = 1003
-"""Close code of the standard for a message that makes no sense."""
+"""Standard close code for a message that makes no sense."""
 
 BUSY = 1013
-"""Close code of the standard for too many connections: try again later."""
+"""Standard close code for too many connections: try again later."""
 
 QUIET_SECONDS = 5.0
-"""While nothing changes, a frame is sent this often all the same, so that dead connections are found."""
+"""Seconds between frames while nothing changes, so that dead connections are found."""
 
 KNOB_SECONDS = 1 / 60
-"""Seconds between two changes of knobs, at least."""
+"""Minimum seconds between two changes of knobs."""
 
 POLL_SECONDS, PAUSED_POLL_SECONDS, RESTING_POLL_SECONDS = 0.02, 0.1, 0.3
-"""Seconds between two looks for something new to send: on a page that runs, one that is paused, and one that
-rests. On a paused page only a command brings anything new."""
+"""Seconds between checks for something new to send: on a running page, a paused page, and a page at rest. On
+a paused page, only a command changes anything."""
 
 BEATING_POLL_SECONDS = 0.1
-"""The same while the beat drives all panels: it says itself when it has ended (``EndOfBeat``), and only what
-comes without it, such as a panel that leaves it, is seen so late."""
+"""The same while the beat drives all panels: the beat signals its own end (``EndOfBeat``), and only other
+changes, such as a panel leaving it, are noticed this late."""
 
 RESTS_AFTER_SECONDS = 3.0
-"""A paused page rests when nothing has changed for so long: most who step do so again within seconds."""
+"""Seconds without a change until a paused page rests: most visitors who step do so again within seconds."""
 
 MAX_SOCKETS = 8
-"""Connections to one page: a browser has one, and for a moment after a lost Wi-Fi the dead ones before it."""
+"""Maximum connections to a page: a browser has one and, briefly after losing Wi-Fi, its dead ones."""
 
 
 class PendingMessages:
-    """What one browser has asked for and not got yet: its newest request, the newest value of each knob."""
+    """Pending messages of one browser: its newest request, the newest value of each knob."""
 
     def __init__(self) -> None:
         self._request: FrameRequest | None = None
@@ -77,7 +77,7 @@ class PendingMessages:
         self._has_request, self._has_knobs = asyncio.Event(), asyncio.Event()
 
     def put(self, message: FrameRequest | KnobChange) -> None:
-        """Add a message; it replaces an earlier request, or earlier values of the same knobs."""
+        """Add a message, which replaces an earlier request or earlier values of the same knobs."""
         if isinstance(message, FrameRequest):
             self._request = message
             self._has_request.set()
@@ -86,18 +86,18 @@ class PendingMessages:
             self._has_knobs.set()
 
     async def take_request(self) -> FrameRequest:
-        """Wait for the next request, and remove it from here."""
+        """Wait for the next request and remove it."""
         await self._has_request.wait()
         self._has_request.clear()
         assert self._request is not None
         return self._request
 
     def has_request(self) -> bool:
-        """Return whether a request waits here: another one than that which is being answered."""
+        """Return whether a request is waiting, besides the one being answered."""
         return self._has_request.is_set()
 
     async def newer_request(self, seconds: float) -> FrameRequest | None:
-        """Return the next request as soon as there is one; None if there is none within so many seconds."""
+        """Return the next request as soon as there is one; None after the given number of seconds."""
         try:
             async with asyncio.timeout(seconds):
                 return await self.take_request()
@@ -105,7 +105,7 @@ class PendingMessages:
             return None
 
     async def take_knobs(self) -> dict[int, dict[str, Value]]:
-        """Wait until knobs have changed, and remove their values, by panel, from here."""
+        """Wait until knobs have changed; remove and return their values, by panel."""
         await self._has_knobs.wait()
         self._has_knobs.clear()
         knobs, self._knobs = self._knobs, {}
@@ -113,22 +113,22 @@ class PendingMessages:
 
 
 class EndOfBeat:
-    """The end of a beat: its thread notes it, and the event loop waits for it."""
+    """The end of a beat: its thread signals it, and the event loop waits for it."""
 
     def __init__(self) -> None:
         self._loop, self._woken = asyncio.get_running_loop(), asyncio.Event()
         self._ended = self._waiting = False
 
     def note(self) -> None:
-        """Note that a beat has ended; the loop is woken only where it waits for that. For any thread."""
+        """Signal that a beat has ended; wake the loop only if it is waiting. For any thread."""
         self._ended = True
         if self._waiting:
             with contextlib.suppress(RuntimeError):  # the loop has been closed meanwhile
                 self._loop.call_soon_threadsafe(self._woken.set)
 
     async def wait(self, seconds: float) -> None:
-        """Wait for the end of a beat since the last call, at most so many seconds."""
-        self._waiting = True  # before it looks whether one has ended: ``note`` does it the other way round
+        """Wait for the end of a beat since the last call, with a timeout in seconds."""
+        self._waiting = True  # set before checking for an end: ``note`` does it in the opposite order
         if not self._ended:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
@@ -163,7 +163,7 @@ async def live(socket: WebSocket) -> None:
         pass
     except* BadInput as refused:
         reason = str(refused.exceptions[0]).encode()[:120].decode(errors="ignore")  # 123 bytes fit
-        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has gone meanwhile
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has closed meanwhile
             await socket.close(code=UNSUPPORTED, reason=reason)
     finally:
         _connections[token] -= 1
@@ -172,7 +172,7 @@ async def live(socket: WebSocket) -> None:
 
 
 async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
-    """Read what the browser sends, and put it where the other two tasks take it."""
+    """Read the browser's messages and queue them for the other two tasks."""
     last, read = "", None
     while True:
         message = await socket.receive()
@@ -181,22 +181,22 @@ async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
         text = message.get("text")
         if text is None:
             raise BadInput("A message is not text.")
-        if read is None or text != last:  # a page asks for its frames with the same words again and again
+        if read is None or text != last:  # a page repeats the same request for each frame
             last, read = text, read_message(text, known_views())
         pending.put(read)
 
 
 async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> None:
-    """Set the knobs that are dragged, their newest values each time."""
+    """Set dragged knobs, always to their newest values."""
     while True:
         for panel, knobs in (await pending.take_knobs()).items():
-            # In a thread: a run may hold its lock for a moment, and nobody else should have to wait for it.
+            # In a thread: a run may hold its lock for a moment, which must not delay anybody else.
             await anyio.to_thread.run_sync(functools.partial(comparison.set_live_knobs, panel, **knobs))
         await asyncio.sleep(KNOB_SECONDS)
 
 
 async def _send_frames(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
-    """Answer each request with a frame, when it is due and there is something new to show."""
+    """Answer each request with a frame when one is due and there is something new to show."""
     beat = EndOfBeat()
     with comparison.listening(beat.note):
         await _answer_requests(socket, comparison, pending, beat)
@@ -207,13 +207,13 @@ async def _answer_requests(
 ) -> None:
     encoder, now = FrameEncoder(comparison), asyncio.get_running_loop().time
     sent_state: tuple[Any, ...] | None = None
-    due = changed_at = 0.0  # when the next frame may be sent, and when there was something new
+    due = changed_at = 0.0  # time of the next allowed frame, and of the last change
     while True:
         request = await pending.take_request()
         interval = SLOWDOWN.factor / request.fps
         if comparison.running and comparison.beating:
-            # A frame may come up to one interval early: so each follows its beat at once, and one that a
-            # command has begun, too. Intervals count for less, so that soon another one may be early.
+            # A frame may come up to one interval early, so that it follows its beat or a command at once.
+            # The shorter interval soon lets another frame be early.
             due = max(due + 0.8 * interval, now())
             await asyncio.sleep(due - interval - now())
         else:
@@ -221,7 +221,7 @@ async def _answer_requests(
             await asyncio.sleep(due - now())
         quiet_until = now() + QUIET_SECONDS
         while True:
-            if pending.has_request():  # the page shows something else now: other panels, perhaps, at rest
+            if pending.has_request():  # the page has changed, perhaps to other panels, at rest
                 request = await pending.take_request()
             state = (request, comparison.running, *comparison.poll())
             if state != sent_state or encoder.is_behind:
@@ -234,15 +234,15 @@ async def _answer_requests(
                     await beat.wait(BEATING_POLL_SECONDS * SLOWDOWN.factor)
                 else:
                     await asyncio.sleep(POLL_SECONDS * SLOWDOWN.factor)
-                    due = now()  # frames are counted from here
-            else:  # a newer request, as of somebody who looks back, replaces this one at once
+                    due = now()  # frames count from here
+            else:  # a newer request, such as for looking back, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
                 request = await pending.newer_request(seconds) or request
         sent_state, frame = state, encoder.encode_next(request)
         try:
             await socket.send_bytes(frame)
-        except RuntimeError as error:  # the server itself has closed the connection meanwhile
+        except RuntimeError as error:  # the server has already closed the connection
             raise WebSocketDisconnect from error
 
 
@@ -250,7 +250,7 @@ async def _answer_requests(
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Warm up in the background: the server answers at once, and the first page finds most of it loaded.
 
-    On a new machine other processes compile meanwhile what the first page needs, and then the rest.
+    On a new machine, other processes meanwhile compile what the first page needs, then the rest.
     """
     if runtime.exists():
         insides.mend(runtime.get_instance())
@@ -274,29 +274,29 @@ def _warm_up() -> None:
 
     if COMPILING.finish():
         warm_up()
-    # What is loaded by now stays: later collections need not look through it.
+    # Everything loaded by now stays: later collections can skip it.
     gc.collect()
     gc.freeze()
 
 
 def base_path() -> str:
-    """Return the path below which the server runs, "" or with a slash before it."""
+    """Return the base path of the server: "", or a path with a leading slash."""
     base = str(config.get_option("server.baseUrlPath")).strip("/")
     return f"/{base}" if base else ""
 
 
 def live_path() -> str:
-    """Return the path of the WebSocket route of pages, to which a token is added."""
+    """Return the path of the pages' WebSocket route, to be followed by a token."""
     return f"{base_path()}/rbmviz/live/"
 
 
 def picture_path() -> str:
-    """Return the path of the moving picture that the first page shows while kernels are compiled."""
+    """Return the path of the animation that the first page shows while kernels compile."""
     return f"{base_path()}/rbmviz/samplers.gif"
 
 
 def send_picture(request: Request) -> FileResponse:
-    """Send the moving picture."""
+    """Send the animation."""
     return FileResponse(Path(__file__).parents[1] / "samplers.gif")
 
 

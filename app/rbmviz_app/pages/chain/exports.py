@@ -12,7 +12,7 @@ from rbmviz_app.charts.style import csv_bytes
 
 
 def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -> bytes:
-    """Return every state as CSV: its bits, its probability, and for each panel the visits and the law now."""
+    """Return every state as CSV: its bits, its probability, and for each panel its visits and current law."""
     names = [f"{name} {what}" for name, _ in named for what in ("visits", "law now")]
     units = len(law).bit_length() - 1
     return csv_bytes(
@@ -29,11 +29,11 @@ def walks_csv(named: Sequence[tuple[str, LandscapeSnapshot]], law: np.ndarray) -
 
 
 def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str:
-    """Return what repeats the walks: a link to the page, or why there is none.
+    """Return a link that repeats the walks, or the reason why there is none.
 
     panels : as links write them
-    land : name of the landscape. That of a trained model is in one session only, so no link opens it
-    depth : of the valleys, in nats
+    land : name of the landscape; a trained model exists in one session only, so no link opens it
+    depth : depth of the valleys, in nats
     """
     if land in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
         return f"rbmviz app; {link_to('chain', panels, land=land, land_depth=depth, land_seed=seed)}"

@@ -175,7 +175,7 @@ PAGE: LivePage[LandscapeSetup] = LivePage(
 
 
 def draw_landscape(present: bool) -> None:
-    """Draw the walks, live."""
+    """Draw the live walks."""
     with PAGE.toolbar():
         setup = choose_landscape()
         PAGE.menu()
@@ -193,7 +193,7 @@ def draw_landscape(present: bool) -> None:
 
 
 def landscape_line(name: str, setup: LandscapeSetup) -> str:
-    """Return the sentence that says what the landscape is."""
+    """Return a sentence that describes the landscape."""
     rbm, valleys = setup.model.rbm, len(landscape(setup.model.rbm).valleys)
     return (
         f"{name}: a model of {rbm.n_visible} pixels, whose {2**rbm.n_visible} pictures lie "
@@ -203,7 +203,7 @@ def landscape_line(name: str, setup: LandscapeSetup) -> str:
 
 @st.fragment
 def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
-    """Draw the live panels, and the way to add one."""
+    """Draw the live panels and the buttons that add one."""
     PAGE.preset_caption(comparison)
     landscape_grid(
         comparison,
@@ -226,7 +226,7 @@ def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
 
 
 def reading_help() -> None:
-    """Draw how to read the pictures, and what to try."""
+    """Draw the notes on how to read the pictures and what to try."""
     left, middle, right = st.columns(3)
     in_valleys = Settings.land_order.value == "valley"
     left.caption(
@@ -250,7 +250,7 @@ def reading_help() -> None:
 
 @every_second
 def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
-    """Draw how the visits converge to the model's law; runs every second, and renews no lease."""
+    """Draw the convergence of the visits to the model's law; runs every second and renews no lease."""
     if not comparison.panels:
         return
     wide, narrow = st.columns([5, 2], gap="medium")
@@ -294,7 +294,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
 
 
 def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
-    """Offer downloads, built when they are clicked; land: name of the landscape that the panels show."""
+    """Offer downloads, built on click; land: name of the landscape that the panels show."""
     setup, depth = comparison.setup, Settings.land_depth.value
     rbm = setup.model.rbm
 

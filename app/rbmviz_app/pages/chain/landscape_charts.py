@@ -1,4 +1,4 @@
-"""The chart of the landscape: how fast visits and moments converge to those of the model."""
+"""The chart of the landscape: how fast visits and moments converge to the model's."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ def walk_chart(named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, ti
     rows = [row for row in walk_rows(named) if row[quantity] > 0]
     names = tuple(name for name, _ in named)
     tones = tuple(colours([snapshot.algorithm for _, snapshot in named]))
-    # Whole decades: the spec changes rarely, so that a live chart keeps its zoom.
+    # Whole decades, so that the spec rarely changes and a live chart keeps its zoom.
     far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
     least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
     spec = _walk_spec(names, tones, quantity, title, far, least)

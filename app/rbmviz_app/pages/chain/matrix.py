@@ -47,7 +47,7 @@ from rbmviz_app.panel import live_slider
 from rbmviz_app.session import CHAIN_STARTS, EDITED_MATRIX, LAMBDA, LAST_CHAIN, TABLE_VERSION, Setting
 
 MATRIX, REMOVED = "A", "lam"
-"""Names of the matrix and of lambda in the address."""
+"""Names in the address: the matrix, and lambda."""
 
 NO_DISTANCE = (
     f"Both chains are at the stationary law from the start: no distance is above {LEAST_DISTANCE:.6f}. "
@@ -56,7 +56,7 @@ NO_DISTANCE = (
 
 
 class MatrixPreset(NamedTuple):
-    """A transition matrix and what to look for."""
+    """A transition matrix, and what to look for in it."""
 
     caption: str
     rows: list[list[float]]
@@ -103,12 +103,12 @@ does to a matrix has to be done to an RBM through its parameters: rates-FPCD doe
 """
 MIN_STATES, MAX_STATES = 3, 8
 MAX_MATRIX_VISIBLE = 8
-"""Visible units of a landscape whose matrix can be drawn."""
+"""Maximum number of visible units of a landscape whose matrix can be drawn."""
 
 
 @st.fragment
 def draw_matrix(present: bool) -> None:
-    """Draw a chain that can be edited, and the same chain with less staying."""
+    """Draw an editable chain, and the same chain with smaller P(stay)."""
     begin_with_link()
     if card.to_set("chain") is not None:
         reset_to_preset()
@@ -132,7 +132,7 @@ def draw_matrix(present: bool) -> None:
             )
     if table is not None:
         with st.container(key="caption"):
-            if is_preset(edited(table), source):  # the words are of this table only
+            if is_preset(edited(table), source):  # the message is about this table only
                 st.caption(MATRICES[source].caption)
     if present:
         found = chain_to_present(table)
@@ -149,7 +149,7 @@ def draw_matrix(present: bool) -> None:
 
 
 def begin_with_link() -> None:
-    """Read the matrix and lambda of the link, if the matrix is drawn for the first time."""
+    """Read the matrix and lambda from the link when the matrix is drawn for the first time."""
     if TABLE_VERSION.value:
         return
     TABLE_VERSION.set(1)
@@ -166,7 +166,7 @@ def begin_with_link() -> None:
 
 
 def write_address(source: str, table: np.ndarray | None) -> None:
-    """Write the table into the address if it is no preset, and lambda if it was moved."""
+    """Write the table into the address unless it is a preset, and lambda if it was moved."""
     now = None if table is None else edited(table)
     own = [] if now is None or is_preset(now, source) else [write_matrix(now)]
     lam = LAMBDA.value
@@ -177,36 +177,36 @@ def write_address(source: str, table: np.ndarray | None) -> None:
         Settings.chain_steps,
         Settings.chain_log,
     ]
-    if source == FROM_LANDSCAPE:  # not drawn here, but what the matrix is made of
+    if source == FROM_LANDSCAPE:  # not drawn here, but the matrix depends on it
         shown += [Settings.land, Settings.land_depth, Settings.land_seed]
     links.write("chain", {**links.texts_of(shown), **parts})
 
 
 def reset_to_preset() -> None:
-    """Forget the edited table and lambda: the chosen preset and half of its limit take their places."""
+    """Forget the edited table and lambda: use the chosen preset and half of its limit again."""
     LAMBDA.set(None)
     keep_table(None)
 
 
 def keep_table(table: np.ndarray | None) -> None:
-    """Fill the editor with another table and forget its edits; None: the table of the preset."""
+    """Fill the editor with another table and discard its edits; None: the preset's table."""
     EDITED_MATRIX.set(table)
     TABLE_VERSION.set(TABLE_VERSION.value + 1)
 
 
 def states_key() -> str:
-    """Return the key of the number of states, another one for each table."""
+    """Return the widget key of the number of states, a new one for each table."""
     return f"chain states {TABLE_VERSION.value}"
 
 
 def table_of(source: str) -> np.ndarray:
-    """Return the table that the editor starts from: what was kept, or the preset."""
+    """Return the editor's initial table: the stored table, or the preset's."""
     kept = EDITED_MATRIX.value
     return preset_table(source) if kept is None else kept
 
 
 def edited(table: np.ndarray) -> np.ndarray:
-    """Return the table as it has been edited since it was put into the editor; an emptied cell is 0."""
+    """Return the editor's table with all edits; an emptied cell is 0."""
     table = table.copy()
     for i, cells in session.table_edits(TABLE_VERSION.value).items():
         for column, value in cells.items():
@@ -215,7 +215,7 @@ def edited(table: np.ndarray) -> np.ndarray:
 
 
 def resize_table(source: str) -> None:
-    """Give the table the number of states that was asked for."""
+    """Resize the table to the chosen number of states."""
     keep_table(resize_chain(edited(table_of(source)), session.widget_value(states_key())))
 
 
@@ -226,14 +226,14 @@ def preset_table(source: str) -> np.ndarray:
 
 
 def is_preset(table: np.ndarray, source: str) -> bool:
-    """Return whether a table is that of a preset, as links write both."""
+    """Return whether a table equals a preset's, both as written in links."""
     return write_matrix(table) == write_matrix(preset_table(source))
 
 
 def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
-    """Draw the editor; return the chain of its table and the names of its states.
+    """Draw the editor; return the chain of its table and the state names.
 
-    While the table is no chain, the error is shown and the last chain is returned; None before there was one.
+    While the table is not a chain, show the error and return the last chain; None before the first.
     """
     names = [str(i + 1) for i in range(len(table))]
     frame = pd.DataFrame(table, index=[f"from {name}" for name in names], columns=[f"to {n}" for n in names])
@@ -265,7 +265,7 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
 
 
 def chain_to_present(table: np.ndarray | None) -> tuple[np.ndarray, list[str]] | None:
-    """Return the chain of a table without drawing its editor, whose edits are kept; None: the landscape's."""
+    """Return the chain of a table and keep its edits, without drawing the editor; None: the landscape's."""
     if table is None:
         return chain_of_landscape()
     if session.table_edits(TABLE_VERSION.value):
@@ -300,7 +300,7 @@ def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.De
 
 
 def chain_of_landscape() -> tuple[np.ndarray, list[str]] | None:
-    """Return the Gibbs chain of the landscape's model, its states in the order of the valleys."""
+    """Return the Gibbs chain of the landscape's model, its states ordered by valley."""
     st.caption(LANDSCAPE_LOOK)
     rbm = landscape_model().rbm
     try:
@@ -339,7 +339,7 @@ def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGen
 
 
 def remove_chosen(A: np.ndarray) -> tuple[np.ndarray, float]:
-    """Draw the slider of lambda; return the chain with lambda taken off its diagonal, and lambda."""
+    """Draw the slider of lambda; return the chain with lambda subtracted from its diagonal, and lambda."""
     most = largest_removable(A)
     lam = choose_lambda(most)
     try:
@@ -351,7 +351,7 @@ def remove_chosen(A: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def draw_eigenvalues(of_A: np.ndarray, of_less: np.ndarray) -> None:
-    """Draw the sentence on the second eigenvalue of both chains."""
+    """Draw the sentence about the second eigenvalues of both chains."""
     before, after = second_modulus(of_A), second_modulus(of_less)
     with st.container(key="numbers"):
         st.markdown(
@@ -361,13 +361,13 @@ def draw_eigenvalues(of_A: np.ndarray, of_less: np.ndarray) -> None:
 
 
 def start_of(law: np.ndarray) -> int:
-    """Return the state that a chain starts in: the chosen one, which presenting keeps, or else a default."""
+    """Return the start state of a chain: the choice, which presenting keeps, or the default."""
     default = 0 if len(law) <= MAX_STATES else int(likeliest(law, 1)[0])
     return CHAIN_STARTS.value.get(len(law), default)
 
 
 def removed_title(lam: float) -> str:
-    """Return the title of the matrix of the chain with less staying."""
+    """Return the title of the matrix with smaller P(stay)."""
     return f"Ã = (A − λI)/(1 − λ), λ = {lam:.3g}"
 
 
@@ -384,7 +384,7 @@ def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str],
             "proportion. Both chains have the same stationary law, for πA = π makes πÃ = π."
         )
         st.caption("Stationary law: " + law_text(names, law))
-        if Settings.chain_matrix.value != FROM_LANDSCAPE:  # which has no table to edit
+        if Settings.chain_matrix.value != FROM_LANDSCAPE:  # it has no table to edit
             st.caption(
                 "**Try**: make one state restless (a small A_ii) and see how that limits λ for all (section "
                 "3)."
@@ -394,7 +394,7 @@ def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str],
 def draw_convergence(
     A: np.ndarray, less: np.ndarray, spectra: Sequence[np.ndarray], names: list[str], law: np.ndarray
 ) -> None:
-    """Draw how both chains come near the stationary law, and their eigenvalues."""
+    """Draw how both chains approach the stationary law, and their eigenvalues."""
     left, middle, right = st.columns([2, 2, 1.3])
     with left:
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -433,7 +433,7 @@ def draw_convergence(
 
 
 def choose_lambda(most: float) -> float:
-    """Draw the slider of lambda; return its value, at first that of the link or half of ``most``."""
+    """Draw the slider of lambda; return its value, which starts at the link's or at half of ``most``."""
 
     def moved() -> None:
         LAMBDA.set(session.sent_by("chain_dial", "value"))
@@ -462,7 +462,7 @@ def choose_lambda(most: float) -> float:
 
 
 def speed_up_text(steps: float | None) -> str:
-    """Return a sentence: how many steps of A one step of A~ replaces in the long run."""
+    """Return a sentence on how many steps of A one step of A~ replaces in the long run."""
     if steps is None:
         return ""
     if steps == 0:
@@ -471,7 +471,7 @@ def speed_up_text(steps: float | None) -> str:
 
 
 def law_text(names: list[str], law: np.ndarray) -> str:
-    """Return the states with their probabilities as text; of more than MAX_STATES, the likeliest four."""
+    """Return the states and their probabilities as text; above MAX_STATES, only the likeliest four."""
     many = len(law) > MAX_STATES
     best = likeliest(law, 4) if many else range(len(law))
     return ", ".join(f"{names[i]}: {law[i]:.3f}" for i in best) + (", …" if many else "")

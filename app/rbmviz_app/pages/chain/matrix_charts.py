@@ -15,19 +15,19 @@ from rbmviz_app.charts.style import DASHES, GREY, Chart, colour, live_spec, tool
 
 CHAIN_NAMES = ("A", "Ã")
 CHAIN_COLOURS = (GREY, colour("sample_penalization"))
-"""Grey for A; for Ã the colour of sample penalization, which the paper compares to it."""
+"""Grey for A; for Ã the colour of sample penalization, to which the paper compares it."""
 NUMBERED = 12
 """Largest matrix whose cells show their numbers; a larger one becomes a picture."""
 TITLE_HEIGHT = 42
-"""What the title takes of the height of a chart, in pixels."""
+"""Height of a chart's title, in pixels."""
 LEAST_DISTANCE = 1e-6
-"""Distances up to this one are left out of a log scale."""
+"""Largest distance that a log scale leaves out."""
 
 
 def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0) -> Chart:
-    """Return the data and the spec of the heat map of a transition matrix; shades go by the square root.
+    """Return the data and the spec of the heat map of a transition matrix; shades follow the square root.
 
-    size : of the numbers in its cells, in pixels; 0 (the default): as small as they fit
+    size : font size in its cells, in pixels; 0 (the default): small enough to fit
     """
     n = len(A)
     axes: dict[str, Any] = {"labelAngle": 0, "ticks": False, "domain": False}
@@ -61,16 +61,16 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
     )
     numbers = base.mark_text(fontSize=size or (12 if n <= 6 else 10)).encode(
         text=alt.Text("p:Q", format=".2f"),
-        # On the purple of 0.45 both have a contrast of 4.6.
+        # Both have a contrast of 4.6 with the purple of 0.45.
         color=alt.condition("datum.p > 0.45", alt.value("white"), alt.value("black")),
     )
     return pd.DataFrame(rows), live_spec([cells, numbers], 340)
 
 
 def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
-    """Return the data and the spec of the distances of A and A~ to the stationary law, step by step.
+    """Return the data and the spec of the distances of A and A~ from the stationary law, by step.
 
-    No rows on the log scale if no distance is above LEAST_DISTANCE.
+    On a log scale there are no rows if no distance is above LEAST_DISTANCE.
     """
     rows = [
         {"chain": chain, "step": t, "distance": value}
@@ -78,7 +78,7 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
         for t, value in enumerate(values)
         if not log or value > LEAST_DISTANCE
     ]
-    # Fixed, because the chart is first drawn without its rows, which then say nothing of where it ends.
+    # Fixed, because the chart is first drawn without rows, when the data give no range.
     steps = alt.Scale(domain=[0, max(len(distances[0]) - 1, 1)])
     least = 10 ** math.floor(math.log10(min([0.1, *(row["distance"] for row in rows)]))) if log else 0
     scale = alt.Scale(type="log" if log else "linear", domain=[least, 1])

@@ -1,4 +1,4 @@
-"""Unlearning the current state, seen on all states of a small model, and on a matrix."""
+"""Unlearning the current state, shown on all states of a small model and on a matrix."""
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
 
 TITLE, ICON, PLACE = "Little chain", "landscape", 5
 HEADINGS = {"matrix": (MATRIX_QUESTION, MATRIX_ABOUT), "units": (UNITS_QUESTION, UNITS_ABOUT)}
-"""Question, and what a newcomer has to know, of the parts that have others than the landscape."""
+"""Question and introduction of the parts whose texts differ from the landscape's."""
 
 
 def main() -> None:

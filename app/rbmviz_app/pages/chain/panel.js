@@ -1,9 +1,9 @@
 // @ts-check
-// The panels of the landscape: all states of a small model side by side, what the chain makes of them, where it is.
-// Three pictures over one another share their x: the ground under theta + theta_F, the newest states, the visits.
+// The panels of the landscape: all states of a small model side by side, how the chain changes their energies, where it
+// is. Three stacked pictures share the x axis: ground under theta + theta_F, newest states, visits.
 
 /**
- * The landscape of a model: its states, ordered by the valleys that they lie in.
+ * The landscape of a model: its states, ordered by valley.
  * @typedef {object} Land
  * @property {number[]} law probability of each state
  * @property {number[]} base -log p of each state
@@ -20,7 +20,7 @@
 const PARTS = [195, 92, 104], TILES = 30; // pixels of ground, trail and visits, and of the pictures between
 
 /**
- * @param {number} scale of the parts; in a low window they are lower, so that the first knob is within it
+ * @param {number} scale factor for all heights; a low window has lower parts, so that the first knob fits
  * @returns {Heights}
  */
 function heightsOf(scale = innerHeight <= 800 ? 0.74 : 1) {
@@ -28,18 +28,18 @@ function heightsOf(scale = innerHeight <= 800 ? 0.74 : 1) {
   return { ground, tiles: TILES, trail, visits, all: ground + TILES + trail + visits };
 }
 
-// The margin at the left, in pixels; states of the trail.
+// Left margin in pixels; number of states in the trail.
 const LEFT = 24, TRAIL_ROWS = 90;
-const GROUND_TOP = 24; // words stand above
+const GROUND_TOP = 24; // room for the text above
 
 class LandscapePanel extends Panel {
   unit = 'samples';
   canvas = element('canvas', { class: 'picture', role: 'img', 'data-picture': 'landscape' });
   land = this.page.land;
   heights = heightsOf();
-  /** Place of each state, from the left. */
+  /** Position of each state, from the left. */
   place = new Int32Array(0);
-  /** -log p of each state, as the server says it is, and as it is drawn now. @type {Float32Array} */
+  /** -log p of each state, from the server; below, as drawn now. @type {Float32Array} */
   target = new Float32Array(0);
   /** @type {Float32Array | null} */
   now = null;
@@ -49,7 +49,7 @@ class LandscapePanel extends Panel {
   trail = [];
   /** State of the chain. */
   state = 0;
-  /** Where the ball is drawn: a place, or between two. @type {number | null} */
+  /** Position of the ball, perhaps between two states. @type {number | null} */
   ball = null;
   moving = false;
   /** @type {number | null} */
@@ -63,7 +63,7 @@ class LandscapePanel extends Panel {
     this.removeButton.before(save);
     const point = (/** @type {PointerEvent} */ event) => { this.pointer = event.offsetX; this.paint(); };
     this.canvas.addEventListener('pointermove', point);
-    this.canvas.addEventListener('pointerdown', point); // a finger that does not move
+    this.canvas.addEventListener('pointerdown', point); // a finger that has not moved
     this.canvas.style.touchAction = 'pan-y';
     this.canvas.addEventListener('pointerleave', () => { this.pointer = null; this.paint(); });
     this.placeStates();
@@ -121,7 +121,7 @@ class LandscapePanel extends Panel {
     if (!this.moving) this.move();
   }
 
-  // The ground and the ball glide to where they belong, so that the eye can follow.
+  // The ground and the ball glide to their targets, so that the eye can follow.
   move() {
     const top = this.land.top + 2, now = this.now ?? new Float32Array(0);
     let rest = 0;
@@ -147,7 +147,7 @@ class LandscapePanel extends Panel {
   }
 }
 
-/** One drawing of a landscape: what its parts have in common. A place is a state's number from the left. */
+/** One drawing of a landscape: the common part of its pictures. A place is a state's position from the left. */
 class LandscapePicture {
   /**
    * @param {LandscapePanel} panel
@@ -217,7 +217,7 @@ class LandscapePicture {
   }
 
   /**
-   * Fill columns from one height to another. One path a colour: neighbours that share an edge are not painted twice.
+   * Fill columns between two heights. One path per colour, so that shared edges are not painted twice.
    * @param {string} colour
    * @param {(place: number) => number} from
    * @param {(place: number) => number} to
@@ -230,7 +230,7 @@ class LandscapePicture {
     x.fill();
   }
 
-  /** @param {(place: number) => number} y a line of steps at these heights */
+  /** @param {(place: number) => number} y heights of the line of steps */
   steps(y) {
     const x = this.x;
     x.beginPath();
@@ -240,7 +240,7 @@ class LandscapePicture {
     x.stroke();
   }
 
-  // The ground: -log p, low where the model likes to be.
+  // The ground: -log p, low at likely states.
   paintGround() {
     const { land } = this;
     this.columns(this.ink(0.16), at => Math.max(this.now(at), this.base(at)), () => this.heights.ground);
@@ -266,7 +266,7 @@ class LandscapePicture {
     x.stroke();
   }
 
-  // The states at the bottom of the valleys as pictures; above, at the right, the chain's or the one pointed at.
+  // Pictures of the states at the bottom of the valleys; top right, the chain's state or the one under the pointer.
   paintTiles() {
     const { x, land, panel, hover } = this, [rows, columns] = land.shape;
     const cell = Math.max(2, Math.floor((this.heights.tiles - 8) / Math.max(rows, columns)));

@@ -20,13 +20,13 @@ TRAIL_SIDE = 10
 
 
 def readouts(sampler: Sampler, plan: LandscapePlan) -> tuple[Number, ...]:
-    """Return the numbers that a panel shows."""
+    """Return a panel's numbers."""
     return OF_LANDSCAPE
 
 
 @frame_encoder(LandscapeSnapshot, readouts, ("landscape",), look_back=Comparison.look_back)
 def encode(shown: LandscapeSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode ``ground`` (-log p), ``visits`` (a share) of every state, and ``trail``, the newest states."""
+    """Encode ``ground`` (-log p) and ``visits`` (share) of every state, and ``trail``, the newest states."""
     if len(shown.law) != 2**request.n_visible:
         return None
     n = shown.n if shown.at is None else shown.at
@@ -56,7 +56,7 @@ def landscape_grid(
     on_remove: OnTrigger,
     key: str,
 ) -> None:
-    """Draw the panels that walk; see ``Canvas.mount``."""
+    """Draw the panels of the walks; see ``Canvas.mount``."""
     model = comparison.setup.model
     base = -np.log(land.law)
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"))
@@ -64,7 +64,7 @@ def landscape_grid(
         comparison,
         readouts,
         front=lambda knob: knob.front,
-        hidden=("n_chains", "share"),  # one chain is drawn
+        hidden=("n_chains", "share"),  # a panel draws one chain
     )
     _canvas.mount(
         url,

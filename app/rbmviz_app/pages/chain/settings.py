@@ -12,7 +12,7 @@ Settings = PageSettings(PAGES["chain"].settings)
 
 
 def choose_landscape() -> LandscapeSetup:
-    """Draw the settings of the landscape; return what all its panels share."""
+    """Draw the settings of the landscape; return its panels' common setup."""
     small = [name for name, model in TRAINED.value.items() if model.rbm.n_visible <= MAX_VISIBLE_LANDSCAPE]
     name = controls.select(Settings.land, options=[*Settings.land.spec.options(), *small], width=170)
     controls.slide_number(Settings.land_depth, format="%g", width=150, disabled=name in small)
@@ -23,12 +23,12 @@ def choose_landscape() -> LandscapeSetup:
 
 
 def setup_now() -> LandscapeSetup:
-    """Return what the panels of the landscape share."""
+    """Return the common setup of the landscape's panels."""
     setup: LandscapeSetup = PAGES["chain"].setup(Settings.values_now(), page_sources())
     return setup
 
 
 def landscape_model() -> Model:
-    """Return the model of the landscape, whether it has been opened or not."""
+    """Return the model of the landscape, opened or not."""
     comparison = COMPARISONS.value.get("chain")
     return comparison[0].setup.model if comparison else setup_now().model

@@ -1,11 +1,11 @@
 // @ts-check
-// A small RBM as circles and lines: hidden units above, pixels below. A click on a unit, or Enter, has it drawn, unless it
-// is only watched.
+// A small RBM as circles and lines: hidden units above, pixels below. A click or Enter on a unit draws it, except on
+// the watchers' page.
 
 const SVG = 'http://www.w3.org/2000/svg';
 const WIDTH = 560, HEIGHT = 350, TOP = 86, BOTTOM = 262, RADIUS = 27;
 
-/** Half the width of what a finger meets: 44 pixels on the narrowest phones. */
+/** Half the width of a touch target: 44 pixels on the narrowest phones. */
 const AROUND = 40;
 
 /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
@@ -16,10 +16,10 @@ const shape = (name, attributes, text) => {
   return node;
 };
 
-/** @param {number} i @param {number} n @returns {number} where the i-th of n units stands */
+/** @param {number} i @param {number} n @returns {number} position of the i-th of n units */
 const across = (i, n) => WIDTH * (i + 0.5) / n;
 
-/** @param {any} data @returns {SVGElement[]} the weights: thick is strong, dashed is negative, faint has a unit that is off */
+/** @param {any} data @returns {SVGElement[]} the weights: thick is strong, dashed negative, faint at a unit that is off */
 const lines = data => data.weights.flatMap((/** @type {number[]} */ row, /** @type {number} */ i) => row.map((weight, j) => {
   const both = data.visible[i].on && data.hidden[j].on;
   return shape('line', {

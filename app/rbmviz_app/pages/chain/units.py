@@ -1,4 +1,4 @@
-"""A small RBM that is drawn as circles and lines: a click, or the key S, draws one unit."""
+"""A small RBM as circles and lines: a click or the key S draws one unit."""
 
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ _drawing = st.components.v2.component(
 
 @st.fragment
 def draw_units() -> None:
-    """Draw the model, what the last draw was, and the buttons of the sweep."""
+    """Draw the model, its last draw, and the buttons of the sweep."""
     if card.to_set("chain") is not None:
         DRAWN_UNITS.set(UnitByUnit.begin())
         card.note_opened()
@@ -42,7 +42,7 @@ def draw_units() -> None:
 
     def clicked() -> None:
         asked = session.sent_by("chain units", "draw")
-        if asked["at"] == DRAWN_UNITS.value.draws:  # else the click was on a drawing that has gone
+        if asked["at"] == DRAWN_UNITS.value.draws:  # otherwise the click was on an old drawing
             draw_unit(asked["layer"], asked["unit"])
 
     with st.container(horizontal=True, key="toolbar"):
@@ -96,7 +96,7 @@ def units_of(on: Any, p: Any) -> list[dict[str, Any]]:
 
 
 def sentence(state: UnitByUnit) -> str:
-    """Return what was drawn last, with all its numbers."""
+    """Describe the last draw, with all its numbers."""
     last = state.last
     if last is None:
         return f"Energy {state.energy:.1f}. Nothing has been drawn yet: press Step, or click a unit."

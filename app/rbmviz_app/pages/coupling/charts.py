@@ -39,9 +39,9 @@ STYLES = {
     "CD": (colour("cd"), [2, 2]),
     EXACT: (GREY, [9, 2, 2, 2]),
 }
-"""Colour and dashes of what the charts show: for each of NAMES an entry, and one "UCD, ..." of the estimates.
+"""Colour and dashes of the series: an entry for each of NAMES, and one "UCD, ..." for its estimates.
 
-Bars have no dashes: in a bin they stand in the order of the legend, and their tooltips name them.
+Bars have no dashes: within a bin they follow the order of the legend, and their tooltips name them.
 """
 
 
@@ -51,9 +51,9 @@ def style(series: str) -> tuple[str, list[int]]:
 
 
 def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
-    """Return the histogram of meeting times: shares of pairs that met at a sweep from x to x2, both included.
+    """Return the histogram of meeting times: shares of pairs that met at sweeps x to x2, inclusive.
 
-    The last one is of the pairs that were cut off before they met: from x on, x2 is "".
+    The last bin holds the pairs that were cut off before they met: it starts at x, and x2 is "".
     """
     rows: Rows = []
     for counted in pairs:
@@ -74,9 +74,9 @@ def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
     rows = []
     for row in tau_rows(pairs):
         begin, end = row["x"], row["x2"]
-        # That of the pairs that were cut off stands a little apart from the others.
+        # A small gap separates the bin of the pairs that were cut off.
         low, high = (begin, end + 1) if end else (1.1 * begin, 1.6 * begin)
-        # Bars of the algorithms side by side in a bin, a little apart from the next bin's.
+        # The algorithms' bars are side by side in a bin, with a small gap to the next bin.
         i = names.index(row["series"])
         x, x2 = (low * (high / low) ** (0.92 * part / len(pairs)) for part in (i, i + 1))
         rows.append(row | {"x": x, "x2": x2})
@@ -109,7 +109,7 @@ def _tau_spec(names: tuple[str, ...], log: bool) -> Spec:
 
 
 def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
-    """Return shares of pairs by rejected proposals of each chain."""
+    """Return the shares of pairs by number of rejected proposals of each chain."""
     rows = []
     for counted in pairs:
         edges, shares = counted.rejected_shares()
@@ -141,7 +141,7 @@ def _rejected_spec(names: tuple[str, ...]) -> Spec:
         alt.Chart(alt.NamedData("curves"))
         .mark_bar()
         .encode(
-            # Not by the sum of "order", which is the default of bars: not all couplings have all bins.
+            # Not by the sum of "order", the default for bars: not all couplings have all bins.
             x=alt.X(
                 "x:N",
                 title="Rejected proposals of a chain",
@@ -162,7 +162,7 @@ def _rejected_spec(names: tuple[str, ...]) -> Spec:
 
 
 def distance_rows(pairs: Sequence[PairStatistics]) -> Rows:
-    """Return mean and middle 80 % of the Hamming distance of all pairs over time."""
+    """Return the mean and middle 80 % of all pairs' Hamming distances over time."""
     rows = []
     for counted in pairs:
         if counted.n:
@@ -200,7 +200,7 @@ def estimate_rows(results: Results, statistic: str) -> Rows:
     for counted in results.pairs:
         unbiased, plain = counted.running(statistic)
         shown = {f"UCD, {NAMES[counted.algorithm].lower()}": unbiased}
-        if counted.algorithm == "rbm":  # CD-k is that of the first chain alone, whose law all have
+        if counted.algorithm == "rbm":  # CD-k uses the first chain alone, whose law is the same for all
             shown[f"CD-{counted.k}"] = plain
         for name, running in shown.items():
             late = running.pairs >= 10
@@ -232,9 +232,9 @@ def line_chart(
 ) -> Chart:
     """Return the chart of lines with bands.
 
-    names : all series that may appear, in order: the spec does not change when one appears
+    names : all series that may appear, in order, so that the spec stays the same when one appears
     x, y : titles; kind : scale of x, "log" or "symlog" (which has a zero)
-    log : whether y has a log scale; domain : of y, None: that of the curves
+    log : whether y has a log scale; domain : range of y, None: the range of the curves
     """
     return pd.DataFrame(rows, columns=list(POINT_COLUMNS)), _line_spec(tuple(names), x, y, kind, log, domain)
 
@@ -286,7 +286,7 @@ def _colour(names: Sequence[str], symbol: str) -> alt.Color:
 
 
 def all_rows(results: Results, statistic: str) -> list[tuple[str, Rows]]:
-    """Return the points of all charts, by what they show."""
+    """Return the points of all charts, by quantity."""
     return [
         ("meeting time", tau_rows(results.pairs)),
         (f"total variation bound, lag {results.lagged[0].lag}", bound_rows(results)),

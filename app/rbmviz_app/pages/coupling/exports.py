@@ -18,8 +18,8 @@ from rbmviz_app.pages.coupling.charts import NAMES, POINT_COLUMNS
 def pairs_npz(results: Results) -> bytes:
     """Return all counted pairs, in order, as .npz.
 
-    For each algorithm the arrays end in its name (``tau_rbm``, ``tau_general``, ``tau_half_step``), for pairs
-    of another lag than 1 in that, too (``tau_rbm_lag10``): tau int64 (pairs,), in sweeps; truncated bool
+    The names of an algorithm's arrays end in its name (``tau_rbm``, ``tau_general``, ``tau_half_step``) and,
+    for a lag other than 1, in the lag (``tau_rbm_lag10``): tau int64 (pairs,), in sweeps; truncated bool
     (pairs,); rejected int64 (pairs, 2), of xi and eta; for lag 1 also unbiased and plain, float64 (pairs,
     statistics), the estimates of UCD and of CD-k (``cd_estimate``) for ``statistics``.
     """
@@ -45,7 +45,7 @@ def curves_csv(charts: Iterable[tuple[str, Rows]]) -> bytes:
 
 
 def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> bytes:
-    """Return the displayed pairs as PNG: black on light grey, pixels that differ in colour."""
+    """Return the displayed pairs as PNG: black on light grey, with differing pixels in colour."""
     zoom = max(1, 220 // max(shape))
     height, width = shape[0] * zoom, shape[1] * zoom
     gap, header = 16, 52

@@ -1,4 +1,4 @@
-"""Two chains that are drawn jointly so that they meet, and estimates from their meetings (paper UCD)."""
+"""Two chains drawn jointly so that they meet, and estimates from their meetings (paper UCD)."""
 
 import streamlit as st
 
@@ -153,24 +153,24 @@ def main() -> None:
 
 
 def own_knobs(name: str) -> Coupling:
-    """Return the knobs that a model begins with: a trained one is coupled as it is."""
+    """Return a model's initial knobs: a trained model is coupled as it is."""
     return PAGE.read(PAGE.spec.default_panels)[0][0] if name == RANDOM_MODEL else Coupling()
 
 
 def begin(comparison: Comparison[CouplingSetup], name: str, wanted: list[Coupling]) -> None:
-    """Add the only panel of a new comparison, with the knobs of the link, of a preset, or of its model."""
+    """Add the only panel of a new comparison, with knobs from the link, a preset, or its model."""
     PAGE.fill(comparison, wanted or [own_knobs(name)])
 
 
 def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
-    """Set the scale knob to where it begins for this kind of model, if another model was chosen."""
+    """Set the scale knob to its initial value for this kind of model, if another model was chosen."""
     before, _ = MODELS_ON_PAGES.value[PAGE.name]
     if name != before:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
 
 
 def title_of(name: str, rbm: RBM) -> str:
-    """Return what the panel is called."""
+    """Return the title of the panel."""
     kind = "Random model" if name == RANDOM_MODEL else name
     return f"{kind}, {rbm.n_visible} visible and {rbm.n_hidden} hidden units"
 
@@ -201,7 +201,7 @@ def exports(
     model: Model,
     shape: tuple[int, int],
 ) -> None:
-    """Draw the downloads, and code that repeats the pairs."""
+    """Draw the downloads and the code that repeats the pairs."""
 
     def found() -> Results:
         results = request_results(comparison, chart_settings)

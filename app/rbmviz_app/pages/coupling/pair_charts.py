@@ -1,4 +1,4 @@
-"""The charts of the pairs counted so far on the Coupling page: one in sight, four folded."""
+"""The charts of the pairs counted so far on the Coupling page: one visible, four folded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ NOTHING = "The first pairs are under way."
 class ChartSettings:
     """The settings of the charts: lag of their pairs, k of CD and UCD, statistic, whether the fold is open.
 
-    The charts renew it each time that they are drawn; downloads, whose threads have no session, read it.
+    Drawing the charts updates them; downloads, whose threads have no session, read them.
     """
 
     lag: int = 1
@@ -33,13 +33,13 @@ class ChartSettings:
     more: bool = False
 
     def renew(self) -> None:
-        """Copy the current settings; what is folded away asks for no pairs of its own."""
+        """Copy the current settings; folded charts request no pairs of their own."""
         self.more, self.statistic = Settings.coupling_more.value, Settings.coupling_statistic.value
         self.lag, self.k = (Settings.lag.value, Settings.estimate_k.value) if self.more else (1, 1)
 
 
 def request_results(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings) -> Results | None:
-    """Return the results so far, and have what these settings ask for computed from now on.
+    """Return the results so far, and request what these settings need from now on.
 
     None while the run is being rebuilt.
     """
@@ -49,7 +49,7 @@ def request_results(comparison: Comparison[CouplingSetup], chart_settings: Chart
                 run, chart_settings.lag, chart_settings.k, exact=chart_settings.more
             )
         )
-    except BadInput:  # the run is being rebuilt, which the panel shows
+    except BadInput:  # the run is being rebuilt, as the panel shows
         return None
 
 
@@ -58,7 +58,7 @@ def draw_pair_charts(
     chart_settings: ChartSettings,
     present: bool,
 ) -> None:
-    """Draw the chart that answers the page's question, and a fold with the others.
+    """Draw the chart that answers the page's question, and a fold with the other charts.
 
     chart_settings : updated here; downloads read it, because their threads cannot read the settings
     """
@@ -72,7 +72,7 @@ def draw_pair_charts(
 def draw_main_chart(
     comparison: Comparison[CouplingSetup], chart_settings: ChartSettings, present: bool
 ) -> None:
-    """Draw when the pairs counted so far have met; runs every second, and renews no lease."""
+    """Draw the meeting times of the pairs counted so far; runs every second and renews no lease."""
     chart_settings.renew()
     draw_meeting_times(request_results(comparison, chart_settings), present)
     catch_up_settings("coupling")
@@ -80,7 +80,7 @@ def draw_main_chart(
 
 @every_second
 def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings, present: bool) -> None:
-    """Draw what else the pairs counted so far show; runs every second, and renews no lease."""
+    """Draw the other results of the pairs counted so far; runs every second and renews no lease."""
     chart_settings.renew()
     found = request_results(comparison, chart_settings)
     columns = st.columns(2, gap="large")
@@ -233,7 +233,7 @@ def draw_rejected(found: Results | None, present: bool) -> None:
 
 
 def _cut_off(pairs: Sequence[PairStatistics]) -> str:
-    """Say by coupling which share of the pairs were cut off before they met; "": all have met."""
+    """Say for each coupling which share of pairs was cut off before meeting; "": all have met."""
     return " and ".join(
         f"{digits3(100 * c.truncated_share)} % of the pairs of {charts.NAMES[c.algorithm]}"
         for c in pairs

@@ -5,7 +5,7 @@
 /** @typedef {PageData & { pair_columns: PairColumnSpec[], highlight: string }} CouplingPageData */
 
 /**
- * The pair on show, as the server tells of it.
+ * The displayed pair, as described by the server.
  * @typedef {object} PairColumnHead
  * @property {number} pair
  * @property {number} t sweeps of the first chain
@@ -19,9 +19,9 @@
 
 /** @typedef {{ pair: number, t: number, met: boolean, truncated: boolean, v: Uint8Array, v2: Uint8Array, path: Path }} ShownPair */
 
-const HOLD_MS = 900; // a meeting stays on the screen this long, however fast the sweeps are
-const MAX_TRAILS = 12; // paths of earlier pairs behind the newest one
-const OFF_DIFFERS = 1, ON_DIFFERS = 254; // cells of a picture with a colour of their own
+const HOLD_MS = 900; // minimum time that a meeting stays on the screen, however fast the sweeps are
+const MAX_TRAILS = 12; // number of earlier pairs' paths drawn behind the newest
+const OFF_DIFFERS = 1, ON_DIFFERS = 254; // values of cells that have their own colours
 const PATH_HEIGHT = 64;
 
 /** The pair of chains of one algorithm. */
@@ -33,10 +33,10 @@ class PairColumn {
     this.columns = this.zoom = 1;
     /** @type {ShownPair | null} */
     this.now = null;
-    /** A pair that has ended, and until when it is shown. @type {ShownPair | null} */
+    /** A pair that has ended, and how long to show it. @type {ShownPair | null} */
     this.held = null;
     this.heldUntil = 0;
-    this.endedPair = -1; // the last one whose end has been received
+    this.endedPair = -1; // the last pair whose end has been received
     /** @type {Path[]} */
     this.trails = [];
     const chains = ['ξ, one sweep ahead', 'η'];
@@ -55,7 +55,7 @@ class PairColumn {
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
       this.strip, this.readouts.node, this.equation.node);
     this.node.style.setProperty('--accent', spec.colour);
-    this.node.style.setProperty('--dash', dashed(spec.dash)); // else it would be the panel's, in the panel's colour
+    this.node.style.setProperty('--dash', dashed(spec.dash)); // otherwise it would be the panel's, in the panel's colour
   }
 
   clear() {
@@ -73,7 +73,7 @@ class PairColumn {
   receive(head, blocks, running) {
     const { pair, t, met, truncated } = head, { name } = this.spec;
     this.now = { pair, t, met, truncated, ...this.pairOf(name, head.stride, blocks) };
-    if (head.ended && head.ended.pair !== this.endedPair) { // after a reconnect it comes again
+    if (head.ended && head.ended.pair !== this.endedPair) { // it is sent again after a reconnect
       this.endedPair = head.ended.pair;
       const ended = this.pairOf(`${name} ended`, head.ended.stride, blocks);
       if (running && performance.now() > this.heldUntil) {
@@ -92,7 +92,7 @@ class PairColumn {
     return { v: unpackBits(v), v2: unpackBits(v2), path };
   }
 
-  // Few pixels are drawn as squares of several: else the margin of a picture would be as wide as they are.
+  // Small pictures are enlarged: otherwise the margin of a picture would be as wide as a pixel.
   /** @param {number} rows @param {number} columns */
   layout(rows, columns) {
     this.columns = columns;
@@ -136,7 +136,7 @@ class PairColumn {
     this.drawPath(grid, shown);
   }
 
-  // Pixels that differ against sweeps: this pair in colour, earlier ones behind it.
+  // Number of differing pixels against sweeps: this pair in colour, earlier pairs behind it.
   /** @param {Grid} grid @param {ShownPair} shown */
   drawPath(grid, shown) {
     const height = PATH_HEIGHT, ink = grid.text, accent = grid.colour(this.spec.colour), left = 2, base = height - 15, top = 14;
@@ -191,7 +191,7 @@ class CouplingPanel extends Panel {
 
   /** @param {PanelHead & { began: number, pair_columns: Record<string, PairColumnHead> }} head @param {PanelPart['blocks']} blocks @param {boolean} isNewRun */
   receive(head, blocks, isNewRun) {
-    // Other knobs begin other pairs: those before them are not their past.
+    // Turning a knob starts new pairs, unrelated to the earlier ones.
     if (isNewRun || head.began !== this.began) for (const column of this.pairColumns) column.clear();
     this.began = head.began;
     for (const column of this.pairColumns) if (head.pair_columns[column.spec.name]) column.receive(head.pair_columns[column.spec.name], blocks, head.status === 'running');

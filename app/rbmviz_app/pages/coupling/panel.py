@@ -35,10 +35,10 @@ PAIR_COLUMNS = [
         "are, the chains meet in the next sweep. The program of the paper’s authors draws its pairs so.",
     },
 ]
-"""The two couplings of paper UCD and that of its authors' program, in the order of ALGORITHMS."""
+"""The two couplings of paper UCD and the one in its authors' program, in the order of ALGORITHMS."""
 
 HIGHLIGHT = "#ff5c00"
-"""Pixels that differ: strong where they are on, pale where they are off."""
+"""Colours of differing pixels: strong if on, pale if off."""
 
 
 READOUTS = [[number for number in numbers_of_pairs(column["name"]) if number.help] for column in PAIR_COLUMNS]
@@ -46,14 +46,14 @@ READOUTS = [[number for number in numbers_of_pairs(column["name"]) if number.hel
 
 
 def readouts(coupling: Coupling, plan: CouplingSetup) -> tuple[Number, ...]:
-    """Return the numbers that the panel shows, those of all columns."""
+    """Return the numbers of all columns of the panel."""
     return tuple(number for column in READOUTS for number in column)
 
 
 def _pair(prefix: str, pair: Any, n_visible: int) -> dict[str, Block]:
-    """Return the blocks of a pair: its two states, and how many pixels differed on the way.
+    """Return the blocks of a pair: its two states, and how many pixels differed over time.
 
-    prefix : of their names, as panel.js reads them: ``rbm``, and ``rbm ended`` for the newest finished pair
+    prefix : prefix of their names in panel.js: ``rbm``, and ``rbm ended`` for the newest finished pair
     """
     return {
         f"{prefix} v": Bits(pair.v, n_visible),
@@ -69,7 +69,7 @@ def encode(shown: CouplingSnapshot, request: FrameRequest, client: ClientState) 
         return None
     pair_columns: dict[str, Any] = {}
     blocks: dict[str, Block] = {}
-    # After a change of knobs other pairs are run, numbered from 0 again.
+    # After a change of knobs new pairs run, numbered from 0 again.
     known = client.newest_sent if client.newest_sent.get("began") == shown.began else {}
     newest_sent = {"began": shown.began}
     for pair in shown.displayed_pairs:

@@ -1,4 +1,4 @@
-"""Settings of the Coupling page: the model, its start and seed, and those of its charts."""
+"""Settings of the Coupling page: the model, the start and seed, and the settings of the charts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,18 +17,18 @@ Settings = PageSettings(PAGES["coupling"].settings)
 
 
 def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the panel calls its scale: it is the standard deviation of a random model's parameters."""
+    """Return the panel's label of its scale, the standard deviation of a random model's parameters."""
     is_random = values["coupling_model"] == RANDOM_MODEL
     return {"scale": "Standard deviation of all parameters" if is_random else "Scale (1: as trained)"}
 
 
 def choose_setup() -> tuple[str, Model, str, int]:
-    """Draw the choice of a model, and the settings of its size and of the starts.
+    """Draw the settings of the model, its size and the starts.
 
     Returns
     -------
     name, model
-        A random one, a pretrained one, or one from the Train page.
+        A random model, a pretrained one, or one from the Train page.
     start : "random" or "data"
     seed : int
     """
@@ -47,14 +47,14 @@ def choose_setup() -> tuple[str, Model, str, int]:
 
 
 def choose_sizes() -> tuple[int, int]:
-    """Draw the numbers of visible and of hidden units of a random model."""
+    """Draw the numbers of visible and hidden units of a random model."""
     visible = controls.number(Settings.coupling_visible)
     hidden = controls.number(Settings.coupling_hidden)
     return visible, hidden
 
 
 def make_setup(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:
-    """Return the setup, and a sentence where the starts asked for cannot be loaded."""
+    """Return the setup, and a message if the chosen starts cannot be loaded."""
     if start == "random":
         return CouplingSetup(model.rbm, None, seed), ""
     if data_name(model.meta) is None:

@@ -1,4 +1,4 @@
-"""What the words mean, and the numbers of all panels."""
+"""Definitions of terms, and of the numbers of all panels."""
 
 from collections.abc import Iterable
 
@@ -17,10 +17,10 @@ ABOUT = (
     "at the end the **words of the program**, for those who use it from Python or read it. First read the "
     "*First words*, then open the page *Sample*, and come back when a word is new."
 )
-"""What a newcomer has to know about the page."""
+"""The page's introduction for newcomers."""
 
 OF_THE_PROGRAM = ("The model", "Chains", "Training", "Runs", "Kernels")
-"""Parts of the glossary for those who read the program; they stand at the end."""
+"""Parts of the glossary for readers of the source code; they come last."""
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def words(parts: Iterable[Words]) -> None:
-    """Write parts of the glossary, one word a line."""
+    """Write parts of the glossary, one term per line."""
     for part in parts:
         st.header(part.title, anchor=False)
         st.markdown(
@@ -55,17 +55,17 @@ def words(parts: Iterable[Words]) -> None:
 
 
 def numbers() -> list[tuple[str, list[Number]]]:
-    """Return title and numbers of each page whose panels have any, in the order of the navigation."""
+    """Return title and numbers of each page whose panels have numbers, in the order of the navigation."""
     found = []
     for path, page in pages.found().items():
         known = PAGES[path].numbers(None).values() if path in PAGES else ()
-        shown = {number.label: number for number in known if number.help}  # of several columns one
+        shown = {number.label: number for number in known if number.help}  # one of several columns
         found += [(page.TITLE, list(shown.values()))] if shown else []
     return found
 
 
 def number(one: Number) -> None:
-    """Write what a number says, its formula and its source."""
+    """Write a number's explanation, formula and source."""
     st.markdown(f"**{messages.plain(one.label)}**  \n{one.help}")
     if one.formula:
         st.latex(one.formula)

@@ -1,4 +1,4 @@
-"""All lessons and challenges: what each is about, how far it has been read, and a button that opens it."""
+"""All lessons and challenges: topic, progress, and a button that opens each."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ ABOUT_LESSONS = (
     "is to be reached and which knobs may be turned, and its card turns green once it is reached. First take "
     "the lesson *Why chains stick*."
 )
-"""What a newcomer has to know about the page."""
+"""The page's introduction for newcomers."""
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
             st.markdown(ABOUT_LESSONS)
     st.html(Path(__file__).parent / "learn.css")
     if sentence := card.finished_sentence():
-        messages.note(sentence)  # which is read aloud as it appears: its role is "status"
+        messages.note(sentence)  # announced as it appears: its role is "status"
     card.draw_progress_reader()
     lessons = card.lessons().values()
     for lesson in lessons:
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def draw_lesson(lesson: Lesson) -> None:
-    """Draw the entry of a lesson: title, minutes, what it is about, and the button that opens it."""
+    """Draw the entry of a lesson: title, minutes, topic, and the button that opens it."""
     n, reached = len(lesson.steps), session.LESSON_PROGRESS.value.get(lesson.name, 0)
     reached = min(reached, n)
     with st.container(border=True, key=f"lesson entry {lesson.name}"):

@@ -7,9 +7,9 @@ from rbmviz.reproduce.drawing import specification
 
 
 def ledger_plots(result: Mapping[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """Return the plots of a figure in the language of Vega-Lite, each with a text for screen readers.
+    """Return the plots of a figure as Vega-Lite specs, each with a text for screen readers.
 
-    Each plot is a chart of its own, as wide as there is room: a phone has less than a printed figure.
+    Each plot is a separate chart of flexible width, because a phone is narrower than a printed figure.
     """
     drawn = result["figure"]
     found = []
@@ -18,7 +18,7 @@ def ledger_plots(result: Mapping[str, Any]) -> list[tuple[dict[str, Any], str]]:
         plot = {**drawn, "rows": [{key: row[key] for key in row if key != "panel"} for row in rows]}
         spec = specification(plot | {"y": drawn["y"] or panel})
         spec = {key: value for key, value in spec.items() if key != "width"}
-        # The height is that of the plot, and the legend is below it.
+        # The height applies to the plot; the legend is below it.
         spec |= {"autosize": {"type": "fit-x", "contains": "padding"}}
         series = list(dict.fromkeys(row["series"] for row in rows if row.get("series")))
         words = f"{result['title']}: {panel or drawn['y'] or 'measured numbers'}"

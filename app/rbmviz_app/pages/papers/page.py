@@ -1,4 +1,4 @@
-"""The ledger: what the three papers say, and whether it holds here, with numbers, figures and reasons."""
+"""The ledger: the three papers' claims, and whether they hold here, with numbers, figures and reasons."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ ABOUT = (
     "beside a claim opens a page with its settings; `rbmviz reproduce` repeats an entry on your own "
     "machine."
 )
-"""What a newcomer has to know about the page."""
+"""The page's introduction for newcomers."""
 
 VERDICT_BADGES: dict[str, tuple[str, str]] = {
     "holds": ("green", "check_circle"),
@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def matches(result: Mapping[str, Any], verdict: str) -> bool:
-    """Return whether a claim of this result has the verdict."""
+    """Return whether any claim of this result has the verdict."""
     return verdict == ALL or any(claim["verdict"] == verdict for claim in result["claims"])
 
 
@@ -95,7 +95,7 @@ def badge(verdict: str) -> str:
 
 
 def entry(result: Mapping[str, Any], verdict: str) -> None:
-    """Draw a recipe: its claims with verdicts; below them, once it is opened, figure and reasons."""
+    """Draw a recipe: its claims with verdicts and, once opened, figure and reasons below."""
     name = result["recipe"]
     with st.container(border=True, key=f"ledger {name}"):
         st.subheader(result["title"], anchor=name)
@@ -111,13 +111,13 @@ def entry(result: Mapping[str, Any], verdict: str) -> None:
 
 
 def live_address(link: str) -> str:
-    """Return the address of a page from here; that of the first page has no name."""
+    """Return the relative address of a page; the first page's has no name."""
     page, _, parts = link.partition("?")
     return f"./{'' if page == next(iter(pages.found())) else page}?{parts}"
 
 
 def claim_text(claim: Mapping[str, Any]) -> str:
-    """Return a claim as Markdown: verdict, claim, the link that runs it, the paper's number, and ours."""
+    """Return a claim as Markdown: verdict, claim, link to run it, the paper's number, and ours."""
     run = f"[:material/play_arrow: Run\u00a0it\u00a0live]({live_address(claim['live_link'])})"
     lines = [f"{badge(claim['verdict'])} **{claim['text']}** {run}  ", f"Paper: {claim['paper']}.  "]
     texts = measured_texts(claim)
@@ -129,7 +129,7 @@ def claim_text(claim: Mapping[str, Any]) -> str:
 
 
 def draw_details(result: Mapping[str, Any]) -> None:
-    """Draw figure, reasons, and where the numbers are from."""
+    """Draw figure, reasons, and the origin of the numbers."""
     if result["figure"]:
         plots = charts.ledger_plots(result)
         columns = st.columns(min(len(plots), 2))

@@ -1,4 +1,4 @@
-"""The chart of the Sample page: ISL curves, or their differences to the best one, at equal points."""
+"""The chart of the Sample page: ISL curves, or differences from the best curve, at equal points."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,16 +39,16 @@ CURVE_COLUMNS = (
     *("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps"),
     *("change", "n_scored"),
 )
-"""Of each point: what the whole run had spent, turns of knobs so far, and the samples scored: those since."""
+"""Columns of a point: cost of the whole run, turns of knobs so far, samples scored since the last turn."""
 MIN_CURVE_SAMPLES = 5
-"""Number of the sample with which a curve begins."""
+"""Number of the sample at which a curve begins."""
 
 DIFFERENCE_SPAN = 10
-"""Differences are shown from 1 / DIFFERENCE_SPAN of the common point on: the early ones are large, and would
-flatten the later ones and their bands."""
+"""Differences begin at 1 / DIFFERENCE_SPAN of the common point: large early differences would flatten the
+later ones and their bands."""
 
 CurveKind = Literal["ISL", "difference to the best"]
-"""ISL itself, or ISL minus that of the best panel."""
+"""ISL itself, or ISL minus the best panel's."""
 
 ISL_HEIGHT = 320
 PLOT_HEIGHT = 240
@@ -57,12 +57,12 @@ DATA_COLUMNS = (
     *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note", "side"),
     *("n", "sweeps", "seconds", "isl", "std_error", "beta", "change", "n_scored"),
 )
-"""Columns of the chart's data. kind: "point" of a curve since the last turn of a knob, "past" of one before
-it, "end" of one with its label, "change" of knobs, "common" point."""
+"""Columns of the chart's data. kind: "point" of a curve since the last turn of a knob, "past" point before
+it, "end" of a curve with its label, "change" of knobs, "common" point."""
 
 
 class Curve(NamedTuple):
-    """One curve of the chart: its name in full and in brief, how it is drawn, and the run; pinned or live."""
+    """One curve of the chart: its full and short name, its style, and the run; pinned or live."""
 
     name: str
     label: str
@@ -73,12 +73,12 @@ class Curve(NamedTuple):
 
 
 def pinned_name(setting: str, model: str, seed: int, shown: SamplingSnapshot) -> str:
-    """Return the name of a run that is pinned now; other models of the same data may be shown beside it."""
+    """Return the name for a newly pinned run; runs on other models of the same data may appear beside it."""
     return f"{setting}, {model}, seed {seed}, pinned at {amount_text('samples', shown.n)}"
 
 
 def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
-    """Return the pinned runs that were scored as those of the page are now."""
+    """Return the pinned runs that were scored in the same way as the page's runs."""
     now = comparison.setup
     return [
         pin
@@ -88,7 +88,7 @@ def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
 
 
 def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSnapshot]) -> list[Curve]:
-    """Return the curves of all panels, with these snapshots, and those of pinned runs."""
+    """Return the curves of all panels, given their snapshots, and of pinned runs."""
     algorithms = [one.algorithm for one in shown]
     styles = zip(
         titles(algorithms),
@@ -107,7 +107,7 @@ def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSna
 
 
 def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
-    """Return all points of all ISL curves, the newest value of each run at its end."""
+    """Return all points of all ISL curves, with each run's newest value at the end."""
     return [row for name, snapshot in named for row in _rows_of(name, snapshot.segments)]
 
 
@@ -129,7 +129,7 @@ def _rows_of(name: str, segments: Sequence[Segment]) -> Iterator[dict[str, Any]]
 
 
 def reference_label(dataset: str, score: TrainingSetScore) -> str:
-    """Return the label of the line at the score of the training set itself."""
+    """Return the label of the line at the training set's own score."""
     what = "the training set itself" if score.of_model else f"the training part of {dataset}"
     return f"{what} ({score.n:,} examples)"
 
@@ -143,12 +143,12 @@ def isl_chart(
     kernel: Kernel,
     present: bool = False,
 ) -> Chart:
-    """Return the chart of all curves; ``compared`` says where the live ones, which come first, stand.
+    """Return the chart of all curves; ``compared`` is the common point of the live ones, which come first.
 
-    line : label and height of the score of the training set, where it is known
-    present : whether it is for a projector, beside the panels
+    line : label and height of the training set's score, if known
+    present : whether the chart is for a projector, beside the panels
 
-    The spec does not depend on the rows, so that a live chart keeps its zoom while they come in.
+    The spec does not depend on the rows, so that a live chart keeps its zoom while rows arrive.
     """
     first = best(compared) if kind != "ISL" else None
     if kind == "ISL":
@@ -168,7 +168,7 @@ def isl_chart(
         PLOT_HEIGHT,
         [line[1]] if line else [],
     )
-    if kind == "ISL":  # over all samples of a run: those of a panel that was turned begin elsewhere
+    if kind == "ISL":  # over all samples of a run; curves of turned panels begin elsewhere
         unturned = [one for one, curve in zip(compared, curves, strict=False) if not curve.shown.past]
         who = "all" if len(unturned) == len(compared) else "panels without a turn"
         rows += common_rows(unturned, rows, log=True, who=who)
@@ -180,7 +180,7 @@ def isl_chart(
 
 
 def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
-    """Return the points of a curve over all samples of its run, and a mark where a knob was turned."""
+    """Return the points of a curve over all samples of its run, with a mark at each turn of a knob."""
     segments, x = curve.shown.segments, "n" if cost_unit == "samples" else cost_unit
     rows: Rows = []
     for row in _rows_of(curve.name, segments):
@@ -203,7 +203,7 @@ def _difference_rows(
         for one in differences(curve.shown, against, cost_unit)
         if min(one.samples, one.other_samples) >= MIN_CURVE_SAMPLES
     ]
-    # A pinned run may have ended long before.
+    # A pinned run may have ended much earlier.
     end = min(found[-1].point, common or math.inf) if found else 0.0
     return [
         {
@@ -269,7 +269,7 @@ def _isl_spec(
     past = of("past").mark_line(interpolate="monotone", strokeWidth=2, opacity=0.6)
     past = past.encode(y=y, color=alt.value(GREY), strokeDash=dash, detail="change:N", tooltip=known)
     layers: list[Any] = [*common_layers(of), curves, past, changes]
-    if not present:  # the panels beside it have the same strokes, and names that are large enough
+    if not present:  # the panels beside it show the same strokes, and large names
         layers += end_layers(of, y, tone, "Sampler")
     if kind != "ISL":
         band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)

@@ -18,15 +18,15 @@ from rbmviz_app.replay.page import replay_html
 
 
 def curves_csv(named: Iterable[tuple[str, SamplingSnapshot]], kernel: Kernel) -> bytes:
-    """Return the ISL curves, and the kernel with which they were computed, as CSV."""
+    """Return the ISL curves and their kernel as CSV."""
     rows = ([*(row[name] for name in CURVE_COLUMNS), kernel] for row in curve_rows(named))
     return csv_bytes((*CURVE_COLUMNS, "kernel"), rows)
 
 
 def replay_file(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
-    """Return a page that plays what the memory of all panels holds, as the bytes of an HTML file.
+    """Return a page that replays the samples in all panels' memory, as the bytes of an HTML file.
 
-    caption : of the preset that the screen shows; "": none
+    caption : caption of the preset that the screen shows; "": none
     """
     model, dataset, seed = comparison.setup.model, comparison.setup.dataset, comparison.setup.seed
     replay = Replay(
@@ -45,11 +45,11 @@ Changes = Sequence[tuple[int, dict[str, Value]]]
 """Knobs of a run from sample number n on; the first n is 0."""
 
 MAX_TURNS = 50
-"""Turns of knobs that code writes out."""
+"""Maximum number of turns of knobs in the code."""
 
 
 def runs_of(comparison: Comparison[SamplingSetup]) -> list[tuple[Sampler, Changes | None]]:
-    """Return the sampler of each panel and the log of its knobs, None where there is none.
+    """Return the sampler of each panel and the log of its knobs; None if there is no log.
 
     A run at rest, or one with too many turns, has no log.
     """

@@ -1,4 +1,4 @@
-"""The fold of the Sample page that asks whether a sampler improves the model that it runs on."""
+"""The fold of the Sample page on whether a sampler improves the model that it runs on."""
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from rbmviz_app.timer import every_second
 def draw_improvement(
     page: LivePage[SamplingSetup], comparison: Comparison[SamplingSetup], opened: Setting[bool]
 ) -> None:
-    """Draw the fold; what it holds is computed only while it is open."""
+    """Draw the fold; its content is computed only while it is open."""
     with controls.fold(opened, "Does the sampler improve the model?") as is_open:
         if is_open:
             draw_likelihoods(comparison, page)
@@ -23,13 +23,13 @@ def draw_improvement(
     for panel in comparison.panels:
         try:
             panel.worker.read(SamplingRun.stop_improvement)
-        except BadInput:  # it is being rebuilt, and averages nothing
+        except BadInput:  # a run being rebuilt averages nothing
             continue
 
 
 @every_second
 def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[SamplingSetup]) -> None:
-    """Draw the table of likelihoods; runs every second, and renews no lease."""
+    """Draw the table of likelihoods; runs every second and renews no lease."""
     dataset = comparison.setup.dataset
     if dataset is None:
         st.caption("There are no data to score on: choose some in Settings.")

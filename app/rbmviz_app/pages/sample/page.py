@@ -49,17 +49,17 @@ BANDS = (
     "they say what other test images could change, not what another run of the chains could. A panel whose "
     "knob was turned counts from there; the others are taken after equally many of their first samples."
 )
-"""What the difference says, below its chart."""
+"""Explanation of the difference, below its chart."""
 YARDSTICK = (
     "What is a good ISL? The dashed line: what the training examples themselves score, taken for samples. A "
     "sampler that comes near it covers the test part about as well as they do."
 )
-"""What to compare the curves with, below their chart."""
+"""Reference for the curves, below their chart."""
 SECONDS_CAPTION = (
     "Seconds are those that this machine has spent in each sampler, so they also depend on what else it "
     "does: the same settings twice may differ by a third. Samples and sweeps do not."
 )
-"""What a comparison at equal seconds measures, below its chart."""
+"""Explanation of a comparison at equal seconds, below its chart."""
 SPEC = PAGES["sample"]
 Settings = PageSettings(SPEC.settings)
 
@@ -198,7 +198,7 @@ def main() -> None:
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     comparison.cost_unit = cost_unit
     with PAGE.notes():
-        if name != chosen and shown_name == name:  # in the place of the other line, so that no panel moves
+        if name != chosen and shown_name == name:  # replaces the other line, so that no panel moves
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
         elif not present:
@@ -214,14 +214,14 @@ def main() -> None:
     if not present:
         draw_improvement(PAGE, comparison, Settings.improvement)
         data_choice = Settings.data.value
-        if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits have refused it
+        if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits refused it
             data_choice = comparison.setup.dataset.name
         draw_tuning(comparison, shown_name, data_choice)
         exports(comparison, shown_name)
 
 
 def is_default(comparison: Comparison[SamplingSetup]) -> bool:
-    """Return whether the page shows what it opens with where the address says nothing."""
+    """Return whether the page is in its default state, as opened without a query in the address."""
     default = [make_sampler(name) for name in SPEC.default_panels]
     return algorithms_of(comparison) == default and all(
         one.value == one.default for one in PAGE.settings.values()
@@ -229,7 +229,7 @@ def is_default(comparison: Comparison[SamplingSetup]) -> bool:
 
 
 def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
-    """Draw the settings; return what all panels share, and a sentence where nothing can be scored."""
+    """Draw the settings; return the panels' common setup, and a message if nothing can be scored."""
     choice = controls.select(Settings.data)
     kernel = controls.choose(Settings.kernel)
     start = controls.choose(Settings.start)
@@ -244,13 +244,13 @@ def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
 
 
 def scored_against(model: Model, choice: str) -> tuple[Dataset | None, str]:
-    """Return the data that were chosen, or None and the reason why they do not fit the model."""
+    """Return the chosen data, or None and the reason why they do not fit the model."""
     return data_or_reason(data_of, model, None if choice == AUTOMATIC else choice, data)
 
 
 @st.fragment
 def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
-    """Draw the live panels, and the way to add one."""
+    """Draw the live panels and the buttons that add one."""
     PAGE.preset_caption(comparison)
     sample_grid(
         comparison,
@@ -278,7 +278,7 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
 
 
 def reading_help() -> None:
-    """Draw how to read the panels, and what to try."""
+    """Draw the notes on how to read the panels and what to try."""
     st.caption(
         "**What you see** the newest samples of each chain, row by row, the last one framed; below them a "
         "strip of the class of each sample over time, that of the nearest training example (blank ones "
@@ -292,7 +292,7 @@ def reading_help() -> None:
 
 @as_curves_grow
 def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model_name: str) -> None:
-    """Draw the ISL curves, again and again; does not renew the lease of a hidden page."""
+    """Redraw the ISL curves repeatedly, without renewing the lease of a hidden page."""
     if dataset is None or not comparison.panels:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -307,12 +307,12 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     )
     present = links.presenting()
     line = None
-    if score is not None:  # while presenting the words are large, and the chart may be narrow
+    if score is not None:  # while presenting, text is large and the chart may be narrow
         line = "the training set" if present else reference_label(dataset.name, score), score.isl
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
     curves = curves_of(comparison, [one for _, one in shown])
-    with st.container(key="isl place"):  # while presenting its size is that of the window: presenting.css
+    with st.container(key="isl place"):  # while presenting, presenting.css fits it to the window
         draw_chart(
             isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present),
             "isl",
@@ -330,7 +330,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
 
 
 def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
-    """Draw the menu of pinned curves: one button pins the curve of a panel, another drops it again."""
+    """Draw the menu of pinned curves: buttons pin the curve of a panel, or drop it."""
 
     def pin(key: int) -> None:
         for (other, shown), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
@@ -356,7 +356,7 @@ def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
 
 
 def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
-    """Offer downloads, built when they are clicked, and code that repeats the run."""
+    """Offer downloads, built on click, and code that repeats the run."""
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)

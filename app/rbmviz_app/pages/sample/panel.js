@@ -4,8 +4,8 @@
 /** @typedef {PageData & { classes: string[], data_shares: number[] }} SamplePageData */
 
 /**
- * The share of each class, 0 to 255, in each of n_bins equal parts of the run: shares[bin * n_classes + class]. The first
- * ``before`` of them have samples from before the last turn of a knob.
+ * The share of each class, 0 to 255, in each of n_bins equal parts of the run: shares[bin * n_classes + class]. The
+ * first ``before`` parts have samples from before the last turn of a knob.
  * @typedef {{ n_bins: number, n_classes: number, shares: Uint8Array, before: number }} ClassShares
  */
 
@@ -16,7 +16,7 @@ class SamplePanel extends Panel {
   /** @type {ClassShares | null} */
   classShares = null;
 
-  /** Two lines of text: at which point the scores were taken, and since which turn of a knob they count. */
+  /** Two lines of text: the point at which the scores were taken, and the turn of a knob since which they count. */
   standing = element('p', { class: 'standing' });
   since = element('p', { class: 'standing since' });
 
@@ -24,8 +24,8 @@ class SamplePanel extends Panel {
 
   build() {
     this.readouts.node.before(this.standing);
-    // Both lines have a place of a fixed size, so that no knob moves when there is more to say. The warning and the line of
-    // the turn share one place: the warning covers it, and is read aloud alone.
+    // Both lines have a fixed size, so that longer text moves no knob. The warning and the line about the turn share a
+    // place: the warning covers the line, and only the warning is read aloud.
     const place = element('div', { class: 'place' });
     this.warning.replaceWith(place);
     place.append(this.warning, this.since);
@@ -49,12 +49,12 @@ class SamplePanel extends Panel {
       picture.clear();
       this.classShares = null;
     }
-    // Before the first sample the starts of the chains are shown; the first samples take their place.
+    // Before the first sample, show the chains' starts; the first samples replace them.
     if (blocks.start) for (let i = 0; i < rowCount(blocks.start); i++) picture.put(i, blocks.start, i);
     else if (this.showsStart) picture.clear();
     this.showsStart = Boolean(blocks.start);
     const n = head.at ?? head.n;
-    // Back in time, where there were fewer, or the others are not held any more.
+    // Looking back: there were fewer samples, or the others are no longer in memory.
     if (head.at !== undefined && blocks.v && rowCount(blocks.v) < picture.slots) picture.clear();
     if (this.page.view === 'single') {
       if (blocks.v) picture.put(0, blocks.v, rowCount(blocks.v) - 1);
@@ -73,7 +73,7 @@ class SamplePanel extends Panel {
     const known = this.classShares, { classes } = this.page;
     if (!known || !known.n_bins || known.n_classes !== classes.length) return '';
     const newest = Array.from(known.shares.subarray((known.n_bins - 1) * known.n_classes));
-    const most = Math.max(...newest), blank = 255 - newest.reduce((sum, share) => sum + share, 0); // blank images are of no class
+    const most = Math.max(...newest), blank = 255 - newest.reduce((sum, share) => sum + share, 0); // blank images have no class
     if (blank > most) return 'The newest samples are mostly blank.';
     return `The newest samples are mostly of class ${classes[newest.indexOf(most)]}.`;
   }
@@ -90,10 +90,10 @@ class SamplePanel extends Panel {
     this.showWords(this.picture, ring ? ring.slot : 0);
   }
 
-  // Rows are classes, time runs to the right, in grey up to the last turn of a knob; the bars at the right are shares since
-  // then, ticks the data's.
+  // Rows are classes, time runs to the right, grey up to the last turn of a knob; the bars on the right are shares
+  // since then, ticks the data's shares.
   drawStrip() {
-    // While presenting the names of the classes are read from afar, if the window has the room.
+    // While presenting, class names are large enough to read from afar, if the window has room.
     const { classes, data_shares, present } = this.page, n = classes.length, row = n > 12 ? 6 : present && innerHeight >= 1000 ? 13 : 10;
     const names = row > 10 ? 22 : 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour);
     paintOn(this.strip, n * row + 2, (x, width) => {
@@ -113,7 +113,7 @@ class SamplePanel extends Panel {
         }
       }
       const { at, n: made = 0 } = this.head ?? {};
-      if (at !== undefined) { // where one has gone back to
+      if (at !== undefined) { // the point that the viewer went back to
         x.fillStyle = translucent(ink, 1);
         x.fillRect(names + wide * at / made - 1, 0, 2, n * row);
       }

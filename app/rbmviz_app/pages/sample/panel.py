@@ -26,12 +26,12 @@ ALL_EMPTY = (
 
 
 def live_numbers(n_chains: int) -> tuple[Number, ...]:
-    """Return the numbers of the live metrics of a run of so many chains."""
+    """Return the numbers of the live metrics of a run with this number of chains."""
     return tuple(number for metric in live_metrics_of(n_chains) for number in metric.numbers)
 
 
 def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
-    """Return what a panel shows: without data nothing is scored, without labels there are no classes."""
+    """Return a panel's numbers: without data there are no scores, without labels no classes."""
     live = live_numbers(sampler.n_chains)
     if plan.dataset is None:  # the two large ones first
         large = [number for number in OF_EVERY_SAMPLER if number.name in ("rate", "sweeps")]
@@ -43,14 +43,14 @@ def readouts(sampler: Sampler, plan: SamplingPlan) -> tuple[Number, ...]:
 
 
 def all_empty(shown: SamplingSnapshot) -> bool:
-    """Return whether all of the newest samples that are shown (MAX_SHOWN_SAMPLES) are empty images."""
+    """Return whether all displayed samples (the newest MAX_SHOWN_SAMPLES) are empty images."""
     v = shown.newest_samples.v
-    # The newest sample first, which is rarely empty: a look at all takes half of the time of a frame.
+    # The newest sample first, which is rarely empty: checking all takes half of a frame's time.
     return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
 
 
 def knobs_text(algorithm: Sampler, turned: Mapping[str, Value]) -> str:
-    """Say which values knobs were turned to."""
+    """Describe the new values of turned knobs."""
     known = knobs_of(algorithm)
     if not turned:
         return "all knobs as before"
@@ -61,14 +61,14 @@ def knobs_text(algorithm: Sampler, turned: Mapping[str, Value]) -> str:
 
 
 def since_text(shown: SamplingSnapshot) -> str:
-    """Say since which sample the numbers count, and what was turned there; "" if no knob was."""
+    """Say since which sample the numbers count, and which knob was turned there; "": none."""
     if not shown.past:
         return ""
     return f"Since sample {shown.begin.samples + 1:,}: {knobs_text(shown.algorithm, shown.turned)}"
 
 
 def standing_text(shown: SamplingSnapshot) -> str:
-    """Say at which point the scores of a panel were taken; "" if there is nothing to compare."""
+    """Say at which point a panel's scores were taken; "": there is nothing to compare."""
     if shown.compared is None or not any(segment.curve for segment in shown.segments):
         return ""
     if shown.too_few:
@@ -88,12 +88,12 @@ def standing_text(shown: SamplingSnapshot) -> str:
 def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode the samples that the browser does not have (``v``, ``mean``), and class shares over time.
 
-    Of these the first ``bins_before`` bins are of samples from before a turn of a knob.
+    The first ``bins_before`` bins of the shares are from before a turn of a knob.
 
-    Before the first sample the starts of the chains are shown (``start``).
+    Before the first sample, the chains' starts are shown (``start``).
 
-    The scores are those at the common point of all panels: ``standing`` says which, in words, and ``since``
-    says from which turn of a knob on they count. A frame without numbers has the samples only.
+    The scores belong to the common point of all panels: ``standing`` describes it, and ``since`` the turn of
+    a knob since which they count. A frame without numbers has only the samples.
     """
     newest = shown.newest_samples
     if newest.n_visible != request.n_visible:
@@ -109,12 +109,12 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
         blocks["mean"] = newest.p[-n_new:]
     occupancy, blanks, slow = shown.occupancy, shown.blanks, False
     if occupancy is not None and blanks is not None and occupancy.size and client.slow_due:
-        totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest, blank ones, is of no class
+        totals = (occupancy.sum(axis=1) + blanks)[:, None]  # the rest are blank and have no class
         blocks["class_shares"] = np.rint(255 * occupancy / np.maximum(totals, 1)).astype(np.uint8)
         slow = True
     if shown.start_picture is not None and request.view == "sequence":
         blocks["start"] = Bits(shown.start_picture[:fitting], newest.n_visible)
-    # A run at rest has no pictures; they are sent once it is rebuilt.
+    # A run at rest has no pictures; they are sent once it has been rebuilt.
     newest_sent = {"samples": n} if len(newest.v) else {}
     if not client.numbers_due:
         return PanelContent({}, blocks, client.after(newest_sent))
@@ -164,8 +164,8 @@ def sample_grid(
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``.
 
-    front : whether a knob is in sight; the others are under "More knobs"
-    knobs_follow : whether controls follow knobs that something else turns, as the pointer over a map
+    front : whether a knob is visible; the others are under "More knobs"
+    knobs_follow : whether controls follow knobs changed elsewhere, such as by the pointer on a map
     looks_back : whether a slider goes back through the newest samples of paused panels
     marks : a word before the title of each panel
     recorded : address of a moving picture of these panels, shown while their kernels are compiled

@@ -1,4 +1,4 @@
-"""What the Sample page hands to tuning: a sweep around a panel's knobs, and a table of tried settings."""
+"""Tuning from the Sample page: a sweep around a panel's knobs, and a table of tried settings."""
 
 from typing import Any, NamedTuple
 
@@ -17,15 +17,15 @@ from rbmviz_app.charts.style import csv_bytes, titles
 from rbmviz_app.session import TRIED
 
 MAX_TRIED = 100
-"""Tried settings that are kept; the oldest goes first."""
+"""Maximum number of tried settings kept; the oldest goes first."""
 
 
 class Tried(NamedTuple):
-    """A setting with the scores that a panel had when it was kept.
+    """A setting with its panel's scores at the time it was kept.
 
-    They are those at the common point of all panels; if a knob was turned in the run, of samples since then.
-    Nothing compares the rows: the reader does, who can where model, data, kernel, start and
-    number of samples are the same. ``spurious`` is in percent.
+    The scores belong to the common point of all panels and count samples since the last turn of a knob.
+    Comparing rows is up to the reader, and valid only for equal model, data, kernel, start and number of
+    samples. ``spurious`` is in percent.
     """
 
     setting: str
@@ -59,14 +59,14 @@ COLUMNS = {
     "data_digest": "Data digest",
 }
 SHOWN_COLUMNS = tuple(name for name in COLUMNS if "digest" not in name and name != "data")
-"""What the page shows of them; files have all."""
+"""Columns shown on the page; files have all."""
 
 
 def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_choice: str) -> None:
-    """Draw the two menus: sweep around the knobs of a panel, and keep what a panel shows."""
+    """Draw the two menus: sweep around a panel's knobs, and keep a panel's setting."""
     named = list(zip(titles([p.worker.algorithm for p in comparison.panels]), comparison.panels, strict=True))
     with st.container(horizontal=True):
-        # With names as they are when it is opened: a knob that is released draws the panels alone anew.
+        # Names are current when it opens: releasing a knob redraws only the panels.
         with st.popover("Sweep around here", icon=":material/tune:", key="sweep around", on_change="rerun"):
             st.caption(
                 "Opens the Tune page with a grid around the knobs of a panel, on the same model and data. "
@@ -83,7 +83,7 @@ def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_cho
 def sweep_around(
     comparison: Comparison[SamplingSetup], algorithm: Any, model_name: str, data_choice: str
 ) -> None:
-    """Open the Tune page with a plan around the knobs of one panel."""
+    """Open the Tune page with a plan around one panel's knobs."""
     setup, known = comparison.setup, knobs_of(algorithm)
     axes = front_numbers(algorithm)[:2]
     others = [name for name in known if name not in [axis.name for axis in axes]]
@@ -115,7 +115,7 @@ def sweep_around(
 
 
 def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any]], model_name: str) -> None:
-    """Draw the menu that keeps what a panel shows, with the table of what has been kept."""
+    """Draw the menu that keeps a panel's setting, with the table of kept settings."""
 
     def keep(name: str, key: int) -> None:
         setup = comparison.setup
@@ -161,7 +161,7 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
         f"Tried settings ({len(kept)})" if kept else "Keep this setting",
         icon=":material/bookmark:",
         key="keep settings",
-        on_change="rerun",  # with names as they are now
+        on_change="rerun",  # with current names
     ):
         st.caption(
             "Keep what a panel scores now, to compare with what you try next. If a knob was turned in a run, "
@@ -200,7 +200,7 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
 
 
 def setting_text(name: str, shown: SamplingSnapshot) -> str:
-    """Return the name of a run with all numbers, and from which sample on they hold if knobs were turned."""
+    """Return the name of a run with its numeric knobs and, after turns, the sample since which they hold."""
     text = full_name(name, shown.algorithm)
     if not shown.past:
         return text
@@ -208,7 +208,7 @@ def setting_text(name: str, shown: SamplingSnapshot) -> str:
 
 
 def full_name(name: str, algorithm: Any) -> str:
-    """Return the name of a sampler with all numbers among its knobs, and choices not at their defaults."""
+    """Return the name of a sampler with its numeric knobs, and choices that differ from their defaults."""
     values = values_of(algorithm)
     texts = [f"{knob.label.lower()} {values[knob.name]:.15g}" for knob in front_numbers(algorithm)]
     texts += [

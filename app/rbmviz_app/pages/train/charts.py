@@ -26,23 +26,23 @@ from rbmviz_app.compared import AXIS_TITLES
 
 TRAINING_COLUMNS = ("trainer", "update", "sweeps", "seconds", "value", "low", "high")
 FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
-"""The column of x for each unit in which trainers are compared."""
+"""Column of x for each unit in which trainers are compared."""
 CHART_COLUMNS = (
     *("kind", "trainer", "x", "y", "low", "high", "value", "mark", "label", "label_y", "note", "side"),
     *("update", "sweeps", "seconds"),
 )
-"""Columns of the chart's data; kind: "point" of a curve, "end" of one with its label, "common" point."""
+"""Columns of the chart's data; kind: "point" of a curve, "end" of a curve with its label, "common" point."""
 TRAINING_HEIGHT = 300
 PLOT_HEIGHT_OF_TRAINING = 220
 """Approximate height of the area between the axes of that chart, in pixels."""
 UPPER_BOUND_LABEL = "the data themselves"
-"""What the line is called that no curve can pass."""
+"""Label of the line that no curve can pass."""
 Level = tuple[str, float]
-"""Label and height of a line that curves are compared with."""
+"""Label and height of a reference line."""
 
 
 def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], part: str) -> Rows:
-    """Return all points of the log-likelihood curves of the "train" or "test" part: mean, and its band."""
+    """Return all points of the log-likelihood curves on the "train" or "test" part: mean and band."""
     return [
         _row(name, point, band)
         for name, snapshot in named
@@ -67,10 +67,10 @@ def _row(name: str, point: Likelihood | Trace, band: tuple[float, float, float])
 
 
 def likelihood_floor(rows: Rows) -> float | None:
-    """Return where the axis of likelihoods ends, so that a collapse leaves the other curves their height.
+    """Return the lower end of the likelihood axis, so that a collapsing curve does not flatten the others.
 
-    It lies below all first values, by half of what the best curve has gained on the lowest of them, or by a
-    tenth of its value if that is more; None: no curve falls so far.
+    It is below all first values: by half the best curve's gain over the lowest of them, or by a tenth of the
+    best value if that is more; None: no curve falls that far.
     """
     if not rows:
         return None
@@ -81,7 +81,7 @@ def likelihood_floor(rows: Rows) -> float | None:
 
 
 def in_sight(level: float, rows: Rows, floor: float | None) -> bool:
-    """Return whether a line leaves the curves two thirds of the height; floor: where their axis ends."""
+    """Return whether a line leaves the curves two thirds of the height; floor: lower end of their axis."""
     values = [row["value"] if floor is None else max(row["value"], floor) for row in rows]
     return bool(values) and level >= min(values) - (max(values) - min(values)) / 2
 
@@ -97,18 +97,18 @@ def training_chart(
     compared: Sequence[Compared] = (),
     present: bool = False,
 ) -> Chart:
-    """Return the chart of curves with bands, each with its name at its end.
+    """Return the chart of curves with bands, each labelled at its end.
 
-    styles : (name of the panel in full, in brief, and its colour), in order
-    cost_unit : what the curves are drawn against
-    levels : lines that the curves are compared with
-    floor : curves end there, with a mark where one falls below it and at its newest point; None: nowhere
-    compared : where the panels stand; the common point is marked
-    present : whether it is for a projector, beside the panels
+    styles : (full name of the panel, short name, colour), in order
+    cost_unit : unit of the x axis
+    levels : reference lines
+    floor : lower end of curves, with marks where a curve falls below it and at its newest point; None: no end
+    compared : the common point of the panels, which is marked
+    present : whether the chart is for a projector, beside the panels
     """
-    log_x = cost_unit == "sweeps"  # those of two trainers differ by powers of ten: a logarithmic axis
+    log_x = cost_unit == "sweeps"  # trainers differ by powers of ten: a logarithmic axis
     shown: Rows = []
-    if log:  # a band that reaches below zero ends where the axis does
+    if log:  # clip bands that reach below zero at the end of the axis
         rows = [row for row in rows if row["value"] > 0]
         floor = min((x for row in rows for x in (row["low"], row["value"]) if x > 0), default=None)
     for row in rows:
@@ -177,7 +177,7 @@ def _training_spec(
     )
     layers = [*common_layers(of), band, line, mark, *end_layers(of, y, tone, "Trainer", present)]
     for label, height in levels:
-        # The curves begin at the line of independent pixels, and end at the other.
+        # Curves begin at the line of independent pixels and end at the other line.
         layers += level("y", height, label, at_end=label != UPPER_BOUND_LABEL)
     return live_spec(layers, TRAINING_HEIGHT)
 
@@ -187,7 +187,7 @@ DISTRIBUTION_HEIGHT = 200
 
 
 def distribution_rows(named: Iterable[tuple[str, TrainingSnapshot]], label: str) -> Rows:
-    """Return the bins of one quantity over the chains of the last update of every panel that has it."""
+    """Return each panel's histogram of one quantity over the chains of the last update, if it has any."""
     rows = []
     for name, snapshot in named:
         found = snapshot.distribution(label)
@@ -198,11 +198,11 @@ def distribution_rows(named: Iterable[tuple[str, TrainingSnapshot]], label: str)
 
 
 def distribution_chart(rows: Rows, styles: Sequence[tuple[str, str, str]], label: str) -> Chart:
-    """Return the chart of the distributions of a quantity, an outline for each panel.
+    """Return the chart of a quantity's distributions, one outline per panel.
 
-    styles : (name of the panel in full, in brief, and its colour), in order
+    styles : (full name of the panel, short name, colour), in order
     """
-    whole = all(float(row["x"]).is_integer() for row in rows)  # of meeting times, which spread over decades
+    whole = all(float(row["x"]).is_integer() for row in rows)  # meeting times spread over decades
     # An outline ends where its last bin does.
     ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
     data = pd.DataFrame([*rows, *ends.values()], columns=list(DISTRIBUTION_COLUMNS))

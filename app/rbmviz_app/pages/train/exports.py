@@ -15,11 +15,11 @@ from rbmviz_app.loading_code import load_dataset_lines
 
 
 def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
-    """Return every curve of every replicate as CSV, one value a row.
+    """Return every curve of every replicate as CSV, one value per row.
 
-    update, sweeps (of all chains), seconds (inside the trainer) : made, or spent, until then. Log-likelihoods
-    are in nats per example; ``std_error`` (nats) and ``ess`` (chains of AIS that carry it) are of their
-    estimates. The quantity "ess" is another one: that of a batch of pop-CD.
+    update, sweeps (of all chains), seconds (inside the trainer) : totals so far. Log-likelihoods are in nats
+    per example; ``std_error`` (nats) and ``ess`` (effective number of AIS chains) belong to their estimates.
+    The quantity "ess" is different: the effective size of a pop-CD batch.
     """
     columns = ("trainer", "replicate", "update", "sweeps", "seconds", "quantity", "value", "std_error", "ess")
     return csv_bytes(columns, _values(named))
@@ -40,26 +40,25 @@ def _values(named: Sequence[tuple[str, TrainingSnapshot]]) -> Iterator[tuple[Any
 
 
 def model_file(model: Model | None, known: Mapping[str, Any]) -> bytes:
-    """Return the file of a model that there may not be yet; ``known`` says where it comes from."""
+    """Return the file of a model that may not exist yet; ``known`` says where it comes from."""
     if model is None:
         raise BadInput("There is no model yet: let the trainer make its first update.")
     return model_bytes(Model(model.rbm, model.rates, {**model.meta, "origin": dict(known)}))
 
 
 def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[str] = ()) -> str:
-    """Return Python code that repeats the first replicate of each training, if no knob was turned meanwhile.
+    """Return Python code that repeats the first replicate of each training, if its knobs were never turned.
 
-    A comment says so. See ``loading_code``.
+    A comment states this. See ``loading_code``.
 
     Parameters
     ----------
     setup : TrainingSetup
-        What they share.
+        Their common setup.
     trainers : sequence of Trainer
-        Those that began at small random weights.
+        Trainers that began at small random weights.
     others : sequence of str
-        Names of the trainings that began at what had been learned before: a comment says that they are
-        not repeated.
+        Names of the trainings that began at learned weights: a comment says that they are not repeated.
     """
     lines = [
         "import rbmviz",
@@ -80,7 +79,7 @@ def snippet(setup: TrainingSetup, trainers: Sequence[Trainer], others: Sequence[
         lines.insert(1, "from rbmviz.metrics import ais_log_z  # an estimate: too many units to enumerate")
     for i, trainer in enumerate(trainers):
         knobs = values_of(trainer)
-        # A linear schedule ends with the training: any other number of updates would be another training.
+        # A linear schedule ends with the training: another number of updates would be another training.
         updates = knobs["iterations"] if knobs.get("schedule") == "linear" else 10_000
         written = "".join(f", {name}={value!r}" for name, value in knobs.items())
         lines += [

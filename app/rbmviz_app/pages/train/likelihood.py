@@ -1,4 +1,4 @@
-"""The charts below the trainers: how likely models find the data, and one statistic of the trainers."""
+"""The charts below the trainers: the likelihood of the data, and one statistic of the trainers."""
 
 from typing import NamedTuple
 
@@ -33,22 +33,22 @@ READ_DISTRIBUTION = {
     "Log weights (nats)": "**Look** how wide it is: one nat further right means a weight e = 2.7 times as "
     "large.",
 }
-"""What to look at in the distributions, by label."""
+"""Notes on how to read the distributions, by label."""
 
 
 LEARNED_UPDATES = 1000
-"""Updates after which a trainer that is not above independent pixels is named."""
+"""Updates after which a trainer not above independent pixels is reported."""
 
 
 class Levels(NamedTuple):
-    """Log-likelihoods that curves are compared with, in nats for each scored example.
+    """Reference log-likelihoods for the curves, in nats per scored example.
 
     Parameters
     ----------
     attainable : float or None
-        The highest that any model can give to the training examples, where it is known.
+        The highest possible for the training examples under any model, if known.
     independent : dict of float
-        The highest of a model of independent pixels, by part: "train", "test".
+        The highest for a model of independent pixels, by part: "train", "test".
     """
 
     attainable: float | None
@@ -56,7 +56,7 @@ class Levels(NamedTuple):
 
 
 def levels_of(dataset: Dataset) -> Levels:
-    """Return what curves of these data are compared with."""
+    """Return the reference log-likelihoods of these data."""
     parts = {name: scored_examples(rows) for name in ("train", "test") if len(rows := getattr(dataset, name))}
     independent = {name: independent_log_likelihood(rows) for name, rows in parts.items()}
     return Levels(attainable_log_likelihood(parts["train"]), independent)
@@ -67,7 +67,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     if not comparison.panels:
         return
     shown = named(comparison)
-    methods = {snapshot.method for _, snapshot in shown}  # one that began at a model may have another size
+    methods = {snapshot.method for _, snapshot in shown}  # one begun at a model may have another size
     exact = methods == {"exact"}
     with st.container(horizontal=True, vertical_alignment="center"):
         how = "exact, by enumeration" if exact else "estimated by annealed importance sampling"
@@ -144,7 +144,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
 
 
 def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
-    """Draw one statistic: one that all trainers report, or an own one of those that have it."""
+    """Draw one statistic: reported by all trainers, or specific to some."""
     shown, cost_unit = named(comparison), comparison.cost_unit
     own = {name: label for _, snapshot in shown for name, label in snapshot.algorithm.own_stats.items()}
     labels = own | STATS
@@ -173,7 +173,7 @@ def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
 
 
 def distributions(comparison: Comparison[TrainingSetup]) -> None:
-    """Draw how the chains of the last update differ, where trainers know: meeting times, log weights."""
+    """Draw distributions over the chains of the last update, if reported: meeting times, log weights."""
     shown = named(comparison)
     quantities = list(dict.fromkeys(label for _, snapshot in shown for label in snapshot.per_chain))
     if not quantities:

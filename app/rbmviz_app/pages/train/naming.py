@@ -1,4 +1,4 @@
-"""Trainers of the Train page by name."""
+"""Names of trainers on the Train page."""
 
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.trainers import Trainer
@@ -6,14 +6,14 @@ from rbmviz_app.charts.style import colours, labels, named_apart, origin_text, t
 
 
 def named(comparison: Comparison[TrainingSetup]) -> list[tuple[str, TrainingSnapshot]]:
-    """Return the snapshots of all panels by name, no two names alike; no lease is renewed."""
+    """Return the snapshots of all panels by unique name; no lease is renewed."""
     shown = [snapshot for _, snapshot in comparison.peek()]
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
     return list(zip(titles([snapshot.algorithm for snapshot in shown], origins), shown, strict=True))
 
 
 def styles(comparison: Comparison[TrainingSetup]) -> list[tuple[str, str, str]]:
-    """Return the name of each panel in full and in brief, and its colour."""
+    """Return the full name, short name and colour of each panel."""
     shown = named(comparison)
     algorithms = [snapshot.algorithm for _, snapshot in shown]
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
@@ -23,6 +23,6 @@ def styles(comparison: Comparison[TrainingSetup]) -> list[tuple[str, str, str]]:
 
 
 def fresh_starts(comparison: Comparison[TrainingSetup]) -> list[Trainer]:
-    """Return the trainers that began at small random weights, not at what had been learned before."""
+    """Return the trainers that began at small random weights, not at learned ones."""
     plan = comparison.setup.plan()
     return [panel.worker.algorithm for panel in comparison.panels if panel.worker.plan == plan]

@@ -1,4 +1,4 @@
-"""Trainers side by side on one data set, judged by the exact likelihood where there is one."""
+"""Trainers side by side on one data set, judged by the exact likelihood where it can be computed."""
 
 from typing import Any
 
@@ -92,7 +92,7 @@ PAGE: LivePage[TrainingSetup] = LivePage(
     "and then all pixels, by which a trainer finds out what its model likes; a **class** is the kind of a "
     "picture, of which training knows nothing. First watch in the chart which curve climbs highest and which "
     "one falls again, then change a learning rate.",
-    linkable=fresh_starts,  # learned weights to begin at have no place in the address
+    linkable=fresh_starts,  # the address cannot hold learned weights to begin at
     presets=PRESETS,
     transport=Transport(
         play_help="Stop all trainers, or let them go on. Those that keep up with the speed stop at the same "
@@ -114,7 +114,7 @@ def main() -> None:
     comparison.cost_unit = cost_unit
     with PAGE.notes():
         refused = settings.refused
-        if not refused:  # a checkpoint goes on with its own data: it is opened once they are there
+        if not refused:  # a checkpoint continues with its own data: open it once they are loaded
             refused = open_checkpoint(comparison, settings.begin_file)
         messages.alert("data", refused)
         if refused:
@@ -132,14 +132,14 @@ def main() -> None:
 
 
 def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
-    """Open the trainings under the link's token, or else begin those that it or its preset names."""
+    """Open the trainings under the link's token, or else start those of the link or its preset."""
     if not checkpoints.open_trainings(comparison):
         PAGE.fill(comparison, wanted)
 
 
 @st.fragment
 def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool) -> None:
-    """Draw the live panels, and the way to add one."""
+    """Draw the live panels and the buttons that add one."""
     PAGE.preset_caption(comparison)
     train_grid(
         comparison,
@@ -161,11 +161,11 @@ def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool
     catch_up_page(comparison)
     PAGE.write_address(comparison)
     if not present and names_of(comparison) != session.DRAWN_TRAINERS.value:
-        st.rerun()  # the row that names them is drawn with the whole page
+        st.rerun()  # the row with their names is drawn with the whole page
 
 
 def reading_help() -> None:
-    """Draw how to read the panels, and what to try."""
+    """Draw the notes on how to read the panels and what to try."""
     st.caption(
         "**What you see** samples of the model as it learns, beside its filters: the weights of each hidden "
         "unit, blue where they are negative, orange where positive; then a quantity of the trainer itself. "
@@ -177,13 +177,13 @@ def reading_help() -> None:
 
 @as_curves_grow
 def charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
-    """Draw the charts, again and again, without renewing any lease."""
+    """Redraw the charts repeatedly, without renewing any lease."""
     draw_charts(comparison, levels)
     catch_up_settings(PAGE.name)
 
 
 def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
-    """Draw the choice of where a new trainer begins, and a button for each trainer."""
+    """Draw the choice of a new trainer's starting point, and a button for each trainer."""
     known = beginnings(comparison.setup.dataset, begin_file)
     begin_at = st.selectbox(
         "Begins at",

@@ -4,17 +4,17 @@
 /** @typedef {PanelSpec & { trace_label: string, n_hidden: number }} TrainPanelSpec trace_label: empty if there is no trace */
 
 const TRACE_HEIGHT = 40;
-const ZERO_WEIGHT = 128; // of a filter's pixels
+const ZERO_WEIGHT = 128; // value of a zero weight in a filter's pixels
 
 class TrainPanel extends Panel {
   unit = 'updates';
   warns = true;
   fantasies = new Mosaic('samples');
   filters = new Mosaic('filters');
-  /** Update and value in turns. @type {Float64Array | null} */
+  /** Update and value, alternating. @type {Float64Array | null} */
   trace = null;
 
-  /** Where the numbers were taken. */
+  /** The point at which the numbers were taken. */
   standing = element('p', { class: 'standing' });
 
   build() {
@@ -26,7 +26,7 @@ class TrainPanel extends Panel {
 
   makePictures() { return [this.fantasies.frame, this.filters.frame]; }
 
-  // While presenting the two pictures stand one below the other (panel.css).
+  // While presenting, the two pictures are stacked (panel.css).
   get scaled() { return this.grid.data.present ? this.stage : super.scaled; }
 
   arrange() {
@@ -40,7 +40,7 @@ class TrainPanel extends Panel {
     this.filters.canvas.hidden = view === 'samples';
     this.filters.canvas.setAttribute('aria-label', `Filters of ${label}`);
     this.filters.canvas.title = 'Filters: the weights of hidden units, blue below zero, orange above.';
-    // Panels without a trace keep its place, so that their numbers are in line with those of the others.
+    // Panels without a trace keep its space, so that the numbers of all panels are aligned.
     this.strip.hidden = !this.grid.data.panels.some(spec => /** @type {TrainPanelSpec} */ (spec).trace_label);
     this.strip.setAttribute('aria-hidden', String(!trace_label));
     this.strip.setAttribute('aria-label', `${trace_label} of ${label} over time`);
@@ -63,14 +63,14 @@ class TrainPanel extends Panel {
   drawPictures() {
     const { grid, fantasies, filters } = this;
     const text = /** @type {PanelHead & { standing: string }} */ (this.head).standing;
-    if (this.standing.textContent !== text) this.standing.textContent = this.standing.title = text; // two lines may be too few
+    if (this.standing.textContent !== text) this.standing.textContent = this.standing.title = text; // two lines may not be enough
     if (!fantasies.canvas.hidden) fantasies.draw(grid.ink, grid.gap, null);
     if (!filters.canvas.hidden) filters.draw(grid.signed, grid.gap, null);
     if (!this.strip.hidden) this.drawTrace();
     this.showWords(fantasies, 0);
   }
 
-  // A statistic of the trainer against updates: a line without axes, its range at the right.
+  // A statistic of the trainer against updates: a line without axes, with its range on the right.
   drawTrace() {
     const height = TRACE_HEIGHT, trace = this.trace;
     paintOn(this.strip, height, (x, width) => {

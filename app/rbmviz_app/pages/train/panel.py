@@ -20,7 +20,7 @@ from rbmviz_app.stream.requests import FrameRequest
 
 
 def readouts(trainer: Trainer, plan: TrainingPlan) -> tuple[Number, ...]:
-    """Return the numbers that a panel shows: those of every trainer, then the trainer's own statistics."""
+    """Return a panel's numbers: the common ones, then the trainer's own statistics."""
     begun, spent = (plan.origin.update, plan.origin.seconds) if plan.origin else (0, 0.0)
     own = own_numbers(type(trainer))
     return (*OF_EVERY_TRAINER, trainers_speed(begun, spent), RECONSTRUCTION, *own)
@@ -52,7 +52,7 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
 def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode fantasies (``v`` or ``mean``) of a new update and, twice a second, ``trace`` and ``filters``.
 
-    The numbers are those at the common point of all panels: ``standing`` says which, in words.
+    The numbers belong to the common point of all panels, which ``standing`` describes.
     """
     if shown.models and shown.models[0].n_visible != request.n_visible:
         return None
@@ -83,9 +83,9 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) 
 
 
 FIRST_KNOBS = {"learning_rate": 0, "k": 1}
-"""Knobs that most trainers have stand first, in this order, at the same height in all panels.
+"""Knobs that most trainers have come first, in this order, at the same height in all panels.
 
-The first knob of a panel stays while presenting, unless the address names others."""
+While presenting, only a panel's first knob stays, unless the address names others."""
 
 _canvas = Canvas(Path(__file__).parent)
 

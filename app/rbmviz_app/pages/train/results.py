@@ -1,4 +1,4 @@
-"""What has been learned: to branch from, to send to other pages, to keep."""
+"""Use of what has been learned: branch from it, send it to other pages, download it."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ OTHER_PAGES = (
         "coupling_model",
     ),
 )
-"""Title, icon, help and folder of the pages that take a model, and the setting that chooses it there."""
+"""Title, icon, help and folder of the pages that accept a model, and the setting that chooses it there."""
 
 
 def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
@@ -57,7 +57,7 @@ def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
             width=220,
             label_visibility="collapsed",
             help="The model of this panel, at the moment of the click.",
-            key="learned by",  # without one it would fall back to the first panel when a name changes
+            key="learned by",  # without a key it would fall back to the first panel when a name changes
         )
         worker = comparison[key]
         branch(comparison, key)
@@ -73,7 +73,7 @@ def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
 
 
 def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
-    """Offer the files of one panel and those of all, code, and what the server keeps."""
+    """Offer the files of one panel and of all, code, and the server's checkpoint."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         files(comparison, comparison[key])
         controls.code("train", lambda: code_of(comparison))
@@ -81,7 +81,7 @@ def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
 
 
 def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) -> None:
-    """Offer the files of one panel, and those of all."""
+    """Offer the files of one panel, and of all panels."""
     dataset = comparison.setup.dataset
     shape, side = shape_of(dataset.n_visible, None, dataset), Settings.train_cells.value
     pixels = Settings.train_pixels.value
@@ -129,7 +129,7 @@ def checkpoint_file(worker: Worker[TrainingRun]) -> bytes:
 
 
 def code_of(comparison: Comparison[TrainingSetup]) -> str:
-    """Return code that repeats what can be repeated without a file, and names the other panels."""
+    """Return code that repeats the panels that need no file, and names the others."""
     fresh, names = fresh_starts(comparison), names_of(comparison)
     others = [names[panel.key] for panel in comparison.panels if panel.worker.plan != comparison.setup.plan()]
     return snippet(comparison.setup, fresh, others)
@@ -144,18 +144,18 @@ def origin_of(comparison: Comparison[TrainingSetup]) -> dict[str, Any]:
 
 
 def fantasies(comparison: Comparison[TrainingSetup]) -> list[tuple[str, NewestSamples]]:
-    """Return the pictures of every panel that has any, by name."""
+    """Return the pictures of every panel with pictures, by name."""
     return [(name, shown.fantasy) for name, shown in named(comparison) if shown.fantasy is not None]
 
 
 def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
-    """Offer to go on from a panel's weights with another trainer."""
+    """Offer to continue from a panel's weights with another trainer."""
 
     def begin(name: str) -> None:
         worker = comparison[key]
         try:
             plan = comparison.setup.plan_from(worker.read(TrainingRun.origin))
-            # The learning rate of herding is the length of a step towards the data: no other trainer has it.
+            # Herding's learning rate is the length of a step towards the data, unlike any other trainer's.
             of_herding = "herding" in (name, worker.algorithm.name)
             same = ("batch_size",) if of_herding else ("learning_rate", "batch_size")
             known = values_of(worker.algorithm)
@@ -173,7 +173,7 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
 
 
 def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> None:
-    """Open another page on what a run has learned."""
+    """Open another page with the model that a run has learned."""
     try:
         model = worker.read(TrainingRun.model)
     except BadInput as error:
@@ -189,8 +189,8 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     except BadInput as error:
         messages.error(error)
         return
-    session.LIVE_TRAININGS.value.write()  # so that a reload of the other page finds the model
+    session.LIVE_TRAININGS.value.write()  # so that reloading the other page finds the model
     if uploads.put_aside(page):
-        session.note_drawn(page, settings={})  # no setting would bring the file back by Undo
+        session.note_drawn(page, settings={})  # no setting would let Undo restore the file
     session.show({setting: title})
     st.switch_page(pages.file_of(page))

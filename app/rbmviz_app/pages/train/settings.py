@@ -1,4 +1,4 @@
-"""Settings of the Train page: the data, where trainings begin, what is shown of them."""
+"""Settings of the Train page: the data, starting points of trainings, and what is shown."""
 
 from typing import Any, NamedTuple
 
@@ -20,25 +20,25 @@ from rbmviz_app.uploads import one_reader
 
 DATA_WIDTH = 160
 OWN_DATA, BEGIN_AT = uploads.UPLOADERS["train"], "begin"
-"""Keys of the uploads."""
+"""Keys of the uploaders."""
 
 
 Settings = PageSettings(PAGES["train"].settings)
 
 
 class Chosen(NamedTuple):
-    """What the settings say.
+    """The values of the settings.
 
     Parameters
     ----------
     setup : TrainingSetup
-        What all trainers share.
+        The trainers' common setup.
     begin_file : uploaded file or None
-        A model to begin at, or a checkpoint to go on with.
+        A model to begin at, or a checkpoint to continue.
     caption : str
-        What is learned, where it is a file of one's own.
+        Description of the training data, if they are the visitor's own file.
     refused : str
-        A sentence where the data asked for cannot be loaded.
+        A message if the chosen data cannot be loaded.
     """
 
     setup: TrainingSetup
@@ -50,7 +50,7 @@ class Chosen(NamedTuple):
 def choose_setup() -> Chosen:
     """Draw the settings, and load the data."""
     caption = refused = ""
-    data_box = st.container(width="content")  # says what is learned, which may be a file of the Settings
+    data_box = st.container(width="content")  # names the training data, which may be a file from Settings
     n_hidden = controls.number(Settings.hidden, width=130)
     with controls.settings("train"):
         given, rule, offer, begin_file = draw_uploads()
@@ -68,7 +68,7 @@ def choose_setup() -> Chosen:
             caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
     except BadInput as error:
         refused = str(error)
-    # The page stays alive with the data it had.
+    # Keep the page alive with its previous data.
     dataset = dataset or LAST_DATASET.value or data(Settings.train_data.default)
     LAST_DATASET.set(dataset)
     if is_own:
@@ -85,7 +85,7 @@ def choose_data() -> str:
 
 
 def say_data(dataset: Dataset, caption: str) -> None:
-    """Draw the name of what is learned in the place of the choice, while there is a file of one's own."""
+    """Draw the name of the training data in place of the choice, while the visitor's own file is used."""
     st.selectbox(
         Settings.train_data.label,
         [dataset.name],
@@ -97,12 +97,12 @@ def say_data(dataset: Dataset, caption: str) -> None:
 
 
 def units_of(dataset: Dataset) -> str:
-    """Return what the visible units of these data stand for."""
+    """Return what the visible units of these data represent."""
     return "words" if dataset.vocabulary else "pixels"
 
 
 def data_line(setup: TrainingSetup) -> str:
-    """Return the sentence that says what is learned, and how models are judged."""
+    """Return a sentence on the training data and how models are judged."""
     dataset, n_hidden, units = setup.dataset, setup.n_hidden, units_of(setup.dataset)
     exact = min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD
     judged = "known exactly" if exact else "estimated, with its error"
@@ -113,7 +113,7 @@ def data_line(setup: TrainingSetup) -> str:
 
 
 def data_names() -> list[str]:
-    """Return the names of data, the default first; a preset or a link may ask for a variant."""
+    """Return the names of the data sets, the default first; a preset or link may ask for a variant."""
     names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
     return list(dict.fromkeys([*names, Settings.train_data.value]))
 
@@ -121,8 +121,8 @@ def data_names() -> list[str]:
 def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
     """Draw the uploads.
 
-    Returns data of one's own, how they become bits, a place for what is offered about them, and what to
-    begin at.
+    Returns the visitor's own data, the rule that makes them binary, a container for related offers, and the
+    starting point.
     """
     own = uploads.uploader(
         OWN_DATA,
@@ -144,14 +144,14 @@ def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
 
 
 def choose_view() -> None:
-    """Draw what panels show, and how."""
+    """Draw the settings of what panels show, and how."""
     controls.choose(Settings.show)
     controls.choose(Settings.train_pixels)
     controls.choose(Settings.train_cells)
 
 
 def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> str:
-    """Open a panel for an uploaded checkpoint, once; return a sentence where it cannot be."""
+    """Open a panel for an uploaded checkpoint, once; return a message if this fails."""
     if begin_file is None or not begin_file.name.endswith(".checkpoint"):
         return ""
     if begin_file.file_id == OPENED_CHECKPOINT.value:
@@ -166,15 +166,15 @@ def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> s
         )
     except BadInput as error:
         return str(error)
-    OPENED_CHECKPOINT.set(begin_file.file_id)  # one that is refused may fit data that are chosen later
+    OPENED_CHECKPOINT.set(begin_file.file_id)  # a refused checkpoint may fit data chosen later
     return ""
 
 
 def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
-    """Return where a new trainer can begin, by name: None for small random weights, or a model.
+    """Return the starting points of a new trainer, by name: None for small random weights, or a model.
 
-    Models have as many visible units as the data: pretrained ones, the uploaded one, and those that this page
-    has sent to another one.
+    Models have as many visible units as the data: pretrained models, the uploaded one, and those that this
+    page has sent to other pages.
     """
     found: dict[str, RBM | None] = {"small random weights": None}
     if begin_file is None:

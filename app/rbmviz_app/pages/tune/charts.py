@@ -48,13 +48,13 @@ TABLE_COLUMNS = {
     "seconds": "Seconds",
     "seeds": "Seeds",
 }
-"""Columns of the table of all settings behind their knobs, with their titles for a sweep of samplers.
+"""Columns after the knobs in the table of all settings, with their titles for a sweep of samplers.
 
-Those that compare with the best have the names that they have in ``rbmviz sweep show --csv``."""
+Columns that compare with the best have the same names as in ``rbmviz sweep show --csv``."""
 
 
 def name_of(scores: SweepScores, index: int) -> str:
-    """Return a setting in words: what its facet has in common, and its knobs along the first two axes."""
+    """Describe a setting: what its facet has in common, and its knobs along the first two axes."""
     setting, plan = scores.settings[index], scores.plan
     parts = [facet_title(plan, setting)] if facet_title(plan, setting) else []
     for axis, at in list(zip(plan.axes, setting.at, strict=True))[:2]:
@@ -64,7 +64,7 @@ def name_of(scores: SweepScores, index: int) -> str:
 
 
 def table_rows(scores: SweepScores, choice: Choice) -> Rows:
-    """Return a row for each setting that has reached the point, the best first."""
+    """Return a row for each setting that has reached the point, best first."""
     return [_table_row(scores, one, scores.index_of(one)) for one in choice.settings]
 
 
@@ -86,7 +86,7 @@ def _table_row(scores: SweepScores, one: ScoredSetting, index: int) -> dict[str,
 
 
 def _knob_columns(scores: SweepScores, setting: GridSetting) -> dict[str, Any]:
-    """Return the values that tell settings of one algorithm apart: along the axes, and of other knobs."""
+    """Return the values that distinguish settings of one algorithm: along the axes, and of other knobs."""
     axes = zip(scores.plan.axes, setting.at, strict=True)
     algorithm = read_algorithm(scores.plan.kind, setting.algorithm)
     others = {name: getattr(algorithm, name, None) for name in scores.others}
@@ -94,7 +94,7 @@ def _knob_columns(scores: SweepScores, setting: GridSetting) -> dict[str, Any]:
 
 
 def robust_rows(scores: SweepScores, point: float, cost_unit: CostUnit, by: str) -> Rows:
-    """Return a row for each setting that all models have: mean and spread over them, and each of them."""
+    """Return a row for each setting that all models have: mean and spread over models, and each value."""
     settings = {one.algorithm: one for one in reversed(scores.settings)}
     rows: Rows = []
     for one in scores.robustness(point, cost_unit, by):
@@ -111,7 +111,7 @@ def curves_chart(
 ) -> Chart:
     """Return the curves of some settings: means over seeds, with bands of one standard deviation.
 
-    named : what is said of each setting, by its index
+    named : label of each setting, by its index
     """
     rows: Rows = []
     for index, name in named.items():
@@ -178,15 +178,15 @@ def _dashes(names: Sequence[str]) -> list[list[int]]:
 
 
 TONES = ("#0a67ce", "#bf6a0c", "#2c8a57", "#b0417f", "#6b6fc5", "#808080")
-"""Colours of the settings that are compared, told apart by all eyes together with their dashes."""
+"""Colours of the compared settings; with their dashes, distinguishable with colour blindness."""
 
 
 LEGEND_LETTERS = 36
-"""Letters in a line of a legend: so many have room in a chart on a phone."""
+"""Characters in a line of a legend that fit a chart on a phone."""
 
 
 def _broken(names: Sequence[str]) -> str:
-    """Return an expression that breaks the labels of a legend into lines."""
+    """Return an expression that wraps the labels of a legend."""
     lines = {name: textwrap.wrap(name, LEGEND_LETTERS) for name in names}
     return f"({json.dumps(lines)})[datum.label]"
 
@@ -207,9 +207,9 @@ def _tones(names: Sequence[str], field: str) -> alt.Color:
 
 
 def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
-    """Return the slice through the best cell along one axis: differences to it, with 95 % intervals.
+    """Return the slice through the best cell along one axis: differences from it, with 95 % intervals.
 
-    None if the sweep has no such axis of numbers, or the sampler of the best cell has not this knob.
+    None if the sweep has no such numeric axis, or the best cell's sampler lacks this knob.
     """
     plan, best = scores.plan, scores.settings[scores.index_of(choice.best)]
     if axis >= len(plan.axes) or best.at[axis] < 0:
@@ -270,7 +270,7 @@ def _slice_spec(label: str, log: bool, by: str) -> Spec:
 
 
 def chosen_names(scores: SweepScores, shown: Iterable[tuple[str, int | None]]) -> dict[int, str]:
-    """Return what is said of each setting of a chart, by index; one that has two roles has both words."""
+    """Return the label of each setting in a chart, by index; a setting with two roles has both labels."""
     found: dict[int, str] = {}
     for word, index in shown:
         if index is not None:

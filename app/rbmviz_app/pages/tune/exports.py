@@ -25,10 +25,10 @@ def table_csv(view: SweepView) -> bytes:
 
 
 def curves_parquet(sweep: Sweep) -> bytes:
-    """Return all curves of all runs as one Parquet file, a row for each point of each run."""
+    """Return all curves of all runs as one Parquet file, with a row for each point of each run."""
     content = io.BytesIO()
     table = pd.DataFrame(sweep.scores.long_form())
-    table.attrs["origin"] = origin_of(sweep)  # pandas gives it back with the table
+    table.attrs["origin"] = origin_of(sweep)  # pandas restores it with the table
     table.to_parquet(content, index=False)
     return content.getvalue()
 
@@ -58,7 +58,7 @@ def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:
 
 
 def can_draw() -> bool:
-    """Return whether what drawing needs is installed."""
+    """Return whether the packages for drawing are installed."""
     try:
         check_installed()
     except BadInput:

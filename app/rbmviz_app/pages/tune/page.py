@@ -53,7 +53,7 @@ from rbmviz_app.timer import while_running
 
 TITLE, ICON, PLACE = "Tune", "tune", 6
 MAX_OPEN = 4
-"""Settings that can be open beside the one under the pointer."""
+"""Maximum number of open settings beside the one under the pointer."""
 CHAIN_SIDE = 8
 """Rows and columns of pictures of a chain."""
 NEW_SWEEP = ""
@@ -64,7 +64,7 @@ Beside = Comparison[SamplingSetup | TrainingSetup]
 
 
 def shows_settings() -> bool:
-    """Return whether the map is of the plan that the settings say, not of another sweep of the list."""
+    """Return whether the map shows the plan in the settings, not another sweep from the list."""
     plan, _ = planned()
     sweep = shown_sweep(plan)
     return sweep is None or sweep.plan == plan
@@ -94,7 +94,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
 def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
-    session.set_undrawn(fitting_axes())  # those of a link
+    session.set_undrawn(fitting_axes())  # settings in a link
     with PAGE.toolbar():
         kind = choose_what()
         with controls.settings("tune", "Axes, length, data", "straighten"):
@@ -116,7 +116,7 @@ def main() -> None:
     bring_pointer(comparison, sweep.plan)
     offer_data(comparison, sweep.plan)
     PAGE.preset_caption(comparison)
-    # The view may outlive the runs of the page: it must not keep their memory.
+    # The view may outlive the page's runs: it must not keep their memory alive.
     weak = weakref.ref(comparison)
     key = POINTER_PANEL.value
 
@@ -142,7 +142,7 @@ def main() -> None:
 
 
 def planned() -> tuple[SweepPlan | None, str]:
-    """Return the plan that the controls say, or None and the reason why there is none."""
+    """Return the plan in the controls, or None and the reason why there is none."""
     try:
         plan = plan_of(Settings.values_now())
         check_size(plan)
@@ -152,7 +152,7 @@ def planned() -> tuple[SweepPlan | None, str]:
 
 
 def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
-    """Return the sweep on the screen: the chosen one, that of the link, or the one that is planned."""
+    """Return the sweep on the screen: chosen, from the link, or planned."""
     if Settings.sweep.value != NEW_SWEEP:
         try:
             return sweep_queue().get(Settings.sweep.value)
@@ -175,20 +175,20 @@ def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
 
 
 def model_on_screen(plan: SweepPlan) -> str:
-    """Return the model of the cell that was clicked last, else the first one."""
+    """Return the model of the last clicked cell, or else the first model."""
     clicked = Settings.on.value
     return clicked if clicked in plan.models else plan.models[0]
 
 
 def has_runs(plan: SweepPlan) -> bool:
-    """Return whether the settings of a plan can be run beside its map: its models, or data, are here."""
+    """Return whether the settings of a plan can run beside its map: its models or data are available."""
     if plan.kind == "trainer":
         return plan.n_hidden <= MAX_HIDDEN and controls.data_or_reason(data, plan.data)[0] is not None
     return set(plan.models) <= set(list_models())
 
 
 def offer_data(comparison: Beside, plan: SweepPlan) -> None:
-    """Offer to download the data of a plan where they are not here."""
+    """Offer to download a plan's missing data."""
     if plan.kind == "trainer" and not has_runs(plan):
         offer_download(plan.data, "tune")
     elif isinstance(comparison.setup, SamplingSetup) and has_runs(plan) and comparison.setup.dataset is None:
@@ -205,17 +205,17 @@ def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) 
     return comparison
 
 
-# The sweep
+# Sweep
 
 
 def title_of(plan: SweepPlan) -> str:
-    """Return what a plan is about: its samplers and models, or its trainers and data."""
+    """Describe a plan: its samplers and models, or its trainers and data."""
     names = " and ".join(read_algorithm(plan.kind, text).label for text in plan.algorithms)
     return f"{names} on {' and '.join(plan.models) or plan.data}"
 
 
 def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
-    """Draw the row of the sweep: which one, what it will take, and its commands."""
+    """Draw the row of the sweep: its choice, its expected cost, and its commands."""
     queue = sweep_queue()
     owner = links.owner()
 
@@ -243,7 +243,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
             Settings.sweep,
             [NEW_SWEEP, *known],
             format_func=labels.__getitem__,
-            variant=" ".join(labels.values()),  # they say the status
+            variant=" ".join(labels.values()),  # they show the status
             width=430,
         )
         if sweep.status == "planned":
@@ -268,7 +268,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
 
 
 def draw_commands(sweep: Sweep, command: Any) -> None:
-    """Draw what can be done with a sweep that has begun."""
+    """Draw the commands of a sweep that has begun."""
     offered = []
     if sweep.status in ("queued", "running"):
         offered = [("Pause sweep", "pause", "pause_circle"), ("Stop sweep", "stop", "stop_circle")]
@@ -281,23 +281,23 @@ def draw_commands(sweep: Sweep, command: Any) -> None:
 
 
 def describe(sweep: Sweep) -> str:
-    """Return a sweep in a line of the list."""
+    """Return the list entry of a sweep."""
     grid = " × ".join(str(len(axis.values)) for axis in sweep.plan.axes)
     name = sweep.name  # 20261122-140500-...
     when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if sweep.dated else ""
-    # The status first: a closed list has no room for the whole line.
+    # Status first: a closed list cannot show the whole line.
     return f"{sweep.status.title()}: {sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}"
 
 
-# The map, and the chains beside it
+# Map, and chains beside it
 
 
 @st.fragment
 def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> None:
-    """Draw the map, and below it what its point and its cells are worth.
+    """Draw the map and, below it, the evidence at its point.
 
-    A click on a cell opens its setting at the right, or closes it again. At rest, a look at another point or
-    another cell has this part drawn again.
+    A click on a cell opens its setting on the right, or closes it. At rest, choosing another point or cell
+    redraws this fragment.
     """
     sweep = view.sweep
 
@@ -316,7 +316,7 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
         on_edit=clicked,
     )
     if drawn_beside(comparison) != session.DRAWN_BESIDE.value:
-        st.rerun()  # the runs stand in a part of their own
+        st.rerun()  # the runs have their own fragment
     messages.show_toasts()
     if not present:
         with st.container(key="tune_evidence"):
@@ -324,12 +324,12 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
 
 
 def open_panels(comparison: Beside) -> list[Any]:
-    """Return the panels of settings that are open, without the one that follows the pointer."""
+    """Return the panels of open settings, without the one that follows the pointer."""
     return [panel for panel in comparison.panels if panel.key != POINTER_PANEL.value]
 
 
 def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
-    """Return the indices of the settings that are open; None: a knob was turned, and no cell has it."""
+    """Return the indices of the open settings; None: a knob was turned, so that no cell matches."""
     plan = sweep.plan
     model = model_on_screen(plan) if plan.models else ""
     indices = {
@@ -341,7 +341,7 @@ def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
 
 
 def marks_of(comparison: Beside) -> list[str]:
-    """Return how each run beside the map is called: as its cell on the map is marked."""
+    """Return the names of the runs beside the map, which match the marks of their cells."""
     numbers = itertools.count(1)
     return [
         "Pointer" if panel.key == POINTER_PANEL.value else str(next(numbers)) for panel in comparison.panels
@@ -349,7 +349,7 @@ def marks_of(comparison: Beside) -> list[str]:
 
 
 def drawn_beside(comparison: Beside) -> tuple[int, ...]:
-    """Return keys and runs of the panels beside the map: one that changes has them drawn again."""
+    """Return keys and runs of the panels beside the map; a change redraws them."""
     return tuple(n for key, shown in comparison.peek() for n in (key, shown.run))
 
 
@@ -367,7 +367,7 @@ def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     try:
         setup = setup_of_sweep(sweep.plan)
         other_model = setup != comparison.setup
-        if other_model:  # all panels go on with it; one of this setting is open then
+        if other_model:  # all panels continue with it, and one with this setting is open then
             comparison.change(setup)
         if not same:
             comparison.add(algorithm)
@@ -379,8 +379,8 @@ def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
 
 
 def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
-    """Add the runs of a link or a preset, or else one with the middle setting of the plan."""
-    if plan is not None:  # where trainings take the place of chains, the address still has the chains' preset
+    """Add the runs of a link or preset, or else a run with the middle setting of the plan."""
+    if plan is not None:  # when trainings replace chains, the address still has the chains' preset
         wanted = [one for one in wanted if one.name in TABLES[plan.kind]]
     asked = [text.partition(":")[0] for text in links.given(PAGE.name, PAGE.spec.panels_key)]
     if plan is None or not has_runs(plan):
@@ -392,13 +392,13 @@ def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
 
 
 def middle_of(plan: SweepPlan) -> Any:
-    """Return the setting in the middle of the grid of the first algorithm."""
+    """Return the middle setting in the first algorithm's grid."""
     own = sorted((one for one in plan.settings() if one.number == 0), key=lambda one: one.at)
     return read_algorithm(plan.kind, own[len(own) // 2].algorithm)
 
 
 def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:
-    """See to it that one run follows the pointer: it is of an algorithm of the plan."""
+    """Make sure that one run, of an algorithm in the plan, follows the pointer."""
     keys = [panel.key for panel in comparison.panels]
     if POINTER_PANEL.value not in keys:
         POINTER_PANEL.set(keys[0] if keys else None)
@@ -416,9 +416,9 @@ def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:
 
 @st.fragment
 def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
-    """Draw the run under the pointer, and the settings that are open."""
+    """Draw the run under the pointer, and the open settings."""
     if POINTER_PANEL.value not in (None, *(panel.key for panel in comparison.panels)):
-        st.rerun()  # it has been closed: the page has another one follow the pointer, see bring_pointer
+        st.rerun()  # it was closed: bring_pointer makes another run follow the pointer
     on_axis = [axis.knob for axis in plan.axes]
     key = f"tune {plan.kind}s"  # chains and trainings have panels of different kinds
     common: dict[str, Any] = {
@@ -453,7 +453,7 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
 
 
 def about_runs(comparison: Beside, plan: SweepPlan) -> str:
-    """Say what the runs beside the map are, and which cells the one under the pointer follows."""
+    """Describe the runs beside the map, and which cells the run under the pointer follows."""
     one, first, equal = "chain", "sample", "Gibbs sweeps"
     if plan.kind == "trainer":
         one, first, equal = "training", "update", "updates"
@@ -485,7 +485,7 @@ def evidence(view: SweepView, comparison: Beside) -> None:
     """Draw curves, slices and the table at the point of the map."""
     sweep, scores = view.sweep, view.sweep.scores
     choice = view.choice()
-    # The sweep has ended since the whole page was drawn: its buttons and its list are those of before.
+    # The sweep has ended since the whole page was drawn, so its buttons and list are out of date.
     if not sweep.active and sweep.version != session.VERSION_AT_REST.value.get(sweep.name):
         session.VERSION_AT_REST.ensure()[sweep.name] = sweep.version
         st.rerun()
@@ -548,7 +548,7 @@ def evidence(view: SweepView, comparison: Beside) -> None:
 
 
 def robust_table(view: SweepView, point: float) -> None:
-    """Draw how much each setting depends on how the model was trained, for models of one data set."""
+    """Draw how much each setting depends on the model's training, for models of one data set."""
     plan = view.sweep.plan
     known = [model for model in plan.models if model in list_models()]
     if len(plan.models) < 2 or len({data_name(pretrained(model).meta) for model in known}) > 1:
@@ -565,7 +565,7 @@ def robust_table(view: SweepView, point: float) -> None:
 
 
 def exports(view: SweepView) -> None:
-    """Offer downloads, built when they are clicked."""
+    """Offer downloads, built on click."""
     if view.sweep.status == "planned":
         return
     drawn = [
@@ -595,11 +595,11 @@ def exports(view: SweepView) -> None:
 
 
 OTHER_PAGE: dict[Kind, str] = {"sampler": "sample", "trainer": "train"}
-"""The page on which settings of each kind run at large."""
+"""The page with full-size runs of each kind of setting."""
 
 
 def send(plan: SweepPlan, comparison: Beside, algorithms: list[Any]) -> None:
-    """Open some settings as panels of the Sample or the Train page, in place of those that it has."""
+    """Open settings as panels of the Sample or Train page, replacing its panels."""
     page, seed = OTHER_PAGE[plan.kind], plan.seeds[0]
     settings: dict[str, Any]
     if plan.kind == "trainer":

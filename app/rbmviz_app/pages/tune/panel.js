@@ -4,22 +4,22 @@
 /**
  * @typedef {object} MapAxis
  * @property {string} label
- * @property {string[]} values as they are written
+ * @property {string[]} values formatted
  */
 
 /**
- * What Python says of a sweep (map_spec in panel.py).
+ * Description of a sweep from Python (map_spec in panel.py).
  * @typedef {object} MapSpec
  * @property {MapAxis} x
  * @property {MapAxis | null} y null: a sweep along one axis
- * @property {{ title: string, columns: number[], rows: number[] }[]} facets indices of the values along x and y that each one has
+ * @property {{ title: string, columns: number[], rows: number[] }[]} facets indices of each facet's values along x and y
  * @property {[number, number, number][]} positions of the cell of each setting: facet, column, row
  * @property {{ name: string, label: string, short: string, help: string, better: string, digits: number }[]} measures
  * @property {string} blank
  * @property {string[]} cost_units
  * @property {number} seeds
  * @property {number} runs of the whole sweep: one for each setting and seed
- * @property {(number | null)[]} open_settings those that are open at the right; null: one that has no cell
+ * @property {(number | null)[]} open_settings open on the right; null: a setting without a cell
  */
 
 /** @typedef {PageData & { map: MapSpec }} TunePageData */
@@ -43,14 +43,14 @@
 
 // Bits of the state of a setting, as in rbmviz/session/sweep_view.py.
 const IS_KNOWN = 1, IS_IN_REGION = 2, IS_BEST = 4, IS_MOSTLY_BLANK = 8, IS_RUNNING = 16;
-const POINT_STEPS = 400; // of the slider of samples, sweeps or seconds
-const CELL_MOST = 74; // pixels: larger cells say no more
+const POINT_STEPS = 400; // steps of the slider of samples, sweeps or seconds
+const CELL_MOST = 74; // pixels: larger cells show no more
 const CELL_LEAST = 15;
-const SCALE_WIDTH = 104; // pixels at the right of the map, for its colours
+const SCALE_WIDTH = 104; // pixels to the right of the map, for its colour scale
 const LABEL_GAP = 8;
-const LOOK_MS = 400; // after the last look at another point or cell, what stands below the map is drawn again
+const LOOK_MS = 400; // delay after the last change of point or cell, before the part below the map is redrawn
 
-// Viridis (van der Walt and Smith, 2015): even steps of lightness, for all eyes.
+// Viridis (van der Walt and Smith, 2015): even steps of lightness, safe for colour blindness.
 const VIRIDIS = ['#440154', '#481467', '#482677', '#453781', '#404788', '#39568c', '#33638d', '#2d708e', '#287d8e', '#238a8d', '#1f968b',
   '#20a387', '#29af7f', '#3cbb75', '#55c667', '#73d055', '#95d840', '#b8de29', '#dce319', '#fde725']
   .map(text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16)));
@@ -74,12 +74,12 @@ function duration(seconds) {
 /** @param {string} costUnit @param {number} point @returns {string} */
 const amount = (costUnit, point) => (costUnit === 'seconds' ? `${Number(point.toPrecision(3))} s` : `${whole.format(Math.round(point))} ${unitName(costUnit)}`);
 
-/** The page is about sweeps of settings, too. @param {string} costUnit @returns {string} */
+/** "Gibbs", because the page also has sweeps of settings. @param {string} costUnit @returns {string} */
 const unitName = costUnit => (costUnit === 'sweeps' ? 'Gibbs sweeps' : costUnit);
 
 class MapPanel extends Panel {
   isRun = false;
-  /** Address of the view of the sweep that is drawn. */
+  /** Address of the view of the displayed sweep. */
   url = '';
   lookTimer = 0;
   canvas = element('canvas', { class: 'map', tabindex: 0, role: 'application', 'aria-roledescription': 'heat map' });
@@ -89,9 +89,9 @@ class MapPanel extends Panel {
   numbers = {};
   /** The bits of each setting. @type {Uint8Array} */
   state = new Uint8Array(0);
-  /** Where cells are on the canvas, in CSS pixels. @type {{ x: number, y: number, w: number, h: number }[]} */
+  /** Positions of cells on the canvas, in CSS pixels. @type {{ x: number, y: number, w: number, h: number }[]} */
   boxes = [];
-  /** Ends of the colour scale, and whether it is cut at its lower end. */
+  /** Ends of the colour scale, and whether its lower end is cut off. */
   low = 0;
   high = 1;
   cut = false;
@@ -115,7 +115,7 @@ class MapPanel extends Panel {
   /** @param {Record<string, KnobValue>} knobs */
   ask(knobs) {
     this.grid.turnKnobs(this.key, knobs);
-    // What stands below the map is drawn again every second while the sweep computes, and else when it is asked for.
+    // The part below the map is redrawn every second while the sweep computes, otherwise on request.
     clearTimeout(this.lookTimer);
     if (!this.grid.data.present && !['planned', 'queued', 'running', undefined].includes(this.shown?.sweep_status)) {
       this.lookTimer = setTimeout(() => this.grid.trigger('redraw', true), LOOK_MS);
@@ -147,7 +147,7 @@ class MapPanel extends Panel {
 
   arrange() {
     const { measures, cost_units, y, x } = this.map, { url } = this.grid.data;
-    if (url !== this.url) { // another sweep: what is known of the one before does not fit its cells
+    if (url !== this.url) { // another sweep: the previous sweep's data do not fit its cells
       this.url = url;
       this.head = this.at = null;
       this.state = new Uint8Array(0);
@@ -186,7 +186,7 @@ class MapPanel extends Panel {
     const sign = this.map.measures.find(({ name }) => name === head.by)?.better === 'low' ? -1 : 1;
     const good = known.map(value => sign * value).sort((a, b) => a - b);
     if (!good.length) return;
-    // Most of a map may be far below its best cells: the scale has room for the better half.
+    // Most of a map may be far below its best cells: the scale covers the better half.
     const high = good[good.length - 1], middle = good[Math.floor((good.length - 1) / 2)], low = Math.max(good[0], high - 3 * (high - middle));
     this.cut = low > good[0];
     [this.low, this.high] = [low, high === low ? low + 1e-9 : high];
@@ -240,7 +240,7 @@ class MapPanel extends Panel {
   }
 
   /**
-   * The cell of a facet's first (0) or last (-1) column that is nearest to a row, which it may not have; -1: there is no such facet.
+   * The cell in a facet's first (0) or last (-1) column nearest to a row, which the facet may lack; -1: no such facet.
    * @param {number} facet @param {0 | -1} end @param {number} row @returns {number}
    */
   entryOf(facet, end, row) {
@@ -306,7 +306,7 @@ class MapPanel extends Panel {
     probe.font = `12px ${family}`;
     const yWide = y ? Math.max(...y.values.map(text => probe.measureText(text).width)) : 0;
     const left = (y ? 22 + yWide + LABEL_GAP : 8), scaleWide = narrow ? 0 : SCALE_WIDTH, below = narrow ? 58 : 0;
-    // Facets side by side, as many as have cells of some size.
+    // As many facets side by side as leave cells a reasonable size.
     const between = 18, room = width - left - scaleWide - 6;
     const columnsOf = facets.map(({ columns }) => columns.length), rows = Math.max(y ? y.values.length : 1, 1);
     const most = Math.max(...columnsOf);
@@ -315,7 +315,7 @@ class MapPanel extends Panel {
     const cellW = Math.max(4, Math.min(CELL_MOST * 1.5, (room - between * (across - 1)) / (across * most)));
     const cellH = Math.max(CELL_LEAST, Math.min(CELL_MOST, cellW * 0.8, 420 / rows));
     const xWide = Math.max(...x.values.map(text => probe.measureText(text).width)), slanted = xWide > cellW - 4;
-    // A title that is wider than its cells has a line for each of its parts.
+    // A title wider than its cells is split, with one line per part.
     probe.font = `600 12px ${family}`;
     const titleWide = (/** @type {number[]} */ columns) => Math.max(columns.length, 3) * cellW;
     const titleLines = facets.map(({ title, columns }) => (probe.measureText(title).width > titleWide(columns) ? title.split(', ') : [title]));
@@ -422,7 +422,7 @@ class MapPanel extends Panel {
     mark(line);
   }
 
-  /** Frames of the best cell, of those that are open, and of the one under the pointer. @param {CanvasRenderingContext2D} c */
+  /** Frames of the best cell, the open cells, and the cell under the pointer. @param {CanvasRenderingContext2D} c */
   drawFrames(c) {
     const ink = this.grid.text, back = this.grid.back;
     const frame = (/** @type {number} */ i, /** @type {number} */ wide) => {
@@ -492,7 +492,7 @@ class MapPanel extends Panel {
       .filter(text => text).join(', ');
   }
 
-  /** @returns {[string, string][]} names and values of the cell that is chosen */
+  /** @returns {[string, string][]} names and values of the chosen cell */
   valuesOf() {
     const i = this.at, n = this.numbers, { digits, label } = this.measure, head = this.shown;
     if (i === null || !head) return [];
@@ -521,7 +521,7 @@ class MapPanel extends Panel {
   describe() {
     if (!this.shown) return '';
     const rows = this.valuesOf().map(row => row.join(' ')).join('; ');
-    const best = [...this.state.keys()].filter(i => this.state[i] & IS_BEST).map(i => this.nameOf(i)); // one of each model
+    const best = [...this.state.keys()].filter(i => this.state[i] & IS_BEST).map(i => this.nameOf(i)); // one per model
     const which = best.length > 1 ? 'The best settings, one of each model, are' : 'The best setting is';
     const said = best.length ? `${which} ${best.join('; ')}. ${this.verdict.textContent}` : 'No cell has a score yet.';
     return `${said} ${this.at === null ? '' : `Chosen: ${this.nameOf(this.at)}. ${rows}.`}`;

@@ -1,4 +1,4 @@
-"""The map of the Tune page: how the settings of a sweep stand at one point of all curves."""
+"""The map of the Tune page: the scores of a sweep's settings at one point of all curves."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ ABOUT_MAP = (
 )
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
-"""Digits behind the point of a measure by the beginning of its name; others, which are shares, have three."""
+"""Decimal places of a measure, by the prefix of its name; others are shares, with three."""
 
 
 def readouts(algorithm: Any, plan: Any) -> Sequence[Number]:
@@ -34,7 +34,7 @@ def readouts(algorithm: Any, plan: Any) -> Sequence[Number]:
 
 @frame_encoder(MapSnapshot, readouts, ("map",))
 def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> PanelContent:
-    """Encode all numbers of all settings; a frame is made only where something has changed."""
+    """Encode all numbers of all settings; a frame is made only if something has changed."""
     values = {
         "sweep_status": shown.sweep_status,
         "error": shown.error,
@@ -57,25 +57,25 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def value_text(value: Value) -> str:
-    """Write a value of a knob as it stands at an axis."""
+    """Format a knob's value for an axis."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def knob_of_plan(plan: SweepPlan, name: str) -> Knob:
-    """Return the knob of an axis, as the first algorithm that has it declares it."""
+    """Return the knob of an axis, as declared by the first algorithm that has it."""
     algorithms = [read_algorithm(plan.kind, text) for text in plan.algorithms]
     return next(knobs_of(one)[name] for one in algorithms if name in knobs_of(one))
 
 
 def axis_label(knob: Knob) -> str:
-    """Return the title of an axis: the label of the knob, with its unit."""
+    """Return the title of an axis: the knob's label with its unit."""
     return f"{knob.label} ({knob.unit})" if knob.unit else knob.label
 
 
 def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
-    """Say what all cells of a facet have in common: sampler, model, and the knobs of further axes."""
+    """Describe what all cells of a facet have in common: sampler, model, and the knobs of further axes."""
     algorithm = read_algorithm(plan.kind, setting.algorithm)
     names = [one.partition(":")[0] for one in plan.algorithms]
     parts = [algorithm.label] if len(plan.algorithms) > 1 else []
@@ -136,12 +136,12 @@ def map_spec(
 
 
 def short_label(by: str) -> str:
-    """Return the label of a measure without its unit and its part of the data."""
+    """Return the label of a measure without its unit and part of the data."""
     return measures[by].number.label
 
 
 def measure_spec(name: str) -> dict[str, Any]:
-    """Return how a measure is written: label, short label, which values are better, digits."""
+    """Return the format of a measure: label, short label, which values are better, digits."""
     measure = measures[name]
     digits = next((digits for begin, digits in DIGITS_OF.items() if name.startswith(begin)), 3)
     return {
@@ -166,7 +166,7 @@ def sweep_map(
 ) -> None:
     """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": index}``.
 
-    open_settings : indices of the settings that are open beside it; None: of one that has no cell
+    open_settings : indices of the settings open beside it; None: a setting without a cell
     """
     plan = view.sweep.plan
     spec = {

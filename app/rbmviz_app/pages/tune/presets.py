@@ -1,4 +1,4 @@
-"""Presets of the Tune page: plans whose maps show what there is to tune. Nothing runs before *Start*.
+"""Presets of the Tune page: plans whose maps show what tuning can gain. Nothing runs before *Start*.
 
 The panel of a preset is the run beside the map; its claims are about settings of the sweep, ``variants``.
 """

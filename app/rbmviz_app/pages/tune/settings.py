@@ -1,4 +1,4 @@
-"""The plan of a sweep: what the address of the Tune page says, and the controls that set it."""
+"""The plan of a sweep: the address of the Tune page, and the controls that set it."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -39,19 +39,19 @@ Settings = PageSettings(
         "on": SettingSpec("", FreeText()),
     }
 )
-"""Those of the plan; the sweep on the screen ("": the plan), the model of the cell that was clicked last."""
+"""Settings of the plan; the sweep on the screen ("": the plan); the model of the last clicked cell."""
 
 
 MORE_MEASURES = [
     name for name in list_measures("sampler") if name not in (*DEFAULT_MEASURES["sampler"], "beta")
 ]
-"""What is measured beside the ISL and the blank samples, if somebody wants it."""
+"""Optional measures besides the ISL and the share of blank samples."""
 
 
 def number_knobs(algorithms: Sequence[type]) -> dict[str, Knob]:
-    """Return the knobs that are numbers of these algorithms by name, those in front first."""
+    """Return the numeric knobs of these algorithms by name, front knobs first."""
     found = {knob.name: knob for one in algorithms[::-1] for knob in front_numbers(one)}
-    found.pop("iterations", None)  # of trainers: the length of a run gives it
+    found.pop("iterations", None)  # trainers: set by the length of a run
     return dict(sorted(found.items(), key=lambda item: item[0] != "learning_rate"))
 
 
@@ -59,13 +59,13 @@ KNOBS_OF_KIND = (
     *(getattr(Settings, f"tune_{axis}{part}") for axis in "xy" for part in PARTS_OF_AXIS),
     *(Settings.tune_z, Settings.tune_z_values, Settings.tune_knobs),
 )
-"""Settings that name knobs, and so mean another thing for trainers than for samplers."""
+"""Settings that name knobs, which differ between trainers and samplers."""
 
 
 def exchange_axes() -> None:
-    """Put away the axes of what was tuned; bring back those that what is tuned now had, or the defaults.
+    """Store the axes of the previous kind; restore the earlier axes of the new kind, or the defaults.
 
-    A callback of the choice.
+    Callback of the choice.
     """
     now = Settings.tune_what.value
     [before] = [what for what in KIND_OF if what != now]
@@ -76,7 +76,7 @@ def exchange_axes() -> None:
 
 
 def choose_what() -> Kind:
-    """Draw the choice of what is tuned, and on which models or data; return its kind."""
+    """Draw the choice of what to tune, and on which models or data; return its kind."""
     what = controls.choose(Settings.tune_what, on_change=exchange_axes)
     kind = KIND_OF[what]
     if kind == "trainer":
@@ -108,14 +108,14 @@ def choose_what() -> Kind:
 
 
 def tuned() -> list[type]:
-    """Return the classes of the algorithms that are tuned."""
+    """Return the classes of the tuned algorithms."""
     kind = KIND_OF[Settings.tune_what.value]
     setting = Settings.tune_samplers if kind == "sampler" else Settings.tune_trainers
     return list(algorithms_of(kind, setting.value or setting.default).values())
 
 
 def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
-    """Return the settings of an axis that go with its knob, by name: its ends, and how values are spaced."""
+    """Return the settings of an axis that depend on its knob, by name: its ends and spacing."""
     lo, hi = range_around(knob, float(knob.default))
     return {
         f"tune_{axis}_from": float(lo),
@@ -125,14 +125,14 @@ def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
 
 
 def fitting_axes() -> dict[str, Any]:
-    """Return settings for axes whose knob the algorithms do not have: others are tuned now, or a link errs.
+    """Return settings for axes whose knob the algorithms lack, after a change of algorithms or a wrong link.
 
-    By name; empty where all is well.
+    By name; empty if nothing is wrong.
     """
     algorithms = tuned()
     known = number_knobs(algorithms)
     front = [name for name, knob in known.items() if knob.front]
-    # A sampler without the knob of the second axis has one; trainers have two that matter.
+    # A sampler without the knob of the second axis gets one axis; trainers have two knobs that matter.
     is_trainer = KIND_OF[Settings.tune_what.value] == "trainer"
     second = front[1] if is_trainer and len(front) > 1 else NO_AXIS
     fitted: dict[str, Any] = {}
@@ -147,7 +147,7 @@ def fitting_axes() -> dict[str, Any]:
 
 
 def fit_axes() -> None:
-    """Change the axes that others than the tuned algorithms have, in a callback."""
+    """Change axes that the tuned algorithms lack, in a callback."""
     if fitted := fitting_axes():
         session.show(fitted)
 
@@ -206,7 +206,7 @@ def _choose_axis(axis: Literal["x", "y"], options: list[str], known: dict[str, K
 
 
 def choose_rest(kind: Kind) -> None:
-    """Draw what changes rarely."""
+    """Draw the rarely used settings."""
     controls.text(
         Settings.tune_knobs,
         placeholder="k=2,n_chains=10" if kind == "sampler" else "schedule=constant,batch_size=50",
@@ -227,7 +227,7 @@ def choose_rest(kind: Kind) -> None:
 
 
 def chains_setup(model_name: str, data_choice: str, start: Start, kernel: Kernel, seed: int) -> SamplingSetup:
-    """Return the setup of chains: those of the page are runs of the cells, from the same starts."""
+    """Return the setup of chains: the page's chains repeat the cells' runs, from the same starts."""
     model = controls.model_called(model_name)
     chosen = None if data_choice in (AUTOMATIC_DATA, "") else data_choice
     dataset, _ = controls.data_or_reason(data_of, model, chosen, data)

@@ -29,7 +29,7 @@ Named = Sequence[tuple[str, WeightSnapshot]]
 
 
 def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
-    """Name populations by sweeps and proposal, and by what else tells them apart."""
+    """Name populations by sweeps and proposal, plus any other distinguishing knobs."""
     sizes = {algorithm.n_chains for algorithm in algorithms}
     mixtures = {algorithm.mixture for algorithm in algorithms if algorithm.proposal == "mixture"}
     names = []
@@ -49,21 +49,21 @@ Styles = tuple[tuple[str, str], ...]
 
 
 def _styles(named: Named) -> Styles:
-    """Return name and colour of each panel, the colour that the panel itself has."""
+    """Return the name and colour of each panel, as in the panel itself."""
     tones = colours([snapshot.algorithm for _, snapshot in named])
     return tuple((name, tone) for (name, _), tone in zip(named, tones, strict=True))
 
 
 def _scales(styles: Styles, more: Styles = (), columns: int = 1) -> tuple[alt.Color, alt.StrokeDash]:
-    """Return colour and dash of each panel; ``more`` are reference lines with their colours.
+    """Return colour and dash of each panel; ``more``: reference lines with their colours.
 
-    columns : of the legend; one on a phone
+    columns : columns of the legend; one on a phone
     """
     strokes = alt.Scale(
         domain=[name for name, _ in (*styles, *more)],
         range=[*dashes(["pop_cd"] * len(styles)), *[[5, 4]] * len(more)],
     )
-    # Below the chart: it is part of the picture that is saved.
+    # Below the chart, so that it is part of a saved picture.
     legend = alt.Legend(
         orient="bottom",
         columns=legend_columns(columns),
@@ -81,7 +81,7 @@ def _scales(styles: Styles, more: Styles = (), columns: int = 1) -> tuple[alt.Co
 
 
 def _tall(lines: int) -> int:
-    """Return the height of a chart with a legend of this many lines, in pixels."""
+    """Return the height of a chart with this many lines in its legend, in pixels."""
     return 270 + 22 * lines
 
 
@@ -101,7 +101,7 @@ def share_rows(named: Named) -> Rows:
 
 
 def shares_chart(named: Named) -> Chart:
-    """Return data and spec: share of all weight that the heaviest samples hold."""
+    """Return data and spec: share of the total weight in the heaviest samples."""
     rows = share_rows(named)
     least = min((row["samples"] for row in rows), default=0.01)
     rows += [{"panel": EQUAL[0], "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
@@ -142,7 +142,7 @@ def _shares_spec(styles: Styles) -> Spec:
 def size_rows(named: Named) -> Rows:
     """Return effective sample sizes by batch size, with two standard errors.
 
-    A size of which there is one batch only has no error, and is left out; files have it.
+    A size with a single batch has no error and is left out here, but not from files.
     """
     return [
         {
@@ -223,7 +223,7 @@ def estimate_rows(named: Named) -> Rows:
 
 
 def log_z_chart(named: Named) -> Chart:
-    """Return data and spec: log of the mean weight against the number of weights, beside the truth."""
+    """Return data and spec: log mean weight against the number of weights, beside the true value."""
     rows = estimate_rows(named)
     truth = next((snapshot.reference for _, snapshot in named if snapshot.reference is not None), None)
     spec = _log_z_spec(_styles(named), truth and (truth.method, truth.log_z, truth.std_error))
@@ -232,7 +232,7 @@ def log_z_chart(named: Named) -> Chart:
 
 @kept_spec
 def _log_z_spec(styles: Styles, truth: tuple[str, float, float] | None) -> Spec:
-    """Return the spec of estimates beside the truth, if it is known: method, log Z, standard error."""
+    """Return the spec of estimates; truth: method, log Z and standard error, if known."""
     tone, dash = _scales(styles)
     base = alt.Chart(alt.NamedData("curves")).encode(
         x=alt.X(

@@ -1,4 +1,4 @@
-"""Files of the Weights page, and code that weighs a batch like its batches."""
+"""Files of the Weights page, and code that weights a similar batch."""
 
 import io
 import json
@@ -22,7 +22,7 @@ from rbmviz_app.pages.weights.study_charts import ess_rows, quality_rows
 
 
 def curves_csv(named: Named) -> bytes:
-    """Return every curve of the populations as CSV, one value a row."""
+    """Return every curve of the populations as CSV, one value per row."""
     return csv_bytes(("population", "quantity", "at", "value", "std_error"), _values(named))
 
 
@@ -40,9 +40,9 @@ def _values(named: Named) -> Iterator[tuple[Any, ...]]:
 
 
 def study_csv(snapshot: StudySnapshot) -> bytes:
-    """Return bias and variance of every estimator, and effective sizes, on every model as CSV, a value a row.
+    """Return CSV with every estimator's bias, variance and effective sizes by model, one value per row.
 
-    The effective sizes are those of pop-CD, as shares of a batch.
+    Effective sizes are pop-CD's, as shares of a batch.
     """
     return csv_bytes(("hidden", "estimator", "quantity", "value"), _study_values(snapshot))
 
@@ -70,7 +70,7 @@ def weights_npz(comparison: Comparison[WeightSetup], names: Sequence[str]) -> by
         shown: Any = panel.worker.peek()
         if shown.batch is not None:
             arrays[f"batch_log_weights{i}"], arrays[f"batch_v{i}"] = shown.batch.log_weights, shown.batch.v
-        algorithm = shown.algorithm  # with which they were drawn: while paused another may be asked for
+        algorithm = shown.algorithm  # used for drawing them: while paused, another may be chosen
         knobs = {knob: getattr(algorithm, knob) for knob in WEIGHT_KNOBS}
         panels.append({"name": name, "batches": shown.n, "weights": shown.pooled, **knobs})
     meta = {"model": dict(comparison.setup.model.meta), "seed": comparison.setup.seed, "panels": panels}
@@ -110,9 +110,9 @@ def tiles_png(named: Named, shape: tuple[int, int]) -> bytes:
 
 
 def command_of(panels: Sequence[str], model_name: str, start: Start, seed: int, like: str) -> str:
-    """Return what repeats the batches: a link to the page, or code for such batches if none opens the model.
+    """Return a link that repeats the batches, or code for similar batches if no link opens the model.
 
-    panels : as links write them; like : code that weighs batches like those of the page
+    panels : as links write them; like : code that weights similar batches
     """
     if model_name in list_models():
         link = link_to("weights", panels, weights_model=model_name, weights_start=start, weights_seed=seed)
@@ -121,9 +121,9 @@ def command_of(panels: Sequence[str], model_name: str, start: Start, seed: int, 
 
 
 def snippet(model_name: str, dataset: str | None, algorithms: Sequence[PopCD], seed: int) -> str:
-    """Return Python code that weighs a batch like those of the page, with all of ``WEIGHT_KNOBS``.
+    """Return Python code that weights a batch like the page's, with all of ``WEIGHT_KNOBS``.
 
-    Its random numbers are others.
+    Its random numbers differ.
     """
     lines = ["import numpy as np", "import rbmviz", "", *load_model_lines(model_name), "rbm = model.rbm"]
     lines.append(f"generator = np.random.default_rng({seed})")

@@ -1,4 +1,4 @@
-"""Samples of CD weighed by the model's probabilities, and what weighing does to bias and variance."""
+"""CD samples weighted by the model's probabilities, and the effect on bias and variance."""
 
 from typing import Any
 
@@ -148,7 +148,7 @@ def main() -> None:
 
 
 def choose_setup(model: Model) -> tuple[WeightSetup, str]:
-    """Draw the settings; return what all panels share, and why chains cannot begin at data."""
+    """Draw the settings; return the panels' common setup, and why chains cannot begin at data."""
     start = controls.choose(Settings.weights_start)
     seed = controls.number(Settings.weights_seed)
     dataset, reason = data_or_reason(data_of, model, None, data)
@@ -159,7 +159,7 @@ def choose_setup(model: Model) -> tuple[WeightSetup, str]:
 
 @st.fragment
 def panels(comparison: Comparison[WeightSetup], present: bool) -> None:
-    """Draw the live panels, and the way to add one."""
+    """Draw the live panels and the buttons that add one."""
     PAGE.preset_caption(comparison)
     weights_grid(
         comparison,
@@ -185,7 +185,7 @@ def panels(comparison: Comparison[WeightSetup], present: bool) -> None:
 
 
 def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
-    """Offer downloads, built when they are clicked, and code that weighs batches like those of the page."""
+    """Offer downloads, built on click, and code that weights similar batches."""
     setup = comparison.setup
     model, dataset = setup.model, setup.dataset
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset)

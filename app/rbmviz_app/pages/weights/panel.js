@@ -1,6 +1,6 @@
 // @ts-check
-// The panels of the Weights page: the heaviest and lightest samples of the newest batch, how its weight is
-// shared out, and the histogram of the newest weights, at most 65,536.
+// The panels of the Weights page: the heaviest and lightest samples of the newest batch, its distribution of weight,
+// and the histogram of the newest weights, at most 65,536.
 
 /** @typedef {PageData & { tiles: number }} WeightPageData */
 
@@ -9,9 +9,9 @@
 
 /** @typedef {{ low: number, high: number, counts: Uint32Array }} Histogram */
 
-const WEIGHT_STRIP_HEIGHT = innerHeight <= 800 ? 98 : 132; // lower in a low window, so that the first knob is within it
+const WEIGHT_STRIP_HEIGHT = innerHeight <= 800 ? 98 : 132; // lower in a low window, so that the first knob fits
 
-/** Samples of one end of a batch in a row, with the share of the weight that each has. */
+/** A row of samples from one end of a batch, each with its share of the weight. */
 class TileRow {
   /** @param {'heaviest' | 'lightest'} name @param {string} caption */
   constructor(name, caption) {
@@ -24,7 +24,7 @@ class TileRow {
 
   /** @param {number} rows @param {number} columns @param {number} tiles */
   layout(rows, columns, tiles) {
-    this.zoom = Math.ceil(28 / Math.max(rows, columns)); // small pictures would have wide gaps
+    this.zoom = Math.ceil(28 / Math.max(rows, columns)); // otherwise small pictures would have wide gaps
     this.columns = columns;
     this.picture.layout(rows * this.zoom, columns * this.zoom, tiles, 1);
   }
@@ -58,11 +58,11 @@ class WeightPanel extends Panel {
   histogram = null;
   /** Log weights of the newest batch, heaviest first. @type {Float32Array | null} */
   logWeights = null;
-  /** Some of those that are lighter, to the lightest; often none. @type {Float32Array} */
+  /** Some of the lighter ones, down to the lightest; often none. @type {Float32Array} */
   lightLogWeights = new Float32Array();
-  /** Logarithm of the sum of the weights of that batch. */
+  /** Logarithm of the sum of that batch's weights. */
   logTotal = 0;
-  /** Of the estimate, and exact or by AIS, in nats. @type {number | null} */
+  /** log Z, estimated and, below, exact or by AIS, in nats. @type {number | null} */
   logZ = null;
   /** @type {number | null} */
   truth = null;
@@ -108,7 +108,7 @@ class WeightPanel extends Panel {
     this.drawStrip();
   }
 
-  // All panels have one axis, so that their histograms can be compared.
+  // All panels share one axis, so that their histograms can be compared.
   axis() {
     /** @type {number[]} */
     const marks = [];
@@ -126,8 +126,8 @@ class WeightPanel extends Panel {
     return [low - margin, high + margin];
   }
 
-  // Above: the batch cut into the shares of its samples. Below: the histogram on a log scale, so that a single
-  // weight is seen; ticks are the newest batch, the solid line is the estimate of log Z, the dashed one log Z.
+  // Above: the batch, divided into its samples' shares. Below: the histogram on a log scale, so that a single weight is
+  // visible; ticks: the newest batch, solid line: estimate of log Z, dashed line: log Z.
   drawStrip() {
     const height = WEIGHT_STRIP_HEIGHT, ink = this.grid.text, accent = this.grid.colour(this.spec.colour), { logWeights, histogram } = this;
     paintOn(this.strip, height, (x, width) => {
@@ -136,7 +136,7 @@ class WeightPanel extends Panel {
       x.fillText('How the batch shares its weight', 0, 0);
       if (logWeights?.length) {
         let from = 0;
-        for (const [i, log] of logWeights.entries()) { // the largest first
+        for (const [i, log] of logWeights.entries()) { // largest first
           const wide = width * Math.exp(log - this.logTotal);
           if (wide <= 0.05) break;
           x.fillStyle = translucent(accent, i % 2 ? 0.55 : 0.95);
@@ -177,7 +177,7 @@ class WeightPanel extends Panel {
       };
       line(this.logZ, []);
       line(this.truth, [3, 3]);
-      if (!Number.isFinite(low)) return; // no batch, and log Z is not known: the axis has no ends yet
+      if (!Number.isFinite(low)) return; // no batch and unknown log Z: the axis has no range yet
       x.fillStyle = translucent(ink, 0.65);
       x.textBaseline = 'bottom';
       x.fillText(round3(low), 0, height);
@@ -186,7 +186,7 @@ class WeightPanel extends Panel {
       const which = this.truth === null ? 'solid: log Z estimate' : 'solid: log Z estimate, dashed: log Z';
       const ends = x.measureText(round3(low)).width + x.measureText(round3(high)).width;
       x.textAlign = 'center';
-      if (x.measureText(which).width + ends + 16 < width) x.fillText(which, width / 2, height); // else their help says it
+      if (x.measureText(which).width + ends + 16 < width) x.fillText(which, width / 2, height); // otherwise their help says it
     });
   }
 }

@@ -1,4 +1,4 @@
-"""The live panels of the Weights page: the ends of a batch, and how its weight is shared out."""
+"""The live panels of the Weights page: the ends of a batch, and its distribution of weight."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,24 +36,24 @@ WEIGHT_KNOBS = {
         "all training examples if there are fewer.",
     ),
 }
-"""Knobs of pop-CD that its weights depend on, with what they are called where nothing is trained."""
+"""Knobs that affect pop-CD's weights, with their labels where nothing is trained."""
 
 MAX_WEIGHTS_SENT = 1000
-"""Weights of a batch that are sent one by one, heaviest first, and at most as many of the others, evenly
-spaced; more cannot be told apart on a screen."""
+"""Number of a batch's heaviest weights that are sent, and maximum number of the others, evenly spaced; a
+screen cannot resolve more."""
 
 
 def readouts(trainer: Trainer, plan: WeightSetup) -> tuple[Number, ...]:
-    """Return the numbers that a panel shows."""
+    """Return a panel's numbers."""
     return OF_WEIGHTS
 
 
 @frame_encoder(WeightSnapshot, readouts, ("weights",))
 def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
-    """Encode the ends of a new batch, its ``log_weights`` and, twice a second, a ``histogram`` of the newest.
+    """Encode the ends and ``log_weights`` of a new batch and, twice a second, a ``histogram`` of the newest.
 
-    Of a large batch ``log_weights`` are the heaviest, and ``light_log_weights`` some of the others, to the
-    lightest. ``log_total``: logarithm of the sum of the batch's weights.
+    For a large batch, ``log_weights`` are the heaviest, and ``light_log_weights`` some of the others, down to
+    the lightest. ``log_total``: logarithm of the sum of the batch's weights.
     """
     if shown.n_visible != request.n_visible:
         return None
@@ -102,7 +102,7 @@ def weights_grid(
         comparison,
         readouts,
         front=lambda knob: knob.name != "mixture",
-        formulas_of=lambda trainer: trainer.equation,  # nothing is trained: without the update
+        formulas_of=lambda trainer: trainer.equation,  # without the update, because nothing is trained
     )
     for spec, label in zip(specs, labels, strict=True):
         spec["label"] = label

@@ -1,4 +1,4 @@
-"""The estimator study: bias and variance of all estimators on models with more and more hidden units."""
+"""The estimator study: bias and variance of all estimators on models of increasing hidden size."""
 
 import math
 from typing import Any
@@ -34,11 +34,11 @@ QUANTITY_CAPTIONS = {
     "ess": "Effective sample size over batch size, 20 batches each. **Look** whether more sweeps help: only "
     "where they bring the chain closer to the model (section 3.3).",
 }
-"""What to look for in the curves of a quantity, below its chart."""
+"""What to look for in a quantity's curves, below its chart."""
 
 
 def study(present: bool) -> None:
-    """Draw the study, which begins when its fold is opened for the first time, and offer its file."""
+    """Draw the study, which starts when its fold is first opened, and offer its file."""
     try:
         comparison = open_study()
     except BadInput as error:
@@ -61,7 +61,7 @@ def study(present: bool) -> None:
 
 
 def open_study() -> Comparison[StudySetup]:
-    """Open the comparison of the study, which has one panel."""
+    """Open the study's comparison, which has one panel."""
     first = Settings.grown.default
     setup = StudySetup(data(first), STUDIED[first])
     comparison, _ = comparisons.open_comparison("study", setup, math.inf)
@@ -72,12 +72,12 @@ def open_study() -> Comparison[StudySetup]:
 
 
 def shown_of(comparison: Comparison[StudySetup]) -> StudySnapshot:
-    """Return how far the study is."""
+    """Return the progress of the study."""
     return comparison.peek()[0][1]
 
 
 def origin_of_study(comparison: Comparison[StudySetup]) -> dict[str, Any]:
-    """Return where the file of the study comes from."""
+    """Return where the study's file comes from."""
     setup = comparison.setup
     trainer = comparison.panels[0].worker.algorithm
     knobs = "".join(f", {name}={value!r}" for name, value in values_of(trainer).items())
@@ -99,7 +99,7 @@ def origin_of_study(comparison: Comparison[StudySetup]) -> dict[str, Any]:
 
 
 def use_data(comparison: Comparison[StudySetup], name: str) -> str:
-    """Study models of these data; return a sentence where they cannot be loaded."""
+    """Study models of these data; return a message if the data cannot be loaded."""
     try:
         setup = StudySetup(data(name), STUDIED[name])
         if comparison.setup != setup:
@@ -111,14 +111,14 @@ def use_data(comparison: Comparison[StudySetup], name: str) -> str:
 
 @every_second
 def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
-    """Draw the controls of the study, how far it is, and its charts."""
+    """Draw the study's controls, progress and charts."""
     catch_up_settings("weights")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("Less bias, more noise: every estimator on models that grow", anchor=False)
         name = controls.select(Settings.grown, width=200)
         refused = use_data(comparison, name)
-        # Unlike other charts this one renews the lease: no canvas asks for the study. It goes on in a hidden
-        # tab, too, until it is done or paused, which does little harm: this work ends by itself.
+        # Unlike other charts, this one renews the lease, because no canvas requests the study. It also
+        # continues in a hidden tab until it is done or paused, which does little harm: the work is finite.
         comparison.poll()
         shown = shown_of(comparison)
         st.button(

@@ -1,4 +1,4 @@
-"""Charts of the estimator study of the Weights page: bias and variance on models with more and more units."""
+"""Charts of the estimator study of the Weights page: bias and variance on models of increasing size."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ SHAPES = {
     "UCD": "wedge",
     "PT": "arrow",
 }
-"""Shapes of the points of the study's estimators, each of which needs one."""
+"""Point shapes of the study's estimators, one for each."""
 
 
 def _estimator_legend(labels: Iterable[str] = ESTIMATORS) -> alt.Legend:
@@ -54,8 +54,8 @@ def _estimators() -> tuple[alt.Scale, alt.Scale]:
 def quality_rows(models: Iterable[StudiedModel]) -> Rows:
     """Return bias and variance of every estimator on every model.
 
-    ``seen``: whether the bias is more than two standard errors from none; else the point is what the noise of
-    finitely many estimates leaves, and sinks as they come in.
+    ``seen``: whether the bias differs from zero by more than two standard errors; otherwise the point only
+    shows the noise of finitely many estimates, and falls as more arrive.
     """
     rows = []
     for model in models:
@@ -106,7 +106,7 @@ RATIO_TOOLTIP = alt.Tooltip("ratio:Q", title="CD's bias over pop-CD's", format="
 
 
 def plane_chart(models: Iterable[StudiedModel]) -> Chart:
-    """Return data and spec: bias against variance, a trail of growing points for each estimator."""
+    """Return data and spec: bias against variance, with a trail of growing points for each estimator."""
     return pd.DataFrame(quality_rows(models), columns=list(QUALITY_COLUMNS)), _plane_spec()
 
 
@@ -152,7 +152,7 @@ def _plane_spec() -> Spec:
 
 
 def _cut_marks(points: alt.Chart) -> list[alt.Chart]:
-    """Return a ring and its words for the points whose pairs were cut off: what they show is not unbiased."""
+    """Return a ring and its label for points with pairs that were cut off, which are not unbiased."""
     cut = points.transform_filter("datum.share_cut > 0")
     words = "format(datum.share_cut, '.1~%') + ' of pairs cut'"
     return [

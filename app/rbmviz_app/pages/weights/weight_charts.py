@@ -1,4 +1,4 @@
-"""The charts of the populations on the Weights page: one in sight, the others and the study folded."""
+"""The charts of the populations on the Weights page: one visible, the others and the study folded."""
 
 import streamlit as st
 
@@ -30,7 +30,7 @@ CAPTIONS = {
 def draw_weight_charts(
     page: LivePage[WeightSetup], comparison: Comparison[WeightSetup], present: bool
 ) -> None:
-    """Draw the chart that answers the page's question, and a fold with the others and the study."""
+    """Draw the chart that answers the page's question, and a fold with the other charts and the study."""
     draw_shares(comparison, page, present)
     with controls.fold(Settings.weights_more, "More charts") as is_open:
         if is_open:
@@ -40,7 +40,7 @@ def draw_weight_charts(
 
 @every_second
 def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
-    """Draw how the weight is shared out; runs every second, and renews no lease."""
+    """Draw the distribution of weight; runs every second and renews no lease."""
     shown = page.named(comparison)
     st.markdown("**Who holds the weight?**")
     if all(snapshot.summary is None for _, snapshot in shown):
@@ -55,7 +55,7 @@ def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]
 
 @every_second
 def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
-    """Draw effective sizes and estimates of log Z; runs every second, and renews no lease."""
+    """Draw effective sizes and estimates of log Z; runs every second and renews no lease."""
     shown = page.named(comparison)
     if all(snapshot.summary is None for _, snapshot in shown):
         return
