@@ -172,7 +172,7 @@ class WatchPage {
     this.nothing.textContent = `The page “${this.title}” is open now. It has no running panels to watch.`;
   }
 
-  /** @param {object | null} data for the drawing of a small RBM's units */
+  /** @param {object | null} units data for drawing the units of a small RBM */
   showDrawing(units) {
     this.drawing.hidden = units === null;
     if (units) drawing({ data: { ...units, watched: true }, parentElement: this.drawing, setTriggerValue: () => {} });
