@@ -143,7 +143,7 @@ def open_worker():
 
 
 @pytest.fixture
-def page():
+def page(monkeypatch):
     """Run pages of the app without a browser, and stop their threads afterwards.
 
     Arguments of the function: ``name`` of the page; ``shell``, whether the page is opened through the app's
@@ -152,6 +152,8 @@ def page():
     """
     import page_settings  # noqa: F401 (which imports the app: not before a test needs it)
 
+    # Streamlit leaves its script there, which a process that a later test starts would run.
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     opened = []
 
     def run(name, *, shell=False, state=(), **query):

@@ -169,7 +169,7 @@ def again(plan: Any, log: Log, n: int, number: int = 1, kept: Any = None) -> Ite
             run.prepare()
             yield run, None
             continue
-        if run.n >= n and not waiting:
+        if run.n >= n:
             run.log = log  # a restored run skipped some of the knob changes
             return
         end = min([n, *(change.n for change in waiting[:1])])

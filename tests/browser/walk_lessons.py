@@ -195,6 +195,7 @@ def walk(
         )  # in a row of answers the arrow would choose another
         browser.locator("body").press("ArrowRight")
     browser.wait_for_url("**/learn*")
+    browser.wait_for_function("!location.search.includes('lesson=')")  # until then a reload opens the step
     expect(browser.locator("h1")).to_have_text("What do you want to understand?")
 
 
