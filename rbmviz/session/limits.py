@@ -1,6 +1,7 @@
 """Limits on panels and memory of a page, a visitor and the server, checked before a run is built."""
 
 import os
+import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -18,6 +19,9 @@ RELEASE_SECONDS = 10
 
 MAX_CELLS_ON_SERVER = 2000
 """Maximum number of cells of one sweep."""
+
+_SERVER_LOCK = threading.Lock()
+"""Held to add or list visitors: a set that grows during a loop over it raises an error."""
 
 Wanted = tuple[Any, Any]
 """Plan and algorithm of a panel."""
@@ -118,7 +122,8 @@ class VisitorUsage:
         self._kept: dict[str, int] = {}
         self._server = server
         self.group = Group()  # its runs share the turns at the cores of this group
-        server.add(self)
+        with _SERVER_LOCK:
+            server.add(self)
 
     def visit(self, name: str, comparison: Counted) -> None:
         """Count a comparison of the visitor under this name."""
@@ -186,7 +191,7 @@ class VisitorUsage:
     def _check(self, needed: int, instead_of: Counted | None = None) -> None:
         """Raise BadInput if there is no room for this many more bytes, not counting a replaced comparison."""
         if self.bytes(but=instead_of) + needed > self.most():
-            for visitor in list(self._server):
+            for visitor in visitors_of(self._server):
                 for comparison in visitor._all():
                     comparison.free_undo()
         wanted, most = self.bytes(but=instead_of) + needed, self.most()
@@ -201,8 +206,14 @@ class VisitorUsage:
         return list(self._comparisons.values())
 
     def _left_by_others(self) -> int:
-        others = sum(visitor.bytes() for visitor in list(self._server) if visitor is not self)
+        others = sum(visitor.bytes() for visitor in visitors_of(self._server) if visitor is not self)
         return limits().bytes_of_visitors - others
+
+
+def visitors_of(server: "weakref.WeakSet[VisitorUsage]") -> list[VisitorUsage]:
+    """Return the visitors of a server, while others may come."""
+    with _SERVER_LOCK:
+        return list(server)
 
 
 def _mb(n: int) -> str:

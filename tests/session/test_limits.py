@@ -171,6 +171,21 @@ def test_no_run_of_anybody_is_freed_for_another(server, comparison_of, monkeypat
     assert left.panels[0].worker.at_rest
 
 
+def test_visitors_may_come_while_others_are_counted(server):
+    interval, come = sys.getswitchinterval(), []
+    first = VisitorUsage(server)
+    sys.setswitchinterval(1e-6)
+    try:
+        thread = threading.Thread(target=lambda: come.extend(VisitorUsage(server) for _ in range(3000)))
+        thread.start()
+        while thread.is_alive():
+            assert first.most() > 0
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert len(come) == 3000
+
+
 def test_uploads_and_models_count(server, comparison_of, model, monkeypatch):
     monkeypatch.setenv("RBMVIZ_SERVER_MB", str(BASE_MB + 200))
     visitor = VisitorUsage(server)

@@ -12,6 +12,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rbmviz.errors import BadInput
 from rbmviz.session import limits
+from rbmviz.session.limits import visitors_of
 from rbmviz_app.session import visitors
 from rbmviz_app.share.page import sentence_page, watchers_page
 from rbmviz_app.share.shares import shares_by_token
@@ -61,7 +62,7 @@ async def take_copy(request: Request) -> Response:
     if view.hidden == "names":  # the address of the page names the algorithm
         return _sentence("The shared page asks a question: take a copy once it is answered.", 503)
     panels = len(view.comparison.panels) if view.comparison is not None else 0
-    if sum(visitor.awake() for visitor in list(visitors())) + panels > most:
+    if sum(visitor.awake() for visitor in visitors_of(visitors())) + panels > most:
         return _sentence(
             f"The server has no room for a copy now: it lets {most} chains run at a time, and they do. Watch "
             "on, and try again later.",
