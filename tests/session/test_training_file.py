@@ -35,6 +35,7 @@ def lesson(compare, toy):
     comparison = compare(TrainingSetup(toy, 3, 1, 2))
     comparison.add(make_trainer("ucd"))
     comparison.add(make_trainer("cd"))
+    comparison.apply_knobs(comparison.panels[0].key, learning_rate=0.2)  # before the first update
     to(comparison, 10)
     comparison.apply_knobs(comparison.panels[1].key, learning_rate=0.5)
     origin = comparison.panels[0].worker.read(TrainingRun.origin)
