@@ -4,8 +4,8 @@ A sweep belongs to the server, not to the page that started it: it continues whe
 every page lists it. Each sweep has its own folder of results, with one file per cell, so that a server that
 is stopped loses only the running cells.
 
-The cells run as those of ``rbmviz sweep`` do (``rbmviz.sweeps.execute``), each slice with a turn of kind
-``BACKGROUND`` (``slots``), for which watched panels never wait.
+Each thread takes the next cell and advances it slice by slice (``CellRun.step``), each slice with a turn of
+kind ``BACKGROUND`` (``slots``), for which watched panels never wait.
 """
 
 import contextlib
@@ -19,11 +19,9 @@ import shutil
 import sys
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -36,9 +34,8 @@ from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, var
 from rbmviz.session.slots import SLOTS, Group, Kind, Slots
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.worker import RUN_NICENESS
-from rbmviz.sweeps import Cell, CellRun, SweepPlan, SweepProgress, cells
-from rbmviz.sweeps.execute import ComputedCell, Pool, Stopped, Sweeping, compute
-from rbmviz.sweeps.store import Store
+from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
+from rbmviz.sweeps.store import Store, encode
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
 """Environment variable for the parent folder of all sweep folders; default ``sweeps`` in the cache folder."""
@@ -90,15 +87,19 @@ class Sweep:
         self.name, self.title, self.plan, self._owner, self.folder = name, title, plan, owner, folder
         self.status: SweepStatus = "queued" if name else "planned"
         self.error = ""
+        self.failed_cells = 0
         self.version = 0
         self.scores = SweepScores(plan)
         self.cells: list[Cell] | None = None  # set once models and data are loaded
         self.loaded = False  # whether the files of its folder have been read
         self._loading = threading.Lock()  # held during loading; never awaited while holding the queue's lock
-        self._places: dict[str, list[int]] = defaultdict(list)  # indices of the cells with an identity
-        self._runs: dict[int, CellRun] = {}  # runs of cells that are running, interrupted or not yet written
-        self._outcome: SweepProgress | None = None  # since it was last started
-        self._stop = threading.Event()  # set to interrupt it
+        self._preparing = False  # a thread is loading models and data
+        self._waiting: list[int] = []  # cells that no thread runs, the next one last
+        self._runs: dict[int, CellRun] = {}  # runs of running and interrupted cells
+        self._taken: set[int] = set()  # cells that a thread is running
+        self._unwritten: dict[int, dict[str, np.ndarray]] = {}  # tables not written, as the disk was full
+        self._seconds = self._begun_at = 0.0
+        self._progress_before, self._done_before = 0.0, 0
 
     @property
     def size(self) -> int:
@@ -116,36 +117,23 @@ class Sweep:
         return self.status in ("queued", "running")
 
     @property
-    def failed_cells(self) -> int:
-        """Number of cells that ended with an error since the sweep was last started."""
-        return len(self._outcome.failed) if self._outcome else 0
-
-    @property
     def progress(self) -> float:
         """Share of the work done, 0 to 1."""
-        part = sum(run.done for cell, run in list(self._runs.items()) if not self.scores.is_done(cell))
+        part = sum(run.done for run in list(self._runs.values()))
         return min((self.scores.n_done + self.failed_cells + part) / self.size, 1.0)
 
     @property
     def running_cells(self) -> tuple[int, ...]:
         """Indices of the cells that are running now."""
-        runs = tuple(self._runs) if self.status == "running" else ()
-        return tuple(cell for cell in runs if not self.scores.is_done(cell))
+        return tuple(self._taken)
 
     @property
     def seconds_left(self) -> float | None:
         """Estimated seconds left; None if it is not running, or no cell has finished since it started."""
-        left = self._outcome.seconds_left if self._outcome and self.status == "running" else float("nan")
-        return None if np.isnan(left) else left
-
-    def note(self, outcome: SweepProgress) -> None:
-        """Take the progress after a cell has been written, or has failed."""
-        assert outcome.newest is not None
-        self._runs.pop(self._places[outcome.newest.identity][0], None)
-        self.version += 1
-        if outcome.failed:
-            reason = outcome.failed[-1].reason
-            self.error = f"{len(outcome.failed)} of {self.size} runs have failed. {reason}"
+        made = self.progress - self._progress_before
+        if self.status != "running" or self.scores.n_done == self._done_before or made <= 0:
+            return None
+        return (self._seconds + time.monotonic() - self._begun_at) * (1 - self.progress) / made
 
     @classmethod
     def planned(cls, plan: SweepPlan) -> "Sweep":
@@ -167,22 +155,6 @@ class Sweep:
         return tuple((cell, run.n) for cell, run in list(self._runs.items()))
 
 
-def _on_own_thread(function: Callable[[], Any]) -> "Future[Any]":
-    """Call a function on a thread of low priority, for which the interpreter does not wait when it exits."""
-    future: Future[Any] = Future()
-
-    def work() -> None:
-        _step_back()
-        try:
-            future.set_result(function())
-        except BaseException as error:
-            future.set_exception(error)
-
-    future.set_running_or_notify_cancel()
-    threading.Thread(target=work, name="rbmviz-sweep", daemon=True).start()
-    return future
-
-
 class SweepQueue:
     """The sweeps of a server.
 
@@ -201,8 +173,7 @@ class SweepQueue:
         self.folder, self._slots, self._group, self._memory = folder, slots, Group(), memory
         self._lock = threading.RLock()
         self._sweeps: dict[str, Sweep] = {}
-        self._driver: threading.Thread | None = None  # carries out one sweep after another
-        self._current: Sweep | None = None  # the sweep that it carries out
+        self._threads = 0
         self._closed = False
         self._find()
 
@@ -259,7 +230,7 @@ class SweepQueue:
                 raise
             sweep.loaded = True
             self._sweeps[name] = sweep
-        self._begin()
+        self._begin_threads()
         return sweep
 
     def _check_room(self, owner: str) -> None:
@@ -289,14 +260,14 @@ class SweepQueue:
         """
         sweep = self._set(name, owner, "queued", ("paused", "stopped", "failed"))
         sweep.error = ""
-        self._begin()
+        self._begin_threads()
 
     def stop(self, name: str, owner: str) -> None:
         """Stop a sweep; complete cells stay."""
         sweep = self._set(name, owner, "stopped", ("queued", "running", "paused"))
         with self._lock:
-            if sweep is not self._current:
-                sweep._runs.clear()
+            sweep._waiting = sorted({*sweep._waiting, *sweep._runs} - sweep._taken, reverse=True)
+            sweep._runs = {cell: run for cell, run in sweep._runs.items() if cell in sweep._taken}
 
     def delete(self, name: str, owner: str) -> None:
         """Delete a sweep that is not running, with its results."""
@@ -313,8 +284,6 @@ class SweepQueue:
         """Let all threads end after their slices; the next server can resume the sweeps on command."""
         with self._lock:
             self._closed = True
-            if self._current is not None:
-                self._current._stop.set()
 
     def _own(self, name: str, owner: str) -> Sweep:
         sweep = self._listed(name)
@@ -327,10 +296,15 @@ class SweepQueue:
             sweep = self._own(name, owner)
             if sweep.status in before:
                 self._change(sweep, status)
-                sweep._stop.set()
+        self._begin_threads()
         return sweep
 
     def _change(self, sweep: Sweep, status: SweepStatus) -> None:
+        if sweep.status == "running" and status != "running":
+            sweep._seconds += time.monotonic() - sweep._begun_at
+        if status == "running":
+            sweep._begun_at, sweep._seconds = time.monotonic(), 0.0
+            sweep._progress_before, sweep._done_before = sweep.progress, sweep.scores.n_done
         sweep.status = status
         sweep.version += 1
 
@@ -415,95 +389,157 @@ class SweepQueue:
 
     # Threads
 
-    def _begin(self) -> None:
-        """Start the thread that carries out the sweeps, unless it runs."""
+    def _begin_threads(self) -> None:
         with self._lock:
-            if self._driver is None:
-                self._driver = threading.Thread(target=self._drive, name="rbmviz-sweeps", daemon=True)
-                self._driver.start()
+            while self._threads < self._slots.n and self._has_work():
+                self._threads += 1
+                threading.Thread(target=self._work, name="rbmviz-sweep", daemon=True).start()
+                if self._current().cells is None:  # only one thread prepares
+                    break
 
-    def _drive(self) -> None:
-        while (sweep := self._next()) is not None:
-            refused = ""
-            try:
-                self._carry_out(sweep)
-            except (BadInput, OutputFailure) as error:
-                refused = str(error)
-            except Exception:
-                log.exception("a sweep could not begin")
-                refused = "The server has made a mistake: its log says which."
+    def _current(self) -> Sweep:
+        found = [one for one in self._sweeps.values() if one.status == "running"]
+        return (found or [one for one in self._sweeps.values() if one.status == "queued"])[0]
+
+    def _has_work(self) -> bool:
+        if self._closed:
+            return False
+        running = [one for one in self._sweeps.values() if one.status == "running"]
+        if running:
+            return any(one.cells is not None and (one._waiting or _interrupted(one)) for one in running)
+        return any(one.status == "queued" for one in self._sweeps.values())
+
+    def _work(self) -> None:
+        _step_back()
+        try:
+            while (job := self._next_job()) is not None:
+                sweep, cell = job
+                if cell is None:
+                    self._prepare(sweep)
+                else:
+                    self._run(sweep, cell)
+        finally:
             with self._lock:
-                self._current = None
-                if sweep.status == "stopped":
-                    sweep._runs.clear()
-                elif refused and sweep.active and sweep.cells is None:
-                    sweep.error = refused
-                    self._change(sweep, "failed")
-                elif refused and sweep.active:
-                    sweep.error = f"{refused} Nothing is lost: make room, and let the sweep go on."
-                    self._change(sweep, "paused")
-                elif sweep.status == "running" and not sweep._stop.is_set():
-                    self._change(sweep, "finished")
+                self._threads -= 1
+            self._begin_threads()
 
-    def _next(self) -> Sweep | None:
-        """Return the next sweep that waits, now running; None ends the thread."""
+    def _next_job(self) -> tuple[Sweep, int | None] | None:
         with self._lock:
-            waiting = (sweep for sweep in self._sweeps.values() if sweep.status == "queued")
-            self._current = None if self._closed else next(waiting, None)
-            if self._current is None:
-                self._driver = None
+            if not self._has_work():
                 return None
-            self._current._stop = threading.Event()
-            self._change(self._current, "running")
-            return self._current
+            sweep = self._current()
+            if sweep.status == "queued":
+                self._change(sweep, "running")
+            if sweep.cells is None:
+                if sweep._preparing:  # paused and resumed: its thread is still preparing it
+                    return None
+                sweep._preparing = True
+                return sweep, None
+            interrupted = _interrupted(sweep)
+            if not interrupted and not sweep._waiting:
+                self._end(sweep, self._write(sweep))
+                return None
+            cell = min(interrupted) if interrupted else sweep._waiting.pop()
+            sweep._taken.add(cell)
+            return sweep, cell
 
-    def _turn(self) -> contextlib.AbstractContextManager[bool]:
-        return self._slots.turn(self._group, Kind.BACKGROUND)
-
-    def _carry_out(self, sweep: Sweep) -> None:
-        """Run the cells that have no result, until the end or until the sweep is paused or stopped.
-
-        Cells that a pause has interrupted continue.
-        """
-        assert sweep.folder is not None
-        self._load(sweep)
-        if sweep.cells is None:
+    def _prepare(self, sweep: Sweep) -> None:
+        """Load models and data of a sweep, and find its complete cells."""
+        found, sentence = None, ""
+        try:
+            self._load(sweep)
             with self._turn():
                 found = cells(sweep.plan, registered=True)
-            for i, cell in enumerate(found):
-                sweep._places[cell.identity].append(i)
+        except (BadInput, OutputFailure) as error:
+            sentence = str(error)
+        except Exception:
+            log.exception("a sweep could not begin")
+            sentence = "The server has made a mistake: its log says which."
+        with self._lock:
+            sweep._preparing = False
+            if found is None:
+                if sweep.active:  # a stopped sweep fails when it is resumed
+                    sweep.error = sentence
+                    self._change(sweep, "failed")
+                return
             sweep.cells = found
-        missing = {
-            cell.identity: cell
-            for i, cell in enumerate(sweep.cells)
-            if not sweep.scores.is_done(i) or i in sweep._runs  # the latter are not written
-        }
-        sweep._outcome = SweepProgress(cells=len(sweep._places), stored=len(sweep._places) - len(missing))
+            sweep._waiting = [i for i in range(len(found)) if not sweep.scores.is_done(i)][::-1]
+            self._end(sweep)
+        self._begin_threads()
 
-        def submit(cell: Cell) -> "Future[ComputedCell]":
-            return _on_own_thread(lambda: self._compute(sweep, cell))
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self._slots.turn(self._group, Kind.BACKGROUND):
+            yield
 
-        pool = Pool(submit, lambda: self._slots.n, sweep._stop)
-        Sweeping(pool, Store(sweep.folder), sweep._outcome, sweep.note).run(list(missing.values()))
-
-    def _compute(self, sweep: Sweep, cell: Cell) -> ComputedCell:
-        """Run one cell to its end; if it is interrupted, its run continues the next time."""
-        place, *others = sweep._places[cell.identity]
-
-        def begin(cell: Cell) -> CellRun:
-            return sweep._runs.get(place) or sweep._runs.setdefault(place, CellRun(cell))
-
+    def _run(self, sweep: Sweep, cell: int) -> None:
+        """Run one cell to its end, or until the sweep is paused."""
+        assert sweep.cells is not None
+        sentence, table = "", None
         try:
-            computed = compute(cell, sweep._stop, begin, self._turn)
-        except (BadInput, OutputFailure, Stopped):
-            raise
+            run = sweep._runs.get(cell)
+            if run is None:
+                with self._turn():
+                    run = sweep._runs[cell] = CellRun(sweep.cells[cell])
+            more = True
+            while more and sweep.status == "running" and not self._closed:
+                with self._turn():
+                    more = run.step()
+            if more:
+                with self._lock:
+                    sweep._taken.discard(cell)
+                    if sweep.status == "stopped":
+                        sweep._runs.pop(cell, None)
+                        sweep._waiting.append(cell)
+                return
+            table = run.columns()
+        except (BadInput, OutputFailure) as error:
+            sentence = str(error)
         except Exception:
             log.exception("a cell of a sweep has failed")
-            raise BadInput("The server has made a mistake in a run: its log says which.") from None
-        table = sweep._runs[place].columns()
-        for i in (place, *others):
-            sweep.scores.put(i, table)
-        return computed
+            sentence = "The server has made a mistake in a run: its log says which."
+        if table is not None:
+            sweep.scores.put(cell, table)
+            sweep._unwritten[cell] = table
+            sentence = self._write(sweep)
+        with self._lock:
+            sweep._taken.discard(cell)
+            sweep._runs.pop(cell, None)
+            sweep.version += 1
+            if table is None:
+                sweep.failed_cells += 1
+                sweep.error = f"{sweep.failed_cells} of {sweep.size} runs have failed. {sentence}"
+                sentence = ""
+            self._end(sweep, sentence)
+
+    def _write(self, sweep: Sweep) -> str:
+        """Write the cells that are not on disk yet; return why this failed, or ""."""
+        assert sweep.cells is not None
+        assert sweep.folder is not None
+        store = Store(sweep.folder)
+        for cell in list(sweep._unwritten):
+            table = sweep._unwritten.get(cell)
+            if table is None:  # another thread was faster
+                continue
+            try:
+                store.write(sweep.cells[cell].identity, encode(table))
+            except (OutputFailure, BadInput) as error:
+                return str(error)
+            sweep._unwritten.pop(cell, None)
+        return ""
+
+    def _end(self, sweep: Sweep, refused: str = "") -> None:
+        """Pause a sweep whose results cannot be written, with this reason; end a sweep without cells left."""
+        if refused and sweep.status == "running":
+            sweep.error = f"{refused} Nothing is lost: make room, and let the sweep go on."
+            self._change(sweep, "paused")
+        if sweep.status == "running" and not sweep._waiting and not sweep._runs and not sweep._taken:
+            self._change(sweep, "finished")
+
+
+def _interrupted(sweep: Sweep) -> set[int]:
+    """Return the interrupted cells that no thread has resumed."""
+    return set(sweep._runs) - sweep._taken
 
 
 def _step_back() -> None:

@@ -2,12 +2,10 @@
 
 The kernels release the GIL, so threads fill the cores of one machine. Each cell is computed and encoded on
 one thread; the process that started the sweep writes the files. Only a bounded number of cells is under way
-at a time. However a sweep ends, its results are in the folder, and running it again computes the rest. The
-server's queue runs its sweeps in the same way, on threads that wait for their turns at the cores.
+at a time. However a sweep ends, its results are in the folder, and running it again computes the rest.
 """
 
 import contextlib
-import functools
 import os
 import queue
 import tempfile
@@ -16,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rbmviz import checks
 from rbmviz.blas import one_blas_thread, one_blas_thread_for_good
@@ -60,8 +58,6 @@ class SweepProgress:
         Wall time of the run, and the sum of the wall times of its cells, each on its thread.
     interrupted : bool
         Whether Ctrl-C ended it.
-    newest : Cell or None
-        The cell that was written, or failed, last.
     """
 
     cells: int
@@ -71,8 +67,6 @@ class SweepProgress:
     seconds: float = 0.0
     busy_seconds: float = 0.0
     interrupted: bool = False
-    newest: Cell | None = None
-    _begin: float = field(default_factory=time.perf_counter)
 
     @property
     def done(self) -> int:
@@ -83,14 +77,7 @@ class SweepProgress:
     def seconds_left(self) -> float:
         """Expected seconds until the end, estimated from the cells computed so far; NaN before the first."""
         ended = self.computed + len(self.failed)
-        if not ended:
-            return float("nan")
-        in_all = (self.cells - self.stored) * self.seconds / ended
-        return max(in_all - (time.perf_counter() - self._begin), 0.0)
-
-    def note_time(self) -> None:
-        """Update ``seconds``."""
-        self.seconds = time.perf_counter() - self._begin
+        return (self.cells - self.stored - ended) * self.seconds / ended if ended else float("nan")
 
 
 class ComputedCell(NamedTuple):
@@ -100,16 +87,11 @@ class ComputedCell(NamedTuple):
     seconds: float
 
 
-class Stopped(Exception):
+class _Stopped(Exception):
     """The sweep was interrupted while this cell ran."""
 
 
-def compute(
-    cell: Cell,
-    stop: threading.Event | None = None,
-    begin: Callable[[Cell], CellRun] = CellRun,
-    turn: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext,
-) -> ComputedCell:
+def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
     """Run one cell to its end on this thread.
 
     Parameters
@@ -117,34 +99,24 @@ def compute(
     cell : Cell
     stop : Event, optional
         Checked between two slices (30 ms): if it is set, the cell is given up.
-    begin : callable
-        Returns the run of a cell (default: a new run).
-    turn : callable
-        Returns a context for each slice, which may wait until the slice may run (default: no wait).
 
     Raises
     ------
-    Stopped
-        If the cell is given up.
     BadInput
         If the model or the data cannot be loaded, or this process has other code than the process that made
         the cell.
     """
-    began = time.perf_counter()
+    begin = time.perf_counter()
     if version_of(cell.kind, cell.algorithm.partition(":")[0]) != cell.version:
         raise BadInput(
             "The worker has another version of rbmviz than the process that started the sweep: install the "
             "same one on all machines."
         )
-    with turn():
-        run = begin(cell)
-    more = True
-    while more:
+    run = CellRun(cell)
+    while run.step():
         if stop is not None and stop.is_set():
-            raise Stopped
-        with turn():
-            more = run.step()
-    return ComputedCell(encode(run.columns()), time.perf_counter() - began)
+            raise _Stopped
+    return ComputedCell(encode(run.columns()), time.perf_counter() - begin)
 
 
 def compute_in_worker(cell: Cell) -> ComputedCell:
@@ -209,28 +181,22 @@ def run(
     outcome = SweepProgress(cells=len(there) + len(todo), stored=len(there))
     if not todo:
         return outcome
-
-    def n_threads() -> int:
-        return workers or cores()
-
     with contextlib.ExitStack() as stack:
-        stop, work = None, compute_in_worker
-        if executor is None and scheduler is not None:
+        if isinstance(executor, ThreadPoolExecutor):
+            stack.enter_context(one_blas_thread())
+            stop = threading.Event()
+            pool = _Pool(executor, lambda: workers or cores(), stop)
+        elif executor is not None:
+            pool = _Pool(executor, lambda: workers or cores())
+        elif scheduler is not None:
             from rbmviz.sweeps.cluster import connected
 
             cluster = stack.enter_context(connected(scheduler, _loaded(todo), on_message or _silent))
-            executor, n_threads = cluster.executor, cluster.n_threads
-        elif executor is None or isinstance(executor, ThreadPoolExecutor):
+            pool = _Pool(cluster.executor, cluster.n_threads)
+        else:
             stack.enter_context(one_blas_thread())
-            stop = threading.Event()
-            executor = executor or stack.enter_context(_threads(n_threads(), stop))
-            work = functools.partial(compute, stop=stop)
-        pool = Pool(lambda cell: executor.submit(work, cell), lambda: WAITING_EACH * n_threads(), stop)
-        sweeping = Sweeping(pool, store, outcome, on_progress or _silent)
-        try:
-            sweeping.run(todo)
-        except OutputFailure as error:
-            raise _rescued(sweeping, error) from error
+            pool = stack.enter_context(_threads(workers or cores()))
+        _Sweeping(pool, store, outcome, on_progress or _silent).run(todo)
     return outcome
 
 
@@ -249,82 +215,60 @@ def _loaded(cells: Sequence[Cell]) -> list[object]:
     return list(loaded.values())
 
 
-class Pool(NamedTuple):
-    """Where cells are computed.
+@dataclass
+class _Pool:
+    """An executor, how many threads it has now, and the event at which its running cells give up.
 
-    Parameters
-    ----------
-    submit : callable
-        Begins to compute a cell, and returns its future.
-    room : callable
-        Returns the number of cells that may be under way now.
-    stop : Event or None
-        If it is set, running cells are given up and no other cell begins; None if cells run in other
-        processes, where they cannot be interrupted.
+    stop : None if cells run in other processes, where they cannot be interrupted
     """
 
-    submit: Callable[[Cell], "Future[ComputedCell]"]
-    room: Callable[[], int]
+    executor: Executor
+    n_threads: Callable[[], int]
     stop: threading.Event | None = None
+
+    def submit(self, cell: Cell) -> "Future[ComputedCell]":
+        if self.stop is not None:
+            return self.executor.submit(compute, cell, self.stop)
+        return self.executor.submit(compute_in_worker, cell)
 
 
 @contextlib.contextmanager
-def _threads(n: int, stop: threading.Event) -> Iterator[ThreadPoolExecutor]:
+def _threads(n: int) -> Iterator[_Pool]:
+    stop = threading.Event()
     executor = ThreadPoolExecutor(n, thread_name_prefix="rbmviz-sweep")
     try:
-        yield executor
+        yield _Pool(executor, lambda: n, stop)
     finally:
         stop.set()
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-class Sweeping:
-    """A sweep under way: the cells that a pool computes now, and where results go.
-
-    Parameters
-    ----------
-    pool : Pool
-    store : Store
-        Receives the results.
-    outcome : SweepProgress
-        Updated with each cell.
-    on_progress : callable
-        Called after each cell with the outcome so far.
-    """
+class _Sweeping:
+    """One call of ``run``: which cells are under way, and where results go."""
 
     def __init__(
-        self, pool: Pool, store: Store, outcome: SweepProgress, on_progress: Callable[[SweepProgress], object]
+        self, pool: _Pool, store: Store, outcome: SweepProgress, on_progress: Callable[[SweepProgress], None]
     ) -> None:
         self.pool, self.store, self.outcome, self.on_progress = pool, store, outcome, on_progress
         self._flying: dict[Future[ComputedCell], Cell] = {}
         self._ended: queue.SimpleQueue[Future[ComputedCell]] = queue.SimpleQueue()
+        self._begin = time.perf_counter()
 
     def run(self, todo: Sequence[Cell]) -> None:
-        """Submit all cells and write their results until the end, a stop, an interrupt, or an error.
-
-        Raises
-        ------
-        BadInput
-            If the executor computes no more.
-        OutputFailure
-            If a result cannot be written; ``keep`` writes it and others to another folder.
-        """
+        """Submit all cells and write their results until the end, an interrupt, or an error."""
         try:
             self._go_through(todo)
         except KeyboardInterrupt:
             self.outcome.interrupted = True
             self._give_up()
-            self.outcome.computed += self.keep(self.store)
-        except OutputFailure:
-            self._give_up()
-            raise
+            self.outcome.computed += self._keep(self.store)
         except BaseException:
             self._give_up()
             with contextlib.suppress(OutputFailure):
-                self.keep(self.store)
+                self._keep(self.store)
             raise
         finally:
-            self.outcome.note_time()
+            self.outcome.seconds = time.perf_counter() - self._begin
 
     def _go_through(self, todo: Sequence[Cell]) -> None:
         # When the number of threads was looked up, and how many cells those threads may hold.
@@ -332,8 +276,7 @@ class Sweeping:
         more = True
         while more or self._flying:
             if time.perf_counter() - looked > LOOK_SECONDS:
-                room, looked = self.pool.room(), time.perf_counter()
-            more = more and not (self.pool.stop is not None and self.pool.stop.is_set())
+                room, looked = WAITING_EACH * self.pool.n_threads(), time.perf_counter()
             while more and len(self._flying) < room:
                 cell = next(waiting, None)
                 more = cell is not None
@@ -354,9 +297,8 @@ class Sweeping:
         cell = self._flying[future]
         try:
             computed = future.result()
-        except Stopped:
-            del self._flying[future]
-            return
+        except _Stopped:
+            computed = None
         except (CancelledError, BrokenExecutor) as error:
             raise self._lost(error) from None
         except Exception as error:  # a mistake in one cell must not cost the others
@@ -365,13 +307,13 @@ class Sweeping:
         if computed is not None:
             try:
                 self.store.write(cell.identity, computed.content)
-            except BadInput as error:  # the folder is gone
-                raise OutputFailure(str(error)) from error
+            except (BadInput, OutputFailure) as error:
+                self._give_up()
+                raise self._rescued(error) from error
             self.outcome.computed += 1
             self.outcome.busy_seconds += computed.seconds
         del self._flying[future]
-        self.outcome.newest = cell
-        self.outcome.note_time()
+        self.outcome.seconds = time.perf_counter() - self._begin
         self.on_progress(self.outcome)
 
     def _lost(self, error: BaseException) -> BadInput:
@@ -390,7 +332,7 @@ class Sweeping:
             if not future.cancel() and self.pool.stop is not None:
                 future.exception()  # waits for its end
 
-    def keep(self, store: Store) -> int:
+    def _keep(self, store: Store) -> int:
         """Write the results of cells under way that have ended, and return their number."""
         ended = [future for future in self._flying if future.done() and not future.cancelled()]
         results = {self._flying[future]: future.result() for future in ended if not future.exception()}
@@ -399,20 +341,15 @@ class Sweeping:
             store.write(cell.identity, computed.content)
         return len(results)
 
-
-def _rescued(sweeping: Sweeping, error: OutputFailure) -> OutputFailure:
-    """Keep what is computed in a temporary folder, and return the error that names it."""
-    outcome, folder, n = sweeping.outcome, "", 0
-    with contextlib.suppress(OSError):
-        folder = tempfile.mkdtemp(prefix="rbmviz-kept-")
-        n = sweeping.keep(Store(folder))
-    there = f"{outcome.done:,} of {outcome.cells:,} cells are in '{sweeping.store.folder}'"
-    if n:
-        return OutputFailure(
-            f"{error} {there}, {n} more in '{folder}': make room, move these files there, and resume "
-            "the sweep."
-        )
-    return OutputFailure(f"{error} {there}: make room, and resume the sweep.")
+    def _rescued(self, error: Exception) -> OutputFailure:
+        """Keep what is computed in a temporary folder, and return the error that names it."""
+        folder, n = "", 0
+        with contextlib.suppress(OSError):
+            folder = tempfile.mkdtemp(prefix="rbmviz-kept-")
+            n = self._keep(Store(folder))
+        there = f"{self.outcome.done:,} of {self.outcome.cells:,} cells are in '{self.store.folder}'"
+        more = f", {n} more in '{folder}': make room, move these files there," if n else ": make room,"
+        return OutputFailure(f"{error} {there}{more} and resume the sweep.")
 
 
 def _sentence(error: Exception) -> str:

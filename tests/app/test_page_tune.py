@@ -53,7 +53,7 @@ def page(page):
     queue = sweep_queue()
     for sweep in queue.list():
         queue._change(sweep, "stopped")
-    wait(lambda: queue._driver is None, "threads that end")
+    wait(lambda: queue._threads == 0, "threads that end")
 
 
 def comparison_of(test):

@@ -4,6 +4,7 @@ import math
 import stat
 import threading
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def queue(tmp_path):
     yield make
     for one in made:
         one.close()
-        wait(lambda one=one: one._driver is None, "threads that end")
+        wait(lambda one=one: one._threads == 0, "threads that end")
 
 
 def test_a_sweep_runs_to_its_end_with_the_scores_of_its_cells(queue):
@@ -111,7 +112,7 @@ def test_a_paused_sweep_goes_on_with_the_same_cells(queue):
     sweep = one.add(plan_of(budget=Budget("samples", 20_000)), "a try", "owner")
     wait(lambda: sweep.progress > 0, "work")
     one.pause(sweep.name, "owner")
-    wait(lambda: one._driver is None, "threads that end")
+    wait(lambda: one._threads == 0, "threads that end")
     before = sweep.progress
     assert sweep.status == "paused"
     assert 0 < before < 1
@@ -122,7 +123,7 @@ def test_a_paused_sweep_goes_on_with_the_same_cells(queue):
 
 
 def test_a_sweep_that_is_paused_while_it_is_prepared_is_prepared_once(queue, monkeypatch):
-    """Its chains would begin twice otherwise."""
+    """Two threads would share its chains otherwise."""
     loading, go_on, loads = threading.Event(), threading.Event(), []
 
     def slow(plan, registered):
@@ -137,6 +138,7 @@ def test_a_sweep_that_is_paused_while_it_is_prepared_is_prepared_once(queue, mon
     assert loading.wait(PATIENCE)
     one.pause(sweep.name, "owner")
     one.resume(sweep.name, "owner")
+    wait(lambda: sweep.status == "running", "a second thread")
     go_on.set()
     wait(lambda: sweep.status == "finished", "the end of the sweep")
     assert len(loads) == 1
@@ -157,7 +159,7 @@ def test_a_sweep_that_was_stopped_before_it_failed_to_begin_stays_stopped(queue,
     assert loading.wait(PATIENCE)
     one.stop(sweep.name, "owner")
     go_on.set()
-    wait(lambda: one._driver is None, "threads that end")
+    wait(lambda: one._threads == 0, "threads that end")
     assert (sweep.status, sweep.error) == ("stopped", "")
     one.resume(sweep.name, "owner")
     wait(lambda: sweep.status == "failed", "a failure")
@@ -211,20 +213,18 @@ def test_a_full_disk_pauses_a_sweep_and_loses_nothing(queue, monkeypatch):
     def refuse(*args):
         raise OutputFailure("'x' cannot be written: the disk is full.")
 
-    made = []
-    monkeypatch.setattr(sweeps_module, "CellRun", lambda cell: made.append(cell) or CellRun(cell))
     monkeypatch.setattr(Store, "write", refuse)
     sweep = one.add(plan_of(), "a try", "owner")
     wait(lambda: sweep.status == "paused", "the pause")
     assert "the disk is full. Nothing is lost" in sweep.error
-    wait(lambda: one._driver is None, "threads that end")
+    wait(lambda: one._threads == 0, "threads that end")
     done = sweep.scores.n_done
     assert done >= 1
     monkeypatch.setattr(Store, "write", write)
     one.resume(sweep.name, "owner")
     wait(lambda: sweep.status == "finished", "the end of the sweep")
     assert sweep.error == ""
-    assert len(list(sweep.folder.glob("*.parquet"))) == len(made) == 12
+    assert len(list(sweep.folder.glob("*.parquet"))) == 12
 
 
 def test_what_cannot_begin_says_why(queue):
@@ -244,14 +244,27 @@ def test_a_plan_makes_the_server_read_no_file(queue, tmp_path):
     assert sweep.error.startswith("Unknown model")
 
 
-def test_the_time_left_is_known_while_cells_run(queue):
-    one = queue()
-    sweep = one.add(plan_of(budget=Budget("samples", 20_000)), "a try", "owner")
+def test_the_time_left_is_told_from_cells_that_have_ended(queue, monkeypatch):
+    now, change = [1000.0], queue()._change
+    monkeypatch.setattr(sweeps_module.time, "monotonic", lambda: now[0])
+    sweep = Sweep("", "", plan_of(), "", None)
+    first, second = (CellRun(cell).finish() for cell in cells(sweep.plan)[:2])
+    change(sweep, "running")
+    now[0] += 10
+    sweep._runs[0] = SimpleNamespace(done=0.5)
     assert sweep.seconds_left is None
-    wait(lambda: sweep.scores.n_done, "a cell")
-    assert sweep.seconds_left is None or 0 <= sweep.seconds_left < 1000
-    one.pause(sweep.name, "owner")
+    sweep.scores.put(0, first)
+    sweep._runs.clear()
+    assert sweep.seconds_left == pytest.approx(110)  # of 12 cells, 10 s each
+    change(sweep, "paused")
     assert sweep.seconds_left is None
+    change(sweep, "running")
+    now[0] += 20
+    sweep._runs[1] = SimpleNamespace(done=0.5)
+    assert sweep.seconds_left is None  # the first cell ended before the pause
+    sweep.scores.put(1, second)
+    sweep._runs.clear()
+    assert sweep.seconds_left == pytest.approx(200)
 
 
 def test_names_that_are_none_of_the_server(queue):
@@ -377,7 +390,7 @@ def test_a_sweep_goes_on_only_when_all_of_its_files_have_been_read(queue, monkey
     looking.start()
     assert reading.wait(PATIENCE)
     again.resume(found.name, "owner")
-    wait(lambda: again._driver is not None, "a thread")
+    wait(lambda: again._threads > 0, "a thread")
     assert not made
     go_on.set()
     looking.join(PATIENCE)

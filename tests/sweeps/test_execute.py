@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import subprocess
 import sys
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -202,21 +201,6 @@ def test_a_full_disk_ends_the_sweep_and_keeps_what_is_computed(
     monkeypatch.undo()
     assert run(made, store).stored == 3 + len(kept)
     same(store.read(made).columns, on_threads)
-
-
-def test_the_time_left_follows_from_the_cells_that_have_ended(monkeypatch):
-    now = [1000.0]
-    monkeypatch.setattr(execute.time, "perf_counter", lambda: now[0])
-    progress = execute.SweepProgress(cells=13, stored=1, _begin=now[0])
-    assert math.isnan(progress.seconds_left)
-    now[0] += 10
-    progress.computed = 1
-    progress.note_time()
-    assert progress.seconds_left == pytest.approx(110)
-    now[0] += 5
-    assert progress.seconds_left == pytest.approx(105)
-    now[0] += 500
-    assert progress.seconds_left == 0
 
 
 def test_another_version_of_the_code_is_refused(made, monkeypatch):
