@@ -368,5 +368,5 @@ def test_charts_that_are_drawn_before_their_rows_know_where_they_end(log):
 
 def test_a_chain_that_begins_at_its_law_has_no_distance_to_draw_on_a_log_scale(page):
     test = page(little="matrix", A="1,0,0;0.5,0.5,0;0,0.5,0.5", chain_log="true")
-    assert "Both chains are at the stationary law" in text_of(test)
+    assert "Both chains start in the stationary distribution" in text_of(test)
     assert not test.exception

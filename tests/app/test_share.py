@@ -443,7 +443,7 @@ def test_the_limit_of_watchers_is_one_sentence(client, monkeypatch):
     with connect(client) as first:
         first.receive()
         with connect(client) as second:
-            full = "As many browsers watch on this server as may (1): try again later."
+            full = "The server is at its limit of watching browsers (1): try again later."
             assert closed(second) == (BUSY, full)
 
 

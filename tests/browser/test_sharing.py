@@ -53,7 +53,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         assert watcher.page.evaluate("document.documentElement.scrollWidth") == 390
         assert not watcher.page.locator("main :is(input, select, .remove:visible)").count()
         watcher.page.get_by_text("Live", exact=True).wait_for()
-    teacher.page.get_by_text("2 browsers watch.").wait_for()
+    teacher.page.get_by_text("2 browsers are watching.").wait_for()
     teacher.page.keyboard.press("Escape")
 
     # Paused, the pictures are those of the teacher: bit for bit, by the ink of each cell.
@@ -101,8 +101,8 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     teacher.page.get_by_role("button", name="Shared", exact=False).click()
     teacher.page.get_by_role("button", name="Stop sharing").click()
     for watcher in watchers:
-        watcher.page.get_by_text("This view is not shared any more", exact=False).first.wait_for()
+        watcher.page.get_by_text("This view is no longer shared", exact=False).first.wait_for()
     light.errors.clear()
     assert light.page.goto(url).status == 404
-    assert "not shared any more" in light.page.inner_text("main")
+    assert "no longer shared" in light.page.inner_text("main")
     light.errors.clear()  # Chromium reports the status, which is meant
