@@ -245,7 +245,7 @@ def test_own_data_travel_with_their_training(page, own_data):
     again = page("train", shell=True, t=["cd"], pace="50", hidden="5", kept=test.session_state["token"])
     comparison = again.session_state["comparisons"]["train"][0]
     np.testing.assert_array_equal(comparison.setup.dataset.train, data.train)
-    assert "All panels learn your file 'rows.csv'" in texts(again, "caption").replace("\\", "")
+    assert "All panels train on your file 'rows.csv'" in texts(again, "caption").replace("\\", "")
     wait(lambda: comparison.poll()[0][1].n > n, "the next updates")
     assert not again.warning
     # Its own file takes the next ones along.

@@ -221,13 +221,13 @@ def test_words_stand_only_where_they_are_so(page):
     words = MATRICES["it backfires"].caption[:30]
     test = page(little="matrix", chain_matrix="it backfires")
     assert words in text_of(test)
-    assert "restless" in text_of(test)
+    assert "rarely stay" in text_of(test)
     assert words not in text_of(
         page(little="matrix", chain_matrix="it backfires", A="0.5,0.5,0;0,1,0;0.5,0,0.5")
     )
-    assert "restless" not in text_of(page(little="matrix", chain_matrix="the landscape’s Gibbs chain"))
-    assert "and widest" in text_of(page())
-    assert "widest" not in text_of(page(land_order="gray"))
+    assert "rarely stay" not in text_of(page(little="matrix", chain_matrix="the landscape’s Gibbs chain"))
+    assert "and wide means" in text_of(page())
+    assert "and wide means" not in text_of(page(land_order="gray"))
 
 
 def test_the_matrix_follows_its_link(page):

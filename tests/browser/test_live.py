@@ -247,7 +247,7 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     keys = page.page.get_by_role("dialog", name="Keys")
     assert keys.locator("dt").all_text_contents()[:5] == ["P", "S", "0", "F", "?"]
     page.page.keyboard.press("p")  # does nothing behind the list
-    switch = page.page.get_by_label("Shortcuts of a single key")
+    switch = page.page.get_by_label("Single-key shortcuts")
     switch.uncheck()
     page.page.keyboard.press("Escape")
     keys.wait_for(state="hidden")

@@ -76,7 +76,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         watcher.until(f"panels[1].querySelector('[data-knob=eps] dd').textContent === '{shown}'")
     teacher.page.get_by_role("link", name="Little chain").first.click()
     for watcher in watchers:
-        watcher.page.get_by_role("heading", name="Unlearn the state you are in", exact=False).wait_for()
+        watcher.page.get_by_role("heading", name="Why does a chain that avoids", exact=False).wait_for()
         watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")
         watcher.until("document.querySelectorAll('.chart > canvas').length === 1")
     copy = light.page.locator("a.copy").get_attribute("href")
