@@ -12,7 +12,8 @@ from waiting import wait
 
 from rbmviz import BadInput
 from rbmviz.datasets import load_dataset
-from rbmviz.links import read_panel, write_changed_panel
+from rbmviz.knobs import read_algorithm
+from rbmviz.links import write_changed_panel
 from rbmviz.metrics import isl
 from rbmviz.models import load_model
 from rbmviz.registry import samplers, trainers
@@ -292,7 +293,7 @@ def elsewhere():
         comparison = Comparison(setup)
         for text in texts:
             table = trainers if text.partition(":")[0] in trainers else samplers
-            comparison.add(read_panel(table, text))
+            comparison.add(read_algorithm(table, text))
         made.append(comparison)
         return comparison
 
@@ -450,7 +451,7 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
 
 def test_the_name_of_a_kept_setting_tells_it_from_every_other():
     def name(text):
-        return full_name("Name", read_panel(samplers, text))
+        return full_name("Name", samplers.read(text))
 
     assert name("rates_fpcd:eps=0.0123456,statistics=mean,share=true,n_chains=2") == (
         "rates-FPCD (step size 0.0123456, decay 1, sweeps per sample 1, chains 2, statistics mean, "
@@ -460,7 +461,7 @@ def test_the_name_of_a_kept_setting_tells_it_from_every_other():
 
 
 def test_the_range_around_a_value_lies_within_that_of_the_knob():
-    sampler = read_panel(samplers, "rates_fpcd")
+    sampler = samplers.read("rates_fpcd")
     knobs = {knob.name: knob for knob in map_knobs(sampler)}
     assert range_around(knobs["eps"], 0.03) == (0.003, 0.3)
     assert range_around(knobs["eps"], 0.5) == (0.05, 1.0)

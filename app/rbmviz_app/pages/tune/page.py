@@ -19,7 +19,7 @@ from rbmviz.session.sweeps import Sweep, check_size
 from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
-from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
+from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz_app import card, comparisons, controls, links, messages, pages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
@@ -209,7 +209,7 @@ def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) 
 
 def title_of(plan: SweepPlan) -> str:
     """Describe a plan: its samplers and models, or its trainers and data."""
-    names = " and ".join(read_algorithm(plan.kind, text).label for text in plan.algorithms)
+    names = " and ".join(TABLES[plan.kind].read(text).label for text in plan.algorithms)
     return f"{names} on {' and '.join(plan.models) or plan.data}"
 
 
@@ -332,7 +332,7 @@ def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
     plan = sweep.plan
     model = model_on_screen(plan) if plan.models else ""
     indices = {
-        read_algorithm(plan.kind, setting.algorithm): i
+        TABLES[plan.kind].read(setting.algorithm): i
         for i, setting in enumerate(sweep.scores.settings)
         if setting.model == model
     }
@@ -355,7 +355,7 @@ def drawn_beside(comparison: Beside) -> tuple[int, ...]:
 def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     """Open a setting beside the map, or close it."""
     setting = sweep.scores.settings[index]
-    algorithm = read_algorithm(sweep.plan.kind, setting.algorithm)
+    algorithm = TABLES[sweep.plan.kind].read(setting.algorithm)
     open_ones = open_panels(comparison)
     same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
     if not same and len(open_ones) >= MAX_OPEN:
@@ -393,7 +393,7 @@ def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
 def middle_of(plan: SweepPlan) -> Any:
     """Return the middle setting in the first algorithm's grid."""
     own = sorted((one for one in plan.settings() if one.number == 0), key=lambda one: one.at)
-    return read_algorithm(plan.kind, own[len(own) // 2].algorithm)
+    return TABLES[plan.kind].read(own[len(own) // 2].algorithm)
 
 
 def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:

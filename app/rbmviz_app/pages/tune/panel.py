@@ -8,7 +8,7 @@ from rbmviz.knobs import Knob, Value, knobs_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
-from rbmviz.sweeps.plan import GridSetting, read_algorithm
+from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz_app.charts.style import RAMP
 from rbmviz_app.formulas import prose
 from rbmviz_app.panel import Canvas, OnTrigger
@@ -65,7 +65,7 @@ def value_text(value: Value) -> str:
 
 def knob_of_plan(plan: SweepPlan, name: str) -> Knob:
     """Return the knob of an axis, as declared by the first algorithm that has it."""
-    algorithms = [read_algorithm(plan.kind, text) for text in plan.algorithms]
+    algorithms = [TABLES[plan.kind].read(text) for text in plan.algorithms]
     return next(knobs_of(one)[name] for one in algorithms if name in knobs_of(one))
 
 
@@ -76,7 +76,7 @@ def axis_label(knob: Knob) -> str:
 
 def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
     """Describe what all cells of a facet have in common: sampler, model, and the knobs of further axes."""
-    algorithm = read_algorithm(plan.kind, setting.algorithm)
+    algorithm = TABLES[plan.kind].read(setting.algorithm)
     names = [one.partition(":")[0] for one in plan.algorithms]
     parts = [algorithm.label] if len(plan.algorithms) > 1 else []
     if names.count(algorithm.name) > 1:
