@@ -28,8 +28,8 @@ PAGES = [
 ]
 WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text() or "```pycon" in page.read_text()]
 MODULES = """
-    rbm models samplers trainers coupling datasets trainers.pop_cd metrics.isl metrics.exact metrics.ais
-    testing sweeps.plan sweeps.cell sweeps.choose sweeps.sweep
+    rbm models model_files samplers trainers coupling datasets datasets.record trainers.pop_cd metrics.isl
+    metrics.exact metrics.ais testing sweeps.plan sweeps.cell sweeps.choose sweeps.sweep
 """.split()
 
 
