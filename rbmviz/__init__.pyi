@@ -1,10 +1,11 @@
 from . import metrics, testing
+from . import sklearn as sklearn
 from .algorithms import fit, make_sampler, make_trainer
 from .coupling import couple
 from .datasets import Dataset, list_datasets, load_dataset
 from .errors import BadInput
 from .metrics import list_metrics
-from .models import from_sklearn, list_models, load_model
+from .models import from_sklearn, list_models, load_model, to_sklearn
 from .rbm import RBM, Model, Statistics, save_model
 from .samplers import Samples, list_samplers, sample, stream
 from .sweeps.sweep import sweep
@@ -42,6 +43,7 @@ __all__ = [
     "stream",
     "sweep",
     "testing",
+    "to_sklearn",
     "train",
     "trained_model",
 ]

@@ -9,12 +9,14 @@ import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets import Dataset, load_registered
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, brought_by
 from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel, model_statistics
 from rbmviz.model_files import (
     FOLDER,
     NONE_FOUND,
+    AnyModel,
+    as_rbm,
     list_models,
     load_model,
     load_pretrained,
@@ -96,6 +98,28 @@ def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
     knobs = {name: getattr(estimator, name, None) for name in ("learning_rate", "batch_size", "n_iter")}
     rates = None if data is None else rbm.rates(data)
     return Model(rbm, rates, {"trainer": "scikit-learn BernoulliRBM", "knobs": knobs})
+
+
+def to_sklearn(model: AnyModel) -> Any:
+    """Return a model as a fitted ``sklearn.neural_network.BernoulliRBM``, in float32, for its pipelines.
+
+    ``rbmviz.sklearn.BernoulliRBM`` is the estimator that rbmviz trains.
+
+    Examples
+    --------
+    >>> estimator = rbmviz.to_sklearn("bas_pcd")
+    >>> estimator.transform(rbmviz.load_dataset("bas").test).shape
+    (32, 16)
+    """
+    with brought_by("sklearn", "to_sklearn"):
+        from sklearn.neural_network import BernoulliRBM
+    rbm = as_rbm(model)
+    estimator = BernoulliRBM(rbm.n_hidden)
+    estimator.components_, estimator.intercept_visible_ = np.array(rbm.W.T, order="F"), rbm.b.copy()
+    estimator.intercept_hidden_ = rbm.c.copy()
+    estimator.h_samples_ = np.zeros((estimator.batch_size, rbm.n_hidden), np.float32)
+    estimator.n_features_in_, estimator._n_features_out = rbm.n_visible, rbm.n_hidden
+    return estimator
 
 
 def pattern_model(patterns: Sequence[str], depth: float) -> Model:
