@@ -11,11 +11,13 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from rbmviz import checks, registry, rng
+from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, shown
 from rbmviz.model_files import AnyModel, as_model
 from rbmviz.notebook import notebook_html, picture_shape
@@ -98,6 +100,23 @@ class Samples:
             return rows[: draws * chains].reshape(draws, chains, *rows.shape[1:]).swapaxes(0, 1)
 
         return {name: split(rows) for name, rows in {"v": self.v, "p": self.p, **self.info}.items()}
+
+    def to_arviz(self, dataset: Dataset | str | Path | None = None) -> Any:
+        """Return the samples as an ``xarray.DataTree`` for ArviZ, with dimensions (chain, draw).
+
+        Group ``posterior`` has scalars: ``free_energy`` in nats, ``fast_norm`` of samplers with fast weights,
+        and with a data set the ``class`` of the nearest training example (an index into the attribute
+        ``classes``) and ``spurious`` (see ``metrics.Coverage``). ``sample_stats`` has ``sweeps``; ``samples``
+        has ``v`` and ``p`` (chain, draw, unit). Attribute ``model``: the model's metadata, JSON.
+
+        Raises
+        ------
+        BadInput
+            If the number of chains is not known (see ``by_chain``), or arviz-base is not installed.
+        """
+        from rbmviz.samplers.arviz_tree import data_tree  # it imports this module
+
+        return data_tree(self, dataset)
 
 
 class Sampler(Protocol):
