@@ -14,6 +14,8 @@ import numpy as np
 
 from rbmviz import checks, kernels, rng
 from rbmviz.errors import BadInput, shown
+from rbmviz.model_files import AnyModel, as_rbm
+from rbmviz.notebook import short_repr
 from rbmviz.rbm import RBM
 
 Algorithm = Literal["rbm", "general", "half_step"]
@@ -95,6 +97,8 @@ class Pairs:
     _rbm: RBM
     _v0: np.ndarray
     _run: tuple[str, int, int, np.random.SeedSequence]
+
+    __repr__ = short_repr
 
     @property
     def share_cut(self) -> float:
@@ -248,7 +252,7 @@ def _check_sweeps(where: str, lag: Any, k: Any, max_sweeps: Any) -> tuple[int, i
 
 
 def couple(
-    rbm: RBM,
+    rbm: AnyModel,
     v0: np.ndarray,
     algorithm: Algorithm = "rbm",
     max_sweeps: int = 1000,
@@ -267,7 +271,7 @@ def couple(
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         The model.
     v0 : uint8 (pairs, n_visible)
         Start of both chains of each pair.
@@ -308,6 +312,7 @@ def couple(
     >>> W.shape
     (32, 16, 16)
     """
+    rbm = as_rbm(rbm)
     v0 = checks.bits("couple: v0", v0, rbm.n_visible)
     if algorithm not in ALGORITHMS:
         raise BadInput(f"couple: algorithm = {shown(algorithm)} is not one of {', '.join(ALGORITHMS)}.")
