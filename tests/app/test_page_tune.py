@@ -361,12 +361,12 @@ def test_the_page_says_which_cells_the_pointer_follows(page):
 
     alone = said()
     assert "compared at equal Gibbs sweeps" in alone
-    assert not any(word in alone for word in ("follows", "All run on", "anew"))
+    assert not any(word in alone for word in ("It follows", "All run on", "It keeps"))
     several = said(tune_samplers=["sample_penalization", "rates_fpcd"], tune_models=["bas_cd1", "bas_pcd"])
     assert "It follows cells of Sample penalization only; a click opens a cell of another sampler." in several
     assert "All run on bas_cd1, until a cell of another model is clicked." in several
     fixed = said(tune_y="n_chains", tune_y_from="1", tune_y_to="2")
-    assert "Another value of Chains would begin it anew" in fixed
+    assert "It keeps its own Chains, which cannot change during a run" in fixed
 
 
 def test_a_link_opens_its_settings_on_the_model_that_was_clicked(page, address_of):
@@ -523,7 +523,9 @@ def test_the_caption_of_a_preset_goes_with_its_map(page, monkeypatch):
     """Another sweep of the list changes no setting, and may leave the run beside the map as it is."""
 
     def captions(test):
-        return [one.value for one in test.caption if one.value.startswith("With a decay of 1 rates-FPCD")]
+        return [
+            one.value for one in test.caption if one.value.startswith("After a thousand samples rates-FPCD")
+        ]
 
     test = page(preset="no-decay-is-best")
     assert len(captions(test.run())) == 2  # in the menu of presets, and over the map

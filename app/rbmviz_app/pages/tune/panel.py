@@ -16,11 +16,11 @@ from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
 ABOUT_MAP = (
-    "Each cell is one setting; its colour is the mean score of its runs, one for each seed, after as many "
-    "samples (or updates, sweeps, seconds) as the slider says. In crossed-out cells more than half of the "
-    "samples are blank. Hatched cells cannot be told from the best one: the 95 % interval of the "
-    "difference, paired over the seeds, holds zero. The star is the best mean, which chance may have chosen "
-    "from the hatched ones. A dot marks the cells whose runs go on now."
+    "Each cell is one setting; its colour is the mean score of its runs, one per seed, at the slider’s "
+    "number of samples (or updates, sweeps, seconds). In crossed-out cells more than half of the samples "
+    "are blank. Hatched cells are statistically tied with the best: the 95 % interval of the difference, "
+    "paired over the seeds, contains zero. The star marks the best mean; chance may have picked it from the "
+    "hatched cells. A dot marks cells that are running."
 )
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
