@@ -832,7 +832,7 @@ def test_replay_refuses(capsys, tmp_path, model_file):
     assert "room for 12" in refused(capsys, *usual[:4], *["gibbs"] * 13, *usual[5:])
     assert "more than 1,000 characters" in refused(capsys, *usual, "--title", "x" * 1001)
     assert "with --last 100000 it has the last ones" in refused(capsys, *usual[:6], 10**6, *usual[7:])
-    assert "have 784 units" in refused(capsys, *usual, "--dataset", "mnist5k")
+    assert "has 784 units" in refused(capsys, *usual, "--dataset", "mnist5k")
     other = ["replay", "--model", model_file, *usual[3:], "--init", "data"]
     assert "is not the name of a data set" in refused(capsys, *other)
     assert not (tmp_path / "run.html").exists()
