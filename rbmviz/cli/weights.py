@@ -10,10 +10,8 @@ from rbmviz.cli.knob_flags import range_of
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
 from rbmviz.models import data_of, load_model
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.pop_cd import PROPOSALS, PopCD, pop_weights
-
-MAX_UNITS_EXACT = 16
-"""The exact log Z is computed as well if the smaller layer has at most this many units."""
 
 
 def add(commands: Any) -> None:
@@ -52,7 +50,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     population = pop_weights(
         rbm, dataset.train[chosen], args.k, args.seed, proposal=args.proposal, mixture=args.mixture
     )
-    exact = metrics.log_z(rbm) if min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT else None
+    exact = metrics.log_z(rbm) if min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else None
     return {
         "log_weights": population.log_weights.tolist(),
         "ess": population.ess,

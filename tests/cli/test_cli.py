@@ -483,7 +483,7 @@ def test_an_interrupted_training_resumes_to_the_same_bits(capsys, tmp_path, monk
 @pytest.mark.parametrize("hidden", [5, 20])
 def test_a_likelihood_that_was_interrupted_is_computed_by_resume(hidden, capsys, tmp_path, monkeypatch):
     """The first row, and later another one: after both, the history is that of a training in one piece."""
-    monkeypatch.setattr("rbmviz.cli.train.HISTORY_AIS_TEMPERATURES", 20)
+    monkeypatch.setattr("rbmviz.cli.train.LIVE_AIS_TEMPERATURES", 20)
     words = ["train", "--dataset", "digits", "--trainer", "cd", "--n-hidden", hidden, "--iterations", 5]
     words += ["--every", 1, "--out"]
     run(capsys, *words, tmp_path / "whole.safetensors", "--history", tmp_path / "whole.csv")
