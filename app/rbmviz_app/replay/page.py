@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.array_files import printable
+from rbmviz.charts.style import colours, dashes, titles
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Value, knobs_of, values_of
 from rbmviz.metrics.numbers import SCORES
@@ -21,7 +22,7 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
 from rbmviz.session.snapshot import FEWEST_SCORED
-from rbmviz_app.charts.style import about, colours, dashes, titles
+from rbmviz_app.charts.style import about
 from rbmviz_app.formulas import equation, prose
 from rbmviz_app.pages.sample.panel import class_shares
 from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS, rarest_first
