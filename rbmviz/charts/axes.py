@@ -43,8 +43,8 @@ class Axis:
         Column of the coordinates.
     title : str
         A line break begins another line.
-    scale : "linear", "log" or "symlog"
-        The last is that of log(1 + x).
+    scale : "linear", "log", "symlog" or "words"
+        "symlog" is that of log(1 + x); the column of "words" has no numbers, and such a chart has no canvas.
     form : str
         Format of the numbers, in D3's language; a share in percent has "%". "": Vega's own.
     unit : str
@@ -67,7 +67,7 @@ class Axis:
 
     field: str
     title: str = ""
-    scale: Literal["linear", "log", "symlog"] = "linear"
+    scale: Literal["linear", "log", "symlog", "words"] = "linear"
     form: str = ""
     unit: str = ""
     domain: tuple[float, float] | None = None
@@ -80,6 +80,12 @@ class Axis:
 
     def channel(self, alt: Any, way: Literal["X", "Y"], field: str = "") -> Any:
         """Return the encoding of this axis; field : column, if it is another one."""
+        title = (self.title.split("\n") if "\n" in self.title else self.title) or None
+        channel = getattr(alt, way)(
+            f"{field or self.field}:{'N' if self.scale == 'words' else 'Q'}", title=title
+        )
+        if self.scale == "words":
+            return channel.sort(None).axis(alt.Axis(labelAngle=-30, labelLimit=400))
         domain = (0.0, float(len(self.names))) if self.names else self.domain
         nice = self.scale != "log" if self.nice is None else self.nice
         scale: dict[str, Any] = {"type": self.scale, "nice": nice and not self.names}
@@ -101,8 +107,6 @@ class Axis:
         axis |= ({"format": self.form} if self.form else {}) | (
             {"orient": self.orient} if self.orient else {}
         )
-        title = self.title.split("\n") if "\n" in self.title else self.title
-        channel = getattr(alt, way)(f"{field or self.field}:Q", title=title)
         return channel.scale(alt.Scale(**scale)).axis(alt.Axis(**axis))
 
     def shows(self, value: Any) -> bool:
@@ -141,9 +145,14 @@ class Legend(NamedTuple):
 
     def of(self, alt: Any, names: Sequence[str], symbol: str) -> Any:
         """Return the legend of series; symbol : "stroke", "square", or "": as the points."""
+        # On a phone two names fit side by side. A figure of several panels has no single width.
+        wide, columns, size = self.columns != self.phone, self.columns, 600
+        if wide:
+            columns = alt.ExprRef(f"width < 470 ? {self.phone} : {self.columns}")
+            size = alt.ExprRef("width < 470 ? 256 : 900")
         drawn = {
-            # Long enough to show the dashes; on a phone, two names fit side by side.
-            "stroke": {"symbolStrokeWidth": 3, "symbolSize": alt.ExprRef("width < 470 ? 256 : 900")},
+            # Long enough to show the dashes.
+            "stroke": {"symbolStrokeWidth": 3, "symbolSize": size},
             "square": {"symbolSize": 150},
             "": {"symbolSize": 60},
         }[symbol]
@@ -153,8 +162,7 @@ class Legend(NamedTuple):
             more["labelExpr"] = f"({json.dumps(lines)})[datum.label]"
         return alt.Legend(
             orient=self.orient,
-            columns=alt.ExprRef(f"width < 470 ? {self.phone} : {self.columns}"),
-            columnPadding=alt.ExprRef("width < 470 ? 4 : 10"),
+            columns=columns,
             labelLimit=self.limit,
             symbolOpacity=1,
             **({"values": list(self.only)} if self.only else {}),

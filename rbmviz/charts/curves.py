@@ -78,6 +78,7 @@ class Curves(Drawing):
     line : "linear", "monotone", "step-after" or ""
         How points are joined; "": not at all.
     line_width, opacity : float
+        Of lines, and of a "rule".
     points : float
         Area of each point in square pixels; 0 (the default): points are not drawn.
     band : (str, str) or None
@@ -139,7 +140,11 @@ class Curves(Drawing):
 
     def layers(self, alt: Any, base: Any) -> list[Any]:
         """Return the layers, from the lowest to the highest."""
-        x, y, tips = self.x.channel(alt, "X"), self.y.channel(alt, "Y"), tooltips(alt, self.tips)
+        x, y, tips = (
+            self.x.channel(alt, "X"),
+            self.y.channel(alt, "Y"),
+            tooltips(alt, self.tips) or alt.Undefined,
+        )
 
         def of(kind: str) -> Any:
             rows = base.transform_filter(f"datum.kind == '{kind}'") if self.kinds else base
@@ -154,8 +159,11 @@ class Curves(Drawing):
         if self.band is not None:
             low, high = self.band
             ends = {"y": self.y.channel(alt, "Y", low), "y2": f"{high}:Q", "color": tone}
-            area = points.mark_area(opacity=BAND_OPACITY, tooltip=None, **joined, **clip)
-            layers.append((area if self.spread == "area" else points.mark_rule(opacity=0.3)).encode(**ends))
+            held = points.transform_filter(f"isValid(datum.{low}) && isValid(datum.{high})")
+            area = held.mark_area(opacity=BAND_OPACITY, tooltip=None, **joined, **clip)
+            layers.append(
+                (area if self.spread == "area" else held.mark_rule(opacity=self.opacity)).encode(**ends)
+            )
         if self.line:
             look = {"strokeWidth": self.line_width} | ({"opacity": self.opacity} if self.opacity < 1 else {})
             order = {"order": f"{self.order}:Q"} if self.order else {}
@@ -169,7 +177,9 @@ class Curves(Drawing):
         if "mark" in self.kinds:
             marks = of("mark").mark_point(filled=True, opacity=1, size=90).encode(y=y, color=tone)
             shape = alt.Shape("mark:N", scale=None)
-            layers.append(marks.encode(shape=shape, tooltip=[*tooltips(alt, [("note", "Here", "")]), *tips]))
+            layers.append(
+                marks.encode(shape=shape, tooltip=tooltips(alt, (("note", "Here", ""), *self.tips)))
+            )
         if "end" in self.kinds:
             layers += _end_layers(alt, of("end").encode(y=y), tone, self.wide_ends)
         layers += [] if self.more is None else self.more(alt, points.encode(y=y, color=tone))
