@@ -97,7 +97,7 @@ def _picture(A: np.ndarray) -> str:
 
 
 def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
-    """Return the chart of the distances of A and Ã from the stationary law, by step.
+    """Return the chart of the distances of A and Ã from the stationary distribution, by step.
 
     On a log scale there are no rows if no distance is above LEAST_DISTANCE.
     """
@@ -112,7 +112,12 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
     least = 10 ** math.floor(math.log10(min([0.1, *(row["distance"] for row in rows)]))) if log else 0
     return Curves(
         Axis("step", "Steps", form="d", domain=(0, steps), ticks=min(steps, 10)),
-        Axis("distance", "Distance to the stationary law", "log" if log else "linear", domain=(least, 1)),
+        Axis(
+            "distance",
+            "Distance to the stationary distribution",
+            "log" if log else "linear",
+            domain=(least, 1),
+        ),
         "chain",
         tuple(Style(style.name, style.colour, style.dash) for style in CHAIN_STYLES),
         (("chain", "Chain", ""), ("step", "Step", "d"), ("distance", "Distance", ".4f")),

@@ -150,7 +150,7 @@ def isl_chart(
     else:
         rows += common_rows(compared, rows, log=True)
     what = ISL_OF_SAMPLES.label if kernel == "binary" else f"{ISL_OF_SAMPLES.label} of means"
-    what += " (nats per test example)" if kind == "ISL" else " minus that of the best (nats)"
+    what += " (nats per test example)" if kind == "ISL" else " minus the best (nats)"
     # While presenting, the panels beside the chart show the same strokes, and large names.
     ends: tuple[Kind, ...] = () if present else ("end",)
     return Curves(
