@@ -10,7 +10,7 @@ from rbmviz.charts.style import GREY, colours, labels, titles
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, NUMBERS
 from rbmviz.models import TrainingSetScore
-from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
+from rbmviz.session import Comparison, RunHistory, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.isl_points import best, differences
@@ -127,7 +127,7 @@ def isl_chart(
     """
     first = best(compared) if kind != "ISL" else None
     if kind == "ISL":
-        rows = [row for curve in curves for row in _score_rows(curve, cost_unit)]
+        rows = [row for curve in curves for row in score_rows(curve.name, curve.shown, cost_unit)]
     else:
         rows, line = [], None
         if first is not None:
@@ -149,6 +149,19 @@ def isl_chart(
         rows += common_rows(unturned, rows, log=True, who=who)
     else:
         rows += common_rows(compared, rows, log=True)
+    styles = tuple(curve.style for curve in curves)
+    return isl_drawing(styles, cost_unit, kind, kernel, line, present).of(rows)
+
+
+def isl_drawing(
+    styles: tuple[Style, ...],
+    cost_unit: CostUnit = "samples",
+    kind: CurveKind = "ISL",
+    kernel: Kernel = "binary",
+    line: tuple[str, float] | None = None,
+    present: bool = False,
+) -> Curves:
+    """Return how the curves are drawn; see ``isl_chart``."""
     what = ISL_OF_SAMPLES.label if kernel == "binary" else f"{ISL_OF_SAMPLES.label} of means"
     what += " (nats per test example)" if kind == "ISL" else " minus the best (nats)"
     # While presenting, the panels beside the chart show the same strokes, and large names.
@@ -157,14 +170,14 @@ def isl_chart(
         cost_axis(cost_unit, "log"),
         Axis("y", what),
         "sampler",
-        tuple(curve.style for curve in curves),
+        styles,
         SCORE_TIPS if kind == "ISL" else difference_tips(cost_unit),
         ("past", "mark", "common", *ends),
         line="monotone",
         band=None if kind == "ISL" else ("low", "high"),
         levels=() if line is None else (Level(line[1], line[0]),),
         height=ISL_HEIGHT,
-    ).of(rows)
+    )
 
 
 SCORE_TIPS = (
@@ -189,18 +202,18 @@ def difference_tips(cost_unit: CostUnit) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
+def score_rows(name: str, run: SamplingSnapshot | RunHistory, cost_unit: CostUnit = "samples") -> Rows:
     """Return the points of a curve over all samples of its run, with a mark at each turn of a knob."""
-    segments, x = curve.shown.segments, "n" if cost_unit == "samples" else cost_unit
+    segments, x = run.segments, "n" if cost_unit == "samples" else cost_unit
     rows: Rows = []
-    for row in _rows_of(curve.name, segments):
+    for row in _rows_of(name, segments):
         if row["n_scored"] >= MIN_CURVE_SAMPLES:
-            kind = "past" if row["change"] < len(curve.shown.past) else "point"
+            kind = "past" if row["change"] < len(segments) - 1 else "point"
             rows.append({"kind": kind, "x": row[x], "y": row["isl"], **row})
     ends = {row["change"]: row for row in rows}  # the last point before each turn
     for change, segment in enumerate(segments[1:]):
         if change in ends:
-            note = f"from here on: {knobs_text(curve.shown.algorithm, segment.turned)}"
+            note = f"from here on: {knobs_text(run.algorithm, segment.turned)}"
             rows.append(
                 {**ends[change], "kind": "mark", "mark": "diamond", "n": segment.begin.samples, "note": note}
             )
