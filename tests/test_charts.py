@@ -63,7 +63,7 @@ def test_a_guide_has_no_name_and_hides_no_legend():
     [ring, points] = drawing.content(chart.rows, "")["lines"]
     assert (ring["name"], ring["points"]) == ("", [(3.0, 0.5), (1.0, 0.5), (2.0, 0.5)])
     assert (points["name"], points["dash"], points["shape"]) == ("a", (), "circle")
-    assert "legend" not in layers_of(drawing, "line")[0]["encoding"]["color"]
+    assert "color" not in layers_of(drawing, "line")[0]["encoding"]
 
 
 def test_bars_have_sides_and_cells_have_shades():

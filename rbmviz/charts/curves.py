@@ -289,8 +289,9 @@ def _thinned(points: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
 def _guide_layer(alt: Any, rows: Any) -> Any:
     layer = rows.mark_line(strokeWidth=1, opacity=0.8, clip=True)
     solid = alt.condition("datum.solid", alt.value([1, 0]), alt.value(list(LEVEL_DASH)))
-    tone = alt.Color("tone:N", scale=None)  # without a legend of its own, which would hide that of the curves
-    return layer.encode(detail="guide:N", order="order:Q", color=tone, strokeDash=solid)
+    # By stroke, because a colour without a scale would part the legend of colours from that of shapes.
+    tone = alt.Stroke("tone:N", scale=None)
+    return layer.encode(detail="guide:N", order="order:Q", stroke=tone, strokeDash=solid)
 
 
 def _common_layers(alt: Any, rows: Any) -> list[Any]:
