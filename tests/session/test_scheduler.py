@@ -278,10 +278,8 @@ def test_a_paused_page_has_no_work(open_worker, model):
     wait(lambda: worker.request_snapshot().n > 5, "samples")
     worker.pause()
     wait(lambda: worker.request_snapshot().status == "paused", "a pause")
-    with worker._lock:
-        assert worker._next_work() is None
-    assert not worker._page.drives(1)
-    assert worker._page._task.due is None
+    wait(lambda: not worker._page.drives(1) and worker._page._task.due is None, "an end of beats")
+    assert worker._next_work() is None
 
 
 def test_unwatched_full_speed_gives_way(open_worker, model, monkeypatch):
