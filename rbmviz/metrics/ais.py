@@ -13,7 +13,9 @@ from rbmviz import checks, kernels, rng
 from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
-from rbmviz.rbm import RBM, Model, softplus
+from rbmviz.model_files import AnyModel, as_model
+from rbmviz.notebook import short_repr
+from rbmviz.rbm import RBM, softplus
 from rbmviz.registry import metric
 
 DEFAULT_CHAINS = 128
@@ -47,6 +49,8 @@ class Annealed:
 
     log_weights: np.ndarray
     n_temperatures: int
+
+    __repr__ = short_repr
 
     @property
     def n_chains(self) -> int:
@@ -106,9 +110,10 @@ def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
     return betas
 
 
-def _base(model: RBM | Model, data: np.ndarray | None) -> tuple[RBM, np.ndarray]:
+def _base(model: AnyModel, data: np.ndarray | None) -> tuple[RBM, np.ndarray]:
     """Return the RBM and the visible biases of the base model, float64 (n_visible,)."""
-    rbm, rates = (model.rbm, model.rates) if isinstance(model, Model) else (model, None)
+    model = as_model(model)
+    rbm, rates = model.rbm, model.rates
     if data is not None:
         data = checks.bits("The data", data, rbm.n_visible)
         mean = data.mean(axis=0, dtype=np.float64)
@@ -150,7 +155,7 @@ def _anneal(
 
 
 def _blocks(
-    model: RBM | Model, data: np.ndarray | None, n_chains: int, betas: int | np.ndarray, seed: rng.Seed
+    model: AnyModel, data: np.ndarray | None, n_chains: int, betas: int | np.ndarray, seed: rng.Seed
 ) -> tuple[list[Generator[None, None, np.ndarray]], float]:
     """Return a generator for each block of chains, and log Z of the base model."""
     rbm, base = _base(model, data)
@@ -167,7 +172,7 @@ def _blocks(
 
 
 def ais_blocks(
-    model: RBM | Model,
+    model: AnyModel,
     data: np.ndarray | None = None,
     *,
     n_chains: int = DEFAULT_CHAINS,
@@ -210,7 +215,7 @@ def _step(block: Generator[None, None, np.ndarray]) -> np.ndarray | None:
 
 
 def ais_steps(
-    model: RBM | Model,
+    model: AnyModel,
     data: np.ndarray | None = None,
     *,
     n_chains: int = DEFAULT_CHAINS,
@@ -233,7 +238,7 @@ def ais_steps(
 
 @metric("ais_log_z")
 def ais_log_z(
-    model: RBM | Model,
+    model: AnyModel,
     data: np.ndarray | None = None,
     *,
     n_chains: int = DEFAULT_CHAINS,
@@ -249,7 +254,7 @@ def ais_log_z(
 
     Parameters
     ----------
-    model : RBM or Model
+    model : RBM, Model, name or file
         The model; with rates, a Model gives a better base model than an RBM.
     data : uint8 (n, n_visible), optional
         Training data. The base model has the visible means of ``data`` or else of the model's rates, clipped

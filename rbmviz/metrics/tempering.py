@@ -11,6 +11,7 @@ import numpy as np
 from rbmviz import checks, kernels, rng
 from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
+from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.rbm import RBM, sigmoid
 from rbmviz.registry import metric
 
@@ -163,7 +164,7 @@ def tempered_ladders(
 
 @metric("tempered_statistics")
 def tempered_statistics(
-    rbm: RBM,
+    rbm: AnyModel,
     *,
     samples: int = TEMPERED_SAMPLES,
     burn_in: int = TEMPERED_BURN_IN,
@@ -182,7 +183,7 @@ def tempered_statistics(
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         The model.
     samples : int
         Samples of all ladders together (default 20,000), rounded up to a multiple of ``n_ladders``.
@@ -216,6 +217,7 @@ def tempered_statistics(
     >>> bool(np.sqrt(np.mean((tempered.mean("b") - exact.b) ** 2)) < 0.05)
     True
     """
+    rbm = as_rbm(rbm)
     ladders = tempered_ladders(
         rbm,
         samples=samples,
