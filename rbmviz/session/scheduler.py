@@ -140,7 +140,7 @@ class Lane:
         self.name, self.most, self.niceness = name, most, niceness
         self.waiting: dict[Task, None] = {}  # in order of arrival
         self.threads = self.idle = 0
-        self.has_watch = False
+        self.watch_until: float | None = None  # None: no thread is the watch
         self.watch, self.others = threading.Condition(lock), threading.Condition(lock)
         self.longest = 0.0
 
@@ -265,13 +265,14 @@ class Scheduler:
             lane = self.long if task.due.long or task.was_long else self.compute
         task.lane = lane
         lane.waiting[task] = None
-        if lane is not by:  # a thread of the lane that is about to take a task needs no call
-            self._call(lane)
+        if lane.watch_until is not None or lane is not by:  # else this thread looks itself
+            self._call(lane, task.due.first)
 
-    def _call(self, lane: Lane) -> None:
-        """Have a thread of a lane look at what is waiting."""
-        if lane.has_watch:
-            lane.watch.notify()
+    def _call(self, lane: Lane, at: float) -> None:
+        """Have a thread of a lane look at what is due at a time."""
+        if lane.watch_until is not None:
+            if at < lane.watch_until:
+                lane.watch.notify()
         elif lane.idle:
             lane.idle -= 1
             lane.others.notify()
@@ -291,16 +292,16 @@ class Scheduler:
         """Wait until a task is due, and take it."""
         with self.lock:
             while (task := self.take(lane)) is None:
-                if lane.has_watch:
+                if lane.watch_until is not None:
                     lane.idle += 1
                     lane.others.wait()
                     continue
                 at = min((task.due.first for task in lane.waiting if task.due), default=math.inf)
-                lane.has_watch = True
-                lane.watch.wait(min(at - self.clock(), threading.TIMEOUT_MAX) if at < math.inf else None)
-                lane.has_watch = False
+                lane.watch_until = at
+                lane.watch.wait(min(at - self.clock(), threading.TIMEOUT_MAX))
+                lane.watch_until = None
             if lane.waiting:
-                self._call(lane)  # another thread looks after the rest meanwhile
+                self._call(lane, -math.inf)  # another thread looks after the rest meanwhile
             return task
 
     def take(self, lane: Lane) -> Task | None:
