@@ -54,7 +54,7 @@ def page(page):
     queue = sweep_queue()
     for sweep in queue.list():
         queue._change(sweep, "stopped")
-    wait(lambda: queue._threads == 0, "threads that end")
+    wait(lambda: not queue.at_work, "an end of all work")
 
 
 def comparison_of(test):

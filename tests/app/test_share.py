@@ -255,7 +255,7 @@ def test_large_frames_come_more_rarely(share, clock, monkeypatch):
         broadcast = Broadcast(share, clock)
         broadcast.watchers |= {Watcher(packed=False) for _ in range(10)}
         monkeypatch.setattr(watching, "MAX_BYTES_PER_SECOND", 1000)
-        monkeypatch.setattr(watching, "SLOWDOWN", SimpleNamespace(factor=1.5))
+        monkeypatch.setattr(watching, "SCHEDULER", SimpleNamespace(slowdown=1.5))
         broadcast.step()
         assert broadcast.seconds_to_next > 2
         broadcast.step()

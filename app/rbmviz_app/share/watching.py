@@ -19,7 +19,7 @@ from rbmviz.charts import Chart
 from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.session import limits
-from rbmviz.session.slowdown import SLOWDOWN
+from rbmviz.session.scheduler import SCHEDULER
 from rbmviz_app.share.view import ENDED, Share, SharedView
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest, Hidden
@@ -178,7 +178,7 @@ class Broadcast:
             for watcher in in_step:
                 watcher.put('{"alive":true}')
         # As on the page itself, frames slow down before samples do.
-        self.seconds_to_next = max(SLOWDOWN.factor / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
+        self.seconds_to_next = max(SCHEDULER.slowdown / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
 
     def _take_view(self) -> None:
         """Adopt the page's content once it has been drawn."""
