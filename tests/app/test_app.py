@@ -621,7 +621,7 @@ def test_sample_page_follows_its_link(page):
 
 def test_sample_page_says_why_nothing_is_scored(page):
     test = page("sample", model="bas_pcd", data="mnist5k")
-    assert any("784 units and this model 16" in info.value for info in test.info)
+    assert any("784 units and the model 16" in info.value for info in test.info)
     comparison = test.session_state["comparisons"]["sample"][0]
     wait(lambda: comparison.poll()[0][1].n > 0, "samples all the same")
 
