@@ -289,6 +289,19 @@ def update_row(
     )
 
 
+def fit_row(data: np.ndarray, peers: bool) -> Match:
+    """Return the row for one pass over the data by the estimator of this name, its rates included."""
+    from rbmviz.sklearn import BernoulliRBM
+
+    units = BernoulliRBM().n_components
+    return Match(
+        Contestant(lambda: BernoulliRBM(n_iter=1, random_state=0).fit(data)),
+        multiplying(2.0 * 5 * data.size * units),
+        "the five products of an update, each at the speed of sgemm",
+        {name: Contestant(peer(data)) for name, peer in _available(others.FIT_PEERS, peers).items()},
+    )
+
+
 def log_z_row(rbm: RBM, peers: bool, peer_states: int = 2**14) -> Match:
     """Return the row for exact log Z; peers enumerate a part of the states, and their time is scaled."""
     share = max(2**rbm.n_hidden // peer_states, 1)
@@ -454,6 +467,13 @@ BENCH_ROWS: tuple[Row, ...] = (
         "update",
         lambda peers: update_row(load_model("mnist_pcd"), _digits(5000), "pcd", peers),
         (Target("faster", 2.5, None, "scikit-learn"),),
+    ),
+    Row(
+        "fit_784x256",
+        "fit of BernoulliRBM, defaults (PCD, batches of 10, float64), one pass over 2,000 digits, with rates",
+        "fit",
+        lambda peers: fit_row(_digits(2000).astype(np.float64), peers),
+        (Target("faster", 1.8, against="scikit-learn"),),
     ),
     Row(
         "log_z_16",

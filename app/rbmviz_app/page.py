@@ -29,6 +29,8 @@ from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 import streamlit as st
 
 from rbmviz import BadInput, Model
+from rbmviz.charts import Chart
+from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
@@ -51,7 +53,7 @@ from rbmviz_app import (
     transport,
     uploads,
 )
-from rbmviz_app.charts.style import Chart, readable, titles
+from rbmviz_app.charts.style import readable
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish
@@ -172,7 +174,7 @@ class LivePage(Generic[S]):
         """Draw the button that opens the page's introduction for newcomers."""
         with st.popover("About this page", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
             st.markdown(about)
-            st.caption("The page *Glossary* says what all words and numbers mean.")
+            st.caption("The *Glossary* explains all words and numbers.")
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:
@@ -292,7 +294,7 @@ class LivePage(Generic[S]):
             if max(steps) > most:
                 session.add_link_warning(
                     f"The link was made at step {max(steps):,}. A page makes at most {most:,} steps again "
-                    "when it is opened, and stands there: press Play to go on.",
+                    "when it is opened: press Play to continue.",
                     self.name,
                 )
             comparison.step([min(n, most) for n in steps])
@@ -610,8 +612,8 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
             on_click=undo,
             args=(page, comparison),
             key=f"{page}_undo",
-            help="Take the last reset, closed panel, preset or other setting back: the runs go on where they "
-            "were. For ten seconds.",
+            help="Undo the last reset, closed panel, preset or setting, within ten seconds: the runs "
+            "continue where they were.",
         ):
             st.rerun()
 
@@ -620,7 +622,7 @@ def undo(page: str, comparison: Comparison[Any]) -> None:
     """Undo the newest command, including the settings that it changed."""
     try:
         if not comparison.undo():
-            st.toast("It was too late to undo: what was there has been given up after ten seconds.")
+            st.toast("Too late to undo: that was only possible for ten seconds.")
             return
     except BadInput as error:
         st.toast(messages.plain(error))  # a message on the page would disappear with the next run
@@ -638,16 +640,16 @@ def draw_chart(
 ) -> None:
     """Draw a chart, or the text ``nothing`` if there are no rows yet.
 
-    chart : rows and Vega-Lite spec; key : widget key; alt : description for screen readers; height :
+    key : widget key; alt : description for screen readers; height :
         "stretch" to fill its container, whose height a style sheet sets
     """
-    rows, spec = chart
+    rows, drawing = chart
     if nothing and rows.empty:
         with st.container(key=f"no chart {key}"):  # while presenting, it takes the place of the chart
             st.caption(nothing)
     else:
         size = PRESENTED_FONT_PIXELS if links.presenting() else 0
         height = "stretch" if size else height  # presenting.css makes it as tall as the window allows
-        spec = readable(spec, st.context.theme.type, size)
+        spec = readable(drawing.spec(), st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
-        publish.chart(key, rows, spec, alt)
+        publish.chart(key, chart, alt)
