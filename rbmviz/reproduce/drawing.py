@@ -101,7 +101,7 @@ def specification(drawing: Mapping[str, Any], caption: Sequence[str] = ()) -> di
     else:
         chart = chart.properties(data=altair.Data(values=rows))
     if caption:
-        lines = list(figures.in_lines(caption))
+        lines = figures.in_lines(caption)
         below = altair.Chart(altair.Data(values=[{}])).mark_text(
             align="left", baseline="top", fontSize=8, color="#555555", lineBreak="\n"
         )

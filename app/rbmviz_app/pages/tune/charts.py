@@ -11,7 +11,7 @@ from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz_app.charts.ends import cost_axis
-from rbmviz_app.pages.tune.panel import axis_label, facet_title, knob_of_plan, short_label, value_text
+from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label, value_text
 
 CURVE_HEIGHT = 300
 SLICE_HEIGHT = 240
@@ -44,7 +44,7 @@ def name_of(scores: SweepScores, index: int) -> str:
     parts = [facet_title(plan, setting)] if facet_title(plan, setting) else []
     for axis, at in list(zip(plan.axes, setting.at, strict=True))[:2]:
         if at >= 0:
-            parts.append(f"{knob_of_plan(plan, axis.knob).label} {value_text(axis.values[at])}")
+            parts.append(f"{plan.knob(axis.knob).label} {value_text(axis.values[at])}")
     return ", ".join(parts)
 
 
@@ -173,7 +173,7 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
                 }
             )
     rows += [row | {"kind": "mark", "mark": "diamond", "note": "the best"} for row in rows if row["best"]]
-    knob = knob_of_plan(plan, plan.axes[axis].knob)
+    knob = plan.knob(plan.axes[axis].knob)
     log, label, by = knob.scale == "log" and min(map(float, values)) > 0, axis_label(knob), choice.by
     return Curves(
         Axis("x", label, "log" if log else "linear", "~g", nice=False, ticks=8),
