@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rbmviz.charts.axes import Axis, Legend, Style, channel_of
-from rbmviz.charts.drawing import Content, Drawing, short, tooltips
+from rbmviz.charts.axes import ChartAxis, Legend, Style, channel_of
+from rbmviz.charts.plot import Content, Plot, short, tooltips
 from rbmviz.charts.style import GREY
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Curves(Drawing):
+class Curves(Plot):
     """How curves are drawn.
 
     Parameters
     ----------
-    x, y : Axis
+    x, y : ChartAxis
     series : str
         Column of the names of the curves.
     styles : tuple of Style
@@ -100,8 +100,8 @@ class Curves(Drawing):
         Returns further layers, which are not on a canvas, given altair and a chart with x, y and colour.
     """
 
-    x: Axis
-    y: Axis
+    x: ChartAxis
+    y: ChartAxis
     series: str = ""
     styles: tuple[Style, ...] = ()
     tips: tuple[tuple[str, str, str], ...] = ()
