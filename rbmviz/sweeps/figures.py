@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rbmviz.charts import Axis, Curves, Style
+from rbmviz.charts import ChartAxis, Curves, Style
 from rbmviz.errors import brought_by
 from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, undirected
 from rbmviz.sweeps.measures import measures
@@ -214,8 +214,8 @@ def _curve(altair: Any, rows: Sequence[Mapping[str, Any]], axis: str, label: str
     numeric = len(values) > 1
     log = numeric and values[0] > 0 and values[-1] >= 8 * values[0]
     curve = Curves(
-        Axis(axis, axis, "log" if log else "linear" if numeric else "words", nice=False),
-        Axis("mean", label),
+        ChartAxis(axis, axis, "log" if log else "linear" if numeric else "words", nice=False),
+        ChartAxis("mean", label),
         styles=(Style("", "#c2410c"),),
         points=30,
         band=("lo", "hi"),

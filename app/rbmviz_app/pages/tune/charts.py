@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rbmviz.charts import Axis, Chart, Curves, Legend, Rows, Style, styled
+from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, Style, styled
 from rbmviz.charts.style import RAMP
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
@@ -115,7 +115,7 @@ def curves_chart(
     rows.append({"kind": "common", "x": point, "note": "", "label": "", "side": "left"})
     return Curves(
         cost_axis(cost_unit, "log", X_WORDS[cost_unit]),
-        Axis("y", short_label(by)),
+        ChartAxis("y", short_label(by)),
         "setting",
         styled(list(named.values()), [TONES[i % len(TONES)] for i in range(len(named))]),
         (
@@ -176,8 +176,8 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
     knob = plan.knob(plan.axes[axis].knob)
     log, label, by = knob.scale == "log" and min(map(float, values)) > 0, axis_label(knob), choice.by
     return Curves(
-        Axis("x", label, "log" if log else "linear", "~g", nice=False, ticks=8),
-        Axis("y", f"{short_label(by)},\nminus the best", zero=True),
+        ChartAxis("x", label, "log" if log else "linear", "~g", nice=False, ticks=8),
+        ChartAxis("y", f"{short_label(by)},\nminus the best", zero=True),
         styles=(Style("", RAMP[0]),),
         tips=(
             ("x", label, "~g"),
