@@ -313,6 +313,13 @@ def sklearn_update(rbm: RBM, rate: float, seed: int, chains: np.ndarray) -> Upda
     return update
 
 
+def sklearn_fit(data: np.ndarray) -> Callable[[], object]:
+    """Return one pass of ``BernoulliRBM.fit`` in scikit-learn, with its defaults."""
+    from sklearn.neural_network import BernoulliRBM
+
+    return lambda: BernoulliRBM(n_iter=1, random_state=0).fit(data)
+
+
 PCD_PEERS = {"numpy": numpy_update, "scikit-learn": sklearn_update}
 
 
@@ -353,5 +360,7 @@ def rbms_log_z(rbm: RBM, parts: int) -> Callable[[], float]:
 
     return total
 
+
+FIT_PEERS = {"scikit-learn": sklearn_fit}
 
 LOG_Z = {"numpy": numpy_log_z, "rbms": rbms_log_z}

@@ -228,7 +228,7 @@ def fpcd_row(model: Model, alpha: float, peers: bool, eps: float = 0.03, block: 
 
 def isl_row(test: np.ndarray, samples: np.ndarray, peers: bool, peer_block: int = 256) -> Match:
     """Return the row for streaming ISL: distance histograms of samples to every test point."""
-    metric, block = ISL(test, counts=()), samples[:peer_block]
+    metric, block = ISL(test), samples[:peer_block]
     words = 8 * -(-test.shape[1] // 64)
     return Match(
         Contestant(lambda: metric.update(samples), len(samples)),
@@ -286,6 +286,19 @@ def update_row(
         Contestant(lambda: training.advance(trainer, state, 10), 10),
         *adding_rows(model.rbm, data[:size], 5 if persistent else 4, 1),
         {name: updating(update) for name, update in against.items()},
+    )
+
+
+def fit_row(data: np.ndarray, peers: bool) -> Match:
+    """Return the row for one pass over the data by the estimator of this name, its rates included."""
+    from rbmviz.sklearn import BernoulliRBM
+
+    units = BernoulliRBM().n_components
+    return Match(
+        Contestant(lambda: BernoulliRBM(n_iter=1, random_state=0).fit(data)),
+        multiplying(2.0 * 5 * data.size * units),
+        "the five products of an update, each at the speed of sgemm",
+        {name: Contestant(peer(data)) for name, peer in _available(others.FIT_PEERS, peers).items()},
     )
 
 
@@ -454,6 +467,13 @@ BENCH_ROWS: tuple[Row, ...] = (
         "update",
         lambda peers: update_row(load_model("mnist_pcd"), _digits(5000), "pcd", peers),
         (Target("faster", 2.5, None, "scikit-learn"),),
+    ),
+    Row(
+        "fit_784x256",
+        "fit of BernoulliRBM, defaults (PCD, batches of 10, float64), one pass over 2,000 digits, with rates",
+        "fit",
+        lambda peers: fit_row(_digits(2000).astype(np.float64), peers),
+        (Target("faster", 1.8, against="scikit-learn"),),
     ),
     Row(
         "log_z_16",

@@ -12,6 +12,16 @@ UCD            Qiu, Zhang, Wang (2020), openreview.net/forum?id=r1eyceSYPr
 All other sources are in docs/algorithms/sources.md.
 """
 
+from typing import Any
+
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_public_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # takes 20 ms to import
+
+        return version("rbmviz")
+    return _public_name(name)

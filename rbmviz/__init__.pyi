@@ -1,15 +1,19 @@
 from . import metrics, testing
+from . import sklearn as sklearn
+from .algorithms import fit, make_sampler, make_trainer
 from .coupling import couple
 from .datasets import Dataset, list_datasets, load_dataset
 from .errors import BadInput
 from .metrics import list_metrics
-from .models import from_sklearn, list_models, load_model
+from .models import from_sklearn, list_models, load_model, to_sklearn
 from .rbm import RBM, Model, Statistics, save_model
-from .samplers import Samples, list_samplers, make_sampler, sample, stream
+from .samplers import Samples, list_samplers, sample, stream
 from .sweeps.sweep import sweep
-from .trainers import list_trainers, make_trainer, train, trained_model
+from .trainers import list_trainers, train, trained_model
 from .trainers.checkpoint import load_checkpoint, save_checkpoint
 from .trainers.pop_cd import pop_weights
+
+__version__: str
 
 __all__ = [
     "RBM",
@@ -19,6 +23,7 @@ __all__ = [
     "Samples",
     "Statistics",
     "couple",
+    "fit",
     "from_sklearn",
     "list_datasets",
     "list_metrics",
@@ -38,6 +43,7 @@ __all__ = [
     "stream",
     "sweep",
     "testing",
+    "to_sklearn",
     "train",
     "trained_model",
 ]

@@ -14,6 +14,8 @@ import numpy as np
 
 from rbmviz import checks, kernels, rng
 from rbmviz.errors import BadInput, shown
+from rbmviz.model_files import AnyModel, as_rbm
+from rbmviz.notebook import short_repr
 from rbmviz.rbm import RBM
 
 Algorithm = Literal["rbm", "general", "half_step"]
@@ -96,6 +98,8 @@ class Pairs:
     _v0: np.ndarray
     _run: tuple[str, int, int, np.random.SeedSequence]
 
+    __repr__ = short_repr
+
     @property
     def share_cut(self) -> float:
         """Share of the pairs that were cut off, from 0 to 1; anything but 0 biases the estimate."""
@@ -105,11 +109,12 @@ class Pairs:
     def estimate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Unbiased estimates of <v h'>, <v> and <h> under the model, one per pair (UCD, section 3.1).
 
-        Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]), as in
-        the authors' program; section 4 has E[v|h] and the drawn h, which is also unbiased. The sum of a pair
-        that is cut off goes up to t = max_sweeps, one term further than in the paper, which declares the
-        chains equal there; either way such pairs are biased. The pairs run a second time for the estimate,
-        from the same random numbers.
+        Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]).
+        Section 4 has E[v|h] and the drawn h; the authors' C++ program averages both. All are unbiased.
+
+        The sum of a pair that is cut off goes up to t = max_sweeps, one term further than in the paper, which
+        declares the chains equal there; either way such pairs are biased. The pairs run a second time for the
+        estimate, from the same random numbers.
 
         Returns
         -------
@@ -247,7 +252,7 @@ def _check_sweeps(where: str, lag: Any, k: Any, max_sweeps: Any) -> tuple[int, i
 
 
 def couple(
-    rbm: RBM,
+    rbm: AnyModel,
     v0: np.ndarray,
     algorithm: Algorithm = "rbm",
     max_sweeps: int = 1000,
@@ -266,7 +271,7 @@ def couple(
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         The model.
     v0 : uint8 (pairs, n_visible)
         Start of both chains of each pair.
@@ -307,6 +312,7 @@ def couple(
     >>> W.shape
     (32, 16, 16)
     """
+    rbm = as_rbm(rbm)
     v0 = checks.bits("couple: v0", v0, rbm.n_visible)
     if algorithm not in ALGORITHMS:
         raise BadInput(f"couple: algorithm = {shown(algorithm)} is not one of {', '.join(ALGORITHMS)}.")

@@ -57,7 +57,12 @@ def lacking(what: str, package: str, extra: str) -> BadInput:
     )
 
 
-_PACKAGE_OF_MODULE = {"PIL": "pillow", "vl_convert": "vl-convert-python"}
+_PACKAGE_OF_MODULE = {
+    "PIL": "pillow",
+    "arviz_base": "arviz-base",
+    "sklearn": "scikit-learn",
+    "vl_convert": "vl-convert-python",
+}
 """Names of packages that differ from their modules' names."""
 
 

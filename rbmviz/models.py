@@ -1,28 +1,31 @@
-"""Pretrained models, models from files and from scikit-learn, and small constructed models."""
+"""Models and their data: what a model is scored on, models of scikit-learn, small constructed models."""
 
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from importlib import resources
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.array_files import is_file
 from rbmviz.datasets import Dataset, load_registered
-from rbmviz.errors import BadInput, unknown
+from rbmviz.errors import BadInput, brought_by
 from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel, model_statistics
-from rbmviz.rbm import RBM, Model, ModelHeader, load_model_file, read_model_header
+from rbmviz.model_files import (
+    FOLDER,
+    NONE_FOUND,
+    AnyModel,
+    as_rbm,
+    list_models,
+    load_model,
+    load_pretrained,
+    read_pretrained_headers,
+)
+from rbmviz.rbm import RBM, Model, ModelHeader
 from rbmviz.registry import datasets, trainers
 
-FOLDER = Path(str(resources.files("rbmviz.pretrained")))
-"""Folder of the pretrained models: ``pretrained/`` in a checkout, within the package in an installation."""
-
-NONE_FOUND = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
-"""What an empty list of models is called."""
+__all__ = ["FOLDER", "NONE_FOUND", "list_models", "load_model", "load_pretrained", "read_pretrained_headers"]
 
 LANDSCAPE_PATTERNS = {
     "two halves": ("111/000", "000/111"),
@@ -31,44 +34,6 @@ LANDSCAPE_PATTERNS = {
     "letters L T X": ("100/100/111", "111/010/010", "101/010/101"),
 }
 """Patterns of the small models whose states can all be drawn, see ``pattern_model``."""
-
-
-def list_models() -> list[str]:
-    """Return the names of the pretrained models."""
-    return sorted(path.stem for path in FOLDER.glob("*.safetensors"))
-
-
-def load_model(name: str | Path) -> Model:
-    """Return a pretrained model by name, or a model from a file.
-
-    Parameters
-    ----------
-    name : str or Path
-        A name of ``list_models()``, or a path that ends in .safetensors or .npz.
-
-    Raises
-    ------
-    BadInput
-        If there is no such model, or the file is not a model (see ``rbm.load_model_file``). Pickles (.pkl,
-        .joblib, .pt) are never opened, because that would run code in them.
-
-    Examples
-    --------
-    >>> model = rbmviz.load_model("usps_fpcd")
-    >>> model.rbm.n_visible, model.rbm.n_hidden
-    (256, 200)
-    >>> model.meta["trainer"]
-    'fpcd'
-    """
-    if Path(name).suffix in (".safetensors", ".npz"):
-        return load_model_file(name)
-    if str(name) not in list_models() and is_file(Path(name)):
-        raise BadInput(
-            f"'{name}' is not a model file, and is not opened: in the program that has written it, save the "
-            "weights by numpy.savez('model.npz', W=W, b=b, c=c), with W of shape (n_visible, n_hidden), b of "
-            "the visible and c of the hidden units."
-        )
-    return load_pretrained(str(name))
 
 
 def with_rates(model: Model, dataset: Dataset) -> Model:
@@ -85,11 +50,6 @@ def with_rates(model: Model, dataset: Dataset) -> Model:
             "ones: name the data that it was trained on."
         )
     return Model(model.rbm, model.rbm.rates(dataset.train), model.meta)
-
-
-def read_pretrained_headers() -> dict[str, ModelHeader]:
-    """Return the header of every pretrained model, by name."""
-    return {name: read_model_header(FOLDER / f"{name}.safetensors") for name in list_models()}
 
 
 def describe_model(model: Model | ModelHeader) -> str:
@@ -111,24 +71,6 @@ def describe_model(model: Model | ModelHeader) -> str:
         label = trainers[str(trainer)].label.replace("-k", f"-{(meta.get('knobs') or {}).get('k', 'k')}")
         line += f", trained by {label}" + (f" for {updates:,} updates" if updates else "")
     return line
-
-
-def load_pretrained(name: object) -> Model:
-    """Return a pretrained model by name; unlike ``load_model`` it never opens a path.
-
-    It is for names that the user did not type, but that come from a link or from a file's metadata.
-
-    Raises
-    ------
-    BadInput
-        If there is no such pretrained model.
-    """
-    names = list_models()
-    if not names:
-        raise BadInput(NONE_FOUND)
-    if name not in names:
-        raise unknown("model", str(name), names, "'rbmviz list models' shows them.")
-    return load_model_file(FOLDER / f"{name}.safetensors")
 
 
 def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
@@ -156,6 +98,28 @@ def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:
     knobs = {name: getattr(estimator, name, None) for name in ("learning_rate", "batch_size", "n_iter")}
     rates = None if data is None else rbm.rates(data)
     return Model(rbm, rates, {"trainer": "scikit-learn BernoulliRBM", "knobs": knobs})
+
+
+def to_sklearn(model: AnyModel) -> Any:
+    """Return a model as a fitted ``sklearn.neural_network.BernoulliRBM``, in float32, for its pipelines.
+
+    ``rbmviz.sklearn.BernoulliRBM`` is the estimator that rbmviz trains.
+
+    Examples
+    --------
+    >>> estimator = rbmviz.to_sklearn("bas_pcd")
+    >>> estimator.transform(rbmviz.load_dataset("bas").test).shape
+    (32, 16)
+    """
+    with brought_by("sklearn", "to_sklearn"):
+        from sklearn.neural_network import BernoulliRBM
+    rbm = as_rbm(model)
+    estimator = BernoulliRBM(rbm.n_hidden)
+    estimator.components_, estimator.intercept_visible_ = np.array(rbm.W.T, order="F"), rbm.b.copy()
+    estimator.intercept_hidden_ = rbm.c.copy()
+    estimator.h_samples_ = np.zeros((estimator.batch_size, rbm.n_hidden), np.float32)
+    estimator.n_features_in_, estimator._n_features_out = rbm.n_visible, rbm.n_hidden
+    return estimator
 
 
 def pattern_model(patterns: Sequence[str], depth: float) -> Model:
@@ -226,7 +190,7 @@ def data_of(
         raise BadInput("This model does not say what it was trained on: name the data.")
     dataset = load(name)
     if dataset.n_visible != model.rbm.n_visible:
-        raise BadInput(f"{name} has {dataset.n_visible} units and this model {model.rbm.n_visible}.")
+        raise BadInput(f"{name} has {dataset.n_visible} units and the model {model.rbm.n_visible}.")
     return dataset
 
 

@@ -26,6 +26,7 @@ from rbmviz.array_files import (
     text_of,
 )
 from rbmviz.errors import BadInput
+from rbmviz.notebook import data_frame, notebook_html, picture_shape, short_repr
 from rbmviz.output import write_whole
 
 SCHEMA = 1
@@ -82,6 +83,8 @@ class Statistics:
     b: np.ndarray
     c: np.ndarray
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "W", _parameter("rates.W", self.W))
         object.__setattr__(self, "b", _parameter("rates.b", self.b, self.W.shape[:1]))
@@ -123,6 +126,9 @@ class RBM:
         object.__setattr__(self, "b", _parameter("b", self.b, self.W.shape[:1]))
         object.__setattr__(self, "c", _parameter("c", self.c, self.W.shape[1:]))
 
+    def __repr__(self) -> str:
+        return f"RBM({self.n_visible} visible, {self.n_hidden} hidden units)"
+
     @property
     def n_visible(self) -> int:
         """Number of visible units."""
@@ -162,7 +168,10 @@ class RBM:
         For the whole training set these are the positive statistics of training, which rates-FPCD keeps fixed
         (section 4 of that paper). Summed in float64.
         """
-        v = checks.bits("The data", v, self.n_visible)
+        return self.mean_statistics(checks.bits("The data", v, self.n_visible))
+
+    def mean_statistics(self, v: np.ndarray) -> Statistics:
+        """Return the ``rates`` of rows v (n, n_visible) of any values, such as grey levels from 0 to 1."""
         W, b, c = (np.zeros(a.shape) for a in (self.W, self.b, self.c))
         for rows in np.array_split(v, -(-len(v) // 4096)):
             x = rows.astype(np.float32)
@@ -186,6 +195,9 @@ class Model:
     meta : mapping
         Provenance, JSON values only: data set, binarisation, trainer, knobs, seed, updates, scores.
         ``metadata.SCHEMA_OF_KEYS`` lists the known keys and their types.
+    history : dict of arrays (records,)
+        The course of its training, if ``fit`` or ``train`` has made it: ``update``, ``seconds``, ``sweeps``,
+        and the statistics of the trainer. Files do not keep it.
 
     Raises
     ------
@@ -196,6 +208,22 @@ class Model:
     rbm: RBM
     rates: Statistics | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    history: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        said = [f"{self.rbm.n_visible} visible, {self.rbm.n_hidden} hidden units"]
+        said += [str(self.meta[key]) for key in ("dataset", "trainer") if self.meta.get(key)]
+        if self.meta.get("updates"):
+            said.append(f"{self.meta['updates']:,} updates")
+        return f"Model({', '.join(said)}{'' if self.rates is None else ', with rates'})"
+
+    def _repr_html_(self) -> str:
+        shape = picture_shape(self.rbm.n_visible, self.meta.get("image_shape"))
+        return notebook_html(self, None if shape is None else self.rbm.W.T, shape)
+
+    def history_frame(self) -> Any:
+        """Return the history as a pandas DataFrame, a row for each record."""
+        return data_frame(self.history)
 
     def __post_init__(self) -> None:
         if self.rates is not None and self.rates.W.shape != self.rbm.W.shape:

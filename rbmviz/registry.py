@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, dataclass_transform
 
 from rbmviz.errors import unknown
-from rbmviz.knobs import check_all, check_names, knob, read_knobs
+from rbmviz.knobs import check_all, check_names, knob, read_algorithm
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,15 +66,8 @@ class Table:
         return cls(**knobs)
 
     def read(self, text: str) -> Any:
-        """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a name alone.
-
-        Raises
-        ------
-        BadInput
-            If the algorithm or a knob is unknown, or a value is out of range.
-        """
-        name, _, knobs = text.partition(":")
-        return self[name](**read_knobs(self[name], knobs))
+        """Return the algorithm of a text, see ``rbmviz.knobs.read_algorithm``."""
+        return read_algorithm(self, text)
 
 
 samplers = Table("sampler", "rbmviz.samplers")
@@ -134,24 +127,22 @@ def trainer(name: str, *, label: str, paper: str, colour: str = "") -> Callable[
     return _algorithm(trainers, name, label, paper, colour)
 
 
-def metric(name: str) -> Callable[[F], F]:
-    """Return a decorator that registers a metric: a streaming class, or a function."""
-
+def _entry(table: Table, name: str) -> Callable[[F], F]:
     def register(entry: F) -> F:
-        metrics.add(name, entry)
+        table.add(name, entry)
         return entry
 
     return register
 
 
-def live_metric(name: str) -> Callable[[C], C]:
+def metric(name: str) -> Callable[[F], F]:
+    """Return a decorator that registers a metric: a streaming class, or a function."""
+    return _entry(metrics, name)
+
+
+def live_metric(name: str) -> Callable[[F], F]:
     """Return a decorator that registers a metric that runs keep up to date, see ``rbmviz.metrics.live``."""
-
-    def register(cls: C) -> C:
-        live_metrics.add(name, cls)
-        return cls
-
-    return register
+    return _entry(live_metrics, name)
 
 
 def dataset(name: str, *, bundled_with: str = "", file: str = "") -> Callable[[F], F]:
@@ -171,7 +162,6 @@ def dataset(name: str, *, bundled_with: str = "", file: str = "") -> Callable[[F
 
     def register(function: F) -> F:
         function.bundled_with, function.file = bundled_with, file or name  # type: ignore[attr-defined]
-        datasets.add(name, function)
-        return function
+        return _entry(datasets, name)(function)
 
     return register

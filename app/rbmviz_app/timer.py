@@ -8,12 +8,10 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec
 
 import streamlit as st
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 from rbmviz.session import Comparison
-from rbmviz.session.slowdown import SLOWDOWN
+from rbmviz.session.scheduler import SCHEDULER
+from rbmviz_app.insides import fragment_id, set_interval
 from rbmviz_app.session import SLOW_TIMERS, STOPPED_TIMERS, SlowTimer, StoppedTimer
 
 Args = ParamSpec("Args")
@@ -85,18 +83,6 @@ def seconds_to_next(grown: float, passed: float, slowdown: float = 1.0) -> float
     return max((seconds for seconds in INTERVALS if seconds <= wanted), default=INTERVALS[0])
 
 
-def set_interval(fragment_id: str, seconds: float) -> None:
-    """Have the browser redraw a fragment at this interval from now on.
-
-    ``st.fragment(run_every=...)`` sends the same message, but only when the fragment is made.
-    """
-    context = get_script_run_ctx()
-    if context is not None:
-        message = ForwardMsg()
-        message.auto_rerun.fragment_id, message.auto_rerun.interval = fragment_id, seconds
-        context.enqueue(message)
-
-
 def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None:
     """Redraw slower fragments every second again; call it after a command.
 
@@ -137,7 +123,7 @@ def every_second(
     The fragment has its own container: if the timer fires just as the whole page has been drawn, Streamlit
     removes the fragment for a moment, and the elements below would move up.
     """
-    return _timed(draw, lambda grown, passed: seconds_to_next(1.0, passed, SLOWDOWN.factor))
+    return _timed(draw, lambda grown, passed: seconds_to_next(1.0, passed, SCHEDULER.slowdown))
 
 
 def as_curves_grow(
@@ -148,7 +134,7 @@ def as_curves_grow(
     At a constant speed, the interval is two seconds after a quarter of a minute, and five after 40 seconds. A
     command redraws the fragment a second later.
     """
-    return _timed(draw, lambda grown, passed: seconds_to_next(grown, passed, SLOWDOWN.factor))
+    return _timed(draw, lambda grown, passed: seconds_to_next(grown, passed, SCHEDULER.slowdown))
 
 
 def _timed(
@@ -192,7 +178,7 @@ def _timed(
                 seconds = interval(growth(newest[-2], shown), now - drawn_at)
             drawn_at = now
             timers = dict(SLOW_TIMERS.value)
-            slow = SlowTimer(str(ThreadState.get().fragment_id), seconds)
+            slow = SlowTimer(fragment_id(), seconds)
             before = timers.pop(name, slow._replace(seconds=INTERVALS[0]))
             if slow != before:
                 set_interval(*slow)

@@ -3,34 +3,37 @@
 import argparse
 import dataclasses
 import json
+import math
 import os
 import shutil
 import sys
 import time
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
+from rbmviz.budget import check_memory
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help, read_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import signals_deferred
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.errors import BadInput, OutputFailure
+from rbmviz.errors import BadInput, OutputFailure, brought_by
 from rbmviz.knobs import values_of
 from rbmviz.metadata import data_name
 from rbmviz.models import data_of, load_model, with_rates
 from rbmviz.output import neighbour, output_path, put_in_place, rescue, writing
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers
-from rbmviz.samplers import Sampler, list_samplers
+from rbmviz.samplers import Sampler, Samples, list_samplers
 from rbmviz.session import SamplingSetup, write_array
 from rbmviz.target_likelihood import TargetAverage, target_likelihood
 
@@ -80,7 +83,8 @@ def add(commands: Any) -> None:
         "--out",
         required=True,
         metavar="F.npz",
-        help="the file; it appears when it is complete, and Ctrl-C keeps the samples made so far",
+        help="the file, .npz, or .nc for ArviZ (all samples are held in memory; --dataset adds classes); it "
+        "appears when it is complete, and Ctrl-C keeps the samples made so far",
     )
 
 
@@ -90,7 +94,7 @@ def _data(model: Model, args: argparse.Namespace, sampler: Sampler) -> Dataset |
     if args.init == "random" and not args.likelihood and not rates:
         return None
     if args.dataset is not None:
-        return load_dataset(args.dataset)
+        return data_of(model, args.dataset, load_dataset)
     if data_name(model.meta) is None:
         without = "leave --likelihood out" if args.likelihood else "use --init random"
         raise BadInput(f"The model does not say what data it learned: give --dataset, or {without}.")
@@ -128,6 +132,7 @@ class _Outcome:
 
     done: int = 0
     sweeps: int = 0
+    traces: dict[str, list[np.ndarray]] = dataclasses.field(default_factory=dict)
     interrupted: bool = False
     failure: OutputFailure | None = None
 
@@ -142,14 +147,23 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     After an interrupt, the samples of all complete chunks are packed.
     """
     target = Path(args.out)
-    if target.suffix != ".npz":
-        raise BadInput(f"sample: '{target}' must end in .npz.")
+    if target.suffix not in (".npz", ".nc"):
+        raise BadInput(f"sample: '{target}' must end in .npz or .nc.")
+    for_arviz = target.suffix == ".nc"
+    if for_arviz:
+        with brought_by("arviz", f"'{target.name}'"):
+            import arviz_base  # noqa: F401
+            import h5netcdf  # noqa: F401
     check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
     model = load_model(args.model)
     (sampler,) = read_algorithms(samplers, [args.sampler], args.rest)
     width = model.rbm.n_visible
     _check_disk(args, width, target)
     dataset = _data(model, args, sampler)
+    if for_arviz:
+        needed = 12 * args.n * width  # v and p, twice; and the doubles of some rows
+        check_memory(f"sample: {args.n:,} samples for ArviZ", needed, "take fewer, or write an .npz")
+        classes_of = load_dataset(args.dataset) if args.dataset else None
     if dataset is not None and sampler.needs_rates and model.rates is None:
         model = with_rates(model, dataset)
     start = None if args.init == "random" else SamplingSetup(model, dataset, args.seed)
@@ -163,7 +177,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         if not args.no_means:
             parts["p"] = folder / "p", np.float32
         selection = _Selection(args.n, args.thin, sampler.n_chains)
-        outcome = _write_samples(sampler, state, selection, width, parts, target, average)
+        outcome = _write_samples(sampler, state, selection, width, parts, target, average, for_arviz)
         seconds = time.perf_counter() - begin
         if outcome.interrupted:
             print_message(f"Interrupted: the {outcome.done:,} samples made so far are kept.")
@@ -180,7 +194,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             "sweeps": outcome.sweeps,
             "origin": source,
         }
-        kept = _put_in_place(target, folder / "whole.npz", parts, (outcome.done, width), meta, outcome)
+        shape, pack = (outcome.done, width), _pack
+        if for_arviz:
+            traces = {name: np.concatenate(trace) for name, trace in outcome.traces.items()}
+            pack = partial(_pack_tree, model, sampler.n_chains, traces, classes_of)
+        kept = _put_in_place(target, folder / "whole", parts, shape, meta, outcome, pack)
     if outcome.failure:
         kept_in = (
             f"The first {outcome.done:,} samples are kept in '{kept}'."
@@ -223,10 +241,12 @@ def _write_samples(
     parts: Parts,
     target: Path,
     average: TargetAverage | None,
+    keep_traces: bool,
 ) -> _Outcome:
     """Make the samples chunk by chunk, and write the selected ones to the files of ``parts``.
 
-    Errors name the file ``target``. Interrupts and errors are raised if nothing has been written yet.
+    Their traces are kept in memory if they are asked for. Errors name the file ``target``. Interrupts and
+    errors are raised if nothing has been written yet.
     """
     outcome, n_drawn, chunk, total = _Outcome(), 0, 1, selection.total
     largest_chunk = max(CHUNK_BYTES // (5 * width), 1)  # a byte for v, four for p
@@ -246,6 +266,8 @@ def _write_samples(
                 selected = selection.of(n_drawn, n_drawn + n)
                 for name, file in files.items():
                     file.write(getattr(samples, name)[selected].data)
+                for name, trace in samples.info.items() if keep_traces else ():
+                    outcome.traces.setdefault(name, []).append(trace[selected])
                 n_drawn += n
                 outcome.sweeps += int(samples.info["sweeps"].sum())
                 outcome.done += int(selected.sum())
@@ -265,7 +287,13 @@ def _write_samples(
 
 
 def _put_in_place(
-    target: Path, whole: Path, parts: Parts, shape: tuple[int, int], meta: dict[str, Any], outcome: _Outcome
+    target: Path,
+    whole: Path,
+    parts: Parts,
+    shape: tuple[int, int],
+    meta: dict[str, Any],
+    outcome: _Outcome,
+    pack: Callable[..., None],
 ) -> Path | None:
     """Pack the samples into the file ``whole``, and rename it to the target.
 
@@ -276,15 +304,15 @@ def _put_in_place(
     try:
         with writing(target), signals_deferred() as stops:
             try:
-                _pack(whole, parts, shape, meta, stops=stops)
+                pack(whole, parts, shape, meta, stops=stops)
             except KeyboardInterrupt:
                 outcome.interrupted = True
                 print_message(f"Interrupted: all {shape[0]:,} samples are written, without compression.")
-                _pack(whole, parts, shape, meta, zipfile.ZIP_STORED)
+                pack(whole, parts, shape, meta, zipfile.ZIP_STORED)
             put_in_place(whole, output_path(target))
     except (BadInput, OutputFailure) as error:
         outcome.failure = outcome.failure or OutputFailure(str(error))
-        return rescue(target.name, lambda path: _pack(path, parts, shape, meta))
+        return rescue(target.name, lambda path: pack(path, parts, shape, meta))
     return target
 
 
@@ -322,6 +350,30 @@ def _pack(
                 np.save(out, np.array(json.dumps(meta)))  # type: ignore[arg-type]
         file.flush()
         os.fsync(file.fileno())
+
+
+def _pack_tree(
+    model: Model,
+    n_chains: int,
+    traces: dict[str, np.ndarray],
+    dataset: Dataset | None,
+    path: Path,
+    parts: Parts,
+    shape: tuple[int, int],
+    meta: dict[str, Any],
+    compression: int = zipfile.ZIP_DEFLATED,
+    stops: Sequence[int] = (),
+) -> None:
+    """Write the samples as a NetCDF file of ArviZ, see ``Samples.to_arviz``."""
+    rows = {name: np.fromfile(raw, dtype)[: math.prod(shape)] for name, (raw, dtype) in parts.items()}
+    v = rows["v"].reshape(shape)
+    p = rows.get("p", v).reshape(shape)
+    info = {name: trace[: shape[0]] for name, trace in traces.items()}
+    tree = Samples(v, p, info, model, n_chains).to_arviz(dataset)
+    if "p" not in rows:
+        tree["samples"] = tree["samples"].to_dataset().drop_vars("p")
+    tree.attrs["meta"] = json.dumps(meta)
+    tree.to_netcdf(path, engine="h5netcdf")
 
 
 def _add_array(

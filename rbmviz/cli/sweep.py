@@ -8,7 +8,6 @@ import math
 import re
 import shlex
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,9 @@ from rbmviz.cli import COUNT, JSON_HELP, SEED, WholeNumber, add_command, print_m
 from rbmviz.cli.knob_flags import read_algorithms
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.errors import BadInput, unknown
-from rbmviz.knobs import knobs_of
+from rbmviz.knobs import knobs_of, write_algorithm
 from rbmviz.origin import origin, with_origin
 from rbmviz.output import write_whole
-from rbmviz.registry import Table, samplers, trainers
 from rbmviz.samplers import list_samplers
 from rbmviz.session.training import BAND_OF_REPLICATES
 from rbmviz.sweeps import (
@@ -38,10 +36,10 @@ from rbmviz.sweeps import (
     figures,
     list_measures,
 )
-from rbmviz.sweeps.choose import robustness, select, telling_point, undirected
+from rbmviz.sweeps.choose import one_source, robustness, select, telling_point, undirected
 from rbmviz.sweeps.execute import SweepProgress, cores
 from rbmviz.sweeps.execute import run as run_cells
-from rbmviz.sweeps.plan import Kind, text_of
+from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.sweeps.store import Store, StoredTable, check_installed, write_table
 from rbmviz.trainers import list_trainers
 
@@ -224,12 +222,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_other_code(store: Store) -> StoredTable:
-    """Return the results of the other version of the code with the most results."""
+    """Return the results of another version of the code, the one with the most rows of each algorithm."""
     stored = store.read()
     if not stored.cells:
         return stored
-    versions, rows = np.unique(stored.columns["version"].astype(str), return_counts=True)
-    columns = select(stored.columns, version=str(versions[rows.argmax()]))
+    columns = one_source(stored.columns)
     n_cells = len(np.unique(columns["identity"].astype(str)))
     sentence = (
         f"'{store.folder}' holds no result of this version of the code; these are the {n_cells:,} of "
@@ -261,14 +258,6 @@ def _check_installed(args: argparse.Namespace) -> None:
         figures.check_installed()
 
 
-def _table(kind: Kind) -> Table:
-    return samplers if kind == "sampler" else trainers
-
-
-def _algorithms(kind: Kind, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
-    return read_algorithms(_table(kind), texts, rest)
-
-
 def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
     """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
     match = re.fullmatch(r"([^=]*)=(log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
@@ -284,7 +273,7 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
             "sweep run: give samplers (--sampler with --model) or trainers (--trainer with --dataset)."
         )
     kind: Kind = "sampler" if args.sampler else "trainer"
-    algorithms = _algorithms(kind, args.sampler or args.trainer, args.rest)
+    algorithms = read_algorithms(TABLES[kind], args.sampler or args.trainer, args.rest)
     unit = BUDGET_UNITS[args.budget or "n"]
     if kind == "trainer" and args.budget in (None, "n"):
         unit = "updates"
@@ -299,7 +288,7 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     first = args.seed
     return SweepPlan(
         kind=kind,
-        algorithms=tuple(text_of(text) for text in algorithms),
+        algorithms=tuple(write_algorithm(text) for text in algorithms),
         axes=tuple(_axis(text, algorithms) for text in args.axis or ()),
         models=tuple(args.model or ()),
         data=args.dataset or "",
@@ -319,10 +308,12 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
         raise BadInput(f"sweep extend: this is a sweep over {plan.kind}s.")
     algorithms = list(plan.algorithms)
     if more:
-        algorithms += [text_of(algorithm) for algorithm in _algorithms(plan.kind, more, args.rest)]
+        algorithms += [
+            write_algorithm(algorithm) for algorithm in read_algorithms(TABLES[plan.kind], more, args.rest)
+        ]
     elif args.rest:
         raise BadInput("sweep extend: knobs are given to new samplers; add values to an axis by --axis.")
-    read = [_table(plan.kind).read(algorithm) for algorithm in algorithms]
+    read = [TABLES[plan.kind].read(algorithm) for algorithm in algorithms]
     axes = {axis.knob: axis for axis in plan.axes}
     for written in args.axis or ():
         axis = _axis(written, read)
@@ -346,46 +337,25 @@ def _command(args: argparse.Namespace) -> str:
     return f"rbmviz {shlex.join(args.words)}"
 
 
-class _Progress:
-    """Cells done and time left: a bar on a terminal, else a line now and then."""
+class _Lines:
+    """Standard error where it is not a terminal: each state of a bar is a line of its own."""
 
-    def __init__(self, total: int, done: int) -> None:
-        self.bar = None
-        if sys.stderr.isatty():
-            # The mean rate of the whole run: cells of different settings differ in length.
-            self.bar = tqdm(total=total, initial=done, unit="cell", file=sys.stderr, smoothing=0)
-        self.said = time.monotonic()
+    def write(self, text: str) -> None:
+        if text.strip():
+            print_message(text.strip())
 
-    def show(self, outcome: SweepProgress) -> None:
-        """Show the outcome so far."""
-        ended = outcome.done + len(outcome.failed)
-        if self.bar is not None:
-            self.bar.update(ended - self.bar.n)
-        elif time.monotonic() - self.said >= EVERY_SECONDS:
-            self.said = time.monotonic()
-            failed = f", {len(outcome.failed):,} failed" if outcome.failed else ""
-            left = _duration(outcome.seconds_left)
-            print_message(f"{outcome.done:,} of {outcome.cells:,} cells{failed}, about {left} left")
-
-    def say(self, sentence: str) -> None:
-        """Print a message, above the bar if there is one."""
-        if self.bar is not None:
-            self.bar.clear()
-        print_message(sentence)
-
-    def close(self) -> None:
-        """Leave the terminal to the next line."""
-        if self.bar is not None:
-            self.bar.close()
+    def flush(self) -> None:
+        pass
 
 
-def _duration(seconds: float) -> str:
-    if math.isnan(seconds):
-        return "some time"
-    for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.1f} {name}" if seconds < 10 * size else f"{seconds / size:.0f} {name}"
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+def _bar(total: int, done: int) -> tqdm:
+    """Return the progress of cells: a bar on a terminal, else a line now and then."""
+    # No smoothing, because cells of different settings differ in length.
+    common: dict[str, Any] = {"total": total, "initial": done, "unit": "cell", "smoothing": 0}
+    if sys.stderr.isatty():
+        return tqdm(**common, file=sys.stderr)
+    line = "{n_fmt} of {total_fmt} cells, {remaining} left{postfix}"
+    return tqdm(**common, file=_Lines(), mininterval=EVERY_SECONDS, bar_format=line)
 
 
 def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
@@ -399,18 +369,21 @@ def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store
         + (f", {there:,} of them in '{store.folder}'" if there else "")
         + f"; on {where}."
     )
-    progress = _Progress(len(plan_cells), there)
-    try:
+    with _bar(len(plan_cells), there) as bar:
+
+        def show(outcome: SweepProgress) -> None:
+            if outcome.failed:
+                bar.set_postfix_str(f"{len(outcome.failed):,} failed", refresh=False)
+            bar.update(outcome.done + len(outcome.failed) - bar.n)
+
         outcome = run_cells(
             plan_cells,
             store,
             workers=args.workers,
             scheduler=args.scheduler,
-            on_progress=progress.show,
-            on_message=progress.say,
+            on_progress=show,
+            on_message=lambda sentence: bar.write(sentence, file=sys.stderr),
         )
-    finally:
-        progress.close()
     for failed in outcome.failed[:3]:
         print_message(f"{failed.cell.algorithm}, seed {failed.cell.seed}: {failed.reason}")
     if len(outcome.failed) > 3:
@@ -425,8 +398,8 @@ def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store
         )
     elif outcome.computed:
         print_message(
-            f"{outcome.computed:,} cells in {_duration(outcome.seconds)}, which alone would take "
-            f"{_duration(outcome.busy_seconds)} one after the other."
+            f"{outcome.computed:,} cells in {outcome.seconds:,.1f} s, which alone would take "
+            f"{outcome.busy_seconds:,.1f} s one after the other."
         )
     return outcome
 

@@ -4,11 +4,13 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from rbmviz import rng
+from rbmviz import checks, rng
 from rbmviz.array_files import (
     Content,
     Damaged,
@@ -253,6 +255,65 @@ def npy(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
     except Damaged as error:
         raise _unreadable(name, error, "an array of numbers, written by numpy.save") from None
     return _from_arrays(name, {"x_train": rows}, rule, lambda array: "the array")
+
+
+def from_arrays(
+    x: Any,
+    y: Any = None,
+    *,
+    x_validation: Any = None,
+    y_validation: Any = None,
+    x_test: Any = None,
+    y_test: Any = None,
+    name: str = "your arrays",
+    binarise: str | float = "0.5",
+    image_shape: tuple[int, int] | None = None,
+) -> Dataset:
+    """Return your own arrays or data frames as a data set.
+
+    Parameters
+    ----------
+    x, x_validation, x_test : array or data frame (n, n_visible) or (n, rows, columns)
+        Examples: bits, or grey levels, 0 to 1 or 0 to 255 in all parts. A part that is not given is held out
+        of ``x``: a tenth, at random, with a fixed seed.
+    y, y_validation, y_test : array (n,), optional
+        Classes: whole numbers from 0, or names.
+    name : str
+        What the data set is called in models that are trained on it (default "your arrays").
+    binarise : str or float
+        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+    image_shape : (rows, columns), optional
+        Shape of a row as a picture (default: that of three-dimensional ``x``).
+
+    Raises
+    ------
+    BadInput
+        If the arrays are not such numbers, or do not fit each other.
+    """
+    rule = rule_of(binarise, f"'{name}'")
+    given = {"x_train": x, "x_validation": x_validation, "x_test": x_test}
+    arrays = {
+        key: checks.numbers(f"'{name}': {key.removesuffix('_train')}", rows)
+        for key, rows in given.items()
+        if rows is not None
+    }
+    labels = {"y_train": y, "y_validation": y_validation, "y_test": y_test}
+    labels = {key: np.asarray(values) for key, values in labels.items() if values is not None}
+    for key in labels:
+        if f"x{key[1:]}" not in arrays:
+            raise BadInput(f"'{name}': there are labels {key} without x{key[1:]}: give both.")
+    classes: tuple[str, ...] = ()
+    if any(values.dtype.kind not in "iu" for values in labels.values()):
+        words = {key: values.astype(str) for key, values in labels.items()}
+        classes = tuple(np.unique(np.concatenate([values.ravel() for values in words.values()])).tolist())
+        labels = {key: np.searchsorted(classes, values) for key, values in words.items()}
+    dataset = _from_arrays(name, arrays | labels, rule, lambda key: key.removesuffix("_train"))
+    shape = image_shape or dataset.image_shape
+    if shape is not None and math.prod(shape) != dataset.n_visible:
+        raise BadInput(f"'{name}': a row has {dataset.n_visible} values, not {shape[0]} x {shape[1]}.")
+    return replace(
+        dataset, image_shape=shape, classes=classes or dataset.classes, source="arrays given in Python"
+    )
 
 
 def csv(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:

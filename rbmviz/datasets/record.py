@@ -1,10 +1,16 @@
 """``Dataset``: the record that every data set is returned as."""
 
+import functools
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rbmviz.errors import BadInput
+from rbmviz.notebook import notebook_html
 
 MAX_CLASSES = 1000
 
@@ -59,6 +65,14 @@ class Dataset:
     vocabulary: tuple[str, ...] | None = None
     scored_on: str = ""
 
+    def __repr__(self) -> str:
+        rows = " + ".join(f"{len(part):,}" for part in (self.train, self.validation, self.test))
+        classes = f", {len(self.classes)} classes" if self.classes else ""
+        shape = f", {self.image_shape[0]} x {self.image_shape[1]} pixels" if self.image_shape else ""
+        return (
+            f"Dataset({self.name or 'unnamed'}: {rows} examples of {self.n_visible:,} units{shape}{classes})"
+        )
+
     def __post_init__(self) -> None:
         for part in ("train", "validation", "test"):
             rows = getattr(self, part)
@@ -109,7 +123,42 @@ class Dataset:
         if len(self.classes) > MAX_CLASSES:
             raise BadInput(f"{self.name} has {len(self.classes):,} classes; give at most {MAX_CLASSES:,}.")
 
+    @classmethod
+    def from_arrays(cls, x: Any, y: Any = None, **options: Any) -> "Dataset":
+        """Return your own arrays or data frames as a data set; ``datasets.own.from_arrays`` has the options.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> grey = np.random.default_rng(0).random((200, 8, 8))
+        >>> data = rbmviz.Dataset.from_arrays(grey, binarise=0.7)
+        >>> data.train.shape, data.test.shape, data.image_shape
+        ((160, 64), (20, 64), (8, 8))
+        """
+        from rbmviz.datasets.own import from_arrays  # it imports this module
+
+        return from_arrays(x, y, **options)
+
+    def _repr_html_(self) -> str:
+        return notebook_html(self, self.train, self.image_shape)
+
     @property
     def n_visible(self) -> int:
         """Number of visible units, the width of a row."""
         return self.train.shape[1]
+
+
+def once_per_dataset(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a data set, and of hashable values, which keeps its results with the data set."""
+    kept: WeakKeyDictionary[Dataset, dict[Any, Any]] = WeakKeyDictionary()
+    lock = threading.Lock()
+
+    @functools.wraps(make)
+    def get(dataset: Dataset, *values: Any) -> Any:
+        with lock:
+            results = kept.setdefault(dataset, {})
+            if values not in results:
+                results[values] = make(dataset, *values)
+            return results[values]
+
+    return get

@@ -1,19 +1,19 @@
 """Annealed importance sampling (AIS): an estimate of log Z for models too large to enumerate."""
 
-import os
 import threading
 from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from rbmviz import checks, kernels, rng
-from rbmviz.blas import one_blas_thread
+from rbmviz.blas import in_threads, one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
-from rbmviz.rbm import RBM, Model, softplus
+from rbmviz.model_files import AnyModel, as_model
+from rbmviz.notebook import short_repr
+from rbmviz.rbm import RBM, softplus
 from rbmviz.registry import metric
 
 DEFAULT_CHAINS = 128
@@ -47,6 +47,8 @@ class Annealed:
 
     log_weights: np.ndarray
     n_temperatures: int
+
+    __repr__ = short_repr
 
     @property
     def n_chains(self) -> int:
@@ -106,9 +108,10 @@ def _inverse_temperatures(betas: int | np.ndarray) -> np.ndarray:
     return betas
 
 
-def _base(model: RBM | Model, data: np.ndarray | None) -> tuple[RBM, np.ndarray]:
+def _base(model: AnyModel, data: np.ndarray | None) -> tuple[RBM, np.ndarray]:
     """Return the RBM and the visible biases of the base model, float64 (n_visible,)."""
-    rbm, rates = (model.rbm, model.rates) if isinstance(model, Model) else (model, None)
+    model = as_model(model)
+    rbm, rates = model.rbm, model.rates
     if data is not None:
         data = checks.bits("The data", data, rbm.n_visible)
         mean = data.mean(axis=0, dtype=np.float64)
@@ -150,7 +153,7 @@ def _anneal(
 
 
 def _blocks(
-    model: RBM | Model, data: np.ndarray | None, n_chains: int, betas: int | np.ndarray, seed: rng.Seed
+    model: AnyModel, data: np.ndarray | None, n_chains: int, betas: int | np.ndarray, seed: rng.Seed
 ) -> tuple[list[Generator[None, None, np.ndarray]], float]:
     """Return a generator for each block of chains, and log Z of the base model."""
     rbm, base = _base(model, data)
@@ -167,7 +170,7 @@ def _blocks(
 
 
 def ais_blocks(
-    model: RBM | Model,
+    model: AnyModel,
     data: np.ndarray | None = None,
     *,
     n_chains: int = DEFAULT_CHAINS,
@@ -180,22 +183,17 @@ def ais_blocks(
     ``ais_log_z``.
     """
     blocks, base_log_z = _blocks(model, data, n_chains, betas, seed)
-    stop = threading.Event()
 
-    def finish(block: Generator[None, None, np.ndarray]) -> np.ndarray:
+    def finish(block: Generator[None, None, np.ndarray], stop: threading.Event) -> np.ndarray:
         while not stop.is_set():
             try:
                 next(block)
             except StopIteration as end:
-                return end.value
+                log_weights: np.ndarray = base_log_z + end.value
+                return log_weights
         return np.zeros(0)
 
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            for log_weights in pool.map(finish, blocks):
-                yield base_log_z + log_weights
-        finally:
-            stop.set()
+    yield from in_threads(finish, blocks)
 
 
 def _step(block: Generator[None, None, np.ndarray]) -> np.ndarray | None:
@@ -210,7 +208,7 @@ def _step(block: Generator[None, None, np.ndarray]) -> np.ndarray | None:
 
 
 def ais_steps(
-    model: RBM | Model,
+    model: AnyModel,
     data: np.ndarray | None = None,
     *,
     n_chains: int = DEFAULT_CHAINS,
@@ -233,7 +231,7 @@ def ais_steps(
 
 @metric("ais_log_z")
 def ais_log_z(
-    model: RBM | Model,
+    model: AnyModel,
     data: np.ndarray | None = None,
     *,
     n_chains: int = DEFAULT_CHAINS,
@@ -249,7 +247,7 @@ def ais_log_z(
 
     Parameters
     ----------
-    model : RBM or Model
+    model : RBM, Model, name or file
         The model; with rates, a Model gives a better base model than an RBM.
     data : uint8 (n, n_visible), optional
         Training data. The base model has the visible means of ``data`` or else of the model's rates, clipped

@@ -5,6 +5,7 @@ import numpy as np
 from rbmviz import checks, kernels
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
+from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.rbm import RBM, Statistics, sigmoid, softplus
 from rbmviz.registry import metric
 
@@ -32,8 +33,9 @@ def _states(n: int) -> np.ndarray:
     return (np.arange(2**n)[:, None] >> np.arange(n - 1, -1, -1) & 1).astype(np.float64)
 
 
-def too_large(rbm: RBM) -> str:
+def too_large(rbm: AnyModel) -> str:
     """Return why this model is too large to enumerate, with the estimated time; "" if it is not."""
+    rbm = as_rbm(rbm)
     units, others = sorted((rbm.n_visible, rbm.n_hidden))
     if units <= MAX_UNITS_ENUMERATED:
         return ""
@@ -93,12 +95,12 @@ def _log_weight_blocks(W: np.ndarray, own: np.ndarray, other: np.ndarray):  # ty
 
 
 @metric("log_z")
-def log_z(rbm: RBM) -> float:
+def log_z(rbm: AnyModel) -> float:
     """Return log Z in nats, by enumerating the smaller layer in float64.
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         Model with at most 25 units in its smaller layer.
 
     Raises
@@ -115,6 +117,7 @@ def log_z(rbm: RBM) -> float:
     >>> round(float(np.exp(rbmviz.metrics.log_z(rbm))), 6)
     8.0
     """
+    rbm = as_rbm(rbm)
     total = -np.inf
     for _, logs in _log_weight_blocks(*_smaller(rbm)):
         total = np.logaddexp(total, np.logaddexp.reduce(logs))
@@ -122,12 +125,12 @@ def log_z(rbm: RBM) -> float:
 
 
 @metric("log_likelihood")
-def log_likelihood(rbm: RBM, v: np.ndarray) -> float:
+def log_likelihood(rbm: AnyModel, v: np.ndarray) -> float:
     """Return the exact mean log-likelihood of data, in nats per row.
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         Model with at most 25 units in its smaller layer.
     v : uint8 (n, n_visible)
         Rows of 0 and 1.
@@ -137,6 +140,7 @@ def log_likelihood(rbm: RBM, v: np.ndarray) -> float:
     BadInput
         If the data do not fit the model, or the model is too large to enumerate.
     """
+    rbm = as_rbm(rbm)
     v = checks.bits("The data", v, rbm.n_visible)
     return float(-rbm.free_energy(v).mean()) - log_z(rbm)
 
@@ -188,14 +192,14 @@ def attainable_log_likelihood(v: np.ndarray) -> float | None:
     return highest_log_likelihood(v) if v.shape[1] <= MAX_PROBABILITIES else None
 
 
-def probabilities(rbm: RBM) -> np.ndarray:
+def probabilities(rbm: AnyModel) -> np.ndarray:
     """Return p(v) of all visible states, float64 (2^n_visible,).
 
     The first unit is the most significant bit of a state's index.
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         Model with at most 20 visible units.
 
     Raises
@@ -203,6 +207,7 @@ def probabilities(rbm: RBM) -> np.ndarray:
     BadInput
         If the model has more visible units.
     """
+    rbm = as_rbm(rbm)
     if rbm.n_visible > MAX_PROBABILITIES:
         raise BadInput(
             f"{rbm.n_visible} visible units have 2^{rbm.n_visible} probabilities, too many to compute: "
@@ -212,12 +217,12 @@ def probabilities(rbm: RBM) -> np.ndarray:
     return np.exp(logs - np.logaddexp.reduce(logs))
 
 
-def model_statistics(rbm: RBM) -> Statistics:
+def model_statistics(rbm: AnyModel) -> Statistics:
     """Return the exact <v h'>, <v> and <h> under the model.
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         Model with at most 25 units in its smaller layer.
 
     Returns
@@ -230,6 +235,7 @@ def model_statistics(rbm: RBM) -> Statistics:
     BadInput
         If the model is too large to enumerate.
     """
+    rbm = as_rbm(rbm)
     W, own, other = _smaller(rbm)
     n_high = _high_units(len(own))
     high, low = _states(n_high), _states(len(own) - n_high)
@@ -261,12 +267,12 @@ def model_statistics(rbm: RBM) -> Statistics:
 
 
 @metric("exact_gradient")
-def exact_gradient(rbm: RBM, v: np.ndarray) -> Statistics:
+def exact_gradient(rbm: AnyModel, v: np.ndarray) -> Statistics:
     """Return the exact gradient of the mean log-likelihood of data: <s>_data - <s>_model.
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         Model with at most 25 units in its smaller layer.
     v : uint8 (n, n_visible)
         Rows of 0 and 1.
@@ -281,5 +287,6 @@ def exact_gradient(rbm: RBM, v: np.ndarray) -> Statistics:
     BadInput
         If the data do not fit the model, or the model is too large to enumerate.
     """
+    rbm = as_rbm(rbm)
     data, model = rbm.rates(v), model_statistics(rbm)
     return Statistics(data.W - model.W, data.b - model.b, data.c - model.c)

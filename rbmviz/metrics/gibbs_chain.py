@@ -7,7 +7,8 @@ import numpy as np
 from rbmviz import checks
 from rbmviz.errors import BadInput
 from rbmviz.metrics.exact import MAX_PROBABILITIES, probabilities
-from rbmviz.rbm import RBM, sigmoid
+from rbmviz.model_files import AnyModel, as_rbm
+from rbmviz.rbm import sigmoid
 from rbmviz.registry import metric
 
 MAX_MATRIX_UNITS = 34
@@ -35,14 +36,14 @@ def _blocks(n: int) -> Iterator[tuple[slice, np.ndarray]]:
         yield slice(first, first + len(index)), (index[:, None] >> np.arange(n - 1, -1, -1) & 1).astype(float)
 
 
-def transition_matrix(rbm: RBM) -> np.ndarray:
+def transition_matrix(rbm: AnyModel) -> np.ndarray:
     """Return the transition matrix of one Gibbs sweep, ``A[v, v'] = sum_h p(h|v) p(v'|h)``.
 
     Its stationary distribution is ``probabilities(rbm)``.
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         Model with 2 n_visible + n_hidden of at most 34.
 
     Returns
@@ -55,6 +56,7 @@ def transition_matrix(rbm: RBM) -> np.ndarray:
     BadInput
         If 2 n_visible + n_hidden is above 34.
     """
+    rbm = as_rbm(rbm)
     m, n = rbm.W.shape
     if 2 * m + n > MAX_MATRIX_UNITS:
         raise BadInput(
@@ -90,12 +92,12 @@ def _half_sweep(law: np.ndarray, W: np.ndarray, bias: np.ndarray) -> Generator[N
     return out.ravel()
 
 
-def sweep_law(rbm: RBM, law: np.ndarray) -> np.ndarray:
+def sweep_law(rbm: AnyModel, law: np.ndarray) -> np.ndarray:
     """Return the distribution of v after one Gibbs sweep, float64 (2^n_visible,).
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         Model with n_visible + n_hidden of at most 32.
     law : float64 (2^n_visible,)
         Distribution of v before the sweep.
@@ -105,6 +107,7 @@ def sweep_law(rbm: RBM, law: np.ndarray) -> np.ndarray:
     BadInput
         If ``law`` does not fit the model, or n_visible + n_hidden is above 32.
     """
+    rbm = as_rbm(rbm)
     steps = sweep_law_steps(rbm, law)
     while True:
         try:
@@ -113,8 +116,9 @@ def sweep_law(rbm: RBM, law: np.ndarray) -> np.ndarray:
             return done.value
 
 
-def sweep_law_steps(rbm: RBM, law: np.ndarray) -> Generator[None, None, np.ndarray]:
+def sweep_law_steps(rbm: AnyModel, law: np.ndarray) -> Generator[None, None, np.ndarray]:
     """Compute ``sweep_law`` in steps of some milliseconds, for callers that do other work in between."""
+    rbm = as_rbm(rbm)
     m, n = rbm.W.shape
     if m + n > MAX_SWEEP_LAW_UNITS:
         raise BadInput(
@@ -191,14 +195,14 @@ def distances_from(A: np.ndarray, state: int, stationary: np.ndarray, steps: int
 
 
 @metric("sweep_distances")
-def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
+def sweep_distances(rbm: AnyModel, start: np.ndarray, sweeps: int) -> np.ndarray:
     """Return the exact total variation distance of a Gibbs chain to the model after 0, 1, ..., sweeps sweeps.
 
         The distance is the same for v and for (v, h) with h drawn from p(h|v).
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         Model with n_visible + n_hidden of at most 32, and n_visible of at most 20.
     start : float64 (2^n_visible,)
         Distribution of v before the first sweep (``start_law`` computes it from rows).
@@ -215,6 +219,7 @@ def sweep_distances(rbm: RBM, start: np.ndarray, sweeps: int) -> np.ndarray:
     BadInput
         If the model is too large, or ``start`` does not fit it.
     """
+    rbm = as_rbm(rbm)
     model, distances = probabilities(rbm), []
     law = checks.numbers("The distribution", start).astype(np.float64)
     if law.shape != model.shape:

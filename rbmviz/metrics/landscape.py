@@ -7,6 +7,7 @@ import numpy as np
 from rbmviz.errors import BadInput
 from rbmviz.metrics.exact import probabilities
 from rbmviz.metrics.gibbs_chain import transition_matrix
+from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.rbm import RBM
 
 MAX_VISIBLE_LANDSCAPE = 10
@@ -66,12 +67,12 @@ def floors(law: np.ndarray) -> np.ndarray:
     return down
 
 
-def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
+def landscape(rbm: AnyModel, order: Order = "valley") -> Landscape:
     """Return an arrangement of all visible states of a model.
 
     Parameters
     ----------
-    rbm : RBM
+    rbm : RBM, Model, name or file
         Model with at most 10 visible units.
     order : "valley" (default), "gray", "index"
         "valley": valley beside valley, from the deepest, each followed by the one whose floor is closest in
@@ -83,6 +84,7 @@ def landscape(rbm: RBM, order: Order = "valley") -> Landscape:
     BadInput
         If the model has more visible units.
     """
+    rbm = as_rbm(rbm)
     if rbm.n_visible > MAX_VISIBLE_LANDSCAPE:
         raise BadInput(
             f"A landscape of 2^{rbm.n_visible} states cannot be drawn: choose a model of at most "

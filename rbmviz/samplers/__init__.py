@@ -11,12 +11,16 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from rbmviz import checks, registry, rng
+from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, shown
+from rbmviz.model_files import AnyModel, as_model
+from rbmviz.notebook import notebook_html, picture_shape
 from rbmviz.rbm import RBM, Model
 
 
@@ -33,11 +37,86 @@ class Samples:
     info : dict of arrays (n,)
         Traces named by the sampler: ``sweeps`` (sweeps spent on the sample), with fast weights also
         ``fast_norm`` (norm of theta_F after the sample, float64).
+    model : Model or None
+        The model that was sampled, if ``sample`` or ``stream`` has drawn them.
+    n_chains : int or None
+        Chains that take turns, beginning with the first row; None if that is not known.
+
+    Examples
+    --------
+    ``len(samples)``, ``samples[:10]`` and ``numpy.asarray(samples)``, which is ``v``, work as for an array.
+
+    >>> samples = rbmviz.sample("bas_pcd", "gibbs:n_chains=4", n=100)
+    >>> samples[8:20].v.shape, samples.by_chain()["v"].shape
+    ((12, 16), (4, 25, 16))
     """
 
     v: np.ndarray
     p: np.ndarray
     info: dict[str, np.ndarray]
+    model: Model | None = None
+    n_chains: int | None = None
+
+    def __repr__(self) -> str:
+        chains = "" if self.n_chains in (None, 1) else f" from {self.n_chains} chains"
+        return f"Samples({len(self):,} of {self.v.shape[1]:,} units{chains}, traces: {', '.join(self.info)})"
+
+    def __len__(self) -> int:
+        return len(self.v)
+
+    def __getitem__(self, rows: slice | np.ndarray) -> "Samples":
+        """Return some of the samples: a slice, or an array of indices or of booleans."""
+        if not isinstance(rows, slice):
+            rows = np.atleast_1d(np.asarray(rows))
+        begin, _, step = rows.indices(len(self)) if isinstance(rows, slice) else (0, 0, 0)
+        aligned = self.n_chains == 1 or (self.n_chains and step == 1 and not begin % self.n_chains)
+        info = {name: trace[rows] for name, trace in self.info.items()}
+        return Samples(self.v[rows], self.p[rows], info, self.model, self.n_chains if aligned else None)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.v, dtype=dtype, copy=copy)
+
+    def _repr_html_(self) -> str:
+        stated = None if self.model is None else self.model.meta.get("image_shape")
+        return notebook_html(self, self.v, picture_shape(self.v.shape[1], stated))
+
+    def by_chain(self) -> dict[str, np.ndarray]:
+        """Return ``v``, ``p`` and the traces by chain: (chains, draws, n_visible), (chains, draws).
+
+        Rows of several chains take turns, so that ``v.reshape(chains, draws, -1)`` would mix them. The last
+        draw is left out if not every chain has made it.
+
+        Raises
+        ------
+        BadInput
+            If the number of chains is not known: the rows were not drawn by ``sample`` or ``stream``, or were
+            selected so that chains do not take turns.
+        """
+        if self.n_chains is None:
+            raise BadInput("How many chains these samples are of is not known: take all samples of a run.")
+        chains, draws = self.n_chains, len(self) // self.n_chains
+
+        def split(rows: np.ndarray) -> np.ndarray:
+            return rows[: draws * chains].reshape(draws, chains, *rows.shape[1:]).swapaxes(0, 1)
+
+        return {name: split(rows) for name, rows in {"v": self.v, "p": self.p, **self.info}.items()}
+
+    def to_arviz(self, dataset: Dataset | str | Path | None = None) -> Any:
+        """Return the samples as an ``xarray.DataTree`` for ArviZ, with dimensions (chain, draw).
+
+        Group ``posterior`` has scalars: ``free_energy`` in nats, ``fast_norm`` of samplers with fast weights,
+        and with a data set the ``class`` of the nearest training example (an index into the attribute
+        ``classes``) and ``spurious`` (see ``metrics.Coverage``). ``sample_stats`` has ``sweeps``; ``samples``
+        has ``v`` and ``p`` (chain, draw, unit). Attribute ``model``: the model's metadata, JSON.
+
+        Raises
+        ------
+        BadInput
+            If the number of chains is not known (see ``by_chain``), or arviz-base is not installed.
+        """
+        from rbmviz.samplers.arviz_tree import data_tree  # it imports this module
+
+        return data_tree(self, dataset)
 
 
 class Sampler(Protocol):
@@ -131,12 +210,13 @@ def _check_samples(n: int, n_visible: int, least: int = 0) -> int:
     return n
 
 
-def _check_kinds(model: Any, sampler: Any) -> None:
-    """Raise BadInput unless these are a Model and a sampler."""
-    if not isinstance(model, Model):
-        raise BadInput(f"{shown(model)} is not a model: give a Model; for an RBM, Model(rbm).")
+def as_sampler(sampler: Sampler | str) -> Sampler:
+    """Return a sampler, also by its name, perhaps with knobs: ``rates_fpcd:eps=0.1,k=2``."""
+    if isinstance(sampler, str):
+        return registry.samplers.read(sampler)
     if not hasattr(sampler, "target") or isinstance(sampler, type):
-        raise BadInput(f"{shown(sampler)} is not a sampler: make one with make_sampler.")
+        raise BadInput(f"{shown(sampler)} is not a sampler: give a name, or make one with make_sampler.")
+    return sampler
 
 
 def make_sampler(name: str, **knobs: Any) -> Sampler:
@@ -173,16 +253,21 @@ def list_samplers() -> list[str]:
 
 
 def stream(
-    model: Model, sampler: Sampler, seed: rng.Seed = 0, v0: np.ndarray | None = None, chunk: int = 100
+    model: AnyModel,
+    sampler: Sampler | str,
+    seed: rng.Seed = 0,
+    v0: np.ndarray | None = None,
+    chunk: int = 100,
 ) -> Iterator[Samples]:
     """Yield chunks of consecutive samples without end.
 
     Parameters
     ----------
-    model : Model
+    model : Model, RBM, name or file
         The model to sample.
-    sampler : Sampler
-        If it has several chains, their samples are interleaved.
+    sampler : Sampler or str
+        A name may have knobs, ``"rates_fpcd:eps=0.1,k=2"``. If it has several chains, their samples are
+        interleaved.
     seed : int, SeedSequence or Generator
         Same seed, same samples, for any chunk size (default 0).
     v0 : uint8 (n_visible,) or (n_chains, n_visible), optional
@@ -210,24 +295,28 @@ def stream(
     >>> samples.v.shape
     (50, 256)
     """
-    _check_kinds(model, sampler)
+    model, sampler = as_model(model), as_sampler(sampler)
     _check_samples(chunk, model.rbm.n_visible, least=1)
-    state = sampler.init(model, seed, v0)
+    state, first = sampler.init(model, seed, v0), 0
     while True:
-        yield sampler.step(state, chunk)
+        aligned = first % sampler.n_chains == 0
+        drawn = sampler.step(state, chunk)
+        yield Samples(drawn.v, drawn.p, drawn.info, model, sampler.n_chains if aligned else None)
+        first += chunk
 
 
 def sample(
-    model: Model, sampler: Sampler, n: int, seed: rng.Seed = 0, v0: np.ndarray | None = None
+    model: AnyModel, sampler: Sampler | str, n: int, seed: rng.Seed = 0, v0: np.ndarray | None = None
 ) -> Samples:
     """Return n consecutive samples: the first n of ``stream`` with the same arguments.
 
     Parameters
     ----------
-    model : Model
+    model : Model, RBM, name or file
         The model to sample.
-    sampler : Sampler
-        If it has several chains, sample t belongs to chain t % n_chains.
+    sampler : Sampler or str
+        A name may have knobs, ``"rates_fpcd:eps=0.1,k=2"``. If it has several chains, sample t belongs to
+        chain t % n_chains; ``Samples.by_chain`` separates them.
     n : int
         Samples, of all chains together.
     seed : int, SeedSequence or Generator
@@ -255,6 +344,7 @@ def sample(
     >>> sorted(samples.info)
     ['fast_norm', 'sweeps']
     """
-    _check_kinds(model, sampler)
+    model, sampler = as_model(model), as_sampler(sampler)
     n = _check_samples(n, model.rbm.n_visible)
-    return sampler.step(sampler.init(model, seed, v0), n)
+    drawn = sampler.step(sampler.init(model, seed, v0), n)
+    return Samples(drawn.v, drawn.p, drawn.info, model, sampler.n_chains)

@@ -1,4 +1,4 @@
-"""Live runs: commands go in, immutable snapshots come out, on as few threads as possible.
+"""Live runs: commands go in, immutable snapshots come out, and one scheduler drives all.
 
 This layer sits between the algorithms and a front end (page, command line, notebook); it does not import
 Streamlit. A setup holds what the panels of a comparison share and makes the plan of each run:
@@ -23,7 +23,7 @@ from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnap
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.limits import Limits, VisitorUsage, limits
 from rbmviz.session.recorder import Allowance, write_array
-from rbmviz.session.release import janitor
+from rbmviz.session.release import close_and_free
 from rbmviz.session.sampling import (
     SamplingPlan,
     SamplingRun,
@@ -75,7 +75,7 @@ __all__ = [
     "WeightSetup",
     "WeightSnapshot",
     "Worker",
-    "janitor",
+    "close_and_free",
     "limits",
     "random_rbm",
     "replay",

@@ -7,12 +7,14 @@ mostly blank. The caption says what was run.
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from rbmviz.charts import ChartAxis, Curves, Style
 from rbmviz.errors import brought_by
 from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, undirected
 from rbmviz.sweeps.measures import measures
@@ -113,7 +115,7 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     marks = f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"
     said = [*_borders(choices), *_in_words(apart, axes), undirected(by), marks]
     title = altair.TitleParams(
-        f"{label} after {_point(choices)}", subtitle=list(in_lines(filter(None, said))), anchor="start"
+        f"{label} after {_point(choices)}", subtitle=in_lines(filter(None, said)), anchor="start"
     )
     facets = {name: f"{name}:N" for name in ("panel", "model") if len({row[name] for row in rows}) > 1}
     if facets:
@@ -128,7 +130,7 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     below = altair.Chart(altair.Data(values=[{}])).mark_text(
         align="left", baseline="top", fontSize=8, color="#555555", x=0, y=0, lineBreak="\n"
     )
-    lines = list(in_lines([caption]))
+    lines = in_lines([caption])
     below = below.encode(text=altair.value("\n".join(lines))).properties(width=_WIDTH, height=10 * len(lines))
     whole = altair.vconcat(chart, below).properties(title=title).configure_view(stroke=None)
     return whole.to_dict()
@@ -211,26 +213,20 @@ def _curve(altair: Any, rows: Sequence[Mapping[str, Any]], axis: str, label: str
     values = [value for value in _order(rows, axis) if not isinstance(value, str)]
     numeric = len(values) > 1
     log = numeric and values[0] > 0 and values[-1] >= 8 * values[0]
-    scale = altair.Scale(type="log" if log else "linear", zero=False, nice=False)
-    x = (
-        altair.X(f"{axis}:Q", scale=scale)
-        if numeric
-        else altair.X(f"{axis}:N", axis=altair.Axis(labelLimit=400))
+    curve = Curves(
+        ChartAxis(axis, axis, "log" if log else "linear" if numeric else "words", nice=False),
+        ChartAxis("mean", label),
+        styles=(Style("", "#c2410c"),),
+        points=30,
+        band=("lo", "hi"),
+        spread="rule",
+        more=lambda _, points: [points.mark_text(dy=-12, fontSize=14).encode(text="mark:N")],
     )
-    base = altair.Chart().encode(x=x)
-    y = altair.Y("mean:Q", title=label, scale=altair.Scale(zero=False))
-    spread = base.mark_rule(color="#888888").encode(y=altair.Y("lo:Q", title=label), y2="hi:Q")
-    line = base.mark_line(point={"color": "#c2410c"}, color="#c2410c").encode(y=y)
-    marks = base.mark_text(dy=-12, fontSize=14, fontWeight="bold").encode(y=y, text="mark:N")
-    return altair.layer(spread, line, marks).properties(width=_WIDTH, height=_HEIGHT)
+    return altair.layer(*curve.layers(altair, altair.Chart())).properties(width=_WIDTH, height=_HEIGHT)
 
 
-def in_lines(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the texts in lines of bounded length, broken at spaces where there are any."""
-    for text in texts:
-        while len(text) > _CAPTION_CHARACTERS:
-            at = text.rfind(" ", 1, _CAPTION_CHARACTERS)
-            at = at if at > 0 else _CAPTION_CHARACTERS
-            yield text[:at]
-            text = text[at:].lstrip()
-        yield text
+def in_lines(texts: Iterable[str]) -> list[str]:
+    """Return the texts in lines of bounded length, broken at spaces where there are any."""
+    return [
+        line for text in texts for line in textwrap.wrap(text, _CAPTION_CHARACTERS, break_on_hyphens=False)
+    ]

@@ -10,20 +10,32 @@ contract is ``rbmviz.testing.check_trainer``.
 """
 
 import dataclasses
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rbmviz import checks, registry, rng
 from rbmviz.budget import check_memory
-from rbmviz.datasets import Dataset
+from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput, shown
-from rbmviz.knobs import knobs_of, values_of
+from rbmviz.knobs import check_names, knobs_of, values_of
 from rbmviz.metrics.numbers import TRAINER_STATISTICS
+from rbmviz.model_files import AnyModel, as_rbm
+from rbmviz.notebook import data_frame, short_repr
 from rbmviz.rbm import RBM, Model
 from rbmviz.trainers.common_knobs import CommonKnobs
+
+AnyData = Dataset | str | Path | ArrayLike
+"""What stands for training data: a data set, its name or file, or rows of 0 and 1."""
+
+DEFAULT_HIDDEN = 16
+"""Hidden units of a training that is not told how many."""
 
 STATS = {number.name: number.titled() for number in TRAINER_STATISTICS}
 """Labels of the statistics that every trainer reports; ``Trainer.own_stats`` has those of one trainer.
@@ -74,6 +86,8 @@ class Progress:
     per_chain: dict[str, np.ndarray] = field(default_factory=dict)
     warning: str = ""
     sweeps: int = 0
+
+    __repr__ = short_repr
 
 
 class Trainer(Protocol):
@@ -259,6 +273,8 @@ def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed, trainer: Traine
 class Training(Iterator[Progress]):
     """An iterator over the progress of a training, every few updates until the last.
 
+    ``len(training)`` is the number of progress records that are still to come.
+
     Attributes
     ----------
     trainer : Trainer
@@ -267,15 +283,46 @@ class Training(Iterator[Progress]):
         The state, advanced in place.
     """
 
-    def __init__(self, trainer: Trainer, state: Any, seed: rng.Seed, iterations: int, every: int) -> None:
+    def __init__(
+        self, dataset: Dataset, trainer: Trainer, state: Any, seed: rng.Seed, iterations: int, every: int
+    ) -> None:
         self.trainer, self.state = trainer, state
-        self._seed, self._iterations, self._every = seed, iterations, every
+        self._dataset, self._seed, self._iterations, self._every = dataset, seed, iterations, every
+        self._last: Progress | None = None
+        self._records: list[dict[str, float]] = []
+
+    def __repr__(self) -> str:
+        return f"Training({self.trainer.name}, update {self.state.update:,} of {self._iterations:,})"
+
+    def __len__(self) -> int:
+        return max(-(-(self._iterations - self.state.update) // self._every), 0)
 
     def __next__(self) -> Progress:
         left = self._iterations - self.state.update
         if left < 1:
             raise StopIteration
-        return self.trainer.step(self.state, min(self._every, left))
+        last = self._last = self.trainer.step(self.state, min(self._every, left))
+        self._records.append(
+            {"update": last.update, "seconds": last.seconds, "sweeps": last.sweeps, **last.stats}
+        )
+        return last
+
+    @property
+    def history(self) -> dict[str, np.ndarray]:
+        """``update``, ``seconds``, ``sweeps`` and statistics of every progress so far, arrays (records,)."""
+        names = self._records[0] if self._records else ()
+        return {name: np.array([record[name] for record in self._records]) for name in names}
+
+    def history_frame(self) -> Any:
+        """Return the history as a pandas DataFrame, a row for each progress."""
+        return data_frame(self.history)
+
+    @property
+    def model(self) -> Model:
+        """The model of the last progress, with the rates of the training data, metadata and the history."""
+        last = self._last or self.trainer.step(self.state, 0)
+        seed = int(self._seed) if isinstance(self._seed, int | np.integer) else None
+        return replace(trained_model(self._dataset, self.trainer, last, seed), history=self.history)
 
     def checkpoint(self) -> bytes:
         """Return the training as bytes, from which ``train(..., resume=...)`` continues to the same bits."""
@@ -284,13 +331,41 @@ class Training(Iterator[Progress]):
         return save_checkpoint(self.trainer, self.state, self._seed)
 
 
+def as_trainer(trainer: Trainer | str) -> Trainer:
+    """Return a trainer, also by its name, perhaps with knobs: ``cd:k=10,momentum=0.5``."""
+    if isinstance(trainer, str):
+        return registry.trainers.read(trainer)
+    if isinstance(trainer, type) or not (dataclasses.is_dataclass(trainer) and hasattr(trainer, "negative")):
+        raise BadInput(f"{shown(trainer)} is not a trainer: give a name, or make one with make_trainer.")
+    return trainer
+
+
+def as_dataset(data: AnyData) -> Dataset:
+    """Return a data set by name or file, or the rows of an array or data frame, of which none is held out.
+
+    Raises
+    ------
+    BadInput
+        If there is no such data set, or the rows are not bits, or all alike.
+    """
+    if isinstance(data, Dataset):
+        return data
+    if isinstance(data, str | Path):
+        return load_dataset(data)
+    rows = checks.numbers("The training data", data)
+    shape = (int(rows.shape[1]), int(rows.shape[2])) if rows.ndim == 3 else None
+    rows = check_data(rows.reshape(len(rows), -1) if rows.ndim == 3 else rows)
+    none = rows[:0]
+    return Dataset("", rows, none, none, "bits as they were given", "an array", image_shape=shape)
+
+
 def train(
-    dataset: Dataset | np.ndarray,
-    trainer: Trainer,
-    n_hidden: int = 16,
+    dataset: AnyData,
+    trainer: Trainer | str,
+    n_hidden: int | None = None,
     iterations: int = 1000,
     seed: rng.Seed = 0,
-    warm_start: RBM | None = None,
+    warm_start: AnyModel | None = None,
     every: int | None = None,
     resume: bytes | None = None,
 ) -> Training:
@@ -298,17 +373,19 @@ def train(
 
     Parameters
     ----------
-    dataset : Dataset, or uint8 (n, n_visible)
-        The data set, whose training part is used, or the training rows themselves.
-    trainer : Trainer
-        Its knob ``iterations``, at which a linear schedule reaches 0, is set to the number of updates.
-    n_hidden : int
-        Hidden units (default 16); a warm start has its own.
+    dataset : Dataset, name, file, or rows (n, n_visible)
+        The data set, whose training part is used, or the training rows themselves, 0 and 1: an array or a
+        data frame.
+    trainer : Trainer or str
+        A name may have knobs, ``"cd:k=10"``. Its knob ``iterations``, at which a linear schedule reaches 0,
+        is set to the number of updates.
+    n_hidden : int, optional
+        Hidden units (default 16, or those of the warm start).
     iterations : int
         Number of updates (default 1000): a linear schedule reaches 0 after the last one.
     seed : int, SeedSequence or Generator
         Same seed, same training (default 0).
-    warm_start : RBM, optional
+    warm_start : Model, RBM, name or file, optional
         The initial parameters (paper UCD, figure 9); default: ``initial_rbm``.
     every : int, optional
         Updates from one progress to the next; default: a hundredth of all.
@@ -320,7 +397,8 @@ def train(
     Returns
     -------
     Training
-        Each ``next`` makes ``every`` updates and returns a ``Progress``.
+        Each ``next`` makes ``every`` updates and returns a ``Progress``. ``model`` and ``history`` are those
+        of the updates so far.
 
     Raises
     ------
@@ -336,29 +414,30 @@ def train(
     100 True
     200 True
     """
-    if isinstance(trainer, type) or not (dataclasses.is_dataclass(trainer) and hasattr(trainer, "negative")):
-        raise BadInput(f"{shown(trainer)} is not a trainer with its knobs: make one with make_trainer.")
-    data = check_data(dataset.train if isinstance(dataset, Dataset) else dataset)
-    iterations, n_hidden = checks.whole("iterations", iterations, 1), checks.whole("n_hidden", n_hidden, 1)
-    if warm_start is not None and not isinstance(warm_start, RBM):
-        raise BadInput(f"The warm start is a {type(warm_start).__name__}: give an RBM, of a model its rbm.")
-    if warm_start is not None and warm_start.n_visible != data.shape[1]:
-        raise BadInput(f"The warm start has {warm_start.n_visible} visible units, the data {data.shape[1]}.")
-    if warm_start is not None:
-        n_hidden = warm_start.n_hidden
+    trainer, dataset = as_trainer(trainer), as_dataset(dataset)
+    data = check_data(dataset.train)
+    iterations = checks.whole("iterations", iterations, 1)
+    start = None if warm_start is None else as_rbm(warm_start)
+    if start is not None and start.n_visible != data.shape[1]:
+        raise BadInput(f"The warm start has {start.n_visible} visible units, the data {data.shape[1]}.")
+    if n_hidden is None:
+        n_hidden = start.n_hidden if start else DEFAULT_HIDDEN
+    n_hidden = checks.whole("n_hidden", n_hidden, 1)
+    if start is not None and n_hidden != start.n_hidden:
+        raise BadInput(f"The warm start has {start.n_hidden} hidden units; leave n_hidden = {n_hidden} out.")
     every = max(iterations // 100, 1) if every is None else checks.whole("every", every, 1)
     trainer = dataclasses.replace(trainer, iterations=iterations)  # type: ignore[type-var]
     needed = trainer.state_bytes(data.shape[1], n_hidden) + 16 * data.shape[1] * n_hidden  # the first weights
     check_memory("This training", needed, "give fewer hidden units or chains")
     if resume is None:
-        state = trainer.init(warm_start or initial_rbm(data, n_hidden, seed, trainer), data, seed)
+        state = trainer.init(start or initial_rbm(data, n_hidden, seed, trainer), data, seed)
     else:
         state = _resumed(resume, data, trainer, n_hidden, seed)
     if state.update > iterations:
         raise BadInput(
             f"The checkpoint has made {state.update:,} updates already, more than iterations = {iterations}."
         )
-    return Training(trainer, state, seed, iterations, every)
+    return Training(dataset, trainer, state, seed, iterations, every)
 
 
 def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, seed: rng.Seed) -> Any:
@@ -383,7 +462,76 @@ def _resumed(content: bytes, data: np.ndarray, trainer: Trainer, n_hidden: int, 
     return checkpoint.state
 
 
-def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: int, **more: Any) -> Model:
+def fit(
+    x: AnyData,
+    trainer: Trainer | str = "pcd",
+    n_hidden: int | None = None,
+    iterations: int = 1000,
+    seed: rng.Seed = 0,
+    *,
+    warm_start: AnyModel | None = None,
+    every: int | None = None,
+    callback: Callable[[Progress], object] | None = None,
+    max_seconds: float = math.inf,
+    progress_bar: bool | None = None,
+    **knobs: Any,
+) -> Model:
+    """Train an RBM to its end, and return it with its rates and its history.
+
+    Parameters
+    ----------
+    x, trainer, n_hidden, iterations, seed, warm_start, every
+        As for ``train``, which returns the same training step by step.
+    callback : callable, optional
+        Is called with every ``Progress``; the training ends if it returns True.
+    max_seconds : float
+        The training ends at the first progress after this time, that of the callback included (default: no
+        limit).
+    progress_bar : bool, optional
+        Whether a bar is drawn (default: on a terminal, and in a notebook with ipywidgets).
+    **knobs : int, float, bool or str
+        Knobs of the trainer, such as ``learning_rate``; ``rbmviz list trainers`` shows them.
+
+    Returns
+    -------
+    Model
+        The model with rates, metadata, and ``history``: a dict of arrays with a value for each progress.
+
+    Raises
+    ------
+    BadInput
+        As ``train``, and if the training diverges.
+
+    Examples
+    --------
+    >>> model = rbmviz.fit("bas", "pcd", n_hidden=16, iterations=200, learning_rate=0.1)
+    >>> model
+    Model(16 visible, 16 hidden units, bas, pcd, 200 updates, with rates)
+    >>> model.history["update"][-1]
+    np.int64(200)
+    """
+    from tqdm.auto import tqdm  # imports IPython's display where there is one
+
+    trainer = as_trainer(trainer)
+    check_names(type(trainer), knobs)
+    if not max_seconds > 0:
+        raise BadInput(f"max_seconds = {shown(max_seconds)} does not do: give a number above 0.")
+    trainer = dataclasses.replace(trainer, **knobs)  # type: ignore[type-var]
+    steps, begin = train(x, trainer, n_hidden, iterations, seed, warm_start, every), time.perf_counter()
+    disable = None if progress_bar is None else not progress_bar
+    with tqdm(total=iterations, unit=" updates", desc=trainer.label, disable=disable) as bar:
+        for progress in steps:
+            bar.update(progress.update - bar.n)
+            if callback is not None and callback(progress) is True:
+                break
+            if time.perf_counter() - begin > max_seconds:
+                break
+    return steps.model
+
+
+def trained_model(
+    dataset: Dataset, trainer: Trainer, progress: Progress, seed: int | None, **more: Any
+) -> Model:
     """Return a trained RBM as a Model, with its provenance and its rates.
 
     The rates are the means of the statistics over the training set, with E[h|v] for h.
@@ -391,8 +539,8 @@ def trained_model(dataset: Dataset, trainer: Trainer, progress: Progress, seed: 
     ``more`` are further keys of the provenance, such as ``scores`` and ``reference``.
     """
     meta = {
-        "dataset": dataset.name,
-        "scored_on": dataset.scored_on or dataset.name,
+        "dataset": dataset.name or None,
+        "scored_on": dataset.scored_on or dataset.name or None,
         "binarisation": dataset.binarisation,
         "source": dataset.source,
         "image_shape": list(dataset.image_shape) if dataset.image_shape else None,

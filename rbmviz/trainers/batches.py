@@ -64,7 +64,11 @@ class Batches:
         while len(self.order) < size:
             self.order = np.concatenate([self.order, self.generator.permutation(n)])
         batch, self.order = self.order[:size], self.order[size:]
-        return self.data[batch].astype(np.float32)
+        return self.rows(batch)
+
+    def rows(self, order: np.ndarray) -> np.ndarray:
+        """Return the rows with these indices, float32 (len(order), n_visible)."""
+        return self.data[order].astype(np.float32)
 
 
 def mean_hidden(theta: FixedParameters, v: np.ndarray) -> np.ndarray:

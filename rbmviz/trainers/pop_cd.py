@@ -8,6 +8,8 @@ import numpy as np
 from rbmviz import checks, kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knob
+from rbmviz.model_files import AnyModel, as_rbm
+from rbmviz.notebook import short_repr
 from rbmviz.rbm import RBM, softplus
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, make_trainer, training
@@ -33,6 +35,8 @@ class Population:
 
     v: np.ndarray = field(metadata=stored_rows("samples"))
     log_weights: np.ndarray = field(metadata=stored(shape=("samples",), dtypes=("float64",)))
+
+    __repr__ = short_repr
 
     @property
     def weights(self) -> np.ndarray:
@@ -114,7 +118,13 @@ def populate(
 
 
 def pop_weights(
-    rbm: RBM, v0: np.ndarray, k: int = 1, seed: rng.Seed = 0, *, proposal: str = "visible", mixture: int = 10
+    rbm: AnyModel,
+    v0: np.ndarray,
+    k: int = 1,
+    seed: rng.Seed = 0,
+    *,
+    proposal: str = "visible",
+    mixture: int = 10,
 ) -> Population:
     """Return the weighted samples of pop-CD-k from the rows of v0, uint8 (n, n_visible); see ``populate``.
 
@@ -125,6 +135,7 @@ def pop_weights(
     >>> population.log_weights.shape, 1 <= population.ess <= 32
     ((32,), True)
     """
+    rbm = as_rbm(rbm)
     v0 = checks.bits("pop_weights: v0", v0, rbm.n_visible)
     make_trainer("pop_cd", k=k, proposal=proposal, mixture=mixture)  # checks the knobs
     theta = FixedParameters(rbm.W, rbm.b, rbm.c)

@@ -1,6 +1,6 @@
 """Limits on the pages: an exceeded limit is one sentence, and all runs continue."""
 
-from page_settings import settings_of
+from page_settings import settings_of, transport_of
 from waiting import wait
 
 from rbmviz import make_trainer
@@ -44,7 +44,7 @@ def test_a_full_server_shows_one_sentence_instead_of_panels_and_opens_when_there
     test = page("sample")
     assert ["half of what the server has free" in info.value for info in test.info] == [True]
     assert "sample" not in test.session_state["comparisons"]
-    assert not [button for button in test.button if button.key == "sample_play"]
+    assert transport_of(test) is None
     monkeypatch.delenv("RBMVIZ_SERVER_MB")
     test.run()
     assert not test.exception
@@ -139,14 +139,14 @@ def costs():
     for name, batch in STUDIED.items():
         if name != "letters":  # by download
             study = StudySetup(load_dataset(name), batch)
-            found["weights", f"models that grow, {name}"] = study.bytes(make_trainer("cd"))
+            found["weights", f"growing models, {name}"] = study.bytes(make_trainer("cd"))
     return found
 
 
 def test_every_preset_has_room():
-    """On its page; on the Weights page beside the models that grow."""
+    """On its page; on the Weights page beside the growing models."""
     found, most = costs(), limits()
-    growing = [label for page, label in found if page == "weights" and label.startswith("models that grow")]
+    growing = [label for page, label in found if page == "weights" and label.startswith("growing models")]
     largest = max(found["weights", label] for label in growing)
     for (page, label), needed in found.items():
         beside = largest if page == "weights" and label not in growing else 0

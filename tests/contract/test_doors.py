@@ -126,9 +126,9 @@ def test_numbers_that_are_none(n, model, toy):
     refused(rbmviz.pop_weights, rbm, v0, n)
     refused(metrics.ais_log_z, rbm, n_chains=n)
     refused(metrics.ais_log_z, rbm, betas=n)
-    refused(metrics.ISL, toy.test, counts=[n])
+    refused(metrics.ISL(toy.test).curve, toy.test, [n])
     for name in ("n_hidden", "iterations", "every"):
-        if (name, n) != ("every", None):
+        if n is not None or name == "iterations":  # None of the others is their default
             refused(rbmviz.train, toy, make_trainer("cd"), **{name: n})
     if n is not None:
         refused(metrics.isl, toy.train, toy.test, beta=n)
@@ -155,7 +155,8 @@ def test_what_is_too_large_is_refused_at_once(model, toy):
 
 
 def test_a_warm_start_is_an_rbm(model, toy):
-    for bad in (model, "mnist", 3, [model.rbm], RBM(np.zeros((4, 3)), np.zeros(4), np.zeros(3))):
+    refused(rbmviz.train, toy, make_trainer("cd"), n_hidden=7, warm_start=model)
+    for bad in ("mnist", 3, [model.rbm], RBM(np.zeros((4, 3)), np.zeros(4), np.zeros(3))):
         refused(rbmviz.train, toy, make_trainer("cd"), warm_start=bad)
 
 

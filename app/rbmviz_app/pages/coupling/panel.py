@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.charts.style import colour
 from rbmviz.coupling import EQUATIONS
 from rbmviz.metrics.numbers import Number, numbers_of_pairs
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
-from rbmviz_app.charts.style import colour
 from rbmviz_app.formulas import equation, prose
-from rbmviz_app.pages.coupling.charts import NAMES, style
+from rbmviz_app.pages.coupling.charts import NAMES, STYLES
 from rbmviz_app.panel import Canvas, OnTrigger, panel_spec
 from rbmviz_app.panel.readouts import readout_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -21,18 +21,18 @@ PAIR_COLUMNS = [
     {
         "name": "rbm",
         "label": "Algorithm 3, for RBMs",
-        "help": "Where the chains do not meet, both draw from the same random numbers, and so stay close.",
+        "help": "While the chains differ, both use the same random numbers, so they stay close.",
     },
     {
         "name": "general",
         "label": "Algorithm 1, general",
-        "help": "Where the chains do not meet, each draws from random numbers of its own.",
+        "help": "While the chains differ, each uses its own random numbers.",
     },
     {
         "name": "half_step",
         "label": "Half-step coupling",
-        "help": "As algorithm 3, but the hidden units, too, are equal as often as they can be; where they "
-        "are, the chains meet in the next sweep. The program of the paper’s authors draws its pairs so.",
+        "help": "Like algorithm 3, but the hidden units are also made equal as often as possible; if they "
+        "are, the chains meet in the next sweep. The paper’s authors’ program uses this coupling.",
     },
 ]
 """The two couplings of paper UCD and the one in its authors' program, in the order of ALGORITHMS."""
@@ -116,7 +116,7 @@ def coupling_panel(
             "help": prose(column["help"]),
             "equation": equation(EQUATIONS[column["name"]], {}),
             "colour": colour(column["name"]),
-            "dash": style(NAMES[column["name"]])[1],
+            "dash": STYLES[NAMES[column["name"]]].dash,
             "readouts": readout_specs(numbers),
         }
         for column, numbers in zip(PAIR_COLUMNS, READOUTS, strict=True)

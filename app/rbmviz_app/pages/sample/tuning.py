@@ -5,15 +5,17 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.charts.style import titles
 from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, SPURIOUS, VISITED
 from rbmviz.models import list_models
-from rbmviz.origin import origin, with_origin
+from rbmviz.origin import origin
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.sweeps.cell import data_digest, model_digest
-from rbmviz_app import messages, pages
-from rbmviz_app.charts.style import csv_bytes, titles
+from rbmviz_app import controls, messages, pages
+from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.controls import Download
 from rbmviz_app.session import TRIED
 
 MAX_TRIED = 100
@@ -69,8 +71,8 @@ def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_cho
         # Names are current when it opens: releasing a knob redraws only the panels.
         with st.popover("Sweep around here", icon=":material/tune:", key="sweep around", on_change="rerun"):
             st.caption(
-                "Opens the Tune page with a grid around the knobs of a panel, on the same model and data. "
-                "The sweep begins when you press Start there."
+                "Open the Tune page with a grid around a panel’s knobs, on the same model and data. Press "
+                "Start there to run it."
             )
             if model_name not in list_models():
                 messages.note("Sweeps run on the models that every installation has: choose one of the list.")
@@ -164,8 +166,8 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
         on_change="rerun",  # with current names
     ):
         st.caption(
-            "Keep what a panel scores now, to compare with what you try next. If a knob was turned in a run, "
-            "the samples since then are kept."
+            "Keep a panel’s current score to compare with what you try next. If you changed a knob, only the "
+            "samples since then count."
         )
         for name, panel in named:
             st.button(
@@ -184,18 +186,11 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
                 key="tried settings",
             )
             st.caption(
-                "One run each: two settings differ for certain only over several seeds, which is what a "
-                "sweep is for."
+                "One run each. To know whether two settings really differ, run a sweep with several seeds."
             )
             with st.container(horizontal=True):
-                st.download_button(
-                    "Table",
-                    data=lambda: with_origin(csv_bytes(list(COLUMNS), kept), "tried.csv", known()),
-                    file_name="tried.csv",
-                    icon=":material/download:",
-                    on_click="ignore",
-                    key="download tried",
-                )
+                table = Download("Table", lambda: csv_bytes(list(COLUMNS), kept), "tried.csv", "")
+                controls.downloads("tried", [table], known)
                 st.button("Forget them", key="forget tried", on_click=TRIED.set, args=([],))
 
 

@@ -1,0 +1,36 @@
+"""Samples as an ArviZ data tree: chains x draws."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.errors import BadInput, brought_by
+from rbmviz.metrics import Coverage
+from rbmviz.samplers import Samples
+
+
+def data_tree(samples: Samples, dataset: Dataset | str | Path | None = None) -> Any:
+    """Return samples as an ``xarray.DataTree``; see ``Samples.to_arviz``."""
+    with brought_by("arviz", "to_arviz"):
+        from arviz_base import from_dict
+
+    chains = samples.by_chain()
+    v, traces = chains.pop("v"), {"p": chains.pop("p")}
+    posterior = {}
+    if samples.model is not None:
+        energy = samples.model.rbm.free_energy(v.reshape(-1, v.shape[2]))
+        posterior["free_energy"] = energy.reshape(v.shape[:2])
+    posterior |= {name: chains.pop(name) for name in [*chains] if name != "sweeps"}
+    attrs = {} if samples.model is None else {"model": json.dumps(dict(samples.model.meta))}
+    if dataset is not None:
+        dataset = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+        classes, _, spurious = Coverage(dataset).kinds(v.reshape(-1, v.shape[2]))
+        posterior["spurious"] = spurious.reshape(v.shape[:2])
+        if len(classes):
+            posterior["class"] = classes.reshape(v.shape[:2])
+            attrs["classes"] = json.dumps(dataset.classes)
+    if not posterior:
+        raise BadInput("These samples say neither their model nor a trace: draw them with rbmviz.sample.")
+    groups = {"posterior": posterior, "sample_stats": chains, "samples": {"v": v, **traces}}
+    return from_dict(groups, dims={"v": ["unit"], "p": ["unit"]}, attrs={"/": attrs})

@@ -1,0 +1,68 @@
+"""Samples for ArviZ: chains x draws, by Python and by the command line."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import xarray
+from arviz_stats import ess
+
+import rbmviz
+from rbmviz import BadInput, load_dataset, sample
+from rbmviz.cli import main
+from rbmviz.metrics import Coverage
+
+SAMPLER = "rates_fpcd:n_chains=3"
+
+
+def test_the_tree_has_chains_draws_and_what_is_known_of_each_sample():
+    data, samples = load_dataset("bas"), sample("bas_pcd", SAMPLER, 62, seed=1)
+    tree = samples.to_arviz("bas")
+    assert dict(tree.posterior.sizes) == {"chain": 3, "draw": 20}
+    assert set(tree.posterior) == {"free_energy", "fast_norm", "class", "spurious"}
+    for chain in range(3):
+        v = samples.v[chain:60:3]
+        assert (tree.samples.v[chain] == v).all()
+        assert (tree.posterior.free_energy[chain] == samples.model.rbm.free_energy(v)).all()
+        assert (tree.posterior.fast_norm[chain] == samples.info["fast_norm"][chain:60:3]).all()
+        assert (tree.posterior["class"][chain] == Coverage(data).update(v)).all()
+    assert tree.samples.p.dims == ("chain", "draw", "unit")
+    assert (tree.sample_stats.sweeps == 1).all()
+    assert json.loads(tree.attrs["classes"]) == list(data.classes)
+    assert np.isfinite(ess(tree, var_names=["free_energy"]).free_energy)
+    assert set(sample("bas_pcd", "gibbs", 8).to_arviz().posterior) == {"free_energy"}
+
+
+def test_samples_of_unknown_chains_are_refused():
+    with pytest.raises(BadInput, match="How many chains"):
+        sample("bas_pcd", SAMPLER, 9)[1:].to_arviz()
+    state = (sampler := rbmviz.make_sampler("gibbs")).init(rbmviz.load_model("bas_pcd"), 0)
+    with pytest.raises(BadInput, match="How many chains"):
+        sampler.step(state, 5).to_arviz()
+
+
+@pytest.mark.parametrize("more", [[], ["--no-means", "--dataset", "bas", "--thin", "2"]])
+def test_the_command_writes_the_tree(tmp_path, more, capsys):
+    out = tmp_path / "run.nc"
+    command = ["sample", "--model", "bas_pcd", "--sampler", SAMPLER, "-n", "300", "--seed", "4"]
+    assert main([*command, "--out", str(out), *more, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["n"] == 300
+    tree, thin = xarray.open_datatree(out, engine="h5netcdf"), 2 if more else 1
+    want = sample("bas_pcd", SAMPLER, 300 * thin, seed=4).by_chain()
+    assert (tree.samples.v == want["v"][:, thin - 1 :: thin]).all()
+    assert (tree.posterior.fast_norm == want["fast_norm"][:, thin - 1 :: thin]).all()
+    assert ("p" in tree.samples) == (not more)
+    assert ("class" in tree.posterior) == bool(more)
+    assert json.loads(tree.attrs["meta"])["origin"]["seeds"] == [4]
+
+
+def test_without_arviz(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "arviz_base", None)
+    with pytest.raises(BadInput, match=r'package arviz-base, .*pip install "rbmviz\[arviz\]"'):
+        sample("bas_pcd", "gibbs", 5).to_arviz()
+    command = ["sample", "--model", "bas_pcd", "--sampler", "gibbs", "-n", "5", "--out"]
+    assert main([*command, str(tmp_path / "x.nc")]) == 2
+    assert "needs the package arviz-base" in capsys.readouterr().err
+    assert main([*command, str(tmp_path / "x.txt")]) == 2
+    assert "must end in .npz or .nc" in capsys.readouterr().err

@@ -1,0 +1,163 @@
+"""The short way in Python: names, arrays and frames for objects; ``fit``; what records say of themselves."""
+
+import importlib.metadata
+import re
+import struct
+import zlib
+from base64 import b64decode
+
+import numpy as np
+import pandas
+import pytest
+
+import rbmviz
+from rbmviz import BadInput, Dataset, metrics
+from rbmviz.notebook import grey_png, mosaic
+from rbmviz.trainers import train
+
+BARS = rbmviz.load_dataset("bas@3")
+
+
+def same(a, b):
+    return all((getattr(a, name) == getattr(b, name)).all() for name in "Wbc")
+
+
+def test_fit_is_a_training_to_its_end_with_rates_and_history():
+    seen = []
+    options = {"n_hidden": 6, "iterations": 40, "seed": 3, "every": 10}
+    model = rbmviz.fit(BARS, "cd:k=2", **options, momentum=0.5, callback=seen.append, progress_bar=False)
+    steps = train(BARS, rbmviz.make_trainer("cd", k=2, momentum=0.5), **options)
+    assert len(steps) == 4
+    *_, last = steps
+    assert same(model.rbm, last.rbm)
+    assert len(steps) == 0
+    assert same(model.rbm, steps.model.rbm)
+    assert same(model.rates, last.rbm.rates(BARS.train))
+    assert [progress.update for progress in seen] == [10, 20, 30, 40] == list(model.history["update"])
+    assert list(model.history["weight_norm"]) == [progress.stats["weight_norm"] for progress in seen]
+    assert (model.meta["trainer"], model.meta["updates"], model.meta["dataset"]) == ("cd", 40, "bas@3")
+    frame = model.history_frame()
+    assert list(frame.columns) == list(model.history)
+    assert rbmviz.sample(model, "rates_fpcd", 5).v.shape == (5, 9)
+
+
+def test_a_callback_or_a_time_budget_ends_a_fit_with_the_model_so_far():
+    stopped = rbmviz.fit(BARS, iterations=100, every=1, callback=lambda progress: progress.update == 7)
+    assert stopped.meta["updates"] == 7
+    short = rbmviz.fit(BARS, iterations=10_000_000, every=1, max_seconds=1e-6)
+    assert short.meta["updates"] == 1
+    with pytest.raises(BadInput, match="max_seconds = 0 does not do"):
+        rbmviz.fit(BARS, max_seconds=0)
+    with pytest.raises(BadInput, match="cd has no knob 'momentun': did you mean 'momentum'"):
+        rbmviz.fit(BARS, "cd", momentun=0.5)
+
+
+def test_names_arrays_and_frames_stand_for_objects(tmp_path):
+    model = rbmviz.load_model("bas_pcd")
+    path = tmp_path / "m.npz"
+    rbmviz.save_model(model, path)
+    for other in ("bas_pcd", path, model.rbm):
+        assert (rbmviz.sample(other, "gibbs:k=2", 20).v == rbmviz.sample(model, "gibbs:k=2", 20).v).all()
+        assert metrics.log_z(other) == metrics.log_z(model)
+    v0 = np.zeros((3, 16), np.uint8)
+    assert (rbmviz.couple(model, v0).tau == rbmviz.couple(model.rbm, v0).tau).all()
+    assert rbmviz.pop_weights("bas_pcd", v0).ess == rbmviz.pop_weights(model.rbm, v0).ess
+    rows, options = BARS.train, {"n_hidden": 4, "iterations": 5}
+    fitted = [
+        rbmviz.fit(x, "pcd", **options)
+        for x in ("bas@3", BARS, rows, rows.tolist(), pandas.DataFrame(rows), rows.reshape(-1, 3, 3) > 0)
+    ]
+    assert all(same(fitted[0].rbm, other.rbm) for other in fitted)
+    assert fitted[0].meta["dataset"] == "bas@3"
+    assert (fitted[5].meta["dataset"], fitted[5].meta["image_shape"]) == (None, [3, 3])
+    warm = rbmviz.fit(rows, "cd", warm_start=fitted[0], iterations=1)
+    assert warm.rbm.n_hidden == 4
+    with pytest.raises(BadInput, match="The warm start has 4 hidden units; leave n_hidden = 5 out"):
+        rbmviz.fit(rows, "cd", warm_start=fitted[0], n_hidden=5)
+
+
+def test_samples_are_cut_and_split_by_chain():
+    samples = rbmviz.sample("bas_pcd", "rates_fpcd:n_chains=3", 31)
+    assert len(samples[:10]) == 10
+    assert (np.asarray(samples[np.array([4, 2])]) == samples.v[[4, 2]]).all()
+    by_chain = samples.by_chain()
+    assert (by_chain["v"][2] == samples.v[2:30:3]).all()
+    assert by_chain["fast_norm"].shape == (3, 10)
+    assert (samples[6:].by_chain()["v"][1] == samples.v[7::3]).all()
+    chunks = rbmviz.stream("bas_pcd", "rates_fpcd:n_chains=3", chunk=31)
+    next(chunks)
+    for rows in (samples[1:], samples[::2], next(chunks)):
+        with pytest.raises(BadInput, match="How many chains"):
+            rows.by_chain()
+
+
+def test_a_data_set_from_arrays():
+    generator = np.random.default_rng(0)
+    grey, names = generator.integers(0, 256, (50, 4, 5)), generator.choice(["cat", "dog"], 50)
+    data = Dataset.from_arrays(grey, names, x_test=grey[:7], y_test=names[:7], name="pets", binarise=0.7)
+    assert (data.name, data.classes, data.image_shape) == ("pets@0.7", ("cat", "dog"), (4, 5))
+    assert (data.test == (grey[:7].reshape(7, 20) > 0.7 * 255)).all()
+    assert [data.classes[label] for label in data.test_labels] == list(names[:7])
+    assert (len(data.train), len(data.validation)) == (45, 5)
+    frame = pandas.DataFrame(grey.reshape(50, 20) / 255)
+    assert Dataset.from_arrays(frame, image_shape=(4, 5)).image_shape == (4, 5)
+    for wrong, said in (
+        ({"x": frame, "image_shape": (3, 5)}, "a row has 20 values, not 3 x 5"),
+        ({"x": frame, "y_test": names}, "labels y_test without x_test"),
+        ({"x": frame, "y": names[:3]}, "y must hold one whole number"),
+        ({"x": frame - 1}, "x must lie between 0 and 1"),
+        ({"x": [["a", "b"]]}, "x: the values are of type"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            Dataset.from_arrays(**wrong)
+
+
+def test_records_say_what_they_are_in_one_line():
+    model = rbmviz.load_model("bas_pcd")
+    v0 = np.zeros((3, 16), np.uint8)
+    steps = train("bas", "cd", iterations=10)
+    said = {
+        "RBM(16 visible, 16 hidden units)": model.rbm,
+        "Model(16 visible, 16 hidden units, bas, pcd, 20,000 updates, with rates)": model,
+        "Statistics(W=float32 (16, 16), b=float32 (16,), c=float32 (16,))": model.rates,
+        "Samples(6 of 16 units from 2 chains, traces: sweeps)": rbmviz.sample(model, "gibbs:n_chains=2", 6),
+        "Dataset(bas: 32 + 32 + 32 examples of 16 units, 4 x 4 pixels, 2 classes)": rbmviz.load_dataset(
+            "bas"
+        ),
+        "Training(cd, update 0 of 10)": steps,
+    }
+    for line, record in said.items():
+        assert repr(record) == line
+    for record in (next(steps), rbmviz.couple(model, v0), metrics.ais_log_z(model, betas=3, n_chains=4)):
+        assert len(repr(record)) < 700
+        assert "\n" not in repr(record)
+        assert "array(" not in repr(record)
+
+
+def picture(html):
+    """Return the pixels of the PNG in a page, whose lines are unfiltered."""
+    content = b64decode(re.search(r"base64,([^\"]+)", html)[1])
+    width, height = struct.unpack(">II", content[16:24])
+    at, size = content.index(b"IDAT") + 4, struct.unpack(">I", content[33:37])[0]
+    lines = np.frombuffer(zlib.decompress(content[at : at + size]), np.uint8).reshape(height, width + 1)
+    return lines[:, 1:]
+
+
+def test_a_notebook_shows_filters_and_samples():
+    samples = rbmviz.sample("bas_pcd", "gibbs", 30)
+    tiles = picture(samples._repr_html_())
+    assert tiles.shape == (2 * 5 - 1, 20 * 5 - 1)
+    assert (tiles[5:9, 10:14] == 255 - 255 * samples.v[22].reshape(4, 4)).all()
+    weights = rbmviz.load_model("bas_pcd").rbm.W
+    filters = picture(rbmviz.load_model("bas_pcd")._repr_html_())[:4, 5:9]
+    assert filters.ravel().argmin() == weights[:, 1].argmax()
+    assert picture(rbmviz.load_dataset("bas")._repr_html_()).shape == (9, 99)
+    assert "img" not in rbmviz.fit([[0, 1], [1, 0]], iterations=1)._repr_html_()
+    assert mosaic(np.zeros((1, 4)), (2, 2)).max() == 255
+    assert grey_png(np.zeros((2, 3), np.uint8)).startswith(b"\x89PNG")
+
+
+def test_the_version_is_that_of_the_installation():
+    assert rbmviz.__version__ == importlib.metadata.version("rbmviz")
+    with pytest.raises(AttributeError):
+        _ = rbmviz.versions
