@@ -11,7 +11,8 @@ import numpy as np
 from rbmviz import rng
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.errors import BadInput
-from rbmviz.knobs import knobs_of, values_of, write_knobs
+from rbmviz.knobs import values_of
+from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
@@ -97,13 +98,6 @@ def _run(
     return [run.measures(fastest, bool(dataset.classes)) for run in runs]
 
 
-def _text_of(sampler: Sampler) -> str:
-    """Return a sampler as text, with the knobs that are not at their defaults: ``rates_fpcd:eps=0.1``."""
-    given = values_of(sampler)
-    changed = [name for name, knob in knobs_of(sampler).items() if given[name] != knob.default]
-    return f"{sampler.name}:{write_knobs(sampler, changed)}".removesuffix(":")
-
-
 def _summary(values: Sequence[float]) -> dict[str, float | None]:
     """Return mean and standard error over the seeds; None if a value is unknown."""
     x = np.array(values)
@@ -184,7 +178,7 @@ def quality(
         for i, sampler in enumerate(chosen):
             yield {
                 "model": str(name),
-                "sampler": _text_of(sampler),
+                "sampler": write_changed_panel(sampler),
                 "knobs": values_of(sampler),
                 "dataset": data.name,
                 "n": n,

@@ -109,11 +109,12 @@ class Pairs:
     def estimate(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Unbiased estimates of <v h'>, <v> and <h> under the model, one per pair (UCD, section 3.1).
 
-        Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]), as in
-        the authors' program; section 4 has E[v|h] and the drawn h, which is also unbiased. The sum of a pair
-        that is cut off goes up to t = max_sweeps, one term further than in the paper, which declares the
-        chains equal there; either way such pairs are biased. The pairs run a second time for the estimate,
-        from the same random numbers.
+        Each is f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})] with f = (v E[h|v]', v, E[h|v]).
+        Section 4 has E[v|h] and the drawn h; the authors' C++ program averages both. All are unbiased.
+
+        The sum of a pair that is cut off goes up to t = max_sweeps, one term further than in the paper, which
+        declares the chains equal there; either way such pairs are biased. The pairs run a second time for the
+        estimate, from the same random numbers.
 
         Returns
         -------

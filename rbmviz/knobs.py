@@ -175,6 +175,30 @@ def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
     )
 
 
+def write_algorithm(algorithm: Any, only: Collection[str] | None = None) -> str:
+    """Write a sampler or trainer: ``gibbs:temperature=1.0,k=1``; ``only``: names of its knobs, None: all."""
+    return f"{algorithm.name}:{write_knobs(algorithm, only)}".removesuffix(":")
+
+
+def read_algorithm(table: Any, text: str) -> Any:
+    """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a bare name.
+
+    Parameters
+    ----------
+    table : Table or Mapping
+        Classes of algorithms by name.
+    text : str
+        What ``write_algorithm`` writes; knobs may be left out.
+
+    Raises
+    ------
+    BadInput
+        If the algorithm or a knob is unknown, or a value is out of range.
+    """
+    name, _, knobs = text.partition(":")
+    return table[name](**read_knobs(table[name], knobs))
+
+
 def read_knobs(cls: Any, text: str) -> dict[str, Any]:
     """Read what write_knobs writes; some may be left out.
 

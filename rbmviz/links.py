@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rbmviz.errors import MAX_SHOWN, BadInput
-from rbmviz.knobs import read_knobs, values_of, write_knobs
+from rbmviz.knobs import read_algorithm, values_of, write_algorithm
 
 NO_PANEL = "none"
 """In a link, the panels of a page without any."""
@@ -24,49 +24,28 @@ class Algorithms(Protocol):
     def __getitem__(self, name: str, /) -> Any: ...
 
 
-def read_panel(table: Algorithms, text: str) -> Any:
-    """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a bare name.
-
-    Raises
-    ------
-    BadInput
-        If the algorithm or a knob is unknown, or a value is out of range.
-    """
-    name, _, knobs = text.partition(":")
-    return table[name](**read_knobs(table[name], knobs))
-
-
 def read_panels(table: Algorithms, texts: Sequence[str]) -> tuple[list[Any], list[str]]:
     """Return the algorithms that can be read, and one sentence for each that cannot."""
     read, refused = [], []
     for text in texts:
         try:
-            read.append(read_panel(table, text))
+            read.append(read_algorithm(table, text))
         except BadInput as error:
             refused.append(f"The link's panel '{text[:MAX_SHOWN]}' is left out. {error}")
     return read, refused
 
 
-def write_panel(algorithm: Any, only: Collection[str] | None = None) -> str:
-    """Write a sampler or trainer with its knobs: ``gibbs:temperature=1.0,k=1,n_chains=1``.
-
-    only : names of the knobs that are written (default None: all)
-    """
-    names = [name for name in values_of(algorithm) if only is None or name in only]
-    return f"{algorithm.name}:{write_knobs(algorithm, names)}".removesuffix(":")
-
-
 def write_changed_panel(algorithm: Any) -> str:
     """Write a sampler or trainer with the knobs that differ from their defaults: ``gibbs:k=2``."""
     default = values_of(type(algorithm)())
-    return write_panel(
+    return write_algorithm(
         algorithm, [name for name, value in values_of(algorithm).items() if value != default[name]]
     )
 
 
 def write_panels(algorithms: Sequence[Any], only: Collection[str] | None = None) -> list[str]:
-    """Write the panels of a page, see ``write_panel``."""
-    return [write_panel(algorithm, only) for algorithm in algorithms] or [NO_PANEL]
+    """Write the panels of a page; ``only``: names of the knobs that are written (None: all)."""
+    return [write_algorithm(algorithm, only) for algorithm in algorithms] or [NO_PANEL]
 
 
 def address_text(value: Any) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, dataclass_transform
 
 from rbmviz.errors import unknown
-from rbmviz.knobs import check_all, check_names, knob, read_knobs
+from rbmviz.knobs import check_all, check_names, knob, read_algorithm
 
 C = TypeVar("C", bound=type)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,15 +66,8 @@ class Table:
         return cls(**knobs)
 
     def read(self, text: str) -> Any:
-        """Return the algorithm of a text like ``rates_fpcd:eps=0.03,k=2``, or of a name alone.
-
-        Raises
-        ------
-        BadInput
-            If the algorithm or a knob is unknown, or a value is out of range.
-        """
-        name, _, knobs = text.partition(":")
-        return self[name](**read_knobs(self[name], knobs))
+        """Return the algorithm of a text, see ``rbmviz.knobs.read_algorithm``."""
+        return read_algorithm(self, text)
 
 
 samplers = Table("sampler", "rbmviz.samplers")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from rbmviz import BadInput, links, make_sampler, make_trainer
+from rbmviz.knobs import write_algorithm
 from rbmviz.links import (
     read_matrix,
     read_panels,
     write_matrix,
-    write_panel,
 )
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import list_samplers
@@ -22,7 +22,7 @@ from rbmviz.trainers import list_trainers
 )
 def test_a_link_brings_every_algorithm_back(algorithm):
     table = samplers if algorithm.name in list_samplers() else trainers
-    read, refused = read_panels(table, [write_panel(algorithm), algorithm.name])
+    read, refused = read_panels(table, [write_algorithm(algorithm), algorithm.name])
     assert read == [algorithm, algorithm]
     assert not refused
 
@@ -30,16 +30,16 @@ def test_a_link_brings_every_algorithm_back(algorithm):
 def test_links_with_mistakes_say_so():
     texts = ["gibbs:k=3", "gibs", "gibbs:k=0", "gibbs:hot=1", "rates_fpcd:eps=warm"]
     read, refused = read_panels(samplers, texts)
-    assert [write_panel(sampler) for sampler in read] == ["gibbs:temperature=1.0,k=3,n_chains=1"]
+    assert [write_algorithm(sampler) for sampler in read] == ["gibbs:temperature=1.0,k=3,n_chains=1"]
     assert len(refused) == 4
     assert "did you mean 'gibbs'" in refused[0]
     with pytest.raises(BadInput, match="1 to 100"):
-        links.read_panel(samplers, "gibbs:k=0")
+        samplers.read("gibbs:k=0")
 
 
 def test_a_link_names_every_knob():
     """So that it opens the same when a default has changed."""
-    assert write_panel(make_sampler("gibbs")) == "gibbs:temperature=1.0,k=1,n_chains=1"
+    assert write_algorithm(make_sampler("gibbs")) == "gibbs:temperature=1.0,k=1,n_chains=1"
     changed = [make_sampler("gibbs"), make_sampler("rates_fpcd", eps=0.1)]
     assert [links.write_changed_panel(one) for one in changed] == ["gibbs", "rates_fpcd:eps=0.1"]
     assert links.write_panels([]) == ["none"]
@@ -59,8 +59,9 @@ def test_matrices_are_numbers_in_a_square():
 def test_a_link_may_hold_only_some_knobs():
     trainer = make_trainer("pop_cd", k=3, proposal="mixture", mixture=7, n_chains=40)
     assert (
-        write_panel(make_trainer("pop_cd", k=2, momentum=0.5), ("k", "n_chains")) == "pop_cd:k=2,n_chains=0"
+        write_algorithm(make_trainer("pop_cd", k=2, momentum=0.5), ("k", "n_chains"))
+        == "pop_cd:k=2,n_chains=0"
     )
-    text = write_panel(trainer, ("k", "proposal", "mixture", "n_chains"))
+    text = write_algorithm(trainer, ("k", "proposal", "mixture", "n_chains"))
     assert text == "pop_cd:proposal=mixture,mixture=7,k=3,n_chains=40"
-    assert links.read_panel(trainers, text) == trainer
+    assert trainers.read(text) == trainer

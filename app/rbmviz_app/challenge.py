@@ -59,10 +59,13 @@ def _allowed(step: Step) -> str:
     labels = _labels(step)
     said = [
         f"{when}: {', '.join(labels[name] for name in names)}."
-        for when, names in (("Turn at any time", step.turns), ("Choose before Play", step.choose))
+        for when, names in (
+            ("You may change while it runs", step.turns),
+            ("You may choose before Play", step.choose),
+        )
         if names
     ]
-    return " ".join([*said, "All else stays as it is."])
+    return " ".join([*said, "Leave everything else as it is."])
 
 
 def _names(step: Step) -> list[str]:
@@ -106,7 +109,9 @@ def _why_it_does_not_count(step: Step, comparison: Comparison[Any]) -> str:
             now, then = values_of(after.algorithm), values_of(before.algorithm)
             late = [name for name in now if now[name] != then[name] and name not in step.turns]
             if late and after.n:
-                return f"This does not count: {labels[late[0]]} was turned on the way. Press Reset first."
+                return (
+                    f"This does not count: {labels[late[0]]} was changed during the run. Press Reset first."
+                )
     return ""
 
 

@@ -59,8 +59,8 @@ def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned
     at = f"Scores at {amount_text(cost_unit, point)}"
     if cost_unit != made_unit:
         at += f" ({amount_text(made_unit, made)})"
-    at += " since the turn" if turned else ""
-    if compared.behind and not turned:  # it has only a few samples since the turn
+    at += " since the change" if turned else ""
+    if compared.behind and not turned:  # it has only a few samples since the change
         furthest = amount_text(cost_unit, compared.most_passed)
         return f"{at}: this panel is behind, the first has {furthest}."
-    return f"{at}: those of another panel reach no further." if compared.held_back else at
+    return f"{at}, where the slowest panel is now." if compared.held_back else at

@@ -142,9 +142,9 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
         key,
         label,
         ["safetensors", "npz"],
-        "Arrays W (visible, hidden), b and c; rates.W, rates.b and rates.c where you have them. It takes the "
-        "place of the chosen model until you remove it here, or a preset, a lesson or another page opens "
-        "one. A reload forgets it: then give it again.",
+        "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c. It replaces the "
+        "chosen model until you remove it here, or a preset, a lesson or another page opens one. A reload "
+        "forgets it: upload it again.",
     )
     try:
         own = uploads.own_model(key, given)

@@ -31,10 +31,10 @@ class Key(NamedTuple):
 
 PLAY = Key("P", "Play, or pause", ".st-key-toolbar [class*=_play] button")
 ONE_STEP = Key("S", "One step", ".st-key-toolbar [class*=_step] button")
-RESET = Key("0", "Reset: begin anew", ".st-key-toolbar [class*=_reset] button")
+RESET = Key("0", "Reset", ".st-key-toolbar [class*=_reset] button")
 PRESENT = Key("F", "Present: large, for a projector", ".st-key-present button")
 LEAVE = Key("Esc", "Leave the presentation", ".st-key-leave button")
-BACK = Key("Left", "Back, to the step before", ".st-key-lesson_back button")
+BACK = Key("Left", "Previous step of the lesson", ".st-key-lesson_back button")
 NEXT = Key("Right", "Next step of the lesson", ".st-key-lesson_moves button[kind=primary]")
 LIST = Key("?", "This list")
 
@@ -42,11 +42,11 @@ SINGLE = (PLAY, ONE_STEP, RESET, BACK, NEXT, PRESENT, LEAVE, LIST)
 """Keys that work wherever no text is being typed."""
 
 FOCUSED = (
-    Key("Tab", "To the next control; with Shift to the one before"),
+    Key("Tab", "Next control; with Shift, the previous one"),
     Key("Enter, Space", "Press a button, open a fold"),
-    Key("← →", "Turn a slider", "input[type=range], [role=slider]"),
-    Key("Page Up, Page Down", "Turn a slider in larger steps", "input[type=range]"),
-    Key("Home, End", "Turn a slider to its ends", "input[type=range], [role=slider]"),
+    Key("← →", "Move a slider", "input[type=range], [role=slider]"),
+    Key("Page Up, Page Down", "Move a slider in larger steps", "input[type=range]"),
+    Key("Home, End", "Move a slider to its ends", "input[type=range], [role=slider]"),
     Key("↑ ↓", "Choose an answer", ".st-key-lesson [role=radiogroup]"),
     Key("← → ↑ ↓", "Choose a cell of the map; Enter opens it", "section.panel .map"),
     Key("Esc", "Close what is open"),
@@ -67,11 +67,10 @@ def draw_list() -> None:
         data={
             "groups": [
                 {"title": "On this page", "keys": [key._asdict() for key in SINGLE]},
-                {"title": "In the control that has the focus", "keys": [key._asdict() for key in FOCUSED]},
+                {"title": "In the focused control", "keys": [key._asdict() for key in FOCUSED]},
             ],
-            "label": "Shortcuts of a single key, as the buttons show them",
-            "help": "Off: no key alone does anything, for those who speak to their computer or whose hand "
-            "shakes. This browser remembers it.",
+            "label": "Single-key shortcuts",
+            "help": "Turn off if you use voice control or hit keys by accident. This browser remembers it.",
         },
         width="content",
     )

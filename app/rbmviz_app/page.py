@@ -172,7 +172,7 @@ class LivePage(Generic[S]):
         """Draw the button that opens the page's introduction for newcomers."""
         with st.popover("About this page", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
             st.markdown(about)
-            st.caption("The page *Glossary* says what all words and numbers mean.")
+            st.caption("The *Glossary* explains all words and numbers.")
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:
@@ -291,7 +291,7 @@ class LivePage(Generic[S]):
             if max(steps) > most:
                 session.add_link_warning(
                     f"The link was made at step {max(steps):,}. A page makes at most {most:,} steps again "
-                    "when it is opened, and stands there: press Play to go on.",
+                    "when it is opened: press Play to continue.",
                     self.name,
                 )
             comparison.step([min(n, most) for n in steps])
@@ -646,8 +646,8 @@ def draw_undo(page: str, comparison: Comparison[Any]) -> None:
             on_click=undo,
             args=(page, comparison),
             key=f"{page}_undo",
-            help="Take the last reset, closed panel, preset or other setting back: the runs go on where they "
-            "were. For ten seconds.",
+            help="Undo the last reset, closed panel, preset or setting, within ten seconds: the runs "
+            "continue where they were.",
         ):
             st.rerun()
 
@@ -656,7 +656,7 @@ def undo(page: str, comparison: Comparison[Any]) -> None:
     """Undo the newest command, including the settings that it changed."""
     try:
         if not comparison.undo():
-            st.toast("It was too late to undo: what was there has been given up after ten seconds.")
+            st.toast("Too late to undo: that was only possible for ten seconds.")
             return
     except BadInput as error:
         st.toast(messages.plain(error))  # a message on the page would disappear with the next run

@@ -52,8 +52,8 @@ def draw_switch() -> None:
                 key="present",
                 on_click=PRESENTED.set,
                 args=("1",),
-                help="For a projector: the question, the pictures and two numbers, large and without "
-                "scrolling, on every page until you leave. The address keeps it.",
+                help="For a projector: question, images and numbers, large and without scrolling, on every "
+                "page until you leave.",
             )
 
 
@@ -83,7 +83,7 @@ def draw_settings(page: str, knobs: Mapping[str, str]) -> None:
             STARTS_PAUSED.ensure(),
             key="waits",
             on_change=wait,
-            help="Whoever opens the address as it is now sees the first state, until somebody presses Play.",
+            help="The page opens in its first state, and waits for Play.",
         )
 
 

@@ -178,7 +178,7 @@ def offer_to_leave(place: str, given: Any) -> None:
     """
     if given is None and place in UPLOADS.value:
         name = messages.plain(UPLOADS.value[place].name)
-        st.button(f"Go on without {name}", key=f"{place} leave", on_click=drop_upload, args=(place,))
+        st.button(f"Continue without {name}", key=f"{place} leave", on_click=drop_upload, args=(place,))
 
 
 def in_address(page: str) -> list[str]:
@@ -191,7 +191,7 @@ def open_link(page: str, given: list[str]) -> None:
     """Report that the visitor's own file in a new session's address has been forgotten."""
     for name in given[:1]:
         add_link_warning(
-            f"The server has forgotten the model file of your own, {shown(name)}: give it again in Settings.",
+            f"The server has forgotten your model file {shown(name)}: upload it again in Settings.",
             page,
         )
 
@@ -206,7 +206,7 @@ def put_aside(page: str) -> bool:
         return False
     drop_upload(place)
     EMPTIED_UPLOADERS.set(EMPTIED_UPLOADERS.value | {place: EMPTIED_UPLOADERS.value.get(place, 0) + 1})
-    messages.done("The file of your own is taken off the page: give it again in Settings to have it back.")
+    messages.done("Your file was removed from the page: upload it again in Settings to use it.")
     return True
 
 

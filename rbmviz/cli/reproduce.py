@@ -8,7 +8,7 @@ from rbmviz.cli import WholeNumber, add_command, print_message
 from rbmviz.cli.sweep import MAX_WORKERS
 from rbmviz.errors import BadInput
 from rbmviz.reproduce import PAPERS, Recipe, Size, all_recipes, recipe_named, reproduce
-from rbmviz.reproduce.ledger import measured_texts
+from rbmviz.reproduce.ledger import measured_texts, verdict_text
 from rbmviz.reproduce.recipe import minutes_text
 from rbmviz.reproduce.run import result_of
 
@@ -88,7 +88,8 @@ def _claim(result: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
     return {
         **{"recipe": result["recipe"], "claim": claim["claim"], "text": claim["text"]},
         **{"source": f"{PAPERS[result['paper']].title}, {result['source']}"},  # type: ignore[index]
-        **{"paper": claim["paper"], "measured": claim["measured"], "holds": claim["holds"]},
+        **{"paper": claim["paper"], "variant": claim["variant"], "measured": claim["measured"]},
+        "holds": claim["holds"],
         **{"verdict": claim["verdict"], "reason": claim["reason"]},
     }
 
@@ -109,7 +110,7 @@ def text(result: dict[str, Any]) -> str:
         return "\n".join(lines)
     lines = []
     for claim in result["claims"]:
-        lines += [f"{claim['verdict'].upper()}: {claim['text']}", f"  {claim['source']}: {claim['paper']}"]
+        lines += [f"{verdict_text(claim).upper()}: {claim['text']}", f"  {claim['source']}: {claim['paper']}"]
         lines += [f"  here: {measured}" for measured in measured_texts(claim)]
         lines += [f"  {claim['reason']}", ""]
     lines.append(f"{result['core_minutes']:.3g} core-minutes; all of it is in '{Path(result['out'])}'.")

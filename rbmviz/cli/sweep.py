@@ -20,10 +20,9 @@ from rbmviz.cli import COUNT, JSON_HELP, SEED, WholeNumber, add_command, print_m
 from rbmviz.cli.knob_flags import read_algorithms
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.errors import BadInput, unknown
-from rbmviz.knobs import knobs_of
+from rbmviz.knobs import knobs_of, write_algorithm
 from rbmviz.origin import origin, with_origin
 from rbmviz.output import write_whole
-from rbmviz.registry import Table, samplers, trainers
 from rbmviz.samplers import list_samplers
 from rbmviz.session.training import BAND_OF_REPLICATES
 from rbmviz.sweeps import (
@@ -41,7 +40,7 @@ from rbmviz.sweeps import (
 from rbmviz.sweeps.choose import robustness, select, telling_point, undirected
 from rbmviz.sweeps.execute import SweepProgress, cores
 from rbmviz.sweeps.execute import run as run_cells
-from rbmviz.sweeps.plan import Kind, text_of
+from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.sweeps.store import Store, StoredTable, check_installed, write_table
 from rbmviz.trainers import list_trainers
 
@@ -261,14 +260,6 @@ def _check_installed(args: argparse.Namespace) -> None:
         figures.check_installed()
 
 
-def _table(kind: Kind) -> Table:
-    return samplers if kind == "sampler" else trainers
-
-
-def _algorithms(kind: Kind, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
-    return read_algorithms(_table(kind), texts, rest)
-
-
 def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
     """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
     match = re.fullmatch(r"([^=]*)=(log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
@@ -284,7 +275,7 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
             "sweep run: give samplers (--sampler with --model) or trainers (--trainer with --dataset)."
         )
     kind: Kind = "sampler" if args.sampler else "trainer"
-    algorithms = _algorithms(kind, args.sampler or args.trainer, args.rest)
+    algorithms = read_algorithms(TABLES[kind], args.sampler or args.trainer, args.rest)
     unit = BUDGET_UNITS[args.budget or "n"]
     if kind == "trainer" and args.budget in (None, "n"):
         unit = "updates"
@@ -299,7 +290,7 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     first = args.seed
     return SweepPlan(
         kind=kind,
-        algorithms=tuple(text_of(text) for text in algorithms),
+        algorithms=tuple(write_algorithm(text) for text in algorithms),
         axes=tuple(_axis(text, algorithms) for text in args.axis or ()),
         models=tuple(args.model or ()),
         data=args.dataset or "",
@@ -319,10 +310,12 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
         raise BadInput(f"sweep extend: this is a sweep over {plan.kind}s.")
     algorithms = list(plan.algorithms)
     if more:
-        algorithms += [text_of(algorithm) for algorithm in _algorithms(plan.kind, more, args.rest)]
+        algorithms += [
+            write_algorithm(algorithm) for algorithm in read_algorithms(TABLES[plan.kind], more, args.rest)
+        ]
     elif args.rest:
         raise BadInput("sweep extend: knobs are given to new samplers; add values to an axis by --axis.")
-    read = [_table(plan.kind).read(algorithm) for algorithm in algorithms]
+    read = [TABLES[plan.kind].read(algorithm) for algorithm in algorithms]
     axes = {axis.knob: axis for axis in plan.axes}
     for written in args.axis or ():
         axis = _axis(written, read)

@@ -1,8 +1,12 @@
 """Binarisation of grey levels: by a threshold, or by one Bernoulli draw per pixel with a fixed seed."""
 
+from typing import Any
+
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.datasets.raw import arrays
+from rbmviz.datasets.record import Dataset
 from rbmviz.errors import BadInput
 
 VALUES_PER_BLOCK = 2**20
@@ -71,3 +75,43 @@ def sentence(rule: str) -> str:
     if rule == "bernoulli":
         return "each bit drawn once with its grey level as the probability (fixed seed)"
     return f"a bit is 1 where the grey level is above {rule} of full ink"
+
+
+def published_images(
+    name: str, binarise: str | float, n_train: int, default: str = "0.5", **fields: Any
+) -> Dataset:
+    """Return published images with labels, binarised: the training file gives the validation part, too.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set and of its file.
+    binarise : str or float
+        The rule.
+    n_train : int
+        Images of the training part.
+    default : str
+        The rule that the name leaves out (default 0.5).
+    **fields
+        Further fields of the ``Dataset``: source and classes.
+
+    Raises
+    ------
+    BadInput
+        If the rule is not valid, or the data are not on this machine.
+    """
+    rule = rule_of(binarise, name)
+    raw = arrays(name)
+    x, y = raw["x_train"], raw["y_train"].astype(np.int64)
+    return Dataset(
+        name=full_name(name, rule, default),
+        train=binarised(x[:n_train], rule, name, "train"),
+        validation=binarised(x[n_train:], rule, name, "validation"),
+        test=binarised(raw["x_test"], rule, name, "test"),
+        train_labels=y[:n_train],
+        validation_labels=y[n_train:],
+        test_labels=raw["y_test"].astype(np.int64),
+        binarisation=sentence(rule),
+        image_shape=x.shape[1:],
+        **fields,
+    )

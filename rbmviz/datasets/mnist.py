@@ -9,7 +9,7 @@ import numpy as np
 
 from rbmviz.array_files import Damaged, Headers, is_file, read_npz
 from rbmviz.datasets import Dataset
-from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
+from rbmviz.datasets.binarise import binarised, full_name, published_images, rule_of, sentence
 from rbmviz.datasets.raw import BITS_COST, arrays
 from rbmviz.errors import lacking
 from rbmviz.output import write_whole
@@ -143,19 +143,4 @@ def mnist(binarise: str | float = "0.5") -> Dataset:
     BadInput
         If the rule is not valid, or the data are not on this machine.
     """
-    rule = rule_of(binarise, "mnist")
-    raw = arrays("mnist")
-    x, y = raw["x_train"], raw["y_train"].astype(np.int64)
-    return Dataset(
-        name=full_name("mnist", rule),
-        train=binarised(x[:50_000], rule, "mnist", "train"),
-        validation=binarised(x[50_000:], rule, "mnist", "validation"),
-        test=binarised(raw["x_test"], rule, "mnist", "test"),
-        train_labels=y[:50_000],
-        validation_labels=y[50_000:],
-        test_labels=raw["y_test"].astype(np.int64),
-        binarisation=sentence(rule),
-        source=SOURCE,
-        classes=DIGITS,
-        image_shape=(28, 28),
-    )
+    return published_images("mnist", binarise, 50_000, source=SOURCE, classes=DIGITS)

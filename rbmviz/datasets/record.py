@@ -1,7 +1,11 @@
 """``Dataset``: the record that every data set is returned as."""
 
+import functools
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -142,3 +146,19 @@ class Dataset:
     def n_visible(self) -> int:
         """Number of visible units, the width of a row."""
         return self.train.shape[1]
+
+
+def once_per_dataset(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a data set, and of hashable values, which keeps its results with the data set."""
+    kept: WeakKeyDictionary[Dataset, dict[Any, Any]] = WeakKeyDictionary()
+    lock = threading.Lock()
+
+    @functools.wraps(make)
+    def get(dataset: Dataset, *values: Any) -> Any:
+        with lock:
+            results = kept.setdefault(dataset, {})
+            if values not in results:
+                results[values] = make(dataset, *values)
+            return results[values]
+
+    return get

@@ -13,7 +13,6 @@ from rbmviz.errors import BadInput, shown, unknown
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.lessons.claims import StepClaim, read_claim
 from rbmviz.lessons.state import Branch, PageState, read_state
-from rbmviz.links import read_panel
 from rbmviz.output import reason
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
@@ -392,7 +391,7 @@ def _read_branch(text: str, state: PageState) -> Branch:
             f"branch = {shown(text)} is not written as 'panel1 at 6000 updates: pop_cd', for a page train."
         )
     try:
-        read_panel(trainers, match[3])
+        trainers.read(match[3])
     except BadInput as error:
         raise BadInput(f"branch: {error}") from None
     return Branch(int(match[1]) - 1, int(match[2]), match[3])

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from rbmviz.errors import BadInput, shown, unknown
-from rbmviz.links import NO_PANEL, read_panel, read_panels, write_changed_panel
+from rbmviz.knobs import read_algorithm
+from rbmviz.links import NO_PANEL, read_panels, write_changed_panel
 from rbmviz.pages import PAGES, RANDOM_MODEL, Sources
 from rbmviz.sweeps import SweepPlan
 from rbmviz.sweeps.from_settings import plan_of
@@ -70,7 +71,7 @@ class PageState(NamedTuple):
     def all_algorithms(self) -> list[Any]:
         """Return the algorithm of each panel, then of each branch."""
         table = PAGES[self.page].algorithms
-        return [*self.algorithms(), *(read_panel(table, branch.panel) for branch in self.branches)]
+        return [*self.algorithms(), *(read_algorithm(table, branch.panel) for branch in self.branches)]
 
     def setup(self, sources: Sources = Sources()) -> Any:  # noqa: B008 (immutable)
         """Return what all panels share.

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rbmviz.metrics.coverage import Labelled
+from rbmviz.datasets import Dataset
 from rbmviz.metrics.diagnostics import MIN_DRAWS, Diagnostics, chain_diagnostics, chains_apart
 from rbmviz.metrics.live import live_number
 from rbmviz.metrics.numbers import Number, Value
@@ -60,7 +60,7 @@ class Agreement:
         ),
     )
 
-    def __init__(self, dataset: Labelled, n_chains: int) -> None:
+    def __init__(self, dataset: Dataset, n_chains: int) -> None:
         self.n_chains = n_chains
         self.rounds = min(COMPARED_ROUNDS, COMPARED_DRAWS // n_chains)
         self._n, self._compared_at = 0, 0.0

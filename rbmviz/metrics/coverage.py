@@ -1,13 +1,12 @@
 """Mode coverage: the classes a chain visits, its class changes, and samples unlike any data."""
 
 import copy
-import threading
-from typing import NamedTuple, Protocol, Self
-from weakref import WeakKeyDictionary
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from rbmviz import checks, kernels
+from rbmviz.datasets.record import Dataset, once_per_dataset
 from rbmviz.errors import BadInput
 from rbmviz.registry import metric
 
@@ -17,21 +16,6 @@ PERCENTILE = 99
 COMPARED_EXAMPLES = 5000
 """Maximum number of training examples in live runs, sample files and sweeps; comparing with all would take
 longer than sampling."""
-
-
-class Labelled(Protocol):
-    """The attributes of a data set that Coverage needs; ``rbmviz.datasets.Dataset`` has them."""
-
-    @property
-    def train(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def validation(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def test(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def train_labels(self) -> np.ndarray | None: ...  # noqa: D102
-    @property
-    def classes(self) -> tuple[str, ...]: ...  # noqa: D102
 
 
 def _nearest(packed: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -53,32 +37,22 @@ class _Examples(NamedTuple):
     blank_below: float
 
 
-_KNOWN: WeakKeyDictionary[Labelled, dict[int | None, _Examples]] = WeakKeyDictionary()
-_KNOWN_LOCK = threading.Lock()
-
-
-def _examples(dataset: Labelled, most: int | None) -> _Examples:
+@once_per_dataset
+def _examples(dataset: Dataset, most: int | None) -> _Examples:
     """Return at most ``most`` training examples, prepared once per data set and then shared."""
-    with _KNOWN_LOCK:
-        try:
-            prepared = _KNOWN.setdefault(dataset, {})
-        except TypeError:  # an object other than Dataset that allows no weak references
-            prepared = {}
-        if most not in prepared:
-            total = len(dataset.train)
-            chosen = np.arange(total)
-            if most is not None and total > most:
-                chosen = np.arange(most) * total // most
-            packed = kernels.hamming.pack(dataset.train[chosen])
-            labels = None if dataset.train_labels is None else dataset.train_labels[chosen]
-            held_out = np.concatenate([dataset.validation, dataset.test])
-            threshold = np.nan
-            if len(held_out):
-                threshold = float(np.percentile(_nearest(packed, held_out)[1], PERCENTILE))
-            units_on = dataset.train[chosen].sum(axis=1, dtype=np.int64)
-            blank_below = float(np.percentile(units_on, 100 - PERCENTILE)) / 2
-            prepared[most] = _Examples(packed, labels, threshold, blank_below)
-        return prepared[most]
+    total = len(dataset.train)
+    chosen = np.arange(total)
+    if most is not None and total > most:
+        chosen = np.arange(most) * total // most
+    packed = kernels.hamming.pack(dataset.train[chosen])
+    labels = None if dataset.train_labels is None else dataset.train_labels[chosen]
+    held_out = np.concatenate([dataset.validation, dataset.test])
+    threshold = np.nan
+    if len(held_out):
+        threshold = float(np.percentile(_nearest(packed, held_out)[1], PERCENTILE))
+    units_on = dataset.train[chosen].sum(axis=1, dtype=np.int64)
+    blank_below = float(np.percentile(units_on, 100 - PERCENTILE)) / 2
+    return _Examples(packed, labels, threshold, blank_below)
 
 
 @metric("coverage")
@@ -123,13 +97,10 @@ class Coverage:
     Raises
     ------
     BadInput
-        If the training part is empty, or ``max_examples`` is below 1.
+        If ``max_examples`` is below 1.
     """
 
-    def __init__(self, dataset: Labelled, max_examples: int | None = None, n_chains: int = 1) -> None:
-        total = len(dataset.train)
-        if not total:
-            raise BadInput("Coverage: the training part is empty; there is nothing to compare with.")
+    def __init__(self, dataset: Dataset, max_examples: int | None = None, n_chains: int = 1) -> None:
         if max_examples is not None and max_examples < 1:
             raise BadInput(f"Coverage: max_examples = {max_examples}; compare with at least one.")
         self._packed, self._labels, self.threshold, self.blank_below = _examples(dataset, max_examples)
@@ -137,7 +108,8 @@ class Coverage:
         self._width = dataset.train.shape[1]
         self.data_shares = np.zeros(0)
         if dataset.train_labels is not None:
-            self.data_shares = np.bincount(dataset.train_labels, minlength=len(dataset.classes)) / total
+            counts = np.bincount(dataset.train_labels, minlength=len(dataset.classes))
+            self.data_shares = counts / len(dataset.train)
         self._n_chains = n_chains
         self._clear()
 

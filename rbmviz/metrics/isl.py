@@ -2,8 +2,6 @@
 
 import copy
 import math
-import threading
-import weakref
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Self
 
@@ -11,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from rbmviz import checks, kernels, rng
-from rbmviz.datasets import Dataset
+from rbmviz.datasets.record import Dataset, once_per_dataset
 from rbmviz.errors import BadInput, shown
 from rbmviz.registry import metric
 
@@ -465,10 +463,9 @@ class ISL:
         return [point.score(beta) for point in self._points]
 
 
-_EMPTY: weakref.WeakKeyDictionary[Dataset, dict[tuple[Kernel, DTypeLike | None], ISL]] = (
-    weakref.WeakKeyDictionary()
-)
-_EMPTY_LOCK = threading.Lock()
+@once_per_dataset
+def _empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None) -> ISL:
+    return ISL(dataset.test, dataset.validation, kernel=kernel, counts=(), counters=counters)
 
 
 def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = None) -> ISL:
@@ -482,12 +479,8 @@ def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = Non
     counters : dtype, optional
         See ``ISL``.
     """
-    with _EMPTY_LOCK:
-        shared = _EMPTY.setdefault(dataset, {})
-        key = kernel, counters
-        if key not in shared:
-            shared[key] = ISL(dataset.test, dataset.validation, kernel=kernel, counts=(), counters=counters)
-        return shared[key].without_samples()
+    empty: ISL = _empty_isl(dataset, kernel, counters)
+    return empty.without_samples()
 
 
 def paired_error(groups: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from rbmviz.metrics.coverage import Labelled
+from rbmviz.datasets import Dataset
 from rbmviz.metrics.numbers import Format, Number, Value
 from rbmviz.registry import live_metrics
 
@@ -37,7 +37,7 @@ class LiveMetric(Protocol):
 
     numbers: ClassVar[tuple[Number, ...]]
 
-    def __init__(self, dataset: Labelled, n_chains: int) -> None: ...
+    def __init__(self, dataset: Dataset, n_chains: int) -> None: ...
 
     @staticmethod
     def applies(n_chains: int) -> bool:

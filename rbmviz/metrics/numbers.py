@@ -182,9 +182,9 @@ def _blank_now(snapshot: Any) -> Value:
 VISITED = Number(
     "visited",
     "Classes visited",
-    "How many of the kinds of picture in the data (of digits: 0 to 9) the chain has shown so far. A sample "
-    "belongs to the class of the training example that it differs least from. Blank images, and others that "
-    "look like nothing in the data, visit no class. A chain that sticks stays at 1 or 2.",
+    "How many of the classes in the data (for digits: 0 to 9) the chain has shown so far. A sample has the "
+    "class of its nearest training image. Blank images, and others unlike anything in the data, have no "
+    "class. A stuck chain stays at 1 or 2.",
     lambda snapshot: snapshot.visited,
     "of",
     best="high",
@@ -196,11 +196,9 @@ VISITED = Number(
 ISL_OF_SAMPLES = Number(
     "isl",
     "ISL",
-    "Indirect sampling likelihood: how well the samples so far foretell the pictures of the test part. It is "
-    "highest, which is nearest to zero, where the samples are good and there are some near "
-    "every test picture: a chain that shows one digit only scores low. Nats for each test picture, ± its "
-    "standard error. After a turn of a knob it counts the samples since then; the chain goes on where it is, "
-    "so that the first of them still owe something to the knobs before.",
+    "Indirect sampling likelihood: how well the samples so far predict unseen test images; closer to 0 is "
+    "better. Samples of a single digit score low. Nats per test image, ± standard error. After you change a "
+    "knob, it counts the samples since then; the first of them still depend on the old value.",
     _isl,
     "with_error",
     best="high",
@@ -224,8 +222,8 @@ ISL_OF_MEANS = replace(
 SPURIOUS = _share(
     "spurious",
     "Spurious",
-    "Share of the samples that look like nothing in the data: blank ones, and those farther from every "
-    "training example than 99 % of held-out pictures are. Watch it rise with the step size.",
+    "Share of samples that look like nothing in the data: blank ones, and those farther from every training "
+    "image than 99 % of held-out images are. It rises with the step size.",
     best="low",
     formula=r"\frac{1}{n} \left|\left\{ s : s \text{ blank, or } \min_x |s - x| > q_{99} \right\}\right|",
     source="Computed here: |s − x| is the number of pixels that differ, q their 99th percentile for "
@@ -238,8 +236,8 @@ SCORES: tuple[Number, ...] = (
     _share(
         "class_coverage",
         "Class coverage",
-        "How evenly the classes are visited: 100 % if each comes as often as in the data, 10 % if the chain "
-        "shows one of ten digits only. Spurious samples count for no class.",
+        "How evenly the classes are visited: 100 % if each is as frequent as in the data, 10 % if the chain "
+        "shows only one of ten digits. Spurious samples count for no class.",
         best="high",
         formula=r"\sum_{c} \min(\text{share of } c \text{ in samples},\ \text{share of } c \text{ in data})",
         source="Computed here: 1 minus the total variation distance of the two, where no sample is spurious.",
@@ -247,8 +245,8 @@ SCORES: tuple[Number, ...] = (
     Number(
         "switches",
         "Class switches",
-        "How often the class of the sample has changed, within each chain: a stuck chain has few. Here "
-        "spurious samples, blank ones among them, count, too, as of the class that they are nearest to.",
+        "How often the class has changed within each chain; a stuck chain rarely changes. Spurious and blank "
+        "samples count with the class of their nearest training image.",
         lambda snapshot: snapshot.switches,
         "compact",
         best="high",
@@ -258,8 +256,8 @@ SCORES: tuple[Number, ...] = (
     _share(
         "blank",
         "Blank",
-        "Share of the samples that are nearly empty images: fewer than half as many pixels are on as in the "
-        "emptiest 1 % of the training examples. Where an empty image belongs to the data, none is blank.",
+        "Share of samples that are nearly empty: fewer than half as many pixels on as in the emptiest 1 % of "
+        "the training images. If the data contain an empty image, no sample is blank.",
         best="low",
         formula=r"\frac{1}{n} \left|\left\{ s : \sum_d s_d < \frac{1}{2} q_1 \right\}\right|",
         source="Computed here: q is the first percentile of the number of pixels on in the training "
@@ -268,8 +266,8 @@ SCORES: tuple[Number, ...] = (
     _share(
         "ink",
         "Ink",
-        "Mean share of the pixels that are on: it falls where a chain fades to blank images, and rises where "
-        "its strokes become bolder than those of the data.",
+        "Mean share of pixels that are on. It falls when a chain fades to blank images, and rises when "
+        "strokes become bold.",
         formula=r"\frac{1}{n} \sum_s \frac{1}{D} \sum_d s_d",
         source="Counted.",
     ),
@@ -281,8 +279,8 @@ OF_EVERY_SAMPLER: tuple[Number, ...] = (
     Number(
         "own_speed",
         "Sampler’s own speed",
-        "Samples that the sampler would make in a second if it did nothing else: without pauses, scoring "
-        "and other panels. It is highest at full speed, in long chunks.",
+        "Samples per second of the sampler alone, without pauses, scoring and other panels. Highest at full "
+        "speed.",
         lambda snapshot: (
             snapshot.since_turn.samples / snapshot.since_turn.seconds if snapshot.since_turn.seconds else None
         ),
@@ -294,7 +292,7 @@ OF_EVERY_SAMPLER: tuple[Number, ...] = (
     Number(
         "sweeps",
         "Sweeps/sample",
-        "A sweep redraws all hidden units, then all visible ones. So many are spent on a sample, on average.",
+        "Mean number of Gibbs sweeps per sample. A sweep redraws all hidden units, then all visible ones.",
         lambda snapshot: snapshot.since_turn.sweeps / snapshot.since_turn.samples if snapshot.n else None,
         formula=r"\frac{\text{sweeps}}{n}",
         source="Counted.",
@@ -302,8 +300,8 @@ OF_EVERY_SAMPLER: tuple[Number, ...] = (
     Number(
         "fast_norm",
         "Fast norm",
-        "How far the model that is sampled now has been pushed away from the one that was trained: Gibbs "
-        "sampling never does so. Of several chains with a push each it is that of the newest sample’s chain.",
+        "Size of the fast parameters: how far the sampler has moved away from the trained model. Gibbs "
+        "sampling stays at 0. With several chains, the value of the newest sample’s chain.",
         lambda snapshot: snapshot.fast_norm,
         formula=r"|\theta_F| = \sqrt{\textstyle\sum_{ij} W_{F,ij}^2 + \sum_i b_{F,i}^2 + \sum_j c_{F,j}^2}",
         source="rates-FPCD, section 4.",
@@ -346,8 +344,8 @@ def _statistic(name: str, label: str, help: str, **more: Any) -> Number:
 LIKELIHOOD = Number(
     "likelihood",
     "Log-likelihood",
-    "How probable the model finds a training picture, on average: it rises, towards zero, as the model "
-    "learns. Nats for each picture; where it is an estimate, ± its standard error.",
+    "Mean log-probability of a training example under the model; closer to 0 is better. Nats per example; "
+    "an estimate has its standard error.",
     _likelihood,
     "with_error",
     best="high",
@@ -355,7 +353,7 @@ LIKELIHOOD = Number(
     formula=r"\left\langle \log p(x) \right\rangle_{x}, \quad p(x) = \frac{e^{-F(x)}}{Z}",
     source="Exact by enumeration of the smaller layer, else by annealed importance sampling "
     "(Salakhutdinov, Murray 2008). Of larger data "
-    f"{SCORED_EXAMPLES:,} evenly spaced examples are scored. Of several replicates their mean.",
+    f"{SCORED_EXAMPLES:,} evenly spaced examples are scored. Mean over replicates.",
 )
 
 OF_EVERY_TRAINER: tuple[Number, ...] = (
@@ -363,12 +361,12 @@ OF_EVERY_TRAINER: tuple[Number, ...] = (
     Number(
         "below_best",
         "Below its best",
-        "How many nats the model has lost since it was best: 0 while it climbs. A trainer that falls away "
-        "loses more and more of what it had.",
+        "Nats lost since the model was best: 0 while it improves. A trainer that gets worse loses more and "
+        "more.",
         lambda snapshot: below_best(snapshot.likelihoods),
         "fixed2",
         formula=r"\max_{t' \le t} \ell_{t'} - \ell_t",
-        source="ℓ is the log-likelihood of the training part at an update, of several replicates their mean.",
+        source="ℓ is the log-likelihood of the training part at an update; mean over replicates.",
     ),
     rate("Updates"),
 )
@@ -377,11 +375,11 @@ OF_EVERY_TRAINER: tuple[Number, ...] = (
 RECONSTRUCTION = _statistic(
     "reconstruction",
     "Reconstruction",
-    "How far a training picture moves if it goes up to the hidden units and down again, as a share of a "
-    "bit. It is cheap, and says little: a model that copies well may be a bad one.",
+    "Mean error per pixel after encoding an image in the hidden units and decoding it. Cheap, but says "
+    "little: a model that copies well may still be bad.",
     formula=r"\left\langle \left| v - \mathbb{E}[v \mid \mathbb{E}[h \mid v]] \right| \right\rangle",
     source="Hinton (2012), A practical guide to training RBMs, section 5.",
-    axis_unit="share of a bit",
+    axis_unit="error per pixel",
 )
 
 TRAINER_STATISTICS: tuple[Number, ...] = (
@@ -394,17 +392,17 @@ TRAINER_STATISTICS: tuple[Number, ...] = (
 """The statistics that every trainer reports, ``rbmviz.trainers.STATS``."""
 
 OWN_STATS_HELP = {
-    "fast_norm": "How far the fast weights have pushed the chains’ model away from the one that learns.",
-    "ess": "Effective sample size of the batch: so many equal weights would be worth as much.",
-    "max_weight": "Share of the batch’s weight that its heaviest sample holds.",
+    "fast_norm": "Size of the fast weights: how far the chains’ model is from the one that learns.",
+    "ess": "Effective sample size of the batch: the number of equal weights with the same precision.",
+    "max_weight": "Share of the batch’s weight held by its heaviest sample.",
     "tau_mean": "Sweeps until the two chains of a pair meet, on average.",
-    "tau_median": "Half of the pairs meet within so many sweeps.",
-    "tau_max": "Sweeps that the slowest pair of the batch took.",
-    "rejected_mean": "Proposals that a pair rejected before it had its next states: the cost of coupling.",
-    "truncated": "Share of the pairs that were cut off before they met, which biases the update.",
-    "swap_rate": "Share of the proposed swaps between neighbouring temperatures that were taken.",
+    "tau_median": "Sweeps within which half of the pairs meet.",
+    "tau_max": "Sweeps of the slowest pair in the batch.",
+    "rejected_mean": "Proposals that a pair rejected per step: the cost of coupling.",
+    "truncated": "Share of pairs cut off before they met, which biases the update.",
+    "swap_rate": "Share of proposed swaps between neighbouring temperatures that were accepted.",
     "sweeps": "Sweeps until the climb to a mode ended.",
-    "moment_error": "How far the mean of all pictures so far is from that of the data: herding lowers it.",
+    "moment_error": "Distance between the means of all samples so far and of the data; herding lowers it.",
 }
 """Descriptions of the trainers’ own statistics, by name; other statistics are described by their label."""
 
@@ -418,8 +416,7 @@ def trainers_speed(begun: int, spent: float) -> Number:
     return Number(
         "own_speed",
         "Trainer’s own speed",
-        "Updates that the trainer would make in a second if it did nothing else: scoring and waiting not "
-        "counted.",
+        "Updates per second of the trainer alone, without scoring and waiting.",
         own_speed,
         "compact",
         unit="/s",
@@ -474,8 +471,8 @@ OF_WEIGHTS: tuple[Number, ...] = (
     _pooled(
         "ess_share",
         "Effective share",
-        "What a batch is worth: 100 % if all samples weigh alike, 1 % if one of a hundred holds all the "
-        "weight. Mean over all batches. CD gives every sample the same weight, as if it were 100 %.",
+        "Effective sample size divided by batch size: 100 % if all samples weigh the same, 1 % if one of a "
+        "hundred has all the weight. Mean over all batches. CD weighs all samples the same.",
         lambda snapshot: snapshot.ess_share,
         format="share",
         formula=r"\left\langle \frac{1}{n \sum_i w_i^2} \right\rangle, \quad \textstyle\sum_i w_i = 1",
@@ -484,8 +481,8 @@ OF_WEIGHTS: tuple[Number, ...] = (
     _pooled(
         "max_share",
         "Heaviest sample holds",
-        "Share of its batch’s weight that the single heaviest sample holds, mean over all batches: near 100 "
-        "%, one sample takes all, and the others were drawn for nothing.",
+        "Share of a batch’s weight held by its heaviest sample, mean over all batches. Near 100 %, the other "
+        "samples were drawn for nothing.",
         lambda snapshot: snapshot.max_share,
         format="share",
         formula=r"\left\langle \max_i w_i \right\rangle",
@@ -494,7 +491,8 @@ OF_WEIGHTS: tuple[Number, ...] = (
     _pooled(
         "ess",
         "ESS of the batch",
-        "Effective sample size of the newest batch: so many equal weights would be worth as much.",
+        "Effective sample size of the newest batch: the number of equally weighted samples of the same "
+        "precision.",
         _ess,
         format="of",
         formula=r"\mathrm{ESS} = \frac{\left( \sum_i w_i \right)^2}{\sum_i w_i^2}",
@@ -503,25 +501,25 @@ OF_WEIGHTS: tuple[Number, ...] = (
     _pooled(
         "log_z",
         "log Z estimate",
-        "Z is what e to the power −F(v) adds up to over all pictures v: divided by it, they are "
-        "probabilities. For large models it cannot be computed. The mean of all importance weights so far "
-        "estimates it, whatever the sweeps and the proposal: the solid line under the batch.",
+        "Z is the sum of exp(−F(v)) over all images v, which turns them into probabilities. For large "
+        "models it cannot be computed. The mean of all importance weights estimates it, for any number of "
+        "sweeps and any proposal: the solid line under the batch.",
         lambda snapshot: None if snapshot.newest is None else snapshot.newest.log_z,
         format="fixed2",
         formula=r"\log \frac{1}{n} \sum_i \frac{e^{-F(v_i)}}{q(v_i)}",
-        source="Krause, Fischer, Igel (2018), section 3; q is the proposal. The joint one weighs hidden "
-        "states h in place of samples v (section 3.4).",
+        source="Krause, Fischer, Igel (2018), section 3; q is the proposal. The joint proposal weighs hidden "
+        "states h instead of samples v (section 3.4).",
     ),
     _pooled(
         "std_error",
         "Estimate’s error",
-        "Standard error of the estimate, as the weights so far know it: at most 1, and too small while heavy "
-        "ones are missing.",
+        "Standard error estimated from the weights so far: at most 1, and too small while rare heavy weights "
+        "are missing.",
         lambda snapshot: None if snapshot.newest is None else snapshot.newest.std_error,
         format="plus_minus",
         formula=r"\frac{\mathrm{sd}(\bar{w})}{\sqrt{B}\, \langle \bar{w} \rangle}",
-        source="By the delta method, over the mean weights of B batches: those of a mixture depend on each "
-        "other within a batch.",
+        source="By the delta method, over the mean weights of B batches; within a batch, the weights of a "
+        "mixture are dependent.",
     ),
     Number(
         "truth",
@@ -545,8 +543,8 @@ OF_WEIGHTS: tuple[Number, ...] = (
     _pooled(
         "gap",
         "Too low by",
-        "log Z less its estimate, in nats: what heavy weights, not seen yet, would still add. Below 0 the "
-        "estimate is above log Z: by chance, or by the error of log Z where it is an estimate, too.",
+        "log Z minus its estimate, in nats: what rare heavy weights, not drawn yet, would still add. Below "
+        "0, the estimate is too high by chance, or log Z is itself an estimate.",
         _too_low,
         format="fixed2",
         formula=r"\log Z - \log \hat{Z}",
@@ -556,7 +554,7 @@ OF_WEIGHTS: tuple[Number, ...] = (
     _pooled(
         "pooled",
         "Samples",
-        "Samples weighed since the start, or since a knob was turned.",
+        "Samples weighed since the start, or since you changed a knob.",
         lambda snapshot: snapshot.pooled,
         format="compact",
         source="Counted.",
@@ -569,16 +567,16 @@ OF_LANDSCAPE: tuple[Number, ...] = (
     Number(
         "crossings",
         "Crossings",
-        "How often the chain has gone from one valley to another: a chain that sticks has none.",
+        "How often the chain has moved from one valley to another. A stuck chain never does.",
         lambda snapshot: snapshot.crossings,
         "compact",
         source="Counted: two samples in a row that lie in different valleys.",
     ),
     Number(
         "visits",
-        "Visits off by",
-        "How far the shares of visits are from the model’s probabilities: 1 is as wrong as can be, 0 is "
-        "right. It falls as the walk covers the model.",
+        "Error of visits",
+        "Distance between the shares of visits and the model’s probabilities, from 0 (equal) to 1. It falls "
+        "as the chain covers the model.",
         lambda snapshot: snapshot.curve[-1].visits if snapshot.curve else None,
         "fixed3",
         axis_unit="total variation",
@@ -588,8 +586,7 @@ OF_LANDSCAPE: tuple[Number, ...] = (
     Number(
         "raised",
         "Ground raised",
-        "How many nats the ground under the chain lies higher than in the model: what it has unlearned of "
-        "where it is now.",
+        "How many nats the sampler has raised the ground under the chain, compared with the model.",
         lambda snapshot: snapshot.raised,
         "signed2",
         formula=r"\log p(v) - \log p_{\theta + \theta_F}(v)",
@@ -598,8 +595,7 @@ OF_LANDSCAPE: tuple[Number, ...] = (
     Number(
         "bent",
         "Ground bent by",
-        "How far the probabilities that the next sweep samples from are from the model’s: 0 where nothing "
-        "is bent, 1 at most.",
+        "Distance between the distribution that the next sweep samples from and the model’s, from 0 to 1.",
         lambda snapshot: snapshot.bent,
         "fixed3",
         formula=r"\frac{1}{2} \sum_v \left| p_{\theta + \theta_F}(v) - p(v) \right|",
@@ -607,9 +603,9 @@ OF_LANDSCAPE: tuple[Number, ...] = (
     ),
     Number(
         "moments",
-        "Moments off by",
-        "Distance between the mean of the samples so far and that of the rates, which are of the training "
-        "set or, where nothing was trained, of the model itself.",
+        "Error of moments",
+        "Distance between the mean of the samples so far and the rates: the mean of the training data or, "
+        "for a model that was not trained, of the model itself.",
         lambda snapshot: snapshot.curve[-1].moments if snapshot.curve else None,
         "fixed3",
         axis_unit="distance",
@@ -619,7 +615,7 @@ OF_LANDSCAPE: tuple[Number, ...] = (
     Number(
         "fast_norm",
         "Fast norm",
-        "How large the push away from the trained model is: 0 where the sampler has none.",
+        "Size of the fast parameters: how far the sampler has moved away from the trained model.",
         lambda snapshot: snapshot.fast_norm,
         formula=r"|\theta_F|",
         source="rates-FPCD, section 4.",
@@ -684,8 +680,8 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
         Number(
             f"{algorithm}_mean",
             "Mean τ",
-            "How many sweeps it takes until the two chains are equal, on average over all pairs so far. ≥: "
-            "some pairs were cut off and count with their last sweep, so that the true mean is larger.",
+            "Mean number of sweeps until the two chains are equal, over all pairs so far. ≥: some pairs were "
+            "cut off and count with their last sweep, so the true mean is larger.",
             of_pairs(lambda pairs: pairs.tau_mean),
             formula=r"\mathbb{E}[\tau], \quad \tau = \min \{\, t > 1 : \xi_t = \eta_{t-1} \,\}",
             source="Qiu, Zhang, Wang (2020), section 3.",
@@ -696,8 +692,7 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
         Number(
             f"{algorithm}_cut",
             "Cut off",
-            "Share of the pairs that were cut off before they met. Estimates that contain them are biased: "
-            "turn up “Cut off after”.",
+            "Share of pairs cut off before they met, which biases estimates. Raise “Cut off after”.",
             of_pairs(lambda pairs: 100 * pairs.truncated_share),
             "precision2",
             unit="%",
@@ -710,8 +705,8 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
         Number(
             f"{algorithm}_counted",
             "Pairs counted",
-            "Pairs that have ended in the background. The charts below are made of them; the bound has pairs "
-            "of its own if its lag is more than 1.",
+            "Pairs completed in the background, which the charts show. With a lag above 1, the bound has "
+            "pairs of its own.",
             of_pairs(lambda pairs: pairs.n),
             "compact",
             source="Counted, up to 100,000.",
@@ -721,8 +716,8 @@ def numbers_of_pairs(algorithm: str) -> tuple[Number, ...]:
         Number(
             f"{algorithm}_rejected",
             "Rejected, ξ | η",
-            "Before each chain has its next state, some proposals are rejected: so many of the first and of "
-            "the second chain, on average for each pair. They are what a meeting costs.",
+            "Mean number of proposals that a pair rejects for its first and its second chain: the cost of a "
+            "meeting.",
             of_pairs(lambda pairs: pairs.rejected_mean),
             "pair",
             source="Qiu, Zhang, Wang (2020), figure 2, right.",
@@ -779,7 +774,7 @@ _OF_MAP = (
     _claimed("worst", "the worst score", _of_map(lambda scores, choice: choice.settings[-1].mean)),
     _claimed(
         "tied",
-        "settings that cannot be told from the best",
+        "settings tied with the best",
         _of_map(lambda scores, choice: len(choice.region)),
     ),
     _claimed("best_x", "the best value across", _of_map(_best_along(0))),

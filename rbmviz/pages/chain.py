@@ -59,15 +59,15 @@ SPEC = PageSpec(
             9.0,
             MultipleOf(2.0, 12.0, 0.5),
             "Depth",
-            "Depth of each valley in nats. One nat more, and Gibbs stays about two and a half "
-            "times as long. For random weights, a quarter of it is their standard deviation.",
+            "Depth of each valley in nats. Each nat makes Gibbs stay about two and a half times as "
+            "long. Random weights have a quarter of it as standard deviation.",
             makes_samples=True,
         ),
         "land_seed": SettingSpec(
             0,
             Whole(0, 2**31 - 1),
             "Seed",
-            "The same seed gives the same walk. All panels share it, and random weights are drawn from it.",
+            "The same seed gives the same samples. All panels share it; random weights depend on it.",
             makes_samples=True,
         ),
         "land_order": SettingSpec(
@@ -87,7 +87,7 @@ SPEC = PageSpec(
             20,
             (1, 2, 5, 10, 20, 100, 1000, math.inf),
             "Samples per second",
-            "Slow to follow every jump, fast to see where the visits end.",
+            "Slow to follow every jump; fast to see where the visits end.",
         ),
         "chain_matrix": SettingSpec(
             "two wells",

@@ -49,15 +49,15 @@ SPEC = PageSpec(
             RANDOM_MODEL,
             models,
             "Model",
-            "A random model whose weights you scale, or a trained one. Well-separated modes "
-            "hardly let chains meet.",
+            "A random model whose parameters you scale, or a trained one. With well-separated modes "
+            "chains hardly meet.",
             makes_samples=True,
         ),
         "coupling_visible": SettingSpec(
             16,
             Whole(1, 1000),
             "Visible units",
-            "Pixels of a picture. Up to about 20 the exact curves can be computed.",
+            "Pixels of an image. The exact curves need at most about 20.",
             makes_samples=True,
         ),
         "coupling_hidden": SettingSpec(
@@ -70,15 +70,15 @@ SPEC = PageSpec(
         "coupling_start": SettingSpec(
             "random",
             ("random", "data"),
-            "Pairs start at",
-            "All couplings have the same starts. The trainer UCD starts at training data.",
+            "Start from",
+            "All couplings have the same starts. The trainer UCD starts from training data.",
             makes_samples=True,
         ),
         "coupling_seed": SettingSpec(
             0,
             Whole(0, 2**31 - 1),
             "Seed",
-            "Random models, starts and chains come from it: the same seed repeats every pair.",
+            "Seed of random models, starts and chains: the same seed repeats every pair.",
             makes_samples=True,
         ),
         "tau_log": SettingSpec(True, (False, True), "Log scale", "Shows how heavy the tail is."),
@@ -86,7 +86,7 @@ SPEC = PageSpec(
             10,
             (1, 2, 5, 10, 20, 50, 100, 200, 500),
             "Lag L",
-            "How many sweeps the first chain of a pair is ahead. A larger lag gives a sharper "
+            "Sweeps by which the first chain of a pair is ahead. A larger lag gives a sharper "
             "bound. Changing it starts new pairs.",
             fold="coupling_more",
         ),
@@ -97,15 +97,15 @@ SPEC = PageSpec(
             "both units on",
             tuple(STATISTICS),
             "Statistic",
-            "A mean under the model. The two units are those with the largest weight.",
+            "A mean under the model, of the two units with the largest weight.",
             fold="coupling_more",
         ),
         "estimate_k": SettingSpec(
             1,
             (1, 2, 3, 5, 10, 20, 50),
             "k",
-            "Sweeps before the estimate begins. More reduce the bias of CD and the spread of UCD."
-            " Changing it starts the pairs of all charts of lag 1 again.",
+            "Sweeps before the estimate begins. More sweeps reduce the bias of CD and the spread of UCD. "
+            "Changing it restarts the pairs of all charts with lag 1.",
             fold="coupling_more",
         ),
         "coupling_more": SettingSpec(False, (False, True), left_alone=True),
@@ -113,7 +113,7 @@ SPEC = PageSpec(
             10,
             (1, 2, 5, 10, 30, 100, math.inf),
             "Sweeps per second",
-            "Of the displayed pairs. The pairs in the charts are counted in the background, at full speed.",
+            "Speed of the displayed pairs. The charts count pairs in the background, at full speed.",
         ),
     },
     setup=setup,

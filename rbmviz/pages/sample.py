@@ -61,42 +61,42 @@ SPEC = PageSpec(
             "binary",
             get_args(Kernel),
             "ISL kernel",
-            "Centre the kernels on the 0/1 samples or on their means. Means give smoother, higher"
-            " scores and take longer. rates-herding gains nothing: its means are its bits.",
+            "Centre the kernels on the 0/1 samples or on their means. Means give smoother, higher "
+            "scores and take longer. For rates-herding they are the same: its means are its bits.",
             makes_samples=True,
         ),
         "start": SettingSpec(
             "data",
             get_args(Start),
             "Start from",
-            "A held-out image, or random bits. Watch how long a chain remembers where it began.",
+            "An unseen test image, or random bits.",
             makes_samples=True,
         ),
         "seed": SettingSpec(
             0,
             Whole(0, 2**31 - 1),
             "Seed",
-            "The same seed gives the same samples. All panels share it, so differences come from "
-            "the samplers alone.",
+            "The same seed gives the same samples. All panels share it, so differences come from the "
+            "samplers alone.",
             makes_samples=True,
         ),
         "view": SettingSpec(
             "sequence",
             ("sequence", "single"),
             "View",
-            "Consecutive samples row by row, the newest framed; or only the newest, large, beside its mean.",
+            "All recent samples, row by row; or only the newest, large, beside its mean.",
         ),
         "pixels": SettingSpec(
             "binary",
             ("binary", "mean"),
             "Pixels",
-            "The sampled bits, or the probabilities they were drawn from: easier to read, less honest.",
+            "The sampled bits, or the probabilities they were drawn from, which are easier to read.",
         ),
         "cells": SettingSpec(
             10,
             (6, 8, 10, 12),
             "Rows and columns",
-            "How many consecutive samples a panel shows. Fewer are larger.",
+            "Size of the grid of samples in each panel.",
         ),
         "axis": SettingSpec("samples", tuple(SAMPLER_UNITS), "Compare at equal", compared_at("samples")),
         "curve": SettingSpec(
@@ -109,7 +109,7 @@ SPEC = PageSpec(
             60,
             (5, 20, 60, 200, 1000, 5000, math.inf),
             "Samples per second",
-            "Slow to follow single samples by eye, fast to see where the ISL curves end.",
+            "Slow to follow single samples by eye; fast to see where the ISL curves end.",
         ),
         "improvement": SettingSpec(False, (False, True), left_alone=True),
     },

@@ -103,11 +103,11 @@ def compared_at(made_unit: CostUnit) -> str:
 
     made_unit : what the page's runs make: samples or updates
     """
-    newest = " All other numbers are those of the newest samples." if made_unit == "samples" else ""
+    newest = " All other numbers are of the newest samples." if made_unit == "samples" else ""
     return (
-        f"All scores are taken at the last number of {made_unit}, of sweeps, or of seconds of computing that "
-        f"every panel has passed.{newest} This changes what is compared, not the pace. Seconds are those of "
-        "this machine and depend on its load."
+        f"Compare scores at the largest number of {made_unit}, sweeps or seconds of computing that every "
+        f"panel has reached.{newest} It does not change the speed. Seconds depend on this machine and its "
+        "load."
     )
 
 

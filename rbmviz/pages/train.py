@@ -44,21 +44,20 @@ SPEC = PageSpec(
             "bas",
             list_datasets,
             "Data",
-            "What every panel learns. Bars and Stripes is small enough to compute the likelihood exactly.",
+            "Training data of all panels. Bars and Stripes is small enough for the exact likelihood.",
             makes_samples=True,
         ),
         "hidden": SettingSpec(
             16,
             Whole(1, 2000),
             "Hidden units",
-            "The likelihood is exact with at most 16 hidden units, or 16 pixels; otherwise it is "
-            "estimated. More units learn more.",
+            "With at most 16 hidden units or 16 pixels the likelihood is exact; otherwise it is estimated.",
             makes_samples=True,
         ),
         "rule": SettingSpec(
             "0.5",
             ("0.3", "0.5", "0.7", "bernoulli"),
-            "Grey values become bits",
+            "Binarise grey values",
             "Threshold at this share of full ink, or draw each bit once with its grey value as "
             "the probability.",
         ),
@@ -66,7 +65,7 @@ SPEC = PageSpec(
             0,
             Whole(0, 2**31 - 1),
             "Seed",
-            "Weights, mini-batches and chains start from it: the same seed repeats every update.",
+            "Seed of the weights, mini-batches and chains: the same seed repeats every update.",
             makes_samples=True,
         ),
         "replicates": SettingSpec(
@@ -74,27 +73,27 @@ SPEC = PageSpec(
             Whole(1, 100),
             "Replicates",
             "Each panel trains this many models with consecutive seeds. Numbers and curves are "
-            "means, bands hold the middle 95 %. Pictures, filters and warnings are those of the "
-            "first model.",
+            "means, bands hold the middle 95 %. Images, filters and warnings are of the first "
+            "model.",
             makes_samples=True,
         ),
         "show": SettingSpec(
             "both",
             ("samples", "filters", "both"),
             "Show",
-            "Samples of the model as it learns, the filters of its hidden units, or both.",
+            "Samples of the model, the filters of its hidden units, or both.",
         ),
         "train_pixels": SettingSpec(
             "binary",
             ("binary", "mean"),
             "Pixels",
-            "The sampled bits, or the probabilities they were drawn from: easier to read, less honest.",
+            "The sampled bits, or the probabilities they were drawn from, which are easier to read.",
         ),
         "train_cells": SettingSpec(
             8,
             (4, 6, 8, 10, 12),
             "Rows and columns",
-            "How many samples and filters a panel shows. Fewer are larger.",
+            "Size of the grid of samples and filters in each panel.",
         ),
         "part": SettingSpec(
             "train",
@@ -113,7 +112,7 @@ SPEC = PageSpec(
             500,
             (1, 10, 50, 200, 500, 2000, math.inf),
             "Updates per second",
-            "Slow to see single updates, fast to see where the curves end.",
+            "Slow to see single updates; fast to see where the curves end.",
         ),
     },
     setup=setup,

@@ -55,16 +55,16 @@ SPEC = PageSpec(
             AUTOMATIC,
             scored_data,
             "Score against",
-            "The best setting is chosen on the validation part and reported on the test part. (In Bars and "
-            "Stripes all parts are the same.) *automatic* takes the data that the model was trained on.",
+            "The best setting is chosen on validation data and reported on test data. (In Bars and Stripes "
+            "they are the same.) *automatic*: the data that the model was trained on.",
         ),
         "tune_trainers": SettingSpec(["cd"], Several(list_trainers), "Trainers"),
-        "tune_train_data": SettingSpec("bas", list_datasets, "Data", "What is learned."),
+        "tune_train_data": SettingSpec("bas", list_datasets, "Data", "Training data."),
         "tune_hidden": SettingSpec(
             16,
             Whole(1, MAX_UNITS_EACH_POINT),
             "Hidden units",
-            "Of every model that is trained: few enough to enumerate the likelihood.",
+            "Of every trained model; few enough to enumerate the likelihood.",
         ),
         "tune_updates": SettingSpec(
             3000, Whole(1, MAX_SAMPLES_OF_CELL), "Updates of a run", "Of each setting with each seed."
@@ -90,27 +90,27 @@ SPEC = PageSpec(
             "",
             FreeText(),
             "Its values",
-            "Listed, as 1,5,25; or from, to and how many, as 0.01:1:3.",
+            "A list such as 1,5,25; or from:to:number, such as 0.01:1:3.",
         ),
         "tune_n": SettingSpec(
             10_000,
             Whole(1, MAX_SAMPLES_OF_CELL),
             "Length of a run",
-            "Of each setting with each seed. The map can be viewed at every shorter length.",
+            "For each setting and seed. The map can be viewed at every shorter length.",
         ),
         "tune_unit": SettingSpec(
             "samples",
             ("samples", "sweeps", "seconds"),
             "Unit",
-            "Equal samples; equal Gibbs sweeps, if samplers spend several on a sample; or equal "
-            "seconds of computing.",
+            "Equal samples, equal Gibbs sweeps (samplers may spend several per sample), or equal seconds "
+            "of computing.",
         ),
         "tune_seeds": SettingSpec(
             5,
             Whole(1, 20),
             "Seeds",
-            "Each setting runs once with each seed, from the same starts. Only differences over "
-            "seeds tell settings apart: five are few, one tells nothing.",
+            "Each setting runs once with each seed, from the same starts. Differences over seeds tell "
+            "settings apart: five seeds are few, one is not enough.",
         ),
         "tune_kernel": SettingSpec(
             "binary",
@@ -122,7 +122,7 @@ SPEC = PageSpec(
             "data",
             get_args(Start),
             "Start from",
-            "Held-out images, the same for all settings of one seed; or random bits.",
+            "Unseen test images, the same for all settings with one seed; or random bits.",
         ),
         "tune_measures": SettingSpec([], Several(lambda: list(list_measures("sampler"))), "Measure also"),
         "tune_knobs": SettingSpec("", FreeText(), "Other knobs"),
@@ -130,8 +130,8 @@ SPEC = PageSpec(
             60,
             (5, 20, 60, 200, 1000, 5000, math.inf),
             "Steps per second",
-            "Samples of the chains beside the map, or updates of the trainings. The sweep takes what they "
-            "leave of the cores.",
+            "Samples of the chains beside the map, or updates of the trainings. The sweep uses the processor "
+            "time they leave over.",
         ),
     },
     setup=setup,

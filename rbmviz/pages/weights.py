@@ -38,14 +38,14 @@ SPEC = PageSpec(
             "bas_pcd",
             list_models,
             "Model",
-            "The RBM that weighs the samples. A small one has an exact log Z, a large one shows the limits.",
+            "The RBM that weighs the samples. Small ones have an exact log Z; large ones show the limits.",
             makes_samples=True,
         ),
         "weights_start": SettingSpec(
             "data",
             get_args(Start),
-            "Chains begin at",
-            "Training images, as in pop-CD, or random bits. Any start gives the right mean weight.",
+            "Start from",
+            "Training images, as in pop-CD, or random bits. The mean weight is right for any start.",
             makes_samples=True,
         ),
         "weights_seed": SettingSpec(
@@ -59,7 +59,7 @@ SPEC = PageSpec(
             10,
             (1, 3, 10, 30, 100, 300, math.inf),
             "Batches per second",
-            "Slow to look at single batches, fast to find the rare heavy weights.",
+            "Slow to look at single batches; fast to find the rare heavy weights.",
         ),
         "grown": SettingSpec(
             "bas",
@@ -73,8 +73,8 @@ SPEC = PageSpec(
         "growth_quantity": SettingSpec(
             "ratio",
             QUANTITIES,
-            "What is drawn as the models, or the sweeps, grow",
-            "What is drawn against the number of hidden units or of sweeps.",
+            "Quantity",
+            "Plotted against the number of hidden units or of sweeps.",
             left_alone=True,
             fold="weights_more",
         ),

@@ -145,6 +145,9 @@ class PaperClaim:
         Why more replications would not decide it; by default the reason says how many would.
     live_link : str
         Address of a page that runs the claim live, see ``pages.link_to`` (default: the recipe's).
+    variant : bool
+        Whether it is no sentence of the paper, but a variant of one: another setting, or a warning (default
+        False). Variants are counted apart.
     """
 
     name: str
@@ -154,6 +157,7 @@ class PaperClaim:
     only_in_part: Mapping[str, str] | None = None
     if_undecided: str = ""
     live_link: str = ""
+    variant: bool = False
 
 
 def claim(name: str, text: str, paper: str, *bounds: Bound, **options: Any) -> PaperClaim:

@@ -70,10 +70,27 @@ def measured_texts(claim: Mapping[str, Any]) -> list[str]:
     return [f"{entry['label']}: {numbers[entry['number']].text}" for entry in claim["measured"]]
 
 
-def counts_of(results: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the number of claims of these results by verdict."""
-    verdicts = [claim["verdict"] for result in results for claim in result["claims"]]
+def counts_of(results: Sequence[Mapping[str, Any]], variants: bool = False) -> dict[str, int]:
+    """Return the number of claims of these results by verdict: the papers' claims, or variants of them."""
+    verdicts = [
+        claim["verdict"] for result in results for claim in result["claims"] if claim["variant"] == variants
+    ]
     return {name: verdicts.count(name) for name in VERDICTS}
+
+
+def count_text(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return the numbers of claims and variants by verdict, as text."""
+    parts = []
+    for what, variants in (("claims", False), ("variants of them", True)):
+        counts = counts_of(results, variants)
+        listed = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+        parts.append(f"{sum(counts.values())} {what}: {listed}.")
+    return " ".join(parts)
+
+
+def verdict_text(claim: Mapping[str, Any]) -> str:
+    """Return the verdict on a claim; on a variant of a paper's claim it says so."""
+    return f"variant: {claim['verdict']}" if claim["variant"] else str(claim["verdict"])
 
 
 def markdown(pictures: str = "") -> str:
@@ -82,9 +99,7 @@ def markdown(pictures: str = "") -> str:
     ``pictures`` is the folder of the pictures for links; by default there are no pictures.
     """
     results = ledger()
-    numbers = counts_of(results)
-    total = sum(numbers.values())
-    lines = [f"{total} claims: " + ", ".join(f"{n} {name}" for name, n in numbers.items() if n) + ".", ""]
+    lines = [count_text(results), ""]
     for key, paper in PAPERS.items():
         lines += [f"## {paper.title}", "", f"[{paper.cite}]({paper.url})", ""]
         heads = ("what", "claim", "the paper", "measured here", "verdict", "run", "live")
@@ -97,7 +112,7 @@ def markdown(pictures: str = "") -> str:
                 )
                 cells = [
                     *(f"**{result['title']}** ({result['source']})", claim["text"], claim["paper"]),
-                    *("; ".join(measured_texts(claim)) or "-", f"**{claim['verdict']}**", size),
+                    *("; ".join(measured_texts(claim)) or "-", f"**{verdict_text(claim)}**", size),
                     f"[{claim['live_link'].partition('?')[0]}]({address(claim['live_link'])})",
                 ]
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
@@ -107,7 +122,7 @@ def markdown(pictures: str = "") -> str:
             lines += [f"### {result['title']}", "", result["about"]]
             lines += [f"Core-minutes: {cost}." if cost else "", f"`rbmviz reproduce {result['recipe']}`", ""]
             for claim in result["claims"]:
-                lines += [f"- *{claim['verdict']}*: {claim['reason']}"]
+                lines += [f"- *{verdict_text(claim)}*: {claim['reason']}"]
             if pictures and result["figure"]:
                 name = f"{pictures}/{result['recipe']}-{result['size']}.svg"
                 lines += ["", f"![{result['title']}, {result['source']}]({name})"]

@@ -283,7 +283,8 @@ def result_of(
         values = [{"number": key, "label": label, **numbers[key]._asdict()} for key, label in labels.items()]
         claims.append(
             {
-                **{"claim": claim.name, "text": claim.text, "paper": claim.paper, "measured": values},
+                **{"claim": claim.name, "text": claim.text, "paper": claim.paper, "variant": claim.variant},
+                "measured": values,
                 **{"verdict": verdict.name, "holds": verdict.holds, "reason": verdict.reason},
             }
         )

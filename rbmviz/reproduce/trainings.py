@@ -17,6 +17,10 @@ from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.trainers import Progress, make_trainer, train
 
+TAU_OFFSET = 1
+"""The paper's meeting times less than ours: the authors' program counts coupling loops from 1, algorithm 1 as
+printed from 2."""
+
 
 def timed(training: Iterator[Progress]) -> Iterator[tuple[Progress, float]]:
     """Yield the states of a training, each with the processor seconds spent so far."""

@@ -19,7 +19,7 @@ from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare, measures, telling_point
 from rbmviz.sweeps.choose import Robustness, robustness, select
-from rbmviz.sweeps.plan import read_algorithm
+from rbmviz.sweeps.plan import TABLES
 
 SPENT = ("n", "sweeps", "seconds")
 """Columns with the cost of a cell up to a point: samples or updates, Gibbs sweeps of all chains, seconds.
@@ -96,7 +96,7 @@ class SweepScores:
         self._lock = threading.Lock()
         self.n_rows = 0
         self._done = np.zeros((len(self.settings), len(plan.seeds)), bool)
-        knobs = [read_algorithm(plan.kind, one.algorithm) for one in self.settings]
+        knobs = [TABLES[plan.kind].read(one.algorithm) for one in self.settings]
         on_axis = [axis.knob for axis in plan.axes]
         self.others = tuple(name for name in plan.differing_knobs() if name not in on_axis)
         self._knobs = {

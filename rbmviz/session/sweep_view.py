@@ -24,7 +24,7 @@ from rbmviz.session.sweep_scores import SweepAtPoint, column_of, first_measure
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Choice
 from rbmviz.sweeps.choose import MOSTLY_BLANK
-from rbmviz.sweeps.plan import Kind, read_algorithm
+from rbmviz.sweeps.plan import TABLES, Kind
 
 log = logging.getLogger(__name__)
 
@@ -322,7 +322,7 @@ def follow(comparison: Comparison[Any], key: int, sweep: Sweep, index: int) -> N
 
     Knobs that would restart the run stay unchanged, because the pointer only passes by.
     """
-    algorithm = read_algorithm(sweep.plan.kind, sweep.scores.settings[index].algorithm)
+    algorithm = TABLES[sweep.plan.kind].read(sweep.scores.settings[index].algorithm)
     wanted = {name: getattr(algorithm, name) for name, knob in knobs_of(algorithm).items() if knob.live}
     for panel in comparison.panels:
         if panel.key == key and panel.worker.algorithm.name == algorithm.name:

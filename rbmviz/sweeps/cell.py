@@ -26,10 +26,11 @@ from rbmviz.metrics import Kernel
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.models import data_of, load_model, load_pretrained
 from rbmviz.rbm import Model
+from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.samplers.interleave import on_one_thread, starts_at_data
 from rbmviz.sweeps.measures import SamplerEvidence, TrainerEvidence, measures
-from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan, read_algorithm
+from rbmviz.sweeps.plan import TABLES, Budget, Kind, SweepPlan
 from rbmviz.trainers import Trainer, Training, train
 
 SLICE_SECONDS = 0.03
@@ -247,7 +248,7 @@ def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
         model = model_named(name)
         dataset = data_of(model, plan.data, data_named) if plan.data else data_of(model)
         for text in plan.algorithms:
-            algorithm = read_algorithm(plan.kind, text)
+            algorithm = TABLES[plan.kind].read(text)
             if algorithm.needs_rates and model.rates is None:
                 raise BadInput(
                     f"{algorithm.name} needs the rates of a training set and {name} has none: 'rbmviz "
@@ -318,7 +319,7 @@ class _SamplingWork:
 
     def __init__(self, cell: Cell) -> None:
         model, dataset = model_of(cell), data_of_cell(cell)
-        self.sampler: Sampler = read_algorithm("sampler", cell.algorithm)
+        self.sampler: Sampler = samplers.read(cell.algorithm)
         n_chains, v0 = self.sampler.n_chains, None
         needs = {measures[name].needs for name in cell.metrics}
         self.evidence = SamplerEvidence(dataset, cell.kernel, n_chains, needs)
@@ -350,7 +351,7 @@ class _TrainingWork:
 
     def __init__(self, cell: Cell) -> None:
         dataset = data_of_cell(cell)
-        trainer: Trainer = read_algorithm("trainer", cell.algorithm)
+        trainer: Trainer = trainers.read(cell.algorithm)
 
         def begin() -> Training:
             return train(dataset, trainer, cell.n_hidden, trainer.iterations, cell.seed)
@@ -542,7 +543,7 @@ class CellRun:
             "budget_amount": cell.budget.amount,
             "note": " ".join(note if note.endswith(".") else f"{note}." for note in notes if note),
         }
-        algorithm = read_algorithm(cell.kind, cell.algorithm)
+        algorithm = TABLES[cell.kind].read(cell.algorithm)
         for name, knob in knobs_of(algorithm).items():
             value = getattr(algorithm, name)
             constants[f"knob_{name}"] = float(value) if knob.kind in (int, float) else knob.text(value)

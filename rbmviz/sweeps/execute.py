@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple
 
 from rbmviz import checks
@@ -262,11 +261,11 @@ class _Sweeping:
         except KeyboardInterrupt:
             self.outcome.interrupted = True
             self._give_up()
-            self._keep_rest()
+            self.outcome.computed += self._keep(self.store)
         except BaseException:
             self._give_up()
             with contextlib.suppress(OutputFailure):
-                self._keep_rest()
+                self._keep(self.store)
             raise
         finally:
             self.outcome.seconds = time.perf_counter() - self._begin
@@ -330,39 +329,27 @@ class _Sweeping:
         if self.pool.stop is not None:
             self.pool.stop.set()
         for future in self._flying:
-            future.cancel()
+            if not future.cancel() and self.pool.stop is not None:
+                future.exception()  # waits for its end
 
-    def _results(self) -> Iterator[tuple[Cell, ComputedCell]]:
-        """Yield the results that are not written yet; cells on threads may need a moment to end."""
-        for future, cell in self._flying.items():
-            if future.cancelled() or not (future.done() or self.pool.stop is not None):
-                continue
-            with contextlib.suppress(Exception, CancelledError):
-                yield cell, future.result()
-
-    def _keep_rest(self) -> None:
-        for cell, computed in self._results():
-            self.store.write(cell.identity, computed.content)
-            self.outcome.computed += 1
-            self.outcome.busy_seconds += computed.seconds
+    def _keep(self, store: Store) -> int:
+        """Write the results of cells under way that have ended, and return their number."""
+        ended = [future for future in self._flying if future.done() and not future.cancelled()]
+        results = {self._flying[future]: future.result() for future in ended if not future.exception()}
         self._flying.clear()
+        for cell, computed in results.items():
+            store.write(cell.identity, computed.content)
+        return len(results)
 
     def _rescued(self, error: Exception) -> OutputFailure:
         """Keep what is computed in a temporary folder, and return the error that names it."""
-        kept, n = None, 0
+        folder, n = "", 0
         with contextlib.suppress(OSError):
-            kept = Store(Path(tempfile.mkdtemp(prefix="rbmviz-kept-")))
-            for cell, computed in self._results():
-                kept.write(cell.identity, computed.content)
-                n += 1
-        self._flying.clear()
+            folder = tempfile.mkdtemp(prefix="rbmviz-kept-")
+            n = self._keep(Store(folder))
         there = f"{self.outcome.done:,} of {self.outcome.cells:,} cells are in '{self.store.folder}'"
-        if kept is not None and n:
-            return OutputFailure(
-                f"{error} {there}, {n} more in '{kept.folder}': make room, move these files there, and "
-                "resume the sweep."
-            )
-        return OutputFailure(f"{error} {there}: make room, and resume the sweep.")
+        more = f", {n} more in '{folder}': make room, move these files there," if n else ": make room,"
+        return OutputFailure(f"{error} {there}{more} and resume the sweep.")
 
 
 def _sentence(error: Exception) -> str:

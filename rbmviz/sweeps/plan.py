@@ -17,7 +17,7 @@ import numpy as np
 from rbmviz.array_files import Damaged, read_json
 from rbmviz.checks import whole
 from rbmviz.errors import BadInput, shown, unknown
-from rbmviz.knobs import Knob, Value, knobs_of, write_knobs
+from rbmviz.knobs import Knob, Value, knobs_of, write_algorithm
 from rbmviz.metrics import Kernel
 from rbmviz.registry import Table, samplers, trainers
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
@@ -300,7 +300,7 @@ class SweepPlan:
         algorithms = [self._algorithm(algorithm) for algorithm in self.algorithms]
         if not algorithms:
             raise BadInput(f"The sweep has no {self.kind}: name at least one.")
-        keep("algorithms", tuple(text_of(algorithm) for algorithm in algorithms))
+        keep("algorithms", tuple(write_algorithm(algorithm) for algorithm in algorithms))
         keep("budget", self.budget or Budget(*(("samples", 20_000) if self._samples else ("updates", 1000))))
         keep("metrics", self.metrics or DEFAULT_MEASURES[self.kind])
         keep("axes", tuple(self._checked(axis, algorithms) for axis in self.axes))
@@ -318,10 +318,10 @@ class SweepPlan:
 
     def _algorithm(self, algorithm: Any) -> Any:
         if isinstance(algorithm, str):
-            return read_algorithm(self.kind, algorithm)
+            return TABLES[self.kind].read(algorithm)
         if not dataclasses.is_dataclass(algorithm) or not hasattr(algorithm, "name"):
             raise BadInput(f"{shown(algorithm)} is not a {self.kind}: give its name, with knobs if need be.")
-        return read_algorithm(self.kind, text_of(algorithm))
+        return TABLES[self.kind].read(write_algorithm(algorithm))
 
     def _check_choices(self) -> None:
         if self.kernel not in get_args(Kernel):
@@ -394,7 +394,7 @@ class SweepPlan:
 
     def differing_knobs(self) -> list[str]:
         """Return the knobs in which algorithms of one name differ apart from the axes (rates_fpcd:k=5)."""
-        read = [read_algorithm(self.kind, text) for text in self.algorithms]
+        read = [TABLES[self.kind].read(text) for text in self.algorithms]
         pairs = [(a, b) for a, b in itertools.combinations(read, 2) if a.name == b.name]
         return list(
             dict.fromkeys(
@@ -423,7 +423,7 @@ class SweepPlan:
                 places = tuple(
                     i if axis.knob in values else -1 for axis, i in zip(self.axes, at, strict=True)
                 )
-                text = text_of(dataclasses.replace(algorithm, **values))
+                text = write_algorithm(dataclasses.replace(algorithm, **values))
                 keyed += [
                     (_fineness(at, lengths), number, m, GridSetting(text, model, number, places))
                     for m, model in enumerate(self.models or ("",))
@@ -474,22 +474,6 @@ class SweepPlan:
             raise BadInput(
                 "This is not a plan of a sweep: a part of it is missing or of another type."
             ) from None
-
-
-def text_of(algorithm: Any) -> str:
-    """Return a sampler or trainer as text with all its knobs: ``gibbs:temperature=1.0,k=1,n_chains=1``."""
-    return f"{algorithm.name}:{write_knobs(algorithm)}".removesuffix(":")
-
-
-def read_algorithm(kind: Kind, text: str) -> Any:
-    """Return the sampler or trainer of a text.
-
-    Raises
-    ------
-    BadInput
-        If the algorithm or a knob is unknown, or a value is out of range.
-    """
-    return TABLES[kind].read(text)
 
 
 def _fineness(at: Sequence[int], lengths: Sequence[int]) -> tuple[int, ...]:

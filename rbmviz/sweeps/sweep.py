@@ -9,7 +9,7 @@ import numpy as np
 
 from rbmviz.checks import whole
 from rbmviz.errors import BadInput, shown
-from rbmviz.knobs import Value
+from rbmviz.knobs import Value, write_algorithm
 from rbmviz.metrics import Kernel
 from rbmviz.output import write_whole
 from rbmviz.rbm import RBM, Model, model_bytes
@@ -18,7 +18,7 @@ from rbmviz.samplers import Sampler
 from rbmviz.sweeps.cell import cells, model_digest
 from rbmviz.sweeps.execute import run
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan, Unit, text_of
+from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan, Unit
 from rbmviz.sweeps.store import Store
 
 AnyModel = str | Path | Model | RBM
@@ -112,7 +112,7 @@ def sweep(
         for knob, values in grid.items()
     ]
     plan = SweepPlan(
-        algorithms=tuple(text_of(sampler) for sampler in sampler_list),
+        algorithms=tuple(write_algorithm(sampler) for sampler in sampler_list),
         axes=tuple(axes),
         models=tuple(_name(model, store) for model in model_list),
         data=data,

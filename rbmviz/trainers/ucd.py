@@ -51,8 +51,9 @@ class UCD(CommonKnobs):
 
     A few pairs meet late, and their long sums make updates noisy. A smaller t_max trades that noise for bias,
     a falling learning rate averages it out (corollary 1), and the half-step coupling of the authors' program
-    has fewer such pairs. f is (v E[h|v]', v, E[h|v]) after every sweep, as in that
-    program; section 4 of the paper names another f. The documentation's page on UCD has the measurements.
+    has fewer such pairs. f is (v E[h|v]', v, E[h|v]) after every sweep; section 4 has E[v|h]
+    and the drawn h, and the authors' C++ program averages both. The documentation's page on UCD has the
+    measurements.
     """
 
     chains: ClassVar[str] = "fresh"

@@ -15,7 +15,7 @@ from rbmviz.lessons import Measured, PageState, measure_claims
 from rbmviz.lessons.claims import parse_claim, read_claim
 from rbmviz.sweeps import CellRun, cells, measures
 from rbmviz.sweeps.from_settings import plan_of
-from rbmviz.sweeps.plan import read_algorithm
+from rbmviz.sweeps.plan import TABLES
 
 PAGES = {
     "sample": "rbmviz_app.pages.sample.page",
@@ -67,7 +67,7 @@ def _measure_settings(state, claims, first_seed):
     found = {}
     for panel in {panel for claim in claims for panel, _, _ in claim.points}:
         plan = plan_of(state.settings)
-        algorithm = read_algorithm(plan.kind, state.panels[panel])
+        algorithm = TABLES[plan.kind].read(state.panels[panel])
         plan = replace(plan, algorithms=(algorithm,), axes=(), seeds=range(first_seed, first_seed + 2))
         assert plan.settings()[0].algorithm in {one.algorithm for one in plan_of(state.settings).settings()}
         points = [point for claim in claims for point in claim.points if point[0] == panel]

@@ -255,7 +255,7 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     comparison.apply_knobs(second.key, eps=0.2)
     comparison.step(30)
     wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.poll()), "thirty more")
-    # Too few since the turn: the end of what was before it has the name of the curve.
+    # Too few since the change: the end of what was before it has the name of the curve.
     rows, spec = charted(comparison)
     named = rows[rows["sampler"] == "rates-FPCD"].groupby("kind")
     assert {kind: list(one["n"].dropna()) for kind, one in named if kind != "end"} == {
@@ -380,7 +380,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     wait(lambda: all(s.n == 30 and s.status == "paused" for _, s in comparison.poll()), "eighteen more")
     gibbs, other = heads()
     assert (gibbs["standing"], gibbs["since"]) == (
-        "Too few yet: 18 of 50 samples since the turn.",
+        "Too few yet: 18 of 50 samples since the change.",
         "Since sample 13: Sweeps per sample 10",
     )
     assert {gibbs["readouts"][name] for name in ("isl", "visited", "switches", "spurious")} == {None}
@@ -388,7 +388,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     comparison.step(38)
     wait(lambda: all(s.n == 68 and s.status == "paused" for _, s in comparison.poll()), "the rest")
     gibbs, other = heads()
-    assert gibbs["standing"] == "Scores at 56 samples since the turn"
+    assert gibbs["standing"] == "Scores at 56 samples since the change"
     assert other["standing"] == "Scores at 56 samples"
     assert (gibbs["readouts"]["sweeps"], other["readouts"]["sweeps"]) == (10, 1)
     comparison.cost_unit = "sweeps"
@@ -397,7 +397,7 @@ def test_a_panel_says_where_its_numbers_are_from(comparison):
     wait(lambda: all(s.n == 125 and s.status == "paused" for _, s in comparison.poll()), "57 more")
     at = max(point for point in POINTS["sweeps"] if point <= 1080)
     assert [head["standing"] for head in heads()] == [
-        f"Scores at {at:,} Gibbs sweeps ({at // k} samples) since the turn" for k in (10, 20)
+        f"Scores at {at:,} Gibbs sweeps ({at // k} samples) since the change" for k in (10, 20)
     ]
     known = comparison.peek()[0][1]
     assert heads()[0]["readouts"]["isl"][0] == known.scores_at("sweeps", at).isl.isl

@@ -50,8 +50,8 @@ def played(test, page, n):
 def test_a_challenge_is_tried_and_won(page):
     test = page("chain", shell=True, lesson="break-gibbs", step="1")
     assert not test.exception
-    assert "Turn at any time: Step size." in said(test)
-    assert "Choose before Play: Landscape, Depth. All else stays as it is." in said(test)
+    assert "You may change while it runs: Step size." in said(test)
+    assert "You may choose before Play: Landscape, Depth. Leave everything else as it is." in said(test)
     played(test, "chain", 600)
     missed = "Not yet: the goal is Gibbs: crossings = 0, after 600 samples, and it is "
     assert missed in said(test)
@@ -81,7 +81,7 @@ def test_a_knob_is_called_as_its_panel_calls_it(page):
     [grid] = [e.proto for e in test.get("bidi_component") if "rbmviz_coupling" in e.proto.component_name]
     [knob] = [one for one in json.loads(grid.json)["panels"][0]["knobs"] if one["name"] == "scale"]
     step = load_lesson("meet-in-ten").steps[0]
-    assert f"Turn at any time: {knob['label']}. All else stays as it is." in said(test)
+    assert f"You may change while it runs: {knob['label']}. Leave everything else as it is." in said(test)
     assert f"*{knob['label']}*" in step.do
     assert f"*{knob['label']}*" in load_lesson("meet").steps[1].do
 

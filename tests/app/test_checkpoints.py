@@ -245,14 +245,14 @@ def test_own_data_travel_with_their_training(page, own_data):
     again = page("train", shell=True, t=["cd"], pace="50", hidden="5", kept=test.session_state["token"])
     comparison = again.session_state["comparisons"]["train"][0]
     np.testing.assert_array_equal(comparison.setup.dataset.train, data.train)
-    assert "All panels learn your file 'rows.csv'" in texts(again, "caption").replace("\\", "")
+    assert "All panels train on your file 'rows.csv'" in texts(again, "caption").replace("\\", "")
     wait(lambda: comparison.poll()[0][1].n > n, "the next updates")
     assert not again.warning
     # Its own file takes the next ones along.
     left(comparison)
     file = read_training_file(get(again.session_state["token"]))
     np.testing.assert_array_equal(file.dataset.train, data.train)
-    button(again, "Go on without rows.csv").click().run()
+    button(again, "Continue without rows.csv").click().run()
     assert comparison.setup.dataset.name == "bas"
 
 
@@ -307,7 +307,7 @@ def test_uploads_stay_when_their_page_is_opened_again(page, model, own_data):
         again = page(name, shell=True, state=of_session(test))
         assert again.file_uploader(key=place).value is None
         assert comparison.setup == before
-        button(again, f"Go on without {again.session_state['uploads'][place].name}").click().run()
+        button(again, f"Continue without {again.session_state['uploads'][place].name}").click().run()
         assert comparison.setup != before
         assert place not in again.session_state["uploads"]
 

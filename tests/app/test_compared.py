@@ -14,12 +14,12 @@ AT = Compared(
     ("changed", "made", "text"),
     [
         ({}, 23, "Scores at 23 updates: this panel is behind, the first has 90 updates."),
-        ({"passed": 90}, 23, "Scores at 23 updates: those of another panel reach no further."),
+        ({"passed": 90}, 23, "Scores at 23 updates, where the slowest panel is now."),
         ({"passed": 30, "most_passed": 31}, 23, "Scores at 23 updates"),
         (
             {"passed": 31, "most_passed": 31, "least_passed": 1, "point": 1},
             1,
-            "Scores at 1 update: those of another panel reach no further.",
+            "Scores at 1 update, where the slowest panel is now.",
         ),
         (
             {"cost_unit": "sweeps", "point": 690, "most_passed": 900, "passed": 900, "least_passed": 800},

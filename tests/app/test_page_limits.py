@@ -139,14 +139,14 @@ def costs():
     for name, batch in STUDIED.items():
         if name != "letters":  # by download
             study = StudySetup(load_dataset(name), batch)
-            found["weights", f"models that grow, {name}"] = study.bytes(make_trainer("cd"))
+            found["weights", f"growing models, {name}"] = study.bytes(make_trainer("cd"))
     return found
 
 
 def test_every_preset_has_room():
-    """On its page; on the Weights page beside the models that grow."""
+    """On its page; on the Weights page beside the growing models."""
     found, most = costs(), limits()
-    growing = [label for page, label in found if page == "weights" and label.startswith("models that grow")]
+    growing = [label for page, label in found if page == "weights" and label.startswith("growing models")]
     largest = max(found["weights", label] for label in growing)
     for (page, label), needed in found.items():
         beside = largest if page == "weights" and label not in growing else 0

@@ -13,7 +13,7 @@ from rbmviz_app.pages.train.charts import training_chart
 from rbmviz_app.pages.train.exports import snippet
 from rbmviz_app.pages.train.results import checkpoint_file, code_of
 
-LEARNED_BY = "With what has been learned by"
+LEARNED_BY = "Use the model trained by"
 
 
 def comparison_of(test):
@@ -34,7 +34,7 @@ def tiny():
 def test_a_trainer_has_the_hidden_units_of_what_it_begins_at(page, tiny):
     test = page("train", t=["cd"], hidden="7", replicates="2", state={"trained": {"tiny": tiny}})
     comparison = comparison_of(test)
-    select(test, "Begins at").set_value("tiny").run()
+    select(test, "Starts from").set_value("tiny").run()
     test.button(key="train add pcd").click().run()
     assert not test.exception
     wait(lambda: comparison.poll()[1][1].n > 0, "an update")
@@ -94,10 +94,10 @@ def test_a_model_to_begin_at_is_held_only_while_its_file_is_there(page, tiny):
     test = page("train", t=["cd"])
     uploader = test.file_uploader(key="begin")
     uploader.upload("mine.safetensors", model_bytes(tiny)).run()
-    assert "mine.safetensors" in select(test, "Begins at").options
+    assert "mine.safetensors" in select(test, "Starts from").options
     assert "begin" in test.session_state["uploads"]
     test.file_uploader(key="begin").set_value(None).run()
-    assert "mine.safetensors" not in select(test, "Begins at").options
+    assert "mine.safetensors" not in select(test, "Starts from").options
     assert "begin" not in test.session_state["uploads"]
 
 

@@ -12,7 +12,8 @@ from waiting import wait
 
 from rbmviz import BadInput
 from rbmviz.datasets import load_dataset
-from rbmviz.links import read_panel, write_changed_panel
+from rbmviz.knobs import read_algorithm
+from rbmviz.links import write_changed_panel
 from rbmviz.metrics import isl
 from rbmviz.models import load_model
 from rbmviz.registry import samplers, trainers
@@ -292,7 +293,7 @@ def elsewhere():
         comparison = Comparison(setup)
         for text in texts:
             table = trainers if text.partition(":")[0] in trainers else samplers
-            comparison.add(read_panel(table, text))
+            comparison.add(read_algorithm(table, text))
         made.append(comparison)
         return comparison
 
@@ -360,12 +361,12 @@ def test_the_page_says_which_cells_the_pointer_follows(page):
 
     alone = said()
     assert "compared at equal Gibbs sweeps" in alone
-    assert not any(word in alone for word in ("follows", "All run on", "anew"))
+    assert not any(word in alone for word in ("It follows", "All run on", "It keeps"))
     several = said(tune_samplers=["sample_penalization", "rates_fpcd"], tune_models=["bas_cd1", "bas_pcd"])
     assert "It follows cells of Sample penalization only; a click opens a cell of another sampler." in several
     assert "All run on bas_cd1, until a cell of another model is clicked." in several
     fixed = said(tune_y="n_chains", tune_y_from="1", tune_y_to="2")
-    assert "Another value of Chains would begin it anew" in fixed
+    assert "It keeps its own Chains, which cannot change during a run" in fixed
 
 
 def test_a_link_opens_its_settings_on_the_model_that_was_clicked(page, address_of):
@@ -450,7 +451,7 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
 
 def test_the_name_of_a_kept_setting_tells_it_from_every_other():
     def name(text):
-        return full_name("Name", read_panel(samplers, text))
+        return full_name("Name", samplers.read(text))
 
     assert name("rates_fpcd:eps=0.0123456,statistics=mean,share=true,n_chains=2") == (
         "rates-FPCD (step size 0.0123456, decay 1, sweeps per sample 1, chains 2, statistics mean, "
@@ -460,7 +461,7 @@ def test_the_name_of_a_kept_setting_tells_it_from_every_other():
 
 
 def test_the_range_around_a_value_lies_within_that_of_the_knob():
-    sampler = read_panel(samplers, "rates_fpcd")
+    sampler = samplers.read("rates_fpcd")
     knobs = {knob.name: knob for knob in map_knobs(sampler)}
     assert range_around(knobs["eps"], 0.03) == (0.003, 0.3)
     assert range_around(knobs["eps"], 0.5) == (0.05, 1.0)
@@ -522,7 +523,9 @@ def test_the_caption_of_a_preset_goes_with_its_map(page, monkeypatch):
     """Another sweep of the list changes no setting, and may leave the run beside the map as it is."""
 
     def captions(test):
-        return [one.value for one in test.caption if one.value.startswith("With a decay of 1 rates-FPCD")]
+        return [
+            one.value for one in test.caption if one.value.startswith("After a thousand samples rates-FPCD")
+        ]
 
     test = page(preset="no-decay-is-best")
     assert len(captions(test.run())) == 2  # in the menu of presets, and over the map

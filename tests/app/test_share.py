@@ -443,7 +443,7 @@ def test_the_limit_of_watchers_is_one_sentence(client, monkeypatch):
     with connect(client) as first:
         first.receive()
         with connect(client) as second:
-            full = "As many browsers watch on this server as may (1): try again later."
+            full = "The server is at its limit of watching browsers (1): try again later."
             assert closed(second) == (BUSY, full)
 
 
@@ -596,7 +596,7 @@ def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
     test.run()
     shown = share.view
     assert (shown.page, shown.title, shown.canvas) == ("chain", "Little chain", "chain")
-    assert shown.question.startswith("Unlearn the state")
+    assert shown.question.startswith("Why does a chain")
     assert shown.link.startswith("chain?")
     assert "lesson=stick&step=1" in shown.link
     assert shown.comparison is test.session_state["comparisons"]["chain"][0]

@@ -14,7 +14,7 @@ def test_the_valley_fills_up_and_knobs_act(live):
     # In a window in which the sentence of the preset has two lines.
     page = live(viewport={"width": 800, "height": 1000}).open("chain?preset=the-valley-fills-up")
     page.page.wait_for_url("**land_depth=12**")
-    caption = page.page.get_by_text("waits for luck")
+    caption = page.page.get_by_text("crosses by luck")
     caption.wait_for()
     assert page.ask("panels.map(p => p.querySelector('h3').textContent)") == [
         "Gibbs",

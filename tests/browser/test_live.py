@@ -120,7 +120,7 @@ def test_a_turned_knob_begins_the_numbers_again(live):
         page.set_knob(0, "eps", share, commit=False)
     page.set_knob(0, "eps", 0.9)
     said = "panels.map(p => [...p.querySelectorAll('.standing')].map(line => line.textContent))"
-    few = re.compile(r"Too few yet: \d+ of 50 samples since the turn\.")
+    few = re.compile(r"Too few yet: \d+ of 50 samples since the change\.")
     page.until("panels[0].querySelector('.standing').textContent.startsWith('Too few yet')")
     (standing, since), (other, nothing) = page.ask(said)
     assert few.fullmatch(standing)
@@ -130,8 +130,8 @@ def test_a_turned_knob_begins_the_numbers_again(live):
     assert [page.number(panel, "isl") == "–" for panel in (0, 1)] == [True, False]
     page.until("panels[0].querySelector('.standing').textContent.startsWith('Scores at')")
     (standing, _), (other, _) = page.ask(said)
-    [n] = re.fullmatch(r"Scores at (50|56|64) samples since the turn", standing).groups()
-    assert other == f"Scores at {n} samples: those of another panel reach no further."
+    [n] = re.fullmatch(r"Scores at (50|56|64) samples since the change", standing).groups()
+    assert other == f"Scores at {n} samples, where the slowest panel is now."
     assert "–" not in [page.number(panel, "isl") for panel in (0, 1)]
 
 
@@ -223,7 +223,7 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     page.page.wait_for_timeout(300)
     assert box.input_value() == "100"
     said = page.page.locator(".said")
-    assert said.filter(has_text="That is no number: the value stays.").count() == 1
+    assert said.filter(has_text="Not a number: the value is unchanged.").count() == 1
     step = page.page.get_by_label("Step size, value")
     step.fill("0,05")
     step.press("Enter")
@@ -247,7 +247,7 @@ def test_a_typed_value_is_clipped_to_its_range_and_keys_are_not_typed(live):
     keys = page.page.get_by_role("dialog", name="Keys")
     assert keys.locator("dt").all_text_contents()[:5] == ["P", "S", "0", "F", "?"]
     page.page.keyboard.press("p")  # does nothing behind the list
-    switch = page.page.get_by_label("Shortcuts of a single key")
+    switch = page.page.get_by_label("Single-key shortcuts")
     switch.uncheck()
     page.page.keyboard.press("Escape")
     keys.wait_for(state="hidden")

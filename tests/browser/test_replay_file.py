@@ -159,7 +159,7 @@ def test_after_a_turn_the_numbers_are_of_the_samples_since(opened):
 
     for begin, n, scored in ((0, 200, 200), (200, N, 181)):
         standing, _ = shown_at(n)
-        since = " since the turn" if begin else ""
+        since = " since the change" if begin else ""
         assert standing[0] == f"ISL of the first {scored} samples{since}"
         assert standing[1].startswith(f"temperature {4 if begin else 1}")
         coverage = Coverage(data)
@@ -169,7 +169,7 @@ def test_after_a_turn_the_numbers_are_of_the_samples_since(opened):
             text = page.locator(f"dd[data-readout={name}]").text_content()
             assert text.replace("−", "-").startswith(value), name
     standing, numbers = shown_at(249)
-    assert standing[0] == "Too few yet: 49 of 50 samples since the turn."
+    assert standing[0] == "Too few yet: 49 of 50 samples since the change."
     assert set(numbers) == {"–"}
 
 

@@ -53,7 +53,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         assert watcher.page.evaluate("document.documentElement.scrollWidth") == 390
         assert not watcher.page.locator("main :is(input, select, .remove:visible)").count()
         watcher.page.get_by_text("Live", exact=True).wait_for()
-    teacher.page.get_by_text("2 browsers watch.").wait_for()
+    teacher.page.get_by_text("2 browsers are watching.").wait_for()
     teacher.page.keyboard.press("Escape")
 
     # Paused, the pictures are those of the teacher: bit for bit, by the ink of each cell.
@@ -76,7 +76,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         watcher.until(f"panels[1].querySelector('[data-knob=eps] dd').textContent === '{shown}'")
     teacher.page.get_by_role("link", name="Little chain").first.click()
     for watcher in watchers:
-        watcher.page.get_by_role("heading", name="Unlearn the state you are in", exact=False).wait_for()
+        watcher.page.get_by_role("heading", name="Why does a chain that avoids", exact=False).wait_for()
         watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")
         watcher.until("document.querySelectorAll('.chart > canvas').length === 1")
     copy = light.page.locator("a.copy").get_attribute("href")
@@ -101,8 +101,8 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     teacher.page.get_by_role("button", name="Shared", exact=False).click()
     teacher.page.get_by_role("button", name="Stop sharing").click()
     for watcher in watchers:
-        watcher.page.get_by_text("This view is not shared any more", exact=False).first.wait_for()
+        watcher.page.get_by_text("This view is no longer shared", exact=False).first.wait_for()
     light.errors.clear()
     assert light.page.goto(url).status == 404
-    assert "not shared any more" in light.page.inner_text("main")
+    assert "no longer shared" in light.page.inner_text("main")
     light.errors.clear()  # Chromium reports the status, which is meant

@@ -106,7 +106,7 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     page.until(f"Number(panels[2].dataset.n) === {count}")
     page.page.keyboard.press("Escape")
     page.page.get_by_role("button", name="To the Sample page").click()
-    page.page.get_by_text("several ways to sample it").wait_for()
+    page.page.get_by_text("Several ways to draw images").wait_for()
     page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 20)")
     assert "PCD" in page.page.get_by_role("combobox", name="Model").input_value()
 
@@ -124,7 +124,7 @@ def learn(page, file):
     """Give a page a file of data, and wait until it learns them; return the updates made."""
     page.page.get_by_role("button", name="Settings").click()
     page.page.locator("input[type=file]").first.set_input_files(file)
-    page.page.get_by_text("All panels learn your file").wait_for()
+    page.page.get_by_text("All panels train on your file").wait_for()
     page.until("Number(panels[0].dataset.n) > 50 && panels[0].dataset.status === 'running'")
     page.page.keyboard.press("Escape")
     return page.counts()[0]
@@ -132,7 +132,7 @@ def learn(page, file):
 
 def goes_on(page, n):
     """Assert that the training on the file goes on: with its data, and after these updates."""
-    page.page.get_by_text("All panels learn your file").wait_for()
+    page.page.get_by_text("All panels train on your file").wait_for()
     page.until(f"panels.length === 1 && Number(panels[0].dataset.n) > {n}")
     assert page.page.get_by_role("combobox", name="Data").input_value() == "rows.csv"
     return page.counts()[0]
@@ -144,7 +144,7 @@ def test_bad_data_are_refused_and_what_was_learned_is_learned_on(live, tmp_path)
     page.page.get_by_role("button", name="Settings").click()
     page.page.locator("input[type=file]").first.set_input_files(tmp_path / "broken.csv")
     page.page.get_by_text("oops").first.wait_for()
-    assert page.page.get_by_text("All panels learn your file").count() == 0
+    assert page.page.get_by_text("All panels train on your file").count() == 0
     assert page.page.get_by_role("combobox", name="Data").input_value() == "bas"
     n = page.counts()[0]
     page.until(f"Number(panels[0].dataset.n) > {n}")
@@ -154,7 +154,7 @@ def test_own_data_and_their_training_survive_another_page_and_a_reload(live, row
     page = live().open("train?t=cd&pace=200")
     n = learn(page, rows)
     page.page.get_by_role("link", name="Sample").first.click()
-    page.page.get_by_text("several ways to sample it").wait_for()
+    page.page.get_by_text("Several ways to draw images").wait_for()
     page.page.get_by_role("link", name="Train").first.click()
     page.page.get_by_text("One data set, several").wait_for()
     n = goes_on(page, n)
@@ -164,7 +164,7 @@ def test_own_data_and_their_training_survive_another_page_and_a_reload(live, row
     page.page.reload()
     goes_on(page, n)
     page.page.get_by_role("button", name="Settings").click()
-    page.page.get_by_role("button", name="Go on without rows.csv").click()
+    page.page.get_by_role("button", name="Continue without rows.csv").click()
     page.page.wait_for_function("document.querySelector('input[aria-label=Data]').value === 'bas'")
 
 

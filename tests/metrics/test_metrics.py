@@ -3,14 +3,13 @@
 import pickle
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import naive
 import numpy as np
 import pytest
 
 from rbmviz import RBM, BadInput, Statistics
-from rbmviz.datasets import load_dataset
+from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.kernels import enumerate, hamming
 from rbmviz.metrics import (
     ISL,
@@ -283,8 +282,8 @@ def test_refused_samples_leave_no_trace():
     )
 
 
-def labelled(**parts) -> SimpleNamespace:
-    return SimpleNamespace(classes=("a", "b", "c"), **parts)
+def labelled(**parts) -> Dataset:
+    return Dataset(name="toy", binarisation="", source="", classes=("a", "b", "c"), **parts)
 
 
 def test_coverage_is_the_nearest_example_by_brute_force():
@@ -467,9 +466,9 @@ def test_what_is_too_large_is_refused():
 def test_each_kernel_compiles_once():
     """Live use in a fresh process: no kernel may meet a second signature (wide counters aside)."""
     code = """
-from types import SimpleNamespace
 import numpy as np
 from rbmviz import RBM
+from rbmviz.datasets import Dataset
 from rbmviz.kernels import annealing, enumerate, hamming
 from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z, model_statistics
 for width, n in ((20, 1), (70, 300)):
@@ -480,7 +479,7 @@ for width, n in ((20, 1), (70, 300)):
         ISL(x, x).update(x).value()
         ISL(x, x, counters=np.uint32).update(x).value()
         ISL(x).update(x).value(0.9)
-        Coverage(SimpleNamespace(train=x, train_labels=None, validation=x, test=x)).update(x)
+        Coverage(Dataset("toy", np.vstack([x, 1 - x]), x, x, "", "")).update(x)
 for m, n in ((9, 4), (4, 9), (13, 12)):
     rbm = RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n))
     log_z(rbm)

@@ -15,7 +15,15 @@ from rbmviz.lessons.state import read_state
 from rbmviz.pages import PAGES as SPECS
 from rbmviz.reproduce import PAPERS, SIZES, Estimate, all_recipes
 from rbmviz.reproduce.claims import judge
-from rbmviz.reproduce.ledger import RESULTS_FOLDER, ledger, markdown, numbers_of, stored
+from rbmviz.reproduce.ledger import (
+    RESULTS_FOLDER,
+    counts_of,
+    ledger,
+    markdown,
+    numbers_of,
+    stored,
+    verdict_text,
+)
 from rbmviz.reproduce.recipe import Job, Measurements, SweepRun, live_link_of
 from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, rates_fpcd_improvement, unbiased_cd_bas
 from rbmviz.reproduce.run import caption, job_identity
@@ -188,3 +196,19 @@ def test_meeting_times_are_those_of_couple():
     rbm = RBM(*(g.normal(0, 0.1, shape) for shape in ((500, 100), 500, 100)))
     pairs = couple(rbm, g.integers(0, 2, (20, 500)).astype(np.uint8), "rbm", max_sweeps=1000, seed=3)
     assert found["within_10"] == np.mean(pairs.tau <= 10)
+
+
+def test_variants_are_counted_apart():
+    results = ledger()
+    counts = [counts_of(results, variants) for variants in (False, True)]
+    verdicts = [claim.variant for recipe in RECIPES.values() for claim in recipe.claims]
+    assert [sum(each.values()) for each in counts] == [verdicts.count(False), verdicts.count(True)]
+    [half] = [claim for result in results for claim in result["claims"] if claim["claim"] == "mean_tau_half"]
+    assert verdict_text(half) == f"variant: {half['verdict']}"
+    assert f"**variant: {half['verdict']}**" in markdown()
+
+
+def test_the_papers_meeting_times_are_counted_from_one():
+    """Chains that all meet at once, at sweep 2 of algorithm 1, have the paper's mean meeting time 1."""
+    run = {"tau_mean": [2.0, 2.0]}
+    assert unbiased_cd_bas.mean_tau([run, run]).value == 1

@@ -48,8 +48,8 @@ class LookBack {
   say() {
     const at = Number(this.slider.value), back = at < this.newest;
     const range = `kept from ${whole.format(Number(this.slider.min))} to ${whole.format(this.newest)}`;
-    const text = this.slider.disabled ? 'Pause to go back through the newest samples.'
-      : back ? `Sample ${whole.format(at)}, ${range}. ${this.stays} those of now${this.ofMeans ? ', and the pixels are the drawn ones' : ''}.`
+    const text = this.slider.disabled ? 'Pause to look back through recent samples.'
+      : back ? `Sample ${whole.format(at)}, ${range}. ${this.stays} current${this.ofMeans ? ', and the pixels are the sampled bits' : ''}.`
         : `Now, at sample ${whole.format(at)}: ${range}.`;
     this.slider.setAttribute('aria-valuetext', back ? `sample ${whole.format(at)} of ${whole.format(this.newest)}` : 'now');
     this.node.classList.toggle('away', back && !this.slider.disabled);

@@ -310,7 +310,7 @@ class Panel {
 
   /** @param {PanelHead} head @returns {string} why there is nothing to see yet; '' if there is */
   reasonToWait({ status, rebuilt = 0 }) {
-    if (status === 'rebuilding') return `Rebuilding after a lost connection: ${Math.floor(100 * rebuilt)} %. All steps are made again, and come out the same.`;
+    if (status === 'rebuilding') return `Rebuilding after a lost connection: ${Math.floor(100 * rebuilt)} %. All steps are repeated exactly.`;
     if (status !== 'starting') {
       this.startingSince = null;
       return status === 'waiting' ? 'Ready: begins together with the others.' : '';

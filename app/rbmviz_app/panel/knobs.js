@@ -122,7 +122,7 @@ function knobControl(knob, value, id, change) {
   box.addEventListener('change', () => {
     const typed = typedNumber(box.value);
     if (!Number.isFinite(typed)) {
-      said.textContent = 'That is no number: the value stays.';
+      said.textContent = 'Not a number: the value is unchanged.';
       return show(last);
     }
     let v = knob.kind === 'int' ? Math.round(typed) : typed;

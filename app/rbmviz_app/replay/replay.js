@@ -61,7 +61,7 @@ class PlayedRun {
     const { begin, curve } = this.head.segments.filter(segment => segment.begin < Math.max(n, 1)).at(-1) ?? { begin: 0, curve: [] };
     const enough = !begin || n - begin >= fewest_scored, counted = Math.max(begin, first);
     const score = enough ? curve.filter(([count]) => count <= n - begin).at(-1) : undefined;
-    const standing = enough ? this.standingAt(begin, score) : `Too few yet: ${whole.format(n - begin)} of ${fewest_scored} samples since the turn.`;
+    const standing = enough ? this.standingAt(begin, score) : `Too few yet: ${whole.format(n - begin)} of ${fewest_scored} samples since the change.`;
     let bins_before = 0;
     if (this.n_classes) {
       const width = this.binWidthAt(n - first);
@@ -97,7 +97,7 @@ class PlayedRun {
   standingAt(begin, score) {
     const { first } = this.head;
     const counted = first > begin ? `Counted from sample ${whole.format(first + 1)} on. ` : '';
-    return counted + (score ? `ISL of the first ${whole.format(score[0])} samples${begin ? ' since the turn' : ''}` : '');
+    return counted + (score ? `ISL of the first ${whole.format(score[0])} samples${begin ? ' since the change' : ''}` : '');
   }
 
   /** @param {number} m samples of the file @returns {number} samples in a part of the strip */

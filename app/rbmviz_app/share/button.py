@@ -16,8 +16,8 @@ from rbmviz_app.share.view import AWAY_SECONDS, SHARE_SECONDS, Share
 from rbmviz_app.timer import while_running
 
 WHAT = (
-    "Whoever has the link sees your panels as they run, on a phone, too, and changes nothing: the page that "
-    "you open, your knobs, the charts and the card of a lesson."
+    "Anyone with the link sees your panels live, also on a phone, and cannot change anything: your page, "
+    "your knobs, the charts and the lesson card."
 )
 """Explanation of sharing, shown before it starts."""
 
@@ -45,7 +45,7 @@ def draw() -> None:
             st.button("Share this view", key="begin sharing", on_click=_begin)
             return
         url = link_of(share)
-        st.markdown("Those who open this link watch your panels, and can change nothing:")
+        st.markdown("Anyone with this link can watch your panels, but not change anything:")
         st.code(url, language=None, wrap_lines=True)
         if others:
             st.image(_qr_code(url), "The same link as a QR code", width=QR_CODE_PIXELS)
@@ -74,8 +74,10 @@ def _draw_watchers() -> None:
     share = SHARED_PAGE.value
     if share is not None:
         n = share.watchers
-        who = {0: "Nobody watches yet.", 1: "One browser watches."}.get(n, f"{n:,} browsers watch.")
-        st.markdown(f"**{who}**" + (" More may not." if AUDIENCE.watchers >= limits().watchers else ""))
+        who = {0: "Nobody is watching yet.", 1: "One browser is watching."}.get(
+            n, f"{n:,} browsers are watching."
+        )
+        st.markdown(f"**{who}**" + (" No more can join." if AUDIENCE.watchers >= limits().watchers else ""))
 
 
 def _host() -> str:

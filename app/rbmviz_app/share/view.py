@@ -16,7 +16,7 @@ AWAY_SECONDS = 600.0
 SHARE_SECONDS = 8 * 3600.0
 """Maximum duration of a share: nobody remembers it the next day."""
 
-ENDED = "This view is not shared any more: ask for the new link."
+ENDED = "This view is no longer shared: ask for the new link."
 """Message for watchers whose token has expired or never existed."""
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"

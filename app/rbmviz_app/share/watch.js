@@ -52,7 +52,7 @@ class WatchPage {
   constructor(root) {
     this.address = location.pathname.replace(/\/$/, '');
     this.state = element('p', { class: 'state' });
-    this.copy = element('a', { class: 'copy', href: `${this.address}/copy`, target: '_blank', rel: 'noopener', hidden: true, text: 'Take a copy', title: 'Open what is shared as a page of your own, and play alone.' });
+    this.copy = element('a', { class: 'copy', href: `${this.address}/copy`, target: '_blank', rel: 'noopener', hidden: true, text: 'Take a copy', title: 'Open your own copy of this page.' });
     this.question = element('h1', { text: 'rbmviz' });
     this.caption = element('div', { class: 'caption' });
     this.host = element('div', { class: 'panels' });
@@ -108,7 +108,7 @@ class WatchPage {
     socket.onclose = event => {
       if (socket !== this.socket) return;
       this.socket = null;
-      if (event.code === SHARE_OVER || event.code === UNSUPPORTED) return this.end(event.reason || 'This view is not shared any more.');
+      if (event.code === SHARE_OVER || event.code === UNSUPPORTED) return this.end(event.reason || 'This view is no longer shared.');
       this.setState(event.reason || 'Connection lost: trying again.', 'lost');
       const wait = TRY_AGAIN_MS[Math.min(this.tries++, TRY_AGAIN_MS.length - 1)];
       if (!document.hidden) setTimeout(() => { if (!this.socket && !this.over) this.connect(); }, wait);
@@ -160,7 +160,7 @@ class WatchPage {
     document.title = `${title || 'rbmviz'}: watching`;
     this.caption.replaceChildren(...blocksOf(caption));
     this.copy.hidden = !copy;
-    if (away) this.setState('The shared page is closed at the moment: it goes on when it is opened again.', 'away');
+    if (away) this.setState('The shared page is closed at the moment. It continues when it is opened again.', 'away');
     else if (!this.grid) this.setState('Watching', 'paused');
     if (title && title !== this.title) this.say(`The page ${title} is open. ${text}`);
     this.title = title;
@@ -274,7 +274,7 @@ class WatchPage {
     this.root.dataset.state = kind;
     if (this.state.textContent === text) return;
     this.state.textContent = text;
-    this.say(text === 'Live' || text === 'Paused' ? `${text}. You watch: somebody else turns the knobs.` : text);
+    this.say(text === 'Live' || text === 'Paused' ? `${text}. You are watching: somebody else controls the page.` : text);
   }
 
   /** Announce a text to screen readers, at most every two seconds. @param {string} text */

@@ -324,7 +324,7 @@ class Audience:
         """
         most = limits().watchers
         if self.watchers >= most:
-            raise BadInput(f"As many browsers watch on this server as may ({most:,}): try again later.")
+            raise BadInput(f"The server is at its limit of watching browsers ({most:,}): try again later.")
 
     @contextlib.contextmanager
     def watching(self, share: Share, watcher: Watcher) -> Any:

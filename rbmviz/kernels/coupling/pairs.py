@@ -83,7 +83,8 @@ def run_pairs(chains, v0, streams, setup, sweeps, progress, outcomes, sums, watc
 
         f(xi_k) + sum_{t=k+1}^{tau-1} [f(xi_t) - f(eta_{t-1})],    f = (v E[h|v]', v, E[h|v]).
 
-    The authors' program uses this f; section 4 has E[v|h] and the drawn h, which is also unbiased.
+    Section 4 has E[v|h] and the drawn h; the authors' C++ program averages both conditionals, and their
+    Python demo has the f here. All are unbiased.
 
     The sum of a pair that is cut off goes up to t = max_sweeps. The paper's algorithm 1 (line 4: "or t >=
     T_max") declares the chains equal there, and its sum ends one term earlier. Either way such pairs are

@@ -102,6 +102,7 @@ RECIPE = Recipe(
             live_link=link_to(
                 "sample", ("rates_fpcd:eps=0.03", "gibbs"), model="modes_cd1", improvement="true"
             ),
+            variant=True,
         ),
     ),
     about=(

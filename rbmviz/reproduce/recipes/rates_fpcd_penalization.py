@@ -121,6 +121,7 @@ RECIPE = Recipe(
             "The paper's equations have units of 0 and 1",
             Bound("turned", "total variation distance to the uniform law, units of -1 and 1", at_most=0.1),
             live_link=link_to("chain", ("sample_penalization:eps=0.05,alpha=1.0,units=symmetric",)),
+            variant=True,
         ),
     ),
     about=(

@@ -11,7 +11,7 @@ from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing, Row
 from rbmviz.reproduce.recipe import Job, Measurements, Recipe, Work
 from rbmviz.reproduce.tables import band, central, falls, last, paired, ratio
-from rbmviz.reproduce.trainings import small_training
+from rbmviz.reproduce.trainings import TAU_OFFSET, small_training
 
 TRAINERS = {
     "CD-1": "cd:k=1",
@@ -21,7 +21,6 @@ TRAINERS = {
     "PCD": "pcd:k=1",
     "UCD": "ucd:k=1,t_max=100,algorithm=rbm",
     "half-step UCD": "ucd:k=1,t_max=100,algorithm=half_step",
-    "capped half-step UCD": "ucd:k=1,t_max=10,algorithm=half_step",
 }
 KNOBS = "schedule=constant,batch_size=32,n_chains=1000"
 UPDATES, POINTS, SCALE = 10_000, 100, 0.1
@@ -54,8 +53,8 @@ def work(size: Size) -> list[Work]:
     A quick run has no CD with more sweeps, and no UCD at the small rate.
     """
     if size == "quick":
-        quick = ("CD-1", "PCD", "UCD", "half-step UCD", "capped half-step UCD")
-        return [*jobs(quick, 0.1, range(5)), *jobs(("CD-1", "PCD"), SMALL_RATE, range(3))]
+        quick = ("CD-1", "PCD", "UCD", "half-step UCD")
+        return [*jobs(quick, 0.1, range(8)), *jobs(("CD-1", "PCD"), SMALL_RATE, range(3))]
     most = jobs(list(TRAINERS), 0.1, range(100))
     return [*most, *jobs(("CD-1", "PCD", "UCD"), SMALL_RATE, range(20))]
 
@@ -68,6 +67,11 @@ def curves(measured: Measurements, label: str, rate: float = 0.1) -> list[Any]:
 def late(runs: Sequence[Any]) -> list[float]:
     """Return the mean log-likelihood of each training over its last tenth, 1,000 updates."""
     return [float(np.mean(run["log_likelihood"][-(len(run["log_likelihood"]) // 10) :])) for run in runs]
+
+
+def mean_tau(runs: Sequence[Any]) -> Estimate:
+    """Return the mean meeting time over whole trainings, in the paper's count (``TAU_OFFSET``)."""
+    return Estimate.of([float(np.mean(run["tau_mean"])) - TAU_OFFSET for run in runs])
 
 
 def peak(run: Any) -> float:
@@ -93,7 +97,7 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     runs = {label: curves(measured, label) for label in TRAINERS}
     runs = {label: each for label, each in runs.items() if each}
     ends = {label: last(each) for label, each in runs.items()}
-    ucd, half, capped = runs["UCD"], "half-step UCD", "capped half-step UCD"
+    ucd, half = runs["UCD"], "half-step UCD"
     result = {f"fall_{label}": Estimate.of(falls(runs[label])) for label in ("CD-1", "PCD", "UCD")}
     result |= {
         f"small_fall_{label}": Estimate.of(falls(curves(measured, label, SMALL_RATE)))
@@ -107,15 +111,14 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
         result["fall_half"] = Estimate.of(falls(runs[half]))
         result["late_half"] = Estimate.of(late(runs[half]))
         result["half_over_UCD"] = paired(late(runs[half]), late(ucd))
-        for key, label in (("tau_half", half), ("tau_capped", capped)):
-            result[key] = Estimate.of([float(np.mean(run["tau_mean"])) for run in runs.get(label, ())])
+        result["tau_half"] = mean_tau(runs[half])
     highest = [float(run["update"][int(np.argmax(run["log_likelihood"]))]) for run in runs["CD-1"]]
     result |= {
         "peak": Estimate.of([peak(run) for run in ucd]),
         "cd_fails": Estimate.of(highest),
         "narrower_cd": narrower(ucd, runs["CD-1"]),
         "narrower_pcd": narrower(ucd, runs["PCD"]),
-        "tau": Estimate.of([float(np.mean(run["tau_mean"])) for run in ucd]),
+        "tau": mean_tau(ucd),
         "rejected": Estimate.of([float(np.quantile(run["rejected_mean"], 0.95)) for run in ucd]),
     }
     seconds = {label: last(each, "seconds") for label, each in runs.items()}
@@ -225,24 +228,16 @@ RECIPE = Recipe(
             "mean_tau",
             "The mean meeting time over a whole training is 2.40 sweeps.",
             "2.40",
-            Bound("tau", "mean meeting time, rate 0.1 (sweeps)", 2.1, 2.7),
+            Bound("tau", "mean of min(τ, 100) − 1, rate 0.1 (sweeps)", 2.1, 2.7),
             live_link=ucd_alone("tau_mean"),
         ),
         claim(
             "mean_tau_half",
-            "The same with the coupling of the authors' program, which couples the hidden units, too.",
+            "The same with the coupling of the authors' program, which also couples the hidden units.",
             "2.40",
-            Bound("tau_half", "mean meeting time of half-step UCD, rate 0.1 (sweeps)", 2.1, 2.7),
+            Bound("tau_half", "mean of min(τ, 100) − 1, half-step UCD, rate 0.1 (sweeps)", 2.1, 2.7),
             live_link=BOTH_COUPLINGS,
-        ),
-        claim(
-            "mean_tau_capped",
-            "The same with this coupling and pairs cut off at 10 sweeps, as the authors' program does.",
-            "2.40",
-            Bound("tau_capped", "mean meeting time, half-step, 10 sweeps at most (sweeps)", 2.1, 2.7),
-            live_link=link_to(
-                "train", (f"ucd:t_max=10,{HALF_STEP}",), train_data="bas", statistic="tau_mean"
-            ),
+            variant=True,
         ),
         claim(
             "few_rejected",
@@ -262,7 +257,7 @@ RECIPE = Recipe(
         ),
         claim(
             "half_step_like_cd_20",
-            "The same with the coupling of the authors' program, which couples the hidden units, too.",
+            "The same with the coupling of the authors' program, which also couples the hidden units.",
             "The smallest k to make the result comparable to UCD is about 20",
             Bound("fall_half", "fall of half-step UCD from its maximum (nats in all)", at_most=5),
             Bound("half_over_CD-5", "end, half-step UCD less CD-5 (nats in all)", at_least=0),
@@ -277,6 +272,7 @@ RECIPE = Recipe(
             Bound("half_over_UCD", "half-step UCD less UCD, mean of the last 1,000 updates", at_least=0),
             Bound("late_half", "half-step UCD, mean of the last 1,000 updates (nats)", at_least=-123),
             live_link=BOTH_COUPLINGS,
+            variant=True,
         ),
         claim(
             "times",
@@ -303,10 +299,11 @@ RECIPE = Recipe(
     about=(
         "16 hidden units, 1,000 chains, batches of all 32 rows, 10,000 updates at a constant rate, first "
         "parameters N(0, 0.1²), which the paper does not state; UCD with the coupling of algorithm 3 (and "
-        "half-step UCD, which couples the hidden units, too, as the authors' program does), pairs cut off at "
-        "100 sweeps. Log-likelihoods are sums over the 32 rows, as in the paper. The printed rate "
-        "of 0.01 is measured beside 0.1, with which meeting times rise where the paper's do. A quick run has "
-        "three to five trainings of each, and no CD with more sweeps."
+        "half-step UCD, which also couples the hidden units, as the authors' C++ program does), pairs cut "
+        "off at 100 sweeps. Meeting times are compared in the paper's count, which starts at 1: algorithm 1 "
+        "as printed, and τ everywhere else here, start at 2. Log-likelihoods are sums over the 32 rows, as "
+        "in the paper. The printed rate of 0.01 is measured beside 0.1, with which meeting times rise where "
+        "the paper's do. A quick run has three to eight trainings of each, and no CD with more sweeps."
     ),
     cost={"quick": 6.1, "full": 400.0},
     live_link=link_to(

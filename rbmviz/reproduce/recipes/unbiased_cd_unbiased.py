@@ -83,6 +83,7 @@ RECIPE = Recipe(
             "A maximum stopping time stands in algorithm 1; its bias is not mentioned",
             Bound("z_100", "distance of the mean in standard errors, 100 sweeps at most", 0.5, 1.5),
             live_link=link_to("coupling", ("coupling:max_sweeps=100",), coupling_model="bas_cd1"),
+            variant=True,
         ),
     ),
     about=(

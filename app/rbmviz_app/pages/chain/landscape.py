@@ -41,8 +41,9 @@ VISIT_QUANTITIES = {
 PRESETS = (
     Preset(
         "Two valleys",
-        "Nine nats deep. Gibbs crosses when it is lucky. Both chains that unlearn cross more often, but "
-        "while the visits of rates-FPCD come near the model’s law, those of penalization stay far from it.",
+        "Nine nats deep. Gibbs crosses when it is lucky. Both chains that unlearn cross more often; the "
+        "visits of rates-FPCD come close to the model’s distribution, but with penalization they stay far "
+        "from it.",
         PAGES["chain"].default_panels,
         claims=(
             "panel2.crossings > panel1.crossings + 2 at 600 samples",
@@ -54,7 +55,7 @@ PRESETS = (
     Preset(
         "The valley fills up",
         "Two valleys, twelve nats deep. Each sample raises the ground under rates-FPCD until it rolls out, "
-        "again and again. Under Gibbs nothing ever moves: it waits for luck, once in 3,500 samples.",
+        "again and again. Under Gibbs the ground never moves: it crosses by luck, once in 3,500 samples.",
         PAGES["chain"].default_panels,
         {"land_depth": 12.0},
         (
@@ -66,8 +67,9 @@ PRESETS = (
     ),
     Preset(
         "Heat or unlearning",
-        "Heat lets Gibbs out by flattening every valley, for good: it visits a law that is not the model’s. "
-        "Unlearning raises only the ground where the chain is, and its visits come near the law.",
+        "Heat frees Gibbs by flattening every valley permanently, so it samples another distribution. "
+        "Unlearning raises the ground only where the chain is; its visits come close to the model’s "
+        "distribution.",
         ("gibbs", "gibbs:temperature=2", "rates_fpcd:eps=0.05"),
         {"land": "three patterns", "land_depth": 12.0},
         (
@@ -80,9 +82,8 @@ PRESETS = (
     ),
     Preset(
         "Decay hurts",
-        "What has decayed no longer tells where the chain has been. With decay 0.95 it crosses even more "
-        "often, and its visits stop three times as far from the law as without decay; with 0.8 still "
-        "farther.",
+        "With decay the chain forgets where it has been. With decay 0.95 it crosses even more often, but the "
+        "error of its visits ends three times as high as without decay; with 0.8 higher still.",
         ("rates_fpcd:eps=0.05", "rates_fpcd:eps=0.05,alpha=0.95", "rates_fpcd:eps=0.05,alpha=0.8"),
         {"land": "letters L T X", "land_pace": 100},
         (
@@ -94,8 +95,8 @@ PRESETS = (
     ),
     Preset(
         "Penalization ends empty",
-        "Without rates and decay each bit that is on gets less likely: the empty state takes over, and more "
-        "than half of the first 3,000 samples are empty. With decay, or with the rates, hardly one is.",
+        "Without rates and decay, each bit that is on becomes less likely. The empty state takes over: more "
+        "than half of the first 3,000 samples are empty. With decay, or with the rates, hardly any are.",
         (
             "rates_fpcd:eps=0.01",
             "sample_penalization:eps=0.01,alpha=0.9",
@@ -111,9 +112,9 @@ PRESETS = (
     ),
     Preset(
         "Penalization ends uniform",
-        "The same penalty, counted in two ways. With units 0 and 1 only what is on is penalised, and the "
-        "empty state takes over. With units -1 and +1 every state is penalised alike: in the end all 64 come "
-        "equally often.",
+        "The same penalty with two codings. With units 0 and 1 only units that are on are penalised, and the "
+        "empty state takes over. With units −1 and +1 every state is penalised alike: in the end all 64 are "
+        "equally frequent.",
         ("sample_penalization:eps=0.003,alpha=1", "sample_penalization:eps=0.003,alpha=1,units=symmetric"),
         {"land_pace": 100},
         (
@@ -124,8 +125,9 @@ PRESETS = (
     ),
     Preset(
         "Moments fall as 1/t",
-        "Gibbs comes near the rates by luck. With alpha 1 rates-FPCD must: its error is at most |θF|/(εt), "
-        "ten times as many samples make it about ten times smaller. With decay it stops far above.",
+        "The means of Gibbs samples approach the rates by chance. With decay 1 those of rates-FPCD must: the "
+        "error is at most |θF|/(εt), so ten times the samples make it about ten times smaller. With other "
+        "decays it levels off far above.",
         ("gibbs", "rates_fpcd:eps=0.03", "rates_fpcd:eps=0.05,alpha=0.95"),
         {"land": "letters L T X", "land_depth": 8.0, "land_pace": 1000, "land_curve": "moments"},
         (
@@ -137,8 +139,8 @@ PRESETS = (
     ),
     Preset(
         "Too large a step",
-        "Thrown out of each valley at once: the moments are right all the same, but the larger the step, "
-        "the farther from the law the visits stop.",
+        "Large steps throw the chain out of each valley at once. The moments are still right, but the larger "
+        "the step, the larger the remaining error of the visits.",
         ("rates_fpcd:eps=0.03", "rates_fpcd:eps=0.3", "rates_fpcd:eps=1"),
         {"land_depth": 8.0, "land_pace": 100},
         (
@@ -155,20 +157,17 @@ PRESETS = (
 PAGE: LivePage[LandscapeSetup] = LivePage(
     PAGES["chain"],
     Settings,
-    question="Unlearn the state you are in: why does a chain that pushes itself away mix sooner?",
-    about="Each panel shows all pictures of a tiny model side by side as a landscape, low where the model "
-    "finds them likely, and the ball is the chain that walks there. A **model** says how likely every "
-    "picture is, here with so few pixels that all can be drawn; a **sweep** draws all hidden units anew and "
-    "then all pixels, which moves the ball; a **mode** is a valley, with unlikely pictures all around. "
-    "First let it run and see which ball leaves its valley, then press *Step*, or the key **S**, and watch "
-    "the ground rise where the ball stood.",
+    question="Why does a chain that avoids where it has just been mix faster?",
+    about="Each panel shows all images of a tiny model side by side as a landscape: low means likely. The "
+    "ball is the chain. A **model** says how likely each image is, here with so few pixels that all images "
+    "fit on the screen. A **sweep** draws all hidden units, then all pixels, which moves the ball. A "
+    "**mode** is a valley. Let it run and see which ball leaves its valley; then press *Step*, or the key "
+    "**S**, and watch the ground rise under the ball.",
     presets=PRESETS,
     transport=Transport(
-        play_help="Stop all chains, or let them go on. Those that keep up with the speed stop at the same "
-        "sample.",
-        step_help="One more sample of every chain, then pause: see the ground rise where the chain stood.",
-        reset_help="All chains back to the deepest floor, the ground as the model has it, with the same "
-        "seed.",
+        play_help="Pause or continue all chains. Those that keep up with the speed stop at the same sample.",
+        step_help="Draw one more sample of every chain, then pause: watch the ground rise under the chain.",
+        reset_help="Restart all chains in the deepest valley with the same seed, the ground as in the model.",
         width=170,
     ),
 )
@@ -196,8 +195,8 @@ def landscape_line(name: str, setup: LandscapeSetup) -> str:
     """Return a sentence that describes the landscape."""
     rbm, valleys = setup.model.rbm, len(landscape(setup.model.rbm).valleys)
     return (
-        f"{name}: a model of {rbm.n_visible} pixels, whose {2**rbm.n_visible} pictures lie "
-        f"side by side, with {valleys} valley{'s' * (valleys != 1)} of likely ones."
+        f"{name}: a model of {rbm.n_visible} pixels; its {2**rbm.n_visible} images, side by side, form "
+        f"{valleys} valley{'s' * (valleys != 1)}."
     )
 
 
@@ -230,21 +229,20 @@ def reading_help() -> None:
     left, middle, right = st.columns(3)
     in_valleys = Settings.land_order.value == "valley"
     left.caption(
-        f"**The ground** is −log p(v) of every state v, the likeliest lowest{' and widest' * in_valleys}. "
-        "The line is the model’s own; in colour, what the fast parameters pile up (full) or dig away (pale): "
-        "probabilities sum to 1, so what rises here sinks there. The ball is the chain"
-        f"{'; under each valley, the picture at its floor' * in_valleys}."
+        f"**The ground** Each column is one state v; low{' and wide' * in_valleys} means likely (−log p). "
+        "Line: the trained model. Colour: what the sampler has added (solid) or removed (pale); "
+        "probabilities sum to 1, so when one place rises others sink. The ball is the "
+        f"chain{'; below each valley, its most likely image' * in_valleys}."
     )
     middle.caption(
-        "**Below** are the newest states, one row each, the newest on top: a column is a chain that stays. "
-        "At the bottom the visits so far, against the model’s law (line). Point at a state to read its "
-        "numbers."
+        "**Below** The newest states, one row each, newest on top: a stuck chain draws a vertical line. At "
+        "the bottom, visits so far; line: expected. Point at a state to read its numbers."
     )
     right.caption(
-        "**Try**: step slowly with the key **S** and watch the ground rise where the ball stood; set the "
-        "step size to 0 and press *Reset*: rates-FPCD is then Gibbs (without *Reset* the ground stays bent, "
-        "if nothing decays); deepen the valleys and only the chains that unlearn still "
-        "cross (rates-FPCD paper, sections 3 and 4)."
+        "**Try** Step slowly with the key **S** and watch the ground rise under the ball. Set the step size "
+        "to 0 and press *Reset*: rates-FPCD is then Gibbs (without *Reset* and decay the ground stays "
+        "raised). Deepen the valleys: only chains that unlearn still cross (rates-FPCD paper, sections 3 "
+        "and 4)."
     )
 
 
@@ -256,7 +254,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     wide, narrow = st.columns([5, 2], gap="medium")
     with wide:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown("**Do the visits converge to the model’s law?**")
+            st.markdown("**Do the visits converge to the model’s distribution?**")
             quantity = controls.choose(Settings.land_curve, label_visibility="collapsed")
         title = VISIT_QUANTITIES[quantity]
         draw_chart(
@@ -268,27 +266,27 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     with narrow:
         if quantity == "visits":
             st.caption(
-                "Visits of a chain that mixes come to its law as 1/√t (upper dashes): Gibbs does so in the "
-                "end, after many crossings. rates-FPCD is there much sooner, but bends the law that it "
-                "samples: a large step size, decay and penalization each end in a floor."
+                "If a chain mixes, this error falls as 1/√t (upper dashes). Gibbs does so after many "
+                "crossings. rates-FPCD falls much earlier, but changes the distribution it samples: large "
+                "steps, decay and penalization level off above zero."
             )
             st.caption(
-                "**Try** a depth of 8, 10, 12: in the two halves Gibbs crosses every 84, 510, 3,500 "
-                "samples, rates-FPCD with step size 0.03 every 53, 125, 230. Waiting for luck grows "
-                "exponentially with the depth, filling the valley up does not (section 3)."
+                "**Try** a depth of 8, 10 and 12: in *two halves* Gibbs crosses every 84, 510 and 3,500 "
+                "samples, rates-FPCD with step size 0.03 every 53, 125 and 230. Waiting for luck takes "
+                "exponentially longer with depth; filling the valley does not (section 3)."
             )
         else:
             st.caption(
-                "With alpha = 1 the sum of all pushes is θF itself: the mean of all statistics differs from"
-                " the rates by exactly |θF|/(εt), and θF stays bounded. So the error falls as 1/t (lower "
-                "dashes), faster than independent samples could (1/√t); the chart has the part of it that "
-                "lies in the visible units. Any decay ends that (section 4)."
+                "With decay 1, θF is the sum of all updates: the mean of the statistics differs from the "
+                "rates by exactly |θF|/(εt), and θF stays bounded. So the error falls as 1/t (lower "
+                "dashes), faster than for independent samples (1/√t). The chart shows the visible units’ "
+                "part. Any decay ends this (section 4)."
             )
         st.caption(
-            "The paper says that penalization without decay ends at the uniform law. It does if the units "
-            "that are counted are -1 and +1 (knob “Units of the penalty”, preset “Penalization ends "
-            "uniform”). With 0 and 1 it does not (in the two halves it comes no nearer than 0.65): only "
-            "what is on is penalised, and all ends at the empty state."
+            "The paper says that penalization without decay ends at the uniform distribution. It does with "
+            "units −1 and +1 (knob “Units of the penalty”, preset “Penalization ends uniform”). With 0 and "
+            "1 it does not (in *two halves* the distance stays above 0.65): only units that are on are "
+            "penalised, and the chain ends at the empty state."
         )
     catch_up_settings(PAGE.name)
 
@@ -311,14 +309,14 @@ def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
                     "States",
                     lambda: walks_csv(PAGE.named(comparison), landscape(rbm).law),
                     "states.csv",
-                    "Every state with its probability, visits and the law now, of every panel (.csv).",
+                    "Every state of every panel: its probability, visits and current probability (.csv).",
                 ),
                 Download(
                     "Samples",
                     lambda: samples_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
                     "samples.npz",
-                    f"The newest {MAX_HELD_SAMPLES:,} samples of every panel, and the log that makes them "
-                    "again (.npz).",
+                    f"The newest {MAX_HELD_SAMPLES:,} samples of every panel, and the log to reproduce them "
+                    "(.npz).",
                 ),
             ],
             known,

@@ -50,8 +50,8 @@ MATRIX, REMOVED = "A", "lam"
 """Names in the address: the matrix, and lambda."""
 
 NO_DISTANCE = (
-    f"Both chains are at the stationary law from the start: no distance is above {LEAST_DISTANCE:.6f}. "
-    "Start in another state, or turn the log scale off."
+    f"Both chains start in the stationary distribution: no distance is above {LEAST_DISTANCE:.6f}. Start in "
+    "another state, or turn off the log scale."
 )
 
 
@@ -64,42 +64,42 @@ class MatrixPreset(NamedTuple):
 
 MATRICES = {
     "two wells": MatrixPreset(
-        "Two pairs of states that hardly meet: the less a state stays, the sooner the chain changes sides.",
+        "Two weakly connected pairs of states: the less a state stays, the sooner the chain changes sides.",
         [[0.8, 0.18, 0.02, 0], [0.18, 0.8, 0, 0.02], [0.02, 0, 0.8, 0.18], [0, 0.02, 0.18, 0.8]],
     ),
     "sticky ring": MatrixPreset(
-        "Six states in a ring, two neighbours each: near the limit it starts to swing, odd and even.",
+        "Six states in a ring, each with two neighbours. Near the limit the chain starts to oscillate "
+        "between odd and even states.",
         [[0.7 if i == j else 0.15 if (i - j) % 6 in (1, 5) else 0 for j in range(6)] for i in range(6)],
     ),
     "one deep trap": MatrixPreset(
-        "State 3 holds the chain, but the restless state 1 sets the limit: λ hardly helps against the trap.",
+        "State 3 traps the chain, but state 1, which rarely stays, sets the limit: λ hardly helps.",
         [[0.2, 0.4, 0.4], [0.3, 0.4, 0.3], [0.01, 0.01, 0.98]],
     ),
     "it backfires": MatrixPreset(
-        "A chain that swings between {1, 2} and {3, 4}: what little it stays is what lets it settle at all.",
+        "A chain that oscillates between {1, 2} and {3, 4}. It converges only because it sometimes stays.",
         [[0.1, 0, 0.45, 0.45], [0, 0.1, 0.45, 0.45], [0.45, 0.45, 0.1, 0], [0.45, 0.45, 0, 0.1]],
     ),
     "Gibbs on 3 units": MatrixPreset(
-        "The Gibbs chain of an RBM of 3 visible units: its rarest state hardly stays, so λ has little room.",
+        "The Gibbs chain of an RBM with 3 visible units. Its rarest state hardly ever stays, so λ must be "
+        "small.",
         [],
     ),
 }
 FROM_LANDSCAPE = "the landscape’s Gibbs chain"
-MATRIX_QUESTION = "Stay less often: does a chain that moves on sooner forget its start sooner?"
+MATRIX_QUESTION = "Does a chain that stays put less often forget its start faster?"
 MATRIX_ABOUT = (
-    "The table says with which probability a chain goes from each state, a row, to each state, a column; on "
-    "its diagonal stands how often it stays. λ takes the same amount of staying from all states. How often "
-    "each state is visited in the long run, which is the **stationary law**, does not change by that. First "
-    "move λ and watch the **second eigenvalue**: the smaller it is, the sooner the start is forgotten. Then "
-    "edit a cell of the table."
+    "Each row of the table has the probabilities of moving from one state to every state; the diagonal is "
+    "the probability of staying. λ takes the same amount from all diagonal entries. The **stationary "
+    "distribution**, how often each state is visited in the long run, does not change. Move λ and watch the "
+    "**second eigenvalue**: the smaller it is, the faster the start is forgotten. Then edit a cell."
 )
 LANDSCAPE_LOOK = """
-States in the order of the valleys. In a deep one the strong columns are the floors: from anywhere in a
-valley the chain falls back to its floor, and hardly a step joins two valleys, so that the second eigenvalue
-is close to 1.
+States are ordered by valley. The strong columns are the valley floors: from anywhere in a valley the chain
+falls back to its floor, and steps between valleys are rare, so the second eigenvalue is close to 1.
 
-λ has no room here: the least likely state hardly ever stays, and it sets the limit for all. What section 3
-does to a matrix has to be done to an RBM through its parameters: rates-FPCD does it on the landscape.
+λ must be tiny here: the least likely state hardly ever stays, and it sets the limit for all. What section 3
+does to a matrix, rates-FPCD does to an RBM through its parameters: see the landscape.
 """
 MIN_STATES, MAX_STATES = 3, 8
 MAX_MATRIX_VISIBLE = 8
@@ -128,7 +128,7 @@ def draw_matrix(present: bool) -> None:
                 width=110,
                 on_change=resize_table,
                 args=(source,),
-                help="A new state is joined to the first; one that goes gives its share to the others.",
+                help="A new state is connected to the first; the share of a removed one goes to the others.",
             )
     if table is not None:
         with st.container(key="caption"):
@@ -259,7 +259,7 @@ def chain_of_table(table: np.ndarray) -> tuple[np.ndarray, list[str]] | None:
                 on_click=keep_table,
                 args=(normalised,),
                 icon=":material/balance:",
-                help="Every probability of a row in proportion.",
+                help="Scale each row.",
             )
     return LAST_CHAIN.value
 
@@ -292,7 +292,11 @@ def present_chain(A: np.ndarray, names: list[str], beside: st.delta_generator.De
     charts = (
         (matrix_chart(A, names, "A: the chain as it is", size), "heat A", "Heat map of A"),
         (matrix_chart(less, names, removed_title(lam), size), "heat less", "Heat map of Ã"),
-        (distance_chart(distances, Settings.chain_log.value), "distances", "Distance to the stationary law"),
+        (
+            distance_chart(distances, Settings.chain_log.value),
+            "distances",
+            "Distance to the stationary distribution",
+        ),
     )
     for column, chart in zip(columns, charts, strict=True):
         with column:
@@ -331,7 +335,8 @@ def compare(A: np.ndarray, names: list[str], beside: st.delta_generator.DeltaGen
                 "Chain",
                 lambda: chain_csv(A, less, law, names),
                 "chain.csv",
-                "Both matrices and the stationary law (.csv); a button over each chart saves its picture.",
+                "Both matrices and the stationary distribution (.csv); a button over each chart saves its "
+                "picture.",
             )
         ],
         lambda: origin(f"import rbmviz; rbmviz.metrics.remove_self_transitions({A.tolist()}, {lam!r})"),
@@ -380,15 +385,12 @@ def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str],
         draw_chart(matrix_chart(less, names, removed_title(lam)), "heat less", "Heat map of Ã")
     with right:
         st.caption(
-            "**What you see**: the diagonal pales, and what it loses goes to the other cells of its row in "
-            "proportion. Both chains have the same stationary law, for πA = π makes πÃ = π."
+            "**What you see** The diagonal fades; what it loses goes to the other cells of its row, in "
+            "proportion. Both chains have the same stationary distribution: πA = π implies πÃ = π."
         )
         st.caption("Stationary law: " + law_text(names, law))
         if Settings.chain_matrix.value != FROM_LANDSCAPE:  # it has no table to edit
-            st.caption(
-                "**Try**: make one state restless (a small A_ii) and see how that limits λ for all (section "
-                "3)."
-            )
+            st.caption("**Try** Let one state rarely stay (a small A_ii): it limits λ for all (section 3).")
 
 
 def draw_convergence(
@@ -405,30 +407,29 @@ def draw_convergence(
                 format_func=lambda i: names[i],
                 key=f"chain start {len(A)}",
                 width=130,
-                help="All probability is there at step 0; it spreads with every step.",
+                help="The chain starts here; its distribution spreads with every step.",
             )
             CHAIN_STARTS.ensure()[len(A)] = start
             steps = controls.slide(Settings.chain_steps, width=130)
             log = controls.toggle(Settings.chain_log)
         distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
         chart = distance_chart(distances, log)
-        draw_chart(chart, "distances", "Distance to the stationary law", NO_DISTANCE)
+        draw_chart(chart, "distances", "Distance to the stationary distribution", NO_DISTANCE)
     with middle:
         draw_chart(spectrum_chart(spectra), "spectrum", "Eigenvalues of both chains", width="content")
     with right:
         st.caption(
-            "**What you see**: how far the law after t steps is from the stationary one, and the "
-            "eigenvalues z of A, which become (z − λ)/(1 − λ): all but 1 move to the left. The smaller the "
-            "ring through the second, the faster the curve falls; on a log scale its slope is the logarithm "
-            "of that ring's radius."
+            "**What you see** The distance between the distribution after t steps and the stationary one; "
+            "and the eigenvalues z of A, which become (z − λ)/(1 − λ): all but 1 move left. The smaller the "
+            "ring through the second eigenvalue, the faster the curve falls; on a log scale its slope is "
+            "the logarithm of the ring's radius."
         )
         st.caption(
-            "**Is the second eigenvalue always smaller?** The paper (section 3) shows that the law stays; "
-            "the rest is our count. Of random chains that stay a lot (in each state with a chance that is "
-            "uniform from 0 to 1, and else go to a state drawn from a random row) the largest λ slows 10 % "
-            "with 3 states, 2 % with 4 and none with 8. Of chains that always go to a state drawn from such "
-            "a row it slows 62 to 75 %: an eigenvalue with a negative real part takes the lead, often one of "
-            "a complex pair."
+            "**Is the second eigenvalue always smaller?** The paper (section 3) shows that the stationary "
+            "distribution is unchanged; the rest is our count. Among random chains that stay often (in each "
+            "state with a probability uniform from 0 to 1), the largest λ slows 10 % with 3 states, 2 % "
+            "with 4 and none with 8. Among chains with random rows it slows 62 to 75 %: an eigenvalue with "
+            "a negative real part becomes the largest, often one of a complex pair."
         )
 
 
@@ -442,7 +443,7 @@ def choose_lambda(most: float) -> float:
     if most < lam <= 1.01 * most:  # the slider's own rounding
         lam = most
     if most > 0:
-        help = "Probability taken from staying, the same in every state, and shared out over the row."
+        help = "Probability of staying that is removed from every state and distributed over its row."
         knob = Knob("lam", float, 0.0, "Taken from the diagonal", help, lo=0.0, hi=most, symbol=r"\lambda")
         live_slider(
             knob,
@@ -455,7 +456,7 @@ def choose_lambda(most: float) -> float:
         )
     else:
         st.info(
-            "A state never stays: λ has no room, and Ã is A. Give every state some A_ii.",
+            "A state never stays, so λ is 0 and Ã is A. Give every state some A_ii.",
             icon=":material/info:",
         )
     return lam
@@ -466,7 +467,7 @@ def speed_up_text(steps: float | None) -> str:
     if steps is None:
         return ""
     if steps == 0:
-        return "Ã never settles: it is periodic."
+        return "Ã never converges: it is periodic."
     return f"In the long run one step of Ã replaces **{steps:.2f}** steps of A."
 
 

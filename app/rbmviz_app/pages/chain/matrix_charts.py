@@ -87,7 +87,7 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
         .mark_line(strokeWidth=2.5, point=len(distances[0]) <= 100 and alt.OverlayMarkDef(size=18))
         .encode(
             x=alt.X("step:Q", title="Steps", scale=steps).axis(grid=False, tickMinStep=1),
-            y=alt.Y("distance:Q", title="Distance to the stationary law", scale=scale),
+            y=alt.Y("distance:Q", title="Distance to the stationary distribution", scale=scale),
             color=_chain_colour(),
             strokeDash=alt.StrokeDash(
                 "chain:N", title=None, scale=alt.Scale(domain=list(CHAIN_NAMES), range=list(DASHES[:2]))

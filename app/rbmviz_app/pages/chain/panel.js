@@ -317,8 +317,8 @@ class LandscapePicture {
   paintWords() {
     const { x, land, panel, hover, height } = this, low = height - this.heights.visits + 10;
     if (hover === null) {
-      this.text('−log p (nats): line the model, filled now', LEFT, 8);
-      this.text('visits so far: line the model', LEFT, low);
+      this.text('−log p (nats); line: trained model, filled: now', LEFT, 8);
+      this.text('visits so far; line: expected', LEFT, low);
       return;
     }
     const [rows, columns] = land.shape, state = land.order[hover], bits = state.toString(2).padStart(rows * columns, '0');

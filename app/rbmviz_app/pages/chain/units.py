@@ -11,13 +11,12 @@ from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.session import DRAWN_UNITS
 from rbmviz_app.share import publish
 
-UNITS_QUESTION = "One unit at a time: how does a model draw a picture?"
+UNITS_QUESTION = "How does a model draw an image, one unit at a time?"
 UNITS_ABOUT = (
-    "Circles are the hidden units of a tiny model, squares are its pixels, and the lines between them are "
-    "its weights. A unit that is filled is on. A **sweep** draws all hidden units anew, each by which pixels "
-    "are on, and then all pixels by which hidden units are on. First press *Step*, or the key **S**, and "
-    "read with which probability the unit was drawn, and what the draw did to the energy, which is low where "
-    "the model finds a state likely. Then click a unit, and watch *p* of the units that it is joined to."
+    "Circles are the hidden units of a tiny model, squares its pixels, lines its weights. Filled units are "
+    "on. A **sweep** draws all hidden units given the pixels, then all pixels given the hidden units. Press "
+    "*Step*, or the key **S**: read the probability with which the unit was drawn, and how the energy "
+    "changed; low energy means likely. Then click a unit and watch *p* of the units it is connected to."
 )
 
 folder = Path(__file__).parent
@@ -54,14 +53,14 @@ def draw_units() -> None:
             on_click=draw_unit,
             args=state.next_unit,
             key="units_step",
-            help="Draw the next unit of the sweep, which has a thick border: hidden units, then pixels.",
+            help="Draw the next unit of the sweep, the one with a thick border.",
         )
         st.button(
             "Sweep",
             icon=":material/fast_forward:",
             on_click=lambda: DRAWN_UNITS.set(DRAWN_UNITS.value.sweep()),
             key="units_sweep",
-            help="Draw the units from the one with the thick border to the end of the sweep.",
+            help="Draw all units to the end of the sweep.",
         )
         st.button(
             "Reset",
@@ -70,7 +69,7 @@ def draw_units() -> None:
             on_click=DRAWN_UNITS.set,
             args=(UnitByUnit.begin(),),
             key="units_reset",
-            help="Begin anew: the same random numbers come again.",
+            help="Restart with the same random numbers.",
         )
     data = {
         "hidden": units_of(state.h, state.probabilities("hidden")),
@@ -84,8 +83,8 @@ def draw_units() -> None:
     _drawing(key="chain units", data=data, on_draw_change=clicked)
     publish.drawing(data)
     st.caption(
-        "Orange lines are positive weights, blue dashed ones negative, thick ones strong; a weight counts "
-        "where both of its units are on. *p* is the probability that a unit is on if it is drawn now."
+        "Orange lines are positive weights, blue dashed lines negative; thicker is stronger. A weight "
+        "counts if both of its units are on. *p* is the probability that a unit is on if it is drawn now."
     )
     links.write("chain", links.texts_of([Settings.little]))
 

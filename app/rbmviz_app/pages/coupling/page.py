@@ -26,8 +26,8 @@ TITLE, ICON, PLACE = "Coupling", "join_inner", 3
 PRESETS = (
     Preset(
         "Small enough to know",
-        "So small that everything can be computed exactly, and held against the estimates. Open More charts "
-        "below: the bound stays above the exact distance, UCD finds the exact value, and CD-1 another one.",
+        "This model is small enough to check every estimate exactly. Open More charts below: the bound stays "
+        "above the exact distance, and UCD converges to the exact value; CD-1 does not.",
         ("coupling:scale=1.5",),
         claims=(
             "panel1.rbm_ucd_errors < 3 at 1000 pairs",
@@ -37,8 +37,8 @@ PRESETS = (
     ),
     Preset(
         "Sharing randomness",
-        "500 visible, 100 hidden units, as in the paper’s figure 5: with algorithm 3 more than half of the "
-        "pairs meet within 10 sweeps; with algorithm 1 most wander on for hundreds.",
+        "500 visible and 100 hidden units, as in the paper’s figure 5. With algorithm 3 more than half of "
+        "the pairs meet within 10 sweeps; with algorithm 1 most need hundreds.",
         ("coupling:scale=0.1",),
         {"coupling_visible": 500, "coupling_hidden": 100},
         (
@@ -49,8 +49,8 @@ PRESETS = (
     ),
     Preset(
         "Weights grow",
-        "Drag the standard deviation of the parameters up slowly. At first pairs of algorithms 1 and 3 meet "
-        "within a few sweeps; at 0.5 those of algorithm 1 need some 200.",
+        "Slowly increase the standard deviation of the parameters. At first pairs of algorithms 1 and 3 meet "
+        "within a few sweeps; at 0.5, pairs of algorithm 1 need about 200.",
         ("coupling:scale=0.1",),
         {"coupling_visible": 100, "coupling_hidden": 40},
         (
@@ -64,9 +64,9 @@ PRESETS = (
     ),
     Preset(
         "Modes keep them apart",
-        "A model that has learned Bars and Stripes, at half strength: half of the pairs meet within 10 "
-        "sweeps, the others, begun in two modes, late. Drag the scale to 1: then a quarter of all or more do "
-        "not meet in a thousand sweeps, for so rarely does Gibbs sampling change its mode.",
+        "A model trained on Bars and Stripes, its parameters halved: half of the pairs meet within 10 "
+        "sweeps; pairs that start in different modes meet late. Drag the scale to 1: now a quarter or more "
+        "do not meet in a thousand sweeps, because Gibbs sampling rarely changes mode.",
         ("coupling:scale=0.5",),
         {"coupling_model": "bas_pcd", "lag": 100},
         (
@@ -81,8 +81,8 @@ PRESETS = (
     ),
     Preset(
         "Digits, at half strength",
-        "With its parameters halved a model of digits still lets its chains meet, within a hundred sweeps "
-        "or so. Drag the scale to 1: then most pairs have not met after a thousand.",
+        "With its parameters halved, chains of a model of digits meet within about a hundred sweeps. Drag "
+        "the scale to 1: now most pairs have not met after a thousand.",
         ("coupling:scale=0.5",),
         {"coupling_model": "mnist_cd1", "lag": 50},
         (
@@ -100,18 +100,18 @@ PRESETS = (
 PAGE: LivePage[CouplingSetup] = LivePage(
     PAGES["coupling"],
     Settings,
-    question="Two chains of one model, drawn together so that they meet: how long does it take?",
-    about="Each column shows one pair of chains of the same model, as two pictures: pixels in which they "
-    "differ are orange, until the two are equal and the next pair begins. A **model** is a network of "
-    "pixels and hidden units that says how likely every picture is, a **chain** makes one picture of it "
-    "after another, and a **sweep**, which draws all hidden units anew and then all pixels, makes the next "
-    "one. First watch a few pairs meet, then drag the first slider to the right and see how long they take.",
+    question="Two chains that share random numbers. How long until they are identical?",
+    about="Each column shows a pair of chains of the same model as two images. Orange pixels differ; once "
+    "the two are equal, the next pair starts. A **model** is a network of pixels and hidden units that says "
+    "how likely each image is. A **chain** draws one image after another, each by a **sweep**: all hidden "
+    "units given the pixels, then all pixels given the hidden units. Watch a few pairs meet, then drag the "
+    "first slider to the right: they take longer.",
     knob_labels=knob_labels,
     presets=PRESETS,
     transport=Transport(
-        play_help="Stop all pairs, or let them go on; counting goes on after a stop until it has 200 pairs.",
-        step_help="One more sweep of each pair, then pause; after a meeting the next pair begins.",
-        reset_help="Back to the first pair, with the same seed: the same meetings come again.",
+        play_help="Pause or continue all pairs. After a pause, counting continues up to 200 pairs.",
+        step_help="One more sweep of each pair, then pause; after a meeting the next pair starts.",
+        reset_help="Restart from the first pair with the same seed: the same meetings come again.",
     ),
 )
 
@@ -139,12 +139,11 @@ def main() -> None:
     panel(comparison, shown_name, shape, present)
     if not present:
         st.caption(
-            "**What you see** ξ runs one sweep ahead of η. Pixels in which the two differ are orange, strong "
-            "where they are on. Each chain alone is an exact Gibbs chain; once equal they stay equal, and "
-            "the next pair begins. **Try** larger parameters (the first slider), then look how often pairs "
-            "still meet. "
-            "Paper UCD, section 3.2 (algorithm 1) and section 4 (algorithm 3); the half-step coupling is "
-            "that of its authors’ program."
+            "**What you see** ξ runs one sweep ahead of η. Orange pixels differ; bright orange means on. "
+            "Each chain alone is an exact Gibbs chain. Once equal they stay equal, and the next pair "
+            "starts. **Try** larger parameters (the first slider): how often do pairs still meet? UCD "
+            "paper, section 3.2 (algorithm 1) and section 4 (algorithm 3); half-step is the coupling in the "
+            "authors’ program."
         )
     chart_settings = ChartSettings()
     draw_pair_charts(comparison, chart_settings, present)
@@ -226,7 +225,7 @@ def exports(
                     "Pairs",
                     lambda: pairs_npz(found()),
                     "pairs.npz",
-                    f"Every pair counted: meeting time, estimates. Up to {MAX_PAIRS:,} pairs an algorithm.",
+                    f"Meeting time and estimates of every pair counted, up to {MAX_PAIRS:,} per algorithm.",
                 ),
                 Download(
                     "Curves",
@@ -238,7 +237,7 @@ def exports(
                     "Picture",
                     lambda: picture(displayed(), shape, HIGHLIGHT),
                     "pairs.png",
-                    "The displayed pairs, pixels that differ in colour.",
+                    "The displayed pairs, with differing pixels in colour.",
                 ),
             ],
             lambda: origin(code(), models={name: model}, data=[setup.dataset], seeds=[setup.seed]),

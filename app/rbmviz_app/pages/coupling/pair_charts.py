@@ -112,15 +112,14 @@ def draw_meeting_times(found: Results | None, present: bool) -> None:
             for c in found.pairs
         )
         narrow.caption(
-            f"{cut} **What you see**: of all pairs counted so far, the share that met after so many sweeps. "
-            "All couplings have the same starts. **Try** the preset “Sharing randomness”. Paper UCD, "
-            "figure 5."
+            f"{cut} **What you see** The share of pairs that met at each sweep. All couplings have the same "
+            "starts. **Try** the preset “Sharing randomness”. UCD paper, figure 5."
         )
 
 
 def draw_bound(found: Results | None, present: bool) -> None:
     """Draw the bound on the total variation distance."""
-    draw_question("How many sweeps until the chain is at its model?")
+    draw_question("How many sweeps until the chain has converged?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         controls.slide(Settings.lag, width=220)
         log = controls.toggle(Settings.tv_log)
@@ -141,25 +140,26 @@ def draw_bound(found: Results | None, present: bool) -> None:
             if len(found.exact)
             else "The exact curve is being computed."
             if found.exact_possible
-            else "The model is too large for the exact curve, which takes at most "
+            else "The model is too large for the exact curve: at most "
             f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
         )
         cut = _cut_off(found.lagged)
         warning = (
-            f" Cut off: {cut}; so the bound is too small, and ends early: turn *Cut off after* up."
+            f" Cut off: {cut}; so the bound is too small and ends early: raise *Cut off after*."
             if cut
             else ""
         )
         st.caption(
-            f"{exact}{warning} **What you see** after t sweeps the chain is at most this far from its model: "
-            f"mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag {found.lagged[0].lag}, ± 2 errors. "
-            "**Try** lag 1, then a lag near the longest meeting times. Biswas, Jacob, Vanetti 2019."
+            f"{exact}{warning} **What you see** An upper bound on the distance between the chain after t "
+            "sweeps and its model: the mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag "
+            f"{found.lagged[0].lag}, ± 2 standard errors. **Try** lag 1, then a lag near the longest "
+            "meeting times. Biswas, Jacob, Vanetti 2019."
         )
 
 
 def draw_estimate(found: Results | None, present: bool) -> None:
     """Draw the running estimates of one statistic."""
-    draw_question("What UCD computes, and what CD-k does")
+    draw_question("What do UCD and CD-k estimate?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         statistic = controls.select(Settings.coupling_statistic, width=230)
         controls.slide(Settings.estimate_k, width=160)
@@ -182,19 +182,19 @@ def draw_estimate(found: Results | None, present: bool) -> None:
             else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
         )
         cut = _cut_off(found.pairs)
-        warning = f" Cut off: {cut}, which biases UCD, too: turn *Cut off after* up." if cut else ""
+        warning = f" Cut off: {cut}, which biases UCD: raise *Cut off after*." if cut else ""
         st.caption(
-            f"{exact}{warning} **What you see** running means over pairs, ± 2 standard errors; visible unit "
-            f"{i + 1}, hidden unit {j + 1}. UCD adds the differences of the two chains, sweep by sweep, "
-            f"until they meet, and so has no bias; CD-{k} stops after {k} sweep{'s' * (k > 1)}. What lies "
-            "outside of 0 to 1, as means of few pairs can, is not drawn. **Try** "
-            "larger parameters (the first slider). Paper UCD, section 3.1."
+            f"{exact}{warning} **What you see** Running means over pairs, ± 2 standard errors; visible unit "
+            f"{i + 1}, hidden unit {j + 1}. UCD adds the differences between the two chains, sweep by "
+            f"sweep, until they meet, which removes the bias; CD-{k} stops after {k} sweep{'s' * (k > 1)}. "
+            "Means outside 0 to 1, which few pairs can have, are not drawn. **Try** larger parameters (the "
+            "first slider). UCD paper, section 3.1."
         )
 
 
 def draw_distance(found: Results | None, present: bool) -> None:
     """Draw the Hamming distance over time."""
-    draw_question("How far apart are they on the way?")
+    draw_question("How far apart are the two chains?")
     if found is None:
         return
     draw_chart(
@@ -207,15 +207,15 @@ def draw_distance(found: Results | None, present: bool) -> None:
     )
     if not present:
         st.caption(
-            "**What you see** the mean Hamming distance of ξ and η over all pairs, with the range of the "
-            "middle 80 %; pairs that have met count as 0. Algorithm 3 keeps those that do not meet close. "
-            "Paper UCD, appendix A.2."
+            "**What you see** The mean Hamming distance between ξ and η over all pairs, and the middle 80 %; "
+            "pairs that have met count as 0. Algorithm 3 keeps chains close until they meet. UCD paper, "
+            "appendix A.2."
         )
 
 
 def draw_rejected(found: Results | None, present: bool) -> None:
     """Draw the rejected proposals."""
-    draw_question("What does a meeting cost?")
+    draw_question("How many proposals are rejected?")
     if found is None:
         return
     draw_chart(
@@ -225,10 +225,9 @@ def draw_rejected(found: Results | None, present: bool) -> None:
         given_up = sum(c.loops_given_up for c in found.pairs)
         warning = f" {given_up:,} loops reached it, which biases the estimate." if given_up else ""
         st.caption(
-            "**What you see** proposals that a pair rejected until each chain had a state of its own, pale "
-            "for ξ: with algorithm 1 ξ keeps its first draw and rejects none; half-step counts those of the "
-            f"hidden units, too. The loop has a cap of {MAX_PROPOSALS:,} proposals, which is hardly ever "
-            f"reached.{warning} Paper UCD, figure 2, right."
+            "**What you see** Proposals that a pair rejected, pale for ξ. With algorithm 1 ξ keeps its first "
+            "draw and rejects none; half-step includes proposals for the hidden units. A loop ends at "
+            f"{MAX_PROPOSALS:,} proposals, which it hardly ever reaches.{warning} UCD paper, figure 2, right."
         )
 
 

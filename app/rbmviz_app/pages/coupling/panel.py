@@ -21,18 +21,18 @@ PAIR_COLUMNS = [
     {
         "name": "rbm",
         "label": "Algorithm 3, for RBMs",
-        "help": "Where the chains do not meet, both draw from the same random numbers, and so stay close.",
+        "help": "While the chains differ, both use the same random numbers, so they stay close.",
     },
     {
         "name": "general",
         "label": "Algorithm 1, general",
-        "help": "Where the chains do not meet, each draws from random numbers of its own.",
+        "help": "While the chains differ, each uses its own random numbers.",
     },
     {
         "name": "half_step",
         "label": "Half-step coupling",
-        "help": "As algorithm 3, but the hidden units, too, are equal as often as they can be; where they "
-        "are, the chains meet in the next sweep. The program of the paper’s authors draws its pairs so.",
+        "help": "Like algorithm 3, but the hidden units are also made equal as often as possible; if they "
+        "are, the chains meet in the next sweep. The paper’s authors’ program uses this coupling.",
     },
 ]
 """The two couplings of paper UCD and the one in its authors' program, in the order of ALGORITHMS."""

@@ -58,7 +58,9 @@ def make_setup(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]
     if start == "random":
         return CouplingSetup(model.rbm, None, seed), ""
     if data_name(model.meta) is None:
-        sentence = "Pairs start at random bits: this model names no training data."
+        sentence = "Pairs start from random bits: this model names no training data."
         return CouplingSetup(model.rbm, None, seed), sentence
     dataset, reason = data_or_reason(data_of, model, None, data)
-    return CouplingSetup(model.rbm, dataset, seed), f"Pairs start at random bits: {reason}" if reason else ""
+    return CouplingSetup(
+        model.rbm, dataset, seed
+    ), f"Pairs start from random bits: {reason}" if reason else ""

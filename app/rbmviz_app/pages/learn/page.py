@@ -11,11 +11,10 @@ from rbmviz_app.shared import LESSONS_OF_COMMAND
 TITLE, ICON, PLACE = "Learn", "cast_for_education", 8
 
 ABOUT_LESSONS = (
-    "Each lesson is a row of cards that stand beside the live pages. A card sets the whole page, asks what "
-    "you expect, and tells what to do and where to look; it turns green once you see on the page what it is "
-    "about. The arrow keys go back and on, and the address of each step can be shared. A challenge says what "
-    "is to be reached and which knobs may be turned, and its card turns green once it is reached. First take "
-    "the lesson *Why chains stick*."
+    "A lesson is a series of cards beside the live pages. A card sets up the page, asks for your "
+    "prediction, tells you what to try, and turns green once you see the effect. The arrow keys move "
+    "between steps, and each step has an address to share. A challenge sets a goal and names the knobs you "
+    "may change. Begin with *Why chains stick*."
 )
 """The page's introduction for newcomers."""
 
@@ -54,7 +53,7 @@ def draw_lesson(lesson: Lesson) -> None:
         if not lesson.is_challenge:
             said = f"{n} steps, about {lesson.minutes} minutes."
         if lesson.name in LESSONS_OF_COMMAND:
-            said += " From the files of whoever runs this server."
+            said += " From files on this server."
         st.caption(f"{said} You have read up to step {reached}." if reached and n > 1 else said)
         with st.container(horizontal=True):
             is_begun = 1 < reached < n

@@ -7,7 +7,7 @@ import streamlit as st
 
 from rbmviz.pages import SettingSpec
 from rbmviz.reproduce import PAPERS, VERDICTS
-from rbmviz.reproduce.ledger import counts_of, ledger, measured_texts
+from rbmviz.reproduce.ledger import counts_of, ledger, measured_texts, verdict_text
 from rbmviz.reproduce.recipe import minutes_text
 from rbmviz.reproduce.run import caption
 from rbmviz_app import controls, links, pages
@@ -22,7 +22,8 @@ ABOUT = (
     "follows from the numbers alone. *Not decided* means that the interval in which the number lies, which "
     "is wide after few replications, reaches across a bound of the claim, or that a part was not measured; "
     "*not run at this size* that nobody has spent the time, which stands beside it. A **quick** run has "
-    "fewer seeds and wider intervals (99 %), so that it can only say less than a full one. *Run it live* "
+    "fewer seeds and wider intervals (99 %), so that it can only say less than a full one. A **variant** is "
+    "no sentence of the paper: another setting, or a warning. *Run it live* "
     "beside a claim opens a page with its settings; `rbmviz reproduce` repeats an entry on your own "
     "machine."
 )
@@ -55,9 +56,10 @@ def main() -> None:
         with st.popover("About this page", icon=":material/info:", type="tertiary", key="papers about"):
             st.markdown(ABOUT)
     results = ledger()
-    found = counts_of(results)
-    total = sum(found.values())
-    st.markdown(f"{total} claims: " + " ".join(f"{badge(name)} {n}" for name, n in found.items() if n))
+    for what, variants in (("claims", False), ("variants of claims", True)):
+        counts = counts_of(results, variants)
+        listed = " ".join(f"{badge(name)} {n}" for name, n in counts.items() if n)
+        st.markdown(f"{sum(counts.values())} {what}: {listed}")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         paper = controls.choose(
             Settings.ledger_paper,
@@ -88,10 +90,10 @@ def matches(result: Mapping[str, Any], verdict: str) -> bool:
     return verdict == ALL or any(claim["verdict"] == verdict for claim in result["claims"])
 
 
-def badge(verdict: str) -> str:
-    """Return a verdict as Markdown."""
+def badge(verdict: str, text: str = "") -> str:
+    """Return a verdict as Markdown; text: other words for it."""
     colour, icon = VERDICT_BADGES[verdict]
-    return f":{colour}-badge[:material/{icon}: {verdict}]"
+    return f":{colour}-badge[:material/{icon}: {text or verdict}]"
 
 
 def entry(result: Mapping[str, Any], verdict: str) -> None:
@@ -119,7 +121,8 @@ def live_address(link: str) -> str:
 def claim_text(claim: Mapping[str, Any]) -> str:
     """Return a claim as Markdown: verdict, claim, link to run it, the paper's number, and ours."""
     run = f"[:material/play_arrow: Run\u00a0it\u00a0live]({live_address(claim['live_link'])})"
-    lines = [f"{badge(claim['verdict'])} **{claim['text']}** {run}  ", f"Paper: {claim['paper']}.  "]
+    verdict = badge(claim["verdict"], verdict_text(claim))
+    lines = [f"{verdict} **{claim['text']}** {run}  ", f"Paper: {claim['paper']}.  "]
     texts = measured_texts(claim)
     if len(texts) > 1:
         lines += ["Here:", *(f"- {text}" for text in texts)]

@@ -238,7 +238,7 @@ def _isl_spec(
     x = alt.X("x:Q", title=AXIS_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
     x = x.axis(count_axis(cost_unit == "seconds"))
     title = ISL_OF_SAMPLES.label if kernel == "binary" else f"{ISL_OF_SAMPLES.label} of means"
-    title += " (nats per test example)" if kind == "ISL" else " minus that of the best (nats)"
+    title += " (nats per test example)" if kind == "ISL" else " minus the best (nats)"
     y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
 
     def of(kind: str) -> alt.Chart:

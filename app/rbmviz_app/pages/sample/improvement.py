@@ -43,13 +43,13 @@ def draw_likelihoods(comparison: Comparison[SamplingSetup], page: LivePage[Sampl
         rows.append(_row(name, found))
     st.dataframe(rows, hide_index=True, key="improvement table")
     st.caption(
-        "**What you see** the mean log-likelihood of the training examples (of at most "
-        f"{SCORED_EXAMPLES:,} of them), nats, ± the error of log Z where it is estimated: of the model, of "
-        f"θ + θF now, and of the mean of θ + θF after every {TARGET_STRIDE}th sample since this was opened "
-        "or a knob was turned. For Gibbs sampling at a temperature T, θ + θF is θ / T. At a "
-        "moment a driven chain is pushed far from its model. The paper says that on average rates-FPCD "
-        "improves a model that had not converged, and leaves one that had. **Try** bas_cd1 and bas_pcd with "
-        "a step size of 0.003, then of 0.03. rates-FPCD paper, section 4."
+        f"**What you see** The mean log-likelihood of the training examples (at most {SCORED_EXAMPLES:,}), "
+        "in nats, ± the error of log Z where it is estimated: of the model, of the current θ + θF, and of "
+        f"the mean of θ + θF after every {TARGET_STRIDE}th sample since this was opened or a knob changed. "
+        "For Gibbs sampling at temperature T, θ + θF is θ / T. At any moment θ + θF is far from the model. "
+        "According to the paper, its average improves a model that has not converged, and leaves a "
+        "converged one unchanged. **Try** bas_cd1 and bas_pcd with step size 0.003, then 0.03. rates-FPCD "
+        "paper, section 4."
     )
 
 

@@ -44,20 +44,20 @@ from rbmviz_app.timer import as_curves_grow
 
 TITLE, ICON, PLACE = "Sample", "grid_view", 1
 BANDS = (
-    "ISL minus that of the panel that is best at the last point that all have reached; higher is better. "
-    "Bands are two standard errors of the difference, paired over the test images (in at most 100 groups): "
-    "they say what other test images could change, not what another run of the chains could. A panel whose "
-    "knob was turned counts from there; the others are taken after equally many of their first samples."
+    "ISL minus the ISL of the panel that is best at the last point all panels have reached; higher is "
+    "better. Bands are ±2 standard errors, paired over the test images (in at most 100 groups): they cover "
+    "the choice of test images, not another run of the chains. If you change a knob, that panel is scored "
+    "on its samples since then, and the others on the same number of samples from their start."
 )
 """Explanation of the difference, below its chart."""
 YARDSTICK = (
-    "What is a good ISL? The dashed line: what the training examples themselves score, taken for samples. A "
-    "sampler that comes near it covers the test part about as well as they do."
+    "The dashed line is the score of the training images themselves: a sampler near it covers the test "
+    "images about as well as they do."
 )
 """Reference for the curves, below their chart."""
 SECONDS_CAPTION = (
-    "Seconds are those that this machine has spent in each sampler, so they also depend on what else it "
-    "does: the same settings twice may differ by a third. Samples and sweeps do not."
+    "Seconds are the computing time of each sampler on this machine. They depend on its load: two identical "
+    "runs may differ by a third. Samples and sweeps do not."
 )
 """Explanation of a comparison at equal seconds, below its chart."""
 SPEC = PAGES["sample"]
@@ -67,9 +67,8 @@ Settings = PageSettings(SPEC.settings)
 PRESETS = (
     Preset(
         "The comparison",
-        "One model, four samplers. Gibbs stays with a few digits, and one of them has most of its samples; "
-        "rates-FPCD and rates-herding have soon walked through all ten; sample penalization comes in "
-        "between.",
+        "Gibbs is stuck on a few digits, mostly one. rates-FPCD and rates-herding soon reach all ten. Sample "
+        "penalization is in between.",
         SPEC.default_panels,
         claims=(
             "panel1.largest_class > 70 at 1800 samples, not of panel2",
@@ -83,9 +82,8 @@ PRESETS = (
     ),
     Preset(
         "Gibbs sticks",
-        "Twenty sweeps per sample, or a higher temperature, help Gibbs along, and still its samples cover "
-        "the unseen digits far worse than those of rates-FPCD, which with one sweep per sample visits all "
-        "ten digits: look at the ISL.",
+        "Even with 20 sweeps per sample or a higher temperature, Gibbs covers the unseen digits far worse "
+        "than rates-FPCD, which visits all ten with one sweep per sample. Compare the ISL.",
         ("gibbs", "gibbs:k=20", "gibbs:temperature=1.5", "rates_fpcd"),
         claims=(
             "panel1.visited < 6 at 1800 samples, not of panel4",
@@ -99,9 +97,9 @@ PRESETS = (
     ),
     Preset(
         "CD digs holes",
-        "CD-1 has left this model a deep hole at the blank image: Gibbs and sample penalization fall into "
-        "it, and most of their samples are blank. (With two of nine random seeds Gibbs sticks at spurious "
-        "images instead.) The rates pull the other two out again, to all ten digits.",
+        "CD-1 training left a trap at the blank image. Gibbs and sample penalization fall into it: most of "
+        "their samples are blank. (With two of nine seeds Gibbs sticks to spurious images instead.) The "
+        "other two reach all ten digits, because the data statistics pull them back.",
         SPEC.default_panels,
         {"model": "mnist_cd1"},
         (
@@ -115,8 +113,8 @@ PRESETS = (
     ),
     Preset(
         "Decay hurts",
-        "Decay, as FPCD has it in training, is bad for sampling. The chain changes its digit even more "
-        "often, but forgets where it has been: the ISL gets worse from 1 to 0.99, to 0.95, and to 0.8.",
+        "FPCD uses decay in training, but it is bad for sampling. The chain changes digit even more often, "
+        "yet forgets where it has been: the ISL gets worse from decay 1 to 0.99, 0.95 and 0.8.",
         ("rates_fpcd", "rates_fpcd:alpha=0.99", "rates_fpcd:alpha=0.95", "rates_fpcd:alpha=0.8"),
         claims=(
             "panel2.isl < panel1.isl - 5 at 1800 samples",
@@ -127,9 +125,9 @@ PRESETS = (
     ),
     Preset(
         "Penalization skews",
-        "Without the rates nothing pulls back to the data: stronger penalties, or penalties that do not "
-        "decay, wipe the ink away, until most of their samples count as *Blank*: nearly empty, or empty. Of "
-        "rates-FPCD none does, and its ISL is the best.",
+        "Without the rates nothing pulls the chain back to the data: stronger penalties, or penalties that "
+        "do not decay, wipe the ink away until most samples are *blank*. rates-FPCD draws no blanks and "
+        "scores best.",
         ("rates_fpcd", "sample_penalization", "sample_penalization:eps=0.003", "sample_penalization:alpha=1"),
         claims=(
             "panel1.blank < 1 at 1800 samples, not of panel3",
@@ -142,9 +140,9 @@ PRESETS = (
     ),
     Preset(
         "A hundred chains",
-        "In the last three each cell is a chain, begun at a digit of its own. More and more Gibbs chains "
-        "drain into the blank image; a push of its own keeps each moving, and images like no digit appear; "
-        "one push for all keeps the crowd like the data, with the best ISL.",
+        "In the last three panels each tile is a chain, started at its own digit. More and more Gibbs "
+        "chains sink into the blank image. With fast parameters of their own, chains keep moving, but some "
+        "images look like no digit. Fast parameters shared by all chains score best.",
         ("gibbs", "gibbs:n_chains=100", "rates_fpcd:n_chains=100", "rates_fpcd:n_chains=100,share=true"),
         {"model": "mnist_cd1", "speed": 200},
         (
@@ -163,22 +161,19 @@ PRESETS = (
 PAGE: LivePage[SamplingSetup] = LivePage(
     SPEC,
     Settings,
-    question="One model, several ways to sample it: which chain walks through all the classes, and which one "
-    "sticks?",
-    about="Each panel shows the pictures that one way of sampling draws from the same model, one after "
-    "another, row by row: the newest is framed, and the strip below says which class each of them had. A "
-    "**model** is a network of pixels and hidden units that has learned from examples how likely every "
-    "picture is; a **sweep** draws all hidden units anew from the pixels and then all pixels from the "
-    "hidden units, which makes the next picture; a **class** is the kind of a picture, mostly the digit "
-    "that it shows; the **rates** are mean statistics of the training examples, with which rates-FPCD and "
-    "rates-herding pull their chains back. First wait until the large numbers differ, then drag a step size "
-    "and watch how the pictures and the numbers answer.",
+    question="Several ways to draw images from one model. Which one gets stuck?",
+    about="Each panel shows the images that one sampler draws from the same model, row by row; the newest "
+    "is framed. The strip below shows the class of each. A **model** is a network of pixels and hidden "
+    "units that has learned how likely each image is. A **sweep** draws all hidden units given the pixels, "
+    "then all pixels given the hidden units: that is the next image. A **class** is the kind of image, here "
+    "mostly the digit. The **rates** are the mean statistics of the training data; rates-FPCD and "
+    "rates-herding use them to pull their chains back to the data. Drag a step size and watch the images "
+    "change.",
     presets=PRESETS,
     transport=Transport(
-        play_help="Stop all chains, or let them go on: nothing is lost by looking closely. Chains that keep "
-        "up with the speed stop at the same sample.",
-        step_help="One more sample in every panel, then pause: look for the pixels that change.",
-        reset_help="All chains back to their first state with the same seed: the same samples come again.",
+        play_help="Pause or continue all chains. Chains that keep up with the speed stop at the same sample.",
+        step_help="Draw one more sample in every panel, then pause.",
+        reset_help="Restart all chains with the same seed: the same samples come again.",
         width=230,
     ),
 )
@@ -280,13 +275,13 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
 def reading_help() -> None:
     """Draw the notes on how to read the panels and what to try."""
     st.caption(
-        "**What you see** the newest samples of each chain, row by row, the last one framed; below them a "
-        "strip of the class of each sample over time, that of the nearest training example (blank ones "
-        "have none), and at the right the share of each class so far, with a tick where the data have it. "
-        "A chain that mixes changes class often, and ends with the shares of the data. **Try** a step size "
-        "of 0 and press Reset: rates-FPCD is then Gibbs sampling (without Reset it keeps the push that it "
-        "has). Then try a large one, and watch the spurious samples come. After a turn of a knob all numbers "
-        "are of the samples since; what came before is grey. rates-FPCD paper, section 5."
+        "**What you see** Each tile is one sample; the newest is framed. The strip shows the class of each "
+        "sample over time, from its nearest training image (blank samples have none). Bars on the right are "
+        "class shares so far; the tick is the share in the data. A chain that mixes well changes class often "
+        "and visits each as often as the data do. **Try** step size 0: press Reset, and rates-FPCD is Gibbs "
+        "sampling (without Reset the old fast parameters remain). Then try a large step: garbled images "
+        "appear. After you change a knob, the numbers count from there; earlier samples turn grey. "
+        "rates-FPCD paper, section 5."
     )
 
 
@@ -296,9 +291,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     if dataset is None or not comparison.panels:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            f"**How much of the test part of {messages.plain(dataset.name)} have the samples covered?**"
-        )
+        st.markdown(f"**How well do the samples cover the unseen images of {messages.plain(dataset.name)}?**")
         kind = controls.choose(Settings.curve, label_visibility="collapsed")
         pin_menu(comparison, model_name)
     setup = comparison.setup
@@ -338,7 +331,9 @@ def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                 setting = setting_text(name, shown)
                 comparison.pin(key, pinned_name(setting, model_name, comparison.setup.seed, shown))
 
-    with st.popover("Pin a curve", icon=":material/keep:", help="Keep a curve to compare later runs with."):
+    with st.popover(
+        "Pin a curve", icon=":material/keep:", help="Keep a curve for comparison with later runs."
+    ):
         for (key, _), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
             label = messages.plain(name)
             st.button(
@@ -381,7 +376,7 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                     lambda: curves_csv(PAGE.named(comparison), setup.kernel),
                     "isl.csv",
                     "The ISL curves with standard errors, the kernel and its beta (.csv); change "
-                    "counts the turns of knobs so far, n_scored the samples since, which are scored.",
+                    "counts the knob changes so far, n_scored the samples scored since the last.",
                 ),
                 Download(
                     "Mosaic",
@@ -398,8 +393,8 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                     "Replay file",
                     lambda: replay_file(comparison, model_name, caption, side),
                     "replay.html",
-                    "A page that plays these samples again, with no server and no network: for slides, a "
-                    "learning platform, or whoever has not installed this (.html).",
+                    "A web page that replays these samples without a server or a network: for slides or a "
+                    "course page (.html).",
                 ),
             ],
             lambda: origin(code(), models={model_name: model}, data=[dataset], seeds=[setup.seed]),

@@ -20,9 +20,7 @@ from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
 
-ALL_EMPTY = (
-    "The last {} samples are all empty: this model holds the chain there, and hardly lets it out again."
-)
+ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
 
 
 def live_numbers(n_chains: int) -> tuple[Number, ...]:
@@ -72,7 +70,7 @@ def standing_text(shown: SamplingSnapshot) -> str:
     if shown.compared is None or not any(segment.curve for segment in shown.segments):
         return ""
     if shown.too_few:
-        return f"Too few yet: {shown.since_turn.samples} of {FEWEST_SCORED} samples since the turn."
+        return f"Too few yet: {shown.since_turn.samples} of {FEWEST_SCORED} samples since the change."
     scores = shown.compared.scores
     made = None if scores is None else scores.isl.n
     return point_text(shown.compared, "samples", made, turned=bool(shown.past))

@@ -69,8 +69,8 @@ def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_cho
         # Names are current when it opens: releasing a knob redraws only the panels.
         with st.popover("Sweep around here", icon=":material/tune:", key="sweep around", on_change="rerun"):
             st.caption(
-                "Opens the Tune page with a grid around the knobs of a panel, on the same model and data. "
-                "The sweep begins when you press Start there."
+                "Open the Tune page with a grid around a panel’s knobs, on the same model and data. Press "
+                "Start there to run it."
             )
             if model_name not in list_models():
                 messages.note("Sweeps run on the models that every installation has: choose one of the list.")
@@ -164,8 +164,8 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
         on_change="rerun",  # with current names
     ):
         st.caption(
-            "Keep what a panel scores now, to compare with what you try next. If a knob was turned in a run, "
-            "the samples since then are kept."
+            "Keep a panel’s current score to compare with what you try next. If you changed a knob, only the "
+            "samples since then count."
         )
         for name, panel in named:
             st.button(
@@ -184,8 +184,7 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
                 key="tried settings",
             )
             st.caption(
-                "One run each: two settings differ for certain only over several seeds, which is what a "
-                "sweep is for."
+                "One run each. To know whether two settings really differ, run a sweep with several seeds."
             )
             with st.container(horizontal=True):
                 st.download_button(

@@ -28,10 +28,9 @@ from rbmviz_app.pages.train.naming import named, styles
 from rbmviz_app.pages.train.settings import Settings, units_of
 
 READ_DISTRIBUTION = {
-    "Meeting times (sweeps)": "**Look** at the tail: the few pairs that meet late make updates noisy; pairs "
-    "that were cut off stand at the last sweep.",
-    "Log weights (nats)": "**Look** how wide it is: one nat further right means a weight e = 2.7 times as "
-    "large.",
+    "Meeting times (sweeps)": "**Look** at the tail: the few pairs that meet late make updates noisy. Pairs "
+    "cut off are counted at the last sweep.",
+    "Log weights (nats)": "**Look** at the width: one nat to the right is a weight e = 2.7 times as large.",
 }
 """Notes on how to read the distributions, by label."""
 
@@ -79,7 +78,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         dataset = comparison.setup.dataset
         if len(dataset.train) > SCORED_EXAMPLES:
             how = f"{how}; over {SCORED_EXAMPLES:,} evenly spaced examples"
-        st.markdown(f"**How likely does the model find the data?** {messages.plain(dataset.name)}, {how}.")
+        st.markdown(f"**How likely are the data under the model?** {messages.plain(dataset.name)}, {how}.")
         part = controls.choose(
             Settings.part,
             options=["train", "test"] if len(dataset.test) else ["train"],
@@ -111,13 +110,12 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     )
     if compared[0].point is not None:
         st.caption(
-            f"The panels show their scores at {amount_text(cost_unit, compared[0].point)}, the last point "
-            "that all compared panels have passed."
+            f"Panels show their scores at {amount_text(cost_unit, compared[0].point)}, the last point that "
+            "all compared panels have reached."
         )
     if floor is not None:
         st.caption(
-            f"▼ A curve falls below {floor:,.1f}, where the axis ends for the sake of the others; point at "
-            "the triangle to read its value."
+            f"▼ A curve is below {floor:,.1f}, where the axis ends; point at the triangle to read its value."
         )
     below = [
         name

@@ -23,8 +23,8 @@ TITLE, ICON, PLACE = "Train", "school", 2
 PRESETS = (
     Preset(
         "CD falls away",
-        "On Bars and Stripes all climb together; then, from about 3,000 updates on, CD and PCD lose what "
-        "they had, and pop-CD stays on top. UCD, which has no bias but much noise, staggers below it.",
+        "On Bars and Stripes all trainers improve at first. After about 3,000 updates CD and PCD get worse "
+        "again; pop-CD stays best. UCD is unbiased but noisy.",
         PAGES["train"].default_panels,
         {"statistic": "ess"},
         (
@@ -39,8 +39,8 @@ PRESETS = (
     ),
     Preset(
         "Four prototypes",
-        "Modes far apart. CD, which looks only at the neighbourhood of the data, gets worse and worse; PCD "
-        "climbs, but staggers; pop-CD and tempering weigh the modes right, and stay on top.",
+        "Modes far apart. CD explores only the neighbourhood of the data and gets worse and worse. PCD "
+        "improves, but unsteadily. pop-CD and parallel tempering weigh the modes correctly and stay best.",
         ("cd", "pcd", "pop_cd", "pt"),
         {"train_data": "modes", "pace": 200, "statistic": "ess"},
         (
@@ -52,9 +52,8 @@ PRESETS = (
     ),
     Preset(
         "The yardstick",
-        "The exact gradient, and three estimates of it: same data, same seed, same rate. After 2,000 "
-        "updates pop-CD is ahead of CD, which its bias holds back, and of UCD, which has no bias but much "
-        "noise.",
+        "The exact gradient and three estimates of it, with the same data, seed and learning rate. After "
+        "2,000 updates pop-CD is ahead of CD, which is biased, and of UCD, which is unbiased but noisy.",
         (
             "exact:learning_rate=0.2",
             "cd:learning_rate=0.2",
@@ -69,8 +68,8 @@ PRESETS = (
     ),
     Preset(
         "Digits",
-        "Too large to enumerate: the curves are estimates by annealed importance sampling, with their error "
-        "(a hundredth of a nat after 500 updates; it grows with the weights).",
+        "Too large to enumerate: the curves are estimates by annealed importance sampling, with standard "
+        "errors (0.01 nats after 500 updates; they grow with the weights).",
         ("cd", "pcd", "fpcd"),
         {"train_data": "digits", "hidden": 64, "pace": 50, "statistic": "fast_norm"},
         (
@@ -85,20 +84,18 @@ PRESETS = (
 PAGE: LivePage[TrainingSetup] = LivePage(
     PAGES["train"],
     Settings,
-    question="One data set, several ways to train on it: which trainer climbs, and which one falls away?",
-    about="Each panel shows a model while it learns: the pictures that it would draw now, and its filters, "
-    "which are the patterns that its hidden units look for. A **model** is a network of pixels and hidden "
-    "units that learns from examples how likely every picture is; a **sweep** draws all hidden units anew "
-    "and then all pixels, by which a trainer finds out what its model likes; a **class** is the kind of a "
-    "picture, of which training knows nothing. First watch in the chart which curve climbs highest and which "
-    "one falls again, then change a learning rate.",
+    question="One data set, several trainers. Which one keeps improving, and which gets worse?",
+    about="Each panel shows a model as it learns: images drawn from it, and its filters, the patterns that "
+    "its hidden units detect. A **model** is a network of pixels and hidden units that learns how likely "
+    "each image is. A **sweep** draws all hidden units given the pixels, then all pixels given the hidden "
+    "units; trainers use sweeps to see what their model prefers. Watch in the chart which curve climbs "
+    "highest and which one falls again, then change a learning rate.",
     linkable=fresh_starts,  # the address cannot hold learned weights to begin at
     presets=PRESETS,
     transport=Transport(
-        play_help="Stop all trainers, or let them go on. Those that keep up with the speed stop at the same "
-        "update.",
+        play_help="Pause or continue all trainers. Those that keep up with the speed stop together.",
         step_help="One more update of every trainer, then pause.",
-        reset_help="All trainers back to where they began, with the same seed: the same updates come again.",
+        reset_help="Restart all trainers with the same seed: the same updates come again.",
     ),
 )
 
@@ -155,7 +152,7 @@ def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool
         comparison,
         "trainer",
         "grid_view",
-        "Add a trainer that begins at",
+        "Add a trainer that starts from",
         lambda: draw_adders(comparison, begin_file),
     )
     catch_up_page(comparison)
@@ -167,11 +164,11 @@ def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool
 def reading_help() -> None:
     """Draw the notes on how to read the panels and what to try."""
     st.caption(
-        "**What you see** samples of the model as it learns, beside its filters: the weights of each hidden "
-        "unit, blue where they are negative, orange where positive; then a quantity of the trainer itself. "
-        "In the chart below, the dashed lines are the best that any model can do, where it is known, and the "
-        "best of a model whose pixels are independent: a trainer has to climb above that. **Try** a "
-        "learning rate ten times as large; or *Branch*, which lets another trainer go on from here."
+        "**What you see** Samples of the model as it learns, beside its filters: the weights of each hidden "
+        "unit, blue if negative, orange if positive; below, a diagnostic of this trainer. In the chart, the "
+        "dashed lines are the best possible model, where it is known, and the best model with independent "
+        "pixels, which every trainer should pass. **Try** a learning rate ten times as large; or *Branch*, "
+        "to continue from here with another trainer."
     )
 
 
@@ -186,12 +183,12 @@ def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
     """Draw the choice of a new trainer's starting point, and a button for each trainer."""
     known = beginnings(comparison.setup.dataset, begin_file)
     begin_at = st.selectbox(
-        "Begins at",
+        "Starts from",
         list(known),
         width=220,
         label_visibility="collapsed",
         key="begins at",
-        help="A warm start shows what another trainer does with what one has learned.",
+        help="Start from random weights, or continue with what another trainer has learned.",
     )
 
     def add(name: str) -> None:

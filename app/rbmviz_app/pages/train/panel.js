@@ -34,7 +34,7 @@ class TrainPanel extends Panel {
     this.fantasies.layout(rows, columns, side, side);
     this.fantasies.canvas.hidden = view === 'filters';
     this.fantasies.canvas.setAttribute('aria-label', `Samples of ${label}`);
-    this.fantasies.canvas.title = 'Samples: Gibbs chains, begun at random bits, that follow the model while it learns.';
+    this.fantasies.canvas.title = 'Samples: Gibbs chains, started from random bits, that follow the model as it learns.';
     const across = Math.min(side, Math.ceil(Math.sqrt(n_hidden)));
     this.filters.layout(rows, columns, across, Math.ceil(Math.min(n_hidden, across * across) / across));
     this.filters.canvas.hidden = view === 'samples';

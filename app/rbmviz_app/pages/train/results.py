@@ -23,14 +23,14 @@ OTHER_PAGES = (
     (
         "Weights",
         "balance",
-        "How evenly this model weighs the samples of pop-CD.",
+        "Importance weights of this model in pop-CD.",
         "weights",
         "weights_model",
     ),
     (
         "Coupling",
         "join_inner",
-        "How soon two chains of this model meet, and how far one is from its law.",
+        "How soon two chains of this model meet.",
         "coupling",
         "coupling_model",
     ),
@@ -49,14 +49,14 @@ def draw_results(comparison: Comparison[TrainingSetup]) -> int | None:
     names = names_of(comparison)
     session.DRAWN_TRAINERS.set(names)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="results"):
-        st.caption("With what has been learned by", width="content")
+        st.caption("Use the model trained by", width="content")
         key = st.selectbox(
-            "With what has been learned by",
+            "Use the model trained by",
             list(names),
             format_func=lambda key: names.get(key, "a panel that has gone"),
             width=220,
             label_visibility="collapsed",
-            help="The model of this panel, at the moment of the click.",
+            help="The model of this panel at the moment you click.",
             key="learned by",  # without a key it would fall back to the first panel when a name changes
         )
         worker = comparison[key]
@@ -92,15 +92,15 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
                 "Model",
                 lambda: model_file(worker.read(TrainingRun.model), origin_of(comparison)),
                 "model.safetensors",
-                "Parameters, rates and provenance (.safetensors): to sample, or to go on from. Of several "
-                "replicates the first.",
+                "Parameters, rates and provenance (.safetensors), to sample or to continue from. With "
+                "replicates, the first.",
             ),
             Download(
                 "Checkpoint",
                 lambda: checkpoint_file(worker),
                 "training.checkpoint",
-                "The training itself: given back in Settings, it goes on as if it had never stopped. Of "
-                "several replicates the first.",
+                "The training itself: upload it in Settings to continue as if it had never stopped. With "
+                "replicates, the first.",
                 icon="bookmark",
             ),
             Download(
@@ -165,7 +165,7 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
         session.close_popover("branches")
 
     with st.popover("Branch", icon=":material/call_split:", key=session.popover_key("branches")):
-        st.caption("From here on with another trainer, beside the old one (UCD paper, figure 9):")
+        st.caption("Continue from here with another trainer, beside this one (UCD paper, figure 9):")
         for name in list_trainers():
             st.button(
                 trainers[name].label, key=f"branch {name}", on_click=begin, args=(name,), type="tertiary"

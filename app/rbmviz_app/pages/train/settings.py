@@ -65,7 +65,7 @@ def choose_setup() -> Chosen:
                 dataset = data(choose_data())
         else:
             dataset, is_own = own.content, True
-            caption = f"All panels learn your file '{own.name}': {dataset.binarisation}."
+            caption = f"All panels train on your file '{own.name}': {dataset.binarisation}."
     except BadInput as error:
         refused = str(error)
     # Keep the page alive with its previous data.
@@ -92,7 +92,7 @@ def say_data(dataset: Dataset, caption: str) -> None:
         disabled=True,
         key=f"data shown {dataset.name}",
         width=DATA_WIDTH,
-        help=caption or "Your file was refused: what was learned before is learned on.",
+        help=caption or "Your file was refused; training continues on the previous data.",
     )
 
 
@@ -105,10 +105,10 @@ def data_line(setup: TrainingSetup) -> str:
     """Return a sentence on the training data and how models are judged."""
     dataset, n_hidden, units = setup.dataset, setup.n_hidden, units_of(setup.dataset)
     exact = min(dataset.n_visible, n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD
-    judged = "known exactly" if exact else "estimated, with its error"
+    judged = "exact" if exact else "estimated"
     return (
-        f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {units}, learned by models "
-        f"of {n_hidden} hidden units; their log-likelihood is {judged}."
+        f"{dataset.name}: {len(dataset.train):,} examples of {dataset.n_visible} {units}; models with "
+        f"{n_hidden} hidden units; log-likelihood {judged}."
     )
 
 
@@ -126,19 +126,19 @@ def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
     """
     own = uploads.uploader(
         OWN_DATA,
-        "Train on data of your own",
+        "Train on your own data",
         ["npz", "npy", "csv", "txt", "zip"],
-        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text a line (.txt).",
+        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt).",
     )
     rule = controls.choose(
         Settings.rule, format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}"
     )
     offer = st.container()
     begin_file = st.file_uploader(
-        "Begin at a model, or go on with a checkpoint",
+        "Start from a model, or continue a checkpoint",
         type=["safetensors", "npz", "checkpoint"],
         key=BEGIN_AT,
-        help="A model is offered where trainers are added; a checkpoint goes on in its own panel.",
+        help="A model becomes a choice where you add a trainer; a checkpoint continues in its own panel.",
     )
     return own, rule, offer, begin_file
 

@@ -13,7 +13,7 @@ from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.choose import MOSTLY_BLANK
-from rbmviz.sweeps.plan import GridSetting, read_algorithm
+from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz_app.charts.style import (
     DASHES,
     GREY,
@@ -88,7 +88,7 @@ def _table_row(scores: SweepScores, one: ScoredSetting, index: int) -> dict[str,
 def _knob_columns(scores: SweepScores, setting: GridSetting) -> dict[str, Any]:
     """Return the values that distinguish settings of one algorithm: along the axes, and of other knobs."""
     axes = zip(scores.plan.axes, setting.at, strict=True)
-    algorithm = read_algorithm(scores.plan.kind, setting.algorithm)
+    algorithm = TABLES[scores.plan.kind].read(setting.algorithm)
     others = {name: getattr(algorithm, name, None) for name in scores.others}
     return {axis.knob: axis.values[at] for axis, at in axes if at >= 0} | others
 

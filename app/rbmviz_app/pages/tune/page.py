@@ -19,7 +19,7 @@ from rbmviz.session.sweeps import Sweep, check_size
 from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
-from rbmviz.sweeps.plan import TABLES, Kind, read_algorithm
+from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz_app import card, comparisons, controls, links, messages, pages, session
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
@@ -73,19 +73,18 @@ def shows_settings() -> bool:
 PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     PAGES["tune"],
     Settings,
-    question="Which step size, and which decay: where is the best setting, and what can be told from it?",
-    about="The map shows how well each setting of a sampler or a trainer does: a cell is a setting, its "
-    "colour a score, the mean of several runs with different **seeds**. *Start* computes it, coarse to fine, "
-    "and it goes on when this page is closed. Move the slider to see the scores after fewer **samples**, or "
-    "updates: large steps win early, small ones late. Hatched cells cannot be told from the best. Point at a "
-    "cell: the run beside the map, if it is of that kind, takes its knobs and goes on; click to keep a "
-    "setting open, up to four. First press *Start*, or drag over the empty map to feel what the knobs do.",
+    question="Which step size and decay work best?",
+    about="The map scores the settings of a sampler or a trainer. Each cell is one setting; its colour is "
+    "the mean score of several runs with different **seeds**. *Start* computes the map, coarse to fine, "
+    "even when this page is closed. Move the slider to see scores after fewer **samples** or updates: large "
+    "steps win early, small ones late. Hatched cells are statistically tied with the best. Point at a cell: "
+    "the run beside the map takes its knobs. Click to keep up to four settings open.",
     presets=PRESETS,
     shows_settings=shows_settings,
     transport=Transport(
-        play_help="Stop the runs beside the map, or let them go on. The sweep has buttons of its own.",
-        step_help="One more sample, or update, in every run, then pause.",
-        reset_help="All runs back to their first state with the same seed.",
+        play_help="Pause or continue the runs beside the map. The sweep has its own buttons.",
+        step_help="One more sample or update in every run, then pause.",
+        reset_help="Restart all runs with the same seed.",
         width=180,
     ),
 )
@@ -210,7 +209,7 @@ def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) 
 
 def title_of(plan: SweepPlan) -> str:
     """Describe a plan: its samplers and models, or its trainers and data."""
-    names = " and ".join(read_algorithm(plan.kind, text).label for text in plan.algorithms)
+    names = " and ".join(TABLES[plan.kind].read(text).label for text in plan.algorithms)
     return f"{names} on {' and '.join(plan.models) or plan.data}"
 
 
@@ -254,8 +253,8 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
                 on_click=start,
                 key="tune start",
                 disabled=card.holds_play(PAGE.name),
-                help="Put it into the queue of this server; one sweep runs at a time, on what the chains of "
-                "all pages leave of the cores.",
+                help="Add it to the server’s queue. One sweep runs at a time, with the processor time that "
+                "live pages leave over.",
             )
             if plan is not None:
                 amount = f"{plan.budget.amount:,.10g} {plan.budget.unit}"
@@ -263,7 +262,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         elif sweep.belongs_to(owner):
             draw_commands(sweep, command)
         else:
-            st.caption("Begun by another visitor, or made elsewhere: to look at.", width="content")
+            st.caption("Started by another visitor or made elsewhere: view only.", width="content")
     messages.show_toasts()
 
 
@@ -333,7 +332,7 @@ def open_settings(comparison: Beside, sweep: Sweep) -> list[int | None]:
     plan = sweep.plan
     model = model_on_screen(plan) if plan.models else ""
     indices = {
-        read_algorithm(plan.kind, setting.algorithm): i
+        TABLES[plan.kind].read(setting.algorithm): i
         for i, setting in enumerate(sweep.scores.settings)
         if setting.model == model
     }
@@ -356,7 +355,7 @@ def drawn_beside(comparison: Beside) -> tuple[int, ...]:
 def toggle(comparison: Beside, sweep: Sweep, index: int) -> None:
     """Open a setting beside the map, or close it."""
     setting = sweep.scores.settings[index]
-    algorithm = read_algorithm(sweep.plan.kind, setting.algorithm)
+    algorithm = TABLES[sweep.plan.kind].read(setting.algorithm)
     open_ones = open_panels(comparison)
     same = [panel.key for panel in open_ones if panel.worker.algorithm == algorithm]
     if not same and len(open_ones) >= MAX_OPEN:
@@ -394,7 +393,7 @@ def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
 def middle_of(plan: SweepPlan) -> Any:
     """Return the middle setting in the first algorithm's grid."""
     own = sorted((one for one in plan.settings() if one.number == 0), key=lambda one: one.at)
-    return read_algorithm(plan.kind, own[len(own) // 2].algorithm)
+    return TABLES[plan.kind].read(own[len(own) // 2].algorithm)
 
 
 def bring_pointer(comparison: Beside, plan: SweepPlan) -> None:
@@ -445,8 +444,8 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
                 f"Open in {name}",
                 icon=f":material/{'school' if plan.kind == 'trainer' else 'grid_view'}:",
                 key=f"tune to {name}",
-                help=f"The settings that are open here, or else the one under the pointer, as panels of the "
-                f"{name} page with the same data and seed.",
+                help=f"Open these settings (or the one under the pointer) on the {name} page, with the same "
+                "data and seed.",
             ):
                 send(plan, comparison, [panel.worker.algorithm for panel in opened])
     catch_up_page(comparison)
@@ -457,22 +456,22 @@ def about_runs(comparison: Beside, plan: SweepPlan) -> str:
     one, first, equal = "chain", "sample", "Gibbs sweeps"
     if plan.kind == "trainer":
         one, first, equal = "training", "update", "updates"
-    sentences = [f"*Pointer* is the setting under the pointer: its {one} goes on while the knobs change."]
+    sentences = [f"*Pointer* follows the setting under the pointer: its {one} continues as the knobs change."]
     if plan.kind == "sampler":
-        sentences.append("Its numbers are of the samples since the pointer came to rest.")
+        sentences.append("Its numbers count the samples since the pointer stopped.")
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
         label = comparison[POINTER_PANEL.value].algorithm.label
         sentences.append(f"It follows cells of {label} only; a click opens a cell of another {plan.kind}.")
     fixed = [knob.label for axis in plan.axes if not (knob := knob_of_plan(plan, axis.knob)).live]
     if fixed:
         sentences.append(
-            f"Another value of {' or '.join(fixed)} would begin it anew, so that it keeps its own; a click "
-            "opens a cell as it is."
+            f"It keeps its own {' and '.join(fixed)}, which cannot change during a run; a click opens a cell "
+            "as it is."
         )
     if len(plan.models) > 1:
         sentences.append(f"All run on {model_on_screen(plan)}, until a cell of another model is clicked.")
     sentences.append(
-        f"The others have the numbers of their cells on the map; they are runs of their own from the first "
+        "The others have the numbers of their cells on the map, but are separate runs from the first "
         f"{first}, compared at equal {equal}."
     )
     return " ".join(sentences)
@@ -507,7 +506,7 @@ def evidence(view: SweepView, comparison: Beside) -> None:
     )
     on = f" on {choice.best.model}" if len(sweep.plan.models) > 1 else ""
     st.markdown(
-        "**How the best and the chosen settings get there**: means over the seeds, with bands of one "
+        "**Curves of the best and the chosen settings**: means over the seeds, with bands of one "
         "standard deviation."
     )
     draw_chart(
@@ -541,8 +540,8 @@ def evidence(view: SweepView, comparison: Beside) -> None:
             key="tune table",
         )
         st.caption(
-            "Differences are paired over the seeds, with Student's t; *Error over test points* says what "
-            "other test images could change, and compares nothing. A column's title sorts."
+            "Differences are paired over the seeds, with Student's t. *Error over test points* covers the "
+            "choice of test images, not the comparison of settings. Click a column title to sort."
         )
     robust_table(view, shown.point)
 
@@ -559,8 +558,8 @@ def robust_table(view: SweepView, point: float) -> None:
         with st.expander("Mean and spread over the models", icon=":material/table_rows:"):
             st.dataframe(rows, hide_index=True, key="tune robustness")
             st.caption(
-                f"{measures[by].label}. A small spread means that it matters little how the model was "
-                "trained (rates-FPCD paper, end of section 5.1)."
+                f"{measures[by].label}. A small spread means that the model’s training matters little "
+                "(rates-FPCD paper, end of section 5.1)."
             )
 
 

@@ -267,7 +267,7 @@ class MapPanel extends Panel {
     this.progress.setAttribute('aria-valuenow', String(percent));
     const left = head.seconds_left ? `, about ${duration(head.seconds_left)} left` : '';
     const words = /** @type {Record<string, string>} */ ({
-      planned: 'press Start to compute them', queued: 'waits for the sweeps before it', running: `running${left}`, paused: 'paused', finished: 'complete', failed: 'failed', stopped: 'stopped',
+      planned: 'press Start', queued: 'waits for the sweeps before it', running: `running${left}`, paused: 'paused', finished: 'complete', failed: 'failed', stopped: 'stopped',
     });
     put(this.stateLine, `${whole.format(head.n)} of ${whole.format(runs)} runs, ${words[head.sweep_status]}. ${head.error ?? ''}`);
     this.count.hidden = true;
@@ -278,9 +278,9 @@ class MapPanel extends Panel {
     if (root.activeElement !== this.slider || head.moved) this.slider.value = String(this.stepAt(head.point));
     this.slider.style.setProperty('--fill', `${100 * Number(this.slider.value) / POINT_STEPS}%`);
     const over = head.sweep_status === 'finished';
-    put(this.pointNote, head.moved ? 'The map has moved here by itself: the settings differ most at this point. Drag to see others.'
-      : seeds === 1 ? 'One seed does not tell where the settings differ most.'
-      : head.telling !== null || over ? '' : 'Where the settings differ most is known once several seeds are complete.');
+    put(this.pointNote, head.moved ? 'The map moved to the point where the settings differ most. Drag to see others.'
+      : seeds === 1 ? 'One seed cannot show where the settings differ most.'
+      : head.telling !== null || over ? '' : 'Available after a few seeds.');
     this.telling.hidden = head.moved || head.telling === null;
     if (head.telling !== null) put(this.telling, `Differ most at ${amount(head.cost_unit, head.telling)}`);
     for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([[this.by, head.by], [this.costUnit, head.cost_unit]])) if (select.value !== value) select.value = value;
@@ -291,11 +291,11 @@ class MapPanel extends Panel {
     const least = Math.min(...head.seeds), most = Math.max(...head.seeds), compared = least === most ? most : `${least} to ${most}`;
     const few = most ? 'one seed' : 'no seed';
     const verdict = !known ? ''
-      : seeds === 1 ? `With one seed nothing can be told apart.${blank}`
-      : most < 2 ? `All settings have ${few} in common at this point${over ? '' : ' so far'}: nothing can be told apart.${blank}`
-      : `${region > head.seeds.length ? `Hatched: ${region} of ${known} settings that cannot be told from the best` : 'All other settings can be told from the best'} (95\u00a0%, ${compared} of ${seeds} seeds, paired).`
-        + `${least < 2 ? ' On a model with fewer than two seeds in common nothing can be told apart.' : ''}${blank} ${head.border.join(' ')}`;
-    put(this.verdict, known && !this.measure.better ? `Neither high nor low values of it are better: the highest counts as the best. ${verdict}` : verdict);
+      : seeds === 1 ? `One seed cannot tell settings apart.${blank}`
+      : most < 2 ? `At this point the settings have ${few} in common${over ? '' : ' so far'}: they cannot be told apart.${blank}`
+      : `${region > head.seeds.length ? `Hatched: ${region} of ${known} settings, tied with the best` : 'No other setting is tied with the best'} (95\u00a0%, ${compared} of ${seeds} seeds, paired).`
+        + `${least < 2 ? ' On a model with fewer than two seeds in common, settings cannot be told apart.' : ''}${blank} ${head.border.join(' ')}`;
+    put(this.verdict, known && !this.measure.better ? `Neither high nor low values are better; the highest counts as the best. ${verdict}` : verdict);
   }
 
   drawMap() {
@@ -497,11 +497,11 @@ class MapPanel extends Panel {
     const i = this.at, n = this.numbers, { digits, label } = this.measure, head = this.shown;
     if (i === null || !head) return [];
     const bits = this.state[i] ?? 0;
-    if (!(bits & IS_KNOWN)) return [[label, 'nothing is known yet']];
+    if (!(bits & IS_KNOWN)) return [[label, 'no result yet']];
     const spread = Number.isFinite(n.std_dev[i]) ? ` ± ${decimal(n.std_dev[i], digits)}` : '';
     const rows = /** @type {[string, string][]} */ ([[`${label}, mean ± spread over seeds`, `${decimal(n.mean[i], digits)}${spread}`]]);
     const error = Number.isFinite(n.std_error[i]) ? ` ± ${decimal(n.std_error[i], digits + 1)}` : '';
-    rows.push(['Minus that of the best, ± standard error', bits & IS_BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IS_IN_REGION ? ', cannot be told from it' : ''}`]);
+    rows.push(['Minus the best, ± standard error', bits & IS_BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IS_IN_REGION ? ', tied' : ''}`]);
     if (Number.isFinite(n.test[i]) && head.by.includes('validation')) rows.push([`On the test part${n.test[i] === n.mean[i] ? ', here the same data' : ''}`, `${decimal(n.test[i], digits)}${Number.isFinite(n.test_std_dev[i]) ? ` ± ${decimal(n.test_std_dev[i], digits)}` : ''}`]);
     if (Number.isFinite(n.blank[i])) rows.push([this.map.blank, `${decimal(100 * n.blank[i], 1)} %`]);
     rows.push(['Computing, a seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);

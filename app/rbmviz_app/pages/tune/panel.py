@@ -8,7 +8,7 @@ from rbmviz.knobs import Knob, Value, knobs_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
-from rbmviz.sweeps.plan import GridSetting, read_algorithm
+from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz_app.charts.style import RAMP
 from rbmviz_app.formulas import prose
 from rbmviz_app.panel import Canvas, OnTrigger
@@ -16,11 +16,11 @@ from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
 ABOUT_MAP = (
-    "Each cell is one setting; its colour is the mean score of its runs, one for each seed, after as many "
-    "samples (or updates, sweeps, seconds) as the slider says. In crossed-out cells more than half of the "
-    "samples are blank. Hatched cells cannot be told from the best one: the 95 % interval of the "
-    "difference, paired over the seeds, holds zero. The star is the best mean, which chance may have chosen "
-    "from the hatched ones. A dot marks the cells whose runs go on now."
+    "Each cell is one setting; its colour is the mean score of its runs, one per seed, at the slider’s "
+    "number of samples (or updates, sweeps, seconds). In crossed-out cells more than half of the samples "
+    "are blank. Hatched cells are statistically tied with the best: the 95 % interval of the difference, "
+    "paired over the seeds, contains zero. The star marks the best mean; chance may have picked it from the "
+    "hatched cells. A dot marks cells that are running."
 )
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
@@ -65,7 +65,7 @@ def value_text(value: Value) -> str:
 
 def knob_of_plan(plan: SweepPlan, name: str) -> Knob:
     """Return the knob of an axis, as declared by the first algorithm that has it."""
-    algorithms = [read_algorithm(plan.kind, text) for text in plan.algorithms]
+    algorithms = [TABLES[plan.kind].read(text) for text in plan.algorithms]
     return next(knobs_of(one)[name] for one in algorithms if name in knobs_of(one))
 
 
@@ -76,7 +76,7 @@ def axis_label(knob: Knob) -> str:
 
 def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
     """Describe what all cells of a facet have in common: sampler, model, and the knobs of further axes."""
-    algorithm = read_algorithm(plan.kind, setting.algorithm)
+    algorithm = TABLES[plan.kind].read(setting.algorithm)
     names = [one.partition(":")[0] for one in plan.algorithms]
     parts = [algorithm.label] if len(plan.algorithms) > 1 else []
     if names.count(algorithm.name) > 1:

@@ -8,8 +8,8 @@ from rbmviz_app.presets import Preset
 PRESETS = (
     Preset(
         "Large steps win early",
-        "After ten samples of rates-herding a step of 0.3 is far ahead of one of 0.003, after 3,000 it is "
-        "behind: drag the slider of the samples.",
+        "With rates-herding a step of 0.3 is far ahead of 0.003 after ten samples, and behind after 3,000: "
+        "drag the samples slider.",
         ("rates_herding:eps=0.03162",),
         {"tune_samplers": ["rates_herding"], "tune_y": "none"},
         (
@@ -21,8 +21,8 @@ PRESETS = (
     ),
     Preset(
         "No decay is best",
-        "With a decay of 1 rates-FPCD scores best after a thousand samples, and nearly the same with any "
-        "step size; with one of 0.8 the step size makes fifty nats.",
+        "After a thousand samples rates-FPCD scores best with decay 1, nearly the same for any step size; "
+        "with decay 0.8 the step size changes the ISL by 50 nats.",
         ("rates_fpcd:eps=0.03162,alpha=0.9",),
         {},
         (
@@ -41,8 +41,8 @@ PRESETS = (
     ),
     Preset(
         "Blank samples",
-        "On a model that CD-1 has trained, most samples of sample penalization are blank, whatever its step "
-        "size, and its cells are crossed out; those of rates-FPCD are not.",
+        "On a model trained by CD-1, most samples of sample penalization are blank, whatever its step size; "
+        "its cells are crossed out. rates-FPCD has no such cells.",
         ("rates_fpcd:eps=0.03162",),
         {
             "tune_models": ["mnist_cd1"],
@@ -59,8 +59,8 @@ PRESETS = (
     ),
     Preset(
         "Trainers fall away",
-        "After 3,000 updates CD-1 is one or two nats worse with a learning rate of 1 than with 0.1, and ten "
-        "sweeps per update hold it up.",
+        "After 3,000 updates CD-1 is one or two nats worse with learning rate 1 than with 0.1; ten sweeps "
+        "per update prevent it.",
         ("cd:k=3,learning_rate=0.1,iterations=3000",),
         {
             "tune_what": "trainers",

@@ -30,10 +30,10 @@ TITLE, ICON, PLACE = "Weights", "balance", 4
 PRESETS = (
     Preset(
         "An even batch can lie",
-        "On Bars and Stripes the weights look even, a batch seems worth three quarters of its samples, the "
-        "band is narrow. Yet in the first three log Z comes out log 30 = 3.4 nats too low: a hidden state "
-        "vouches for its own pattern alone, one of 30, and most of Z sits in weights that turn up once in "
-        "10¹⁶ samples or less. A mixture of ten hidden states is still 1.2 nats too low.",
+        "On Bars and Stripes the weights look even: the effective share is three quarters and the band is "
+        "narrow. Yet in the first three panels log Z is log 30 = 3.4 nats too low: each hidden state covers "
+        "one of 30 patterns, and samples that would show the rest come once in 10¹⁶. A mixture of ten "
+        "hidden states is still 1.2 nats too low.",
         PAGES["weights"].default_panels,
         claims=(
             "panel1.ess_share > 65 at 300 batches",
@@ -50,9 +50,9 @@ PRESETS = (
     ),
     Preset(
         "One weight takes all",
-        "500 hidden units: of a hundred samples a single one holds three quarters of the weight on average, "
-        "and of a thousand still more than half, so that a batch ten times as large is hardly worth more: "
-        "the paper’s limit (section 4.2). A mixture of ten hidden states does not help.",
+        "500 hidden units: one of a hundred samples holds three quarters of the weight on average, and one "
+        "of a thousand still more than half, so a batch ten times as large gains little: the paper’s limit "
+        "(section 4.2). A mixture of ten hidden states does not help.",
         (
             "pop_cd:n_chains=10",
             "pop_cd:n_chains=100",
@@ -71,8 +71,9 @@ PRESETS = (
     ),
     Preset(
         "More sweeps even the weights out",
-        "A CD-1 model has a deep hole beside the data: after 100 sweeps the samples have fallen into it and "
-        "weigh alike, and log Z comes out nearly a hundred nats higher. After one sweep nothing tells of it.",
+        "CD-1 training left a trap away from the data. After 100 sweeps the samples have fallen into it and "
+        "weigh the same, and the estimate of log Z is nearly a hundred nats higher. After one sweep nothing "
+        "shows it.",
         tuple(f"pop_cd:n_chains=100,k={k}" for k in (1, 10, 30, 100)),
         {"weights_model": "mnist_cd1"},
         (
@@ -84,8 +85,8 @@ PRESETS = (
     ),
     Preset(
         "A better proposal",
-        "The same samples, weighed against ever larger mixtures of p(v|h): where they cover all patterns, "
-        "log Z comes out right, at a cost that grows with the mixture (section 3.4).",
+        "The same samples, weighed with larger and larger mixtures of p(v|h) as proposal. Once they cover "
+        "all patterns, log Z is right, at a cost that grows with the mixture (section 3.4).",
         ("pop_cd:n_chains=100", *(f"pop_cd:n_chains=100,proposal=mixture,mixture={r}" for r in (3, 10, 100))),
         claims=(
             "panel1.gap > 3 at 300 batches, not of panel4",
@@ -101,22 +102,20 @@ PRESETS = (
 PAGE: LivePage[WeightSetup] = LivePage(
     PAGES["weights"],
     Settings,
-    question="pop-CD weighs the samples of CD: does the weight spread, or does one sample take all?",
-    about="Each panel shows the samples of one batch that weigh most and least, and below how all of its "
-    "weight is shared out. A **model** is a network of pixels and hidden units that says how likely every "
-    "picture is, and each sample is weighed by how much likelier the model finds it than the **proposal** "
-    "does, from which it was drawn: the law of the pixels given some hidden units; a **sweep** draws all "
-    "hidden units anew and then all pixels, which makes a sample from an example. "
-    "First compare the large numbers, then drag the sweeps or the samples a batch of one panel.",
+    question="pop-CD reweights the samples of CD. Does one of them get all the weight?",
+    about="Each panel shows the heaviest and lightest samples of a batch, and below them how its weight is "
+    "distributed. A **model** is a network of pixels and hidden units that says how likely each image is. "
+    "The weight of a sample is its probability under the model, relative to the **proposal** that it was "
+    "drawn from: the distribution of the pixels given some hidden units. A **sweep** draws all hidden "
+    "units, then all pixels. Compare the large numbers, then drag the sweeps or the batch size of one panel.",
     only_knobs=tuple(WEIGHT_KNOBS),
     title=figures.population_titles,
     knob_labels=lambda values: {name: label for name, (label, _) in WEIGHT_KNOBS.items()},
     presets=PRESETS,
     transport=Transport(
-        play_help="Stop all panels, or let them go on. Those that keep up with the speed stop at the same "
-        "batch.",
-        step_help="One more batch in every panel, then pause: which sample is the heavy one?",
-        reset_help="All panels back to their first batch with the same seed: the same weights come again.",
+        play_help="Pause or continue all panels. Those that keep up with the speed stop at the same batch.",
+        step_help="Draw one more batch in every panel, then pause.",
+        reset_help="Restart all panels with the same seed: the same weights come again.",
     ),
 )
 
@@ -137,7 +136,7 @@ def main() -> None:
             controls.model_line(shown_name, shown_model)
         if name != chosen and shown_name == name:
             own, without = messages.plain(name), messages.plain(chosen)
-            st.caption(f"All panels weigh samples of your file '{own}'; without it those of {without}.")
+            st.caption(f"All panels weigh samples of your file '{own}'; without it, samples of {without}.")
         if reason:
             messages.note(reason)
             offer_download(data_name(model.meta), "weights")

@@ -133,7 +133,7 @@ class WeightPanel extends Panel {
     paintOn(this.strip, height, (x, width) => {
       x.fillStyle = translucent(ink, 0.65);
       x.textBaseline = 'top';
-      x.fillText('How the batch shares its weight', 0, 0);
+      x.fillText('Weight shares in the batch', 0, 0);
       if (logWeights?.length) {
         let from = 0;
         for (const [i, log] of logWeights.entries()) { // largest first

@@ -23,12 +23,12 @@ from rbmviz_app.shared import data
 from rbmviz_app.timer import every_second
 
 QUANTITY_CAPTIONS = {
-    "ratio": "Above the dashed line weighing pays; pale: at least so much. Paper, table 1, k = 1: 156 on "
-    "Bars and Stripes with 16 hidden units, over 10⁷ on modes, 3 on letters with 16 and 0.2 with 100. "
-    "**Try** letters: the gain melts from some hundreds with 2 hidden units to 5 with 16.",
-    "bias": "CD's bias stays, whatever the size of the batch; that of pop-CD comes only from dividing by an "
-    "uncertain Z (section 3.3). UCD has none but that of pairs that are cut off, as they are on models "
-    "of CD: the plane says how many.",
+    "ratio": "Above the dashed line weighting helps; pale points are lower bounds. Paper, table 1, k = 1: "
+    "156 on Bars and Stripes with 16 hidden units, over 10⁷ on modes, 3 on letters with 16 and 0.2 with "
+    "100. **Try** letters: the gain falls from some hundreds with 2 hidden units to 5 with 16.",
+    "bias": "CD's bias does not depend on the batch size. pop-CD's comes only from dividing by an uncertain "
+    "Z (section 3.3). UCD is biased only if pairs are cut off, as they are on models trained by CD: the "
+    "chart above says how many.",
     "variance": "The price of the weights: pop-CD is noisier than CD nearly everywhere (table 1), UCD far "
     "more so.",
     "ess": "Effective sample size over batch size, 20 batches each. **Look** whether more sweeps help: only "
@@ -42,7 +42,7 @@ def study(present: bool) -> None:
     try:
         comparison = open_study()
     except BadInput as error:
-        messages.note(f"The models that grow are left out. {error}")
+        messages.note(f"The growing models are left out. {error}")
         return
     draw_study(comparison, present)
     if not present:
@@ -114,7 +114,7 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
     """Draw the study's controls, progress and charts."""
     catch_up_settings("weights")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header("Less bias, more noise: every estimator on models that grow", anchor=False)
+        st.header("Less bias, more noise: all estimators on growing models", anchor=False)
         name = controls.select(Settings.grown, width=200)
         refused = use_data(comparison, name)
         # Unlike other charts, this one renews the lease, because no canvas requests the study. It also
@@ -146,9 +146,9 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
                 "As in section 4.1 and table 1: squared distance of the mean estimate to the exact "
                 "gradient, and of the estimates to their mean, over the number of parameters. Down is less "
                 "bias, left is less noise; a pale point shows no bias yet and sinks as estimates come in. "
-                "LOO leaves each weight out of its own normalisation (eq. 9). A dashed ring: so many "
-                "of UCD’s pairs were cut off before they met, and the bias is theirs. **Look** at pop-CD "
-                "below and to the right of CD. **Try** other data."
+                "LOO leaves each weight out of its own normalisation (eq. 9). A dashed ring marks the share "
+                "of UCD’s pairs cut off before they met, which cause its bias. **Look** at pop-CD below and "
+                "to the right of CD. **Try** other data."
             )
     with right:
         quantity = controls.select(

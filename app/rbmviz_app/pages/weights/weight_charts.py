@@ -12,18 +12,18 @@ from rbmviz_app.pages.weights.study import study
 from rbmviz_app.timer import every_second
 
 SHARES_LOOK = (
-    f"**What you see**: the newest samples (at most {MAX_WEIGHTS:,}), the heaviest first, and how much of "
-    "their weight they hold together. **Look** how steep the curve rises: at its left end stands the "
-    "single heaviest sample. **Try** the preset *One weight takes all*. CD gives every sample the same "
-    "weight and pays with bias (sections 3, 3.2)."
+    f"**What you see** The newest samples (at most {MAX_WEIGHTS:,}), heaviest first, and their cumulative "
+    "share of the weight. **Look** how steeply the curve rises; at its left end is the single heaviest "
+    "sample. **Try** the preset *One weight takes all*. CD weighs all samples the same and is biased "
+    "(sections 3, 3.2)."
 )
 CAPTIONS = {
-    "sizes": "**Look** how far the curve stays below the line: a batch is worth that share of its samples. "
-    "**Try** more sweeps, or ten times the samples. Where it bends away, large batches meet the rare heavy "
-    "weights (section 3.3).",
-    "log_z": "The mean weight is Z on average, for every k and proposal (section 3). **Look** for jumps: "
-    "the band knows only the weights that have been seen, so a few heavy ones that are missing leave it too "
-    "low and too narrow. **Try** the mixture proposal.",
+    "sizes": "**Look** how far the curve stays below the line: that is the effective share of a batch. "
+    "**Try** more sweeps, or ten times the samples. Where the curve bends away, large batches contain the "
+    "rare heavy weights (section 3.3).",
+    "log_z": "The expected mean weight is Z for every k and proposal (section 3). **Look** for jumps: while "
+    "rare heavy weights are missing, the estimate is too low and its band too narrow. **Try** the mixture "
+    "proposal.",
 }
 
 
