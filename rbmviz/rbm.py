@@ -259,6 +259,7 @@ def save_model(model: Model | RBM, path: str | Path, layout: Layout = "rbms") ->
     Parameters
     ----------
     model : Model or RBM
+        What is written; an RBM has no rates and no metadata.
     path : str or Path
         Ends in .safetensors or .npz (see ``model_bytes``), or in .h5 for another program, without rates.
     layout : "rbms" or "julia"
