@@ -6,11 +6,15 @@ two overlapping ones to end would lift the limit of the other.
 
 import contextlib
 import functools
+import os
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+Result = TypeVar("Result")
 
 _LOCK = threading.Lock()
 _holders = 0
@@ -52,3 +56,29 @@ def one_blas_thread() -> Iterator[None]:
 def one_blas_thread_for_good() -> None:
     """Keep BLAS to one thread from now on: of a process that does nothing else than run chains."""
     _hold()
+
+
+def in_threads(
+    run: Callable[[Any, threading.Event], Result], jobs: Iterable[Any], workers: int | None = None
+) -> Iterator[Result]:
+    """Yield ``run(job, stop)`` for each job, in order; BLAS has one thread meanwhile.
+
+    Parameters
+    ----------
+    run : callable
+        Does a job; it should return soon once ``stop`` is set, which closing the generator does.
+    jobs : iterable
+        The jobs.
+    workers : int, optional
+        Jobs at a time, each on a thread of its own (default: one per core); 1: on the calling thread.
+    """
+    stop = threading.Event()
+    with one_blas_thread():
+        if workers == 1:
+            yield from (run(job, stop) for job in jobs)
+            return
+        with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+            try:
+                yield from pool.map(lambda job: run(job, stop), jobs)
+            finally:
+                stop.set()

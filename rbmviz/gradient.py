@@ -178,28 +178,17 @@ def quality(reference: GradientReference, runs: Iterable[EstimatorRun]) -> Gradi
     runs = list(runs)
     n = sum(run.n for run in runs)
     means, target = np.array([run.mean for run in runs]), reference.mean
-    errors = means - target
     size = len(target)
-    products = errors @ errors.T / size
-
-    def unbiased(products: np.ndarray) -> float:
-        # The mean over pairs of different runs, whose errors are independent.
-        k = len(products)
-        return float((products.sum() - np.trace(products)) / (k * (k - 1)))
-
-    def jackknife(without: list[float]) -> float:
-        return (len(without) - 1) * float(np.var(without))
-
-    without = [unbiased(_without(products, i)) for i in range(len(runs))]
-    squared_error = jackknife(without)
+    products = _products(means, target)
+    squared_error = _jackknife(products)
     if len(reference.estimates) > 1:
         # All runs share the reference: its squared error is in every product.
-        squared_error += jackknife(_without_ladders(reference, means.mean(axis=0)))
+        squared_error += _jackknife(_products(reference.estimates, means.mean(axis=0)))
     mean = means.mean(axis=0)
     variance = (np.mean([run.square for run in runs]) - mean @ mean) / size * n / (n - 1)
     return GradientQuality(
         bias=float(products.mean()),
-        bias_corrected=unbiased(products) - reference.error,
+        bias_corrected=_unbiased(products) - reference.error,
         std_error=float(np.sqrt(squared_error)),
         variance=max(float(variance), 0.0),  # negative by rounding if all estimates are equal
         replications=n,
@@ -209,21 +198,23 @@ def quality(reference: GradientReference, runs: Iterable[EstimatorRun]) -> Gradi
     )
 
 
-def _without(products: np.ndarray, i: int) -> np.ndarray:
-    """Return a matrix without its i-th row and column."""
-    return np.delete(np.delete(products, i, axis=0), i, axis=1)
+def _products(estimates: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the products of the errors of each two estimates, per parameter, float64 (n, n)."""
+    errors = estimates - target
+    return errors @ errors.T / len(target)
 
 
-def _without_ladders(reference: GradientReference, mean: np.ndarray) -> list[float]:
-    """Return the squared distance per parameter of ``mean`` to the reference without each of its ladders.
+def _unbiased(products: np.ndarray) -> float:
+    """Return the mean over pairs of different estimates, whose errors are independent."""
+    k = len(products)
+    return float((products.sum() - np.trace(products)) / (k * (k - 1)))
 
-    It averages over pairs of different ladders, which removes their error.
-    """
-    errors = reference.estimates - mean
-    products = errors @ errors.T / len(mean)
-    k = len(products) - 1
-    left = [_without(products, i) for i in range(k + 1)]
-    return [float((each.sum() - np.trace(each)) / (k * (k - 1))) for each in left]
+
+def _jackknife(products: np.ndarray) -> float:
+    """Return the squared standard error of ``_unbiased``."""
+    n = len(products)
+    left = [np.delete(np.delete(products, i, axis=0), i, axis=1) for i in range(n)]
+    return (n - 1) * float(np.var([_unbiased(each) for each in left]))
 
 
 def enumerated(rbm: RBM, data: np.ndarray) -> GradientReference:

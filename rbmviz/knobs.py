@@ -9,7 +9,7 @@ import difflib
 import functools
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from numbers import Real
 from types import MappingProxyType
@@ -207,12 +207,52 @@ def read_knobs(cls: Any, text: str) -> dict[str, Any]:
     BadInput
         If a knob is unknown, out of range, or given twice.
     """
-    pairs = [pair.partition("=")[::2] for pair in text.split(",") if pair]
+    return parse_knobs(cls, split_knobs(text, cls.name))
+
+
+def split_knobs(text: str, owner: str) -> dict[str, str]:
+    """Return the text of each knob in ``eps=0.03,alpha=1.0``, by name; BadInput if one is given twice."""
+    pairs = [pair.partition("=")[::2] for pair in text.replace(" ", "").split(",") if pair]
     texts = dict(pairs)
     if len(texts) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise BadInput(f"{cls.name}: {shown(twice)} is given twice; give it once.")
-    return parse_knobs(cls, texts)
+        raise BadInput(f"{owner}: {shown(twice)} is given twice; give it once.")
+    return texts
+
+
+def read_algorithms(table: Any, texts: Sequence[str], shared: Mapping[str, str]) -> list[Any]:
+    """Return the algorithms of texts like ``rates_fpcd:eps=0.1,k=2``, or of bare names.
+
+    Parameters
+    ----------
+    table : Table or Mapping
+        Classes of algorithms by name.
+    texts : sequence of str
+        One text for each algorithm; the knobs in a text are set for that algorithm only.
+    shared : mapping of str to str
+        Texts of further knobs by name. Each is set for every algorithm that has it and whose text does not
+        name it.
+
+    Raises
+    ------
+    BadInput
+        If an algorithm or a knob is unknown, a value is out of range, or a shared knob is set for none.
+    """
+    classes = [table[text.partition(":")[0]] for text in texts]
+    accepted, used, algorithms = set(), set(), []
+    for cls, text in zip(classes, texts, strict=True):
+        own, knobs = read_knobs(cls, text.partition(":")[2]), knobs_of(cls)
+        mine = [name for name in shared if name in knobs]
+        free = [name for name in mine if name not in own]
+        accepted.update(mine)
+        used.update(free)
+        algorithms.append(cls(**own, **parse_knobs(cls, {name: shared[name] for name in free})))
+    check_names(classes[0], {name: "" for name in shared if name not in accepted})
+    if idle := accepted - used:
+        raise BadInput(
+            f"{texts[0]}: {min(idle)} is given twice, as a flag and behind the colon; give it once."
+        )
+    return algorithms
 
 
 def parse_knobs(cls: Any, texts: Mapping[str, str]) -> dict[str, Any]:

@@ -190,7 +190,7 @@ def data_of(
         raise BadInput("This model does not say what it was trained on: name the data.")
     dataset = load(name)
     if dataset.n_visible != model.rbm.n_visible:
-        raise BadInput(f"{name} has {dataset.n_visible} units and this model {model.rbm.n_visible}.")
+        raise BadInput(f"{name} has {dataset.n_visible} units and the model {model.rbm.n_visible}.")
     return dataset
 
 

@@ -127,24 +127,22 @@ def trainer(name: str, *, label: str, paper: str, colour: str = "") -> Callable[
     return _algorithm(trainers, name, label, paper, colour)
 
 
-def metric(name: str) -> Callable[[F], F]:
-    """Return a decorator that registers a metric: a streaming class, or a function."""
-
+def _entry(table: Table, name: str) -> Callable[[F], F]:
     def register(entry: F) -> F:
-        metrics.add(name, entry)
+        table.add(name, entry)
         return entry
 
     return register
 
 
-def live_metric(name: str) -> Callable[[C], C]:
+def metric(name: str) -> Callable[[F], F]:
+    """Return a decorator that registers a metric: a streaming class, or a function."""
+    return _entry(metrics, name)
+
+
+def live_metric(name: str) -> Callable[[F], F]:
     """Return a decorator that registers a metric that runs keep up to date, see ``rbmviz.metrics.live``."""
-
-    def register(cls: C) -> C:
-        live_metrics.add(name, cls)
-        return cls
-
-    return register
+    return _entry(live_metrics, name)
 
 
 def dataset(name: str, *, bundled_with: str = "", file: str = "") -> Callable[[F], F]:
@@ -164,7 +162,6 @@ def dataset(name: str, *, bundled_with: str = "", file: str = "") -> Callable[[F
 
     def register(function: F) -> F:
         function.bundled_with, function.file = bundled_with, file or name  # type: ignore[attr-defined]
-        datasets.add(name, function)
-        return function
+        return _entry(datasets, name)(function)
 
     return register

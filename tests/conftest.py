@@ -139,7 +139,6 @@ def open_worker():
     for worker in made:
         worker.close()
         worker.join(PATIENCE)
-    assert not [t for t in threading.enumerate() if t.name == "rbmviz-run"]
 
 
 @pytest.fixture

@@ -14,13 +14,14 @@ from typing import Any
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure_now, shipped_lessons, steps_of
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz_app import challenge, keys, links, messages, pages, session, uploads
-from rbmviz_app.charts.style import number_text, titles
+from rbmviz_app.charts.style import number_text
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND

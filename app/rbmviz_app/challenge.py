@@ -9,13 +9,14 @@ from typing import Any
 
 import streamlit as st
 
+from rbmviz.charts.style import titles
 from rbmviz.knobs import values_of
 from rbmviz.lessons import Step, measure_now, steps_of
 from rbmviz.lessons.claims import StepClaim
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz_app import messages, pages, session
-from rbmviz_app.charts.style import number_text, titles
+from rbmviz_app.charts.style import number_text
 from rbmviz_app.session import ATTEMPTS, COMPARISONS, Attempt, LessonStep
 from rbmviz_app.timer import waits_for_command
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from rbmviz.session import Comparison, janitor
+from rbmviz.session import Comparison, close_and_free
 from rbmviz.session.comparison import Setup
 from rbmviz.session.limits import RELEASE_SECONDS
 from rbmviz.session.sweep_view import SweepView
@@ -31,7 +31,7 @@ def comparisons_by_token() -> MutableMapping[str, Comparison]:
 
 def _release(comparison: Comparison) -> None:
     # On the server's event loop: only sets flags.
-    janitor.close(comparison, RELEASE_SECONDS)
+    close_and_free(comparison, RELEASE_SECONDS)
 
 
 @st.cache_resource(scope="session", on_release=_release, show_spinner=False)

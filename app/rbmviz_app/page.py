@@ -29,6 +29,8 @@ from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 import streamlit as st
 
 from rbmviz import BadInput, Model
+from rbmviz.charts import Chart
+from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
 from rbmviz.lessons import PageState
@@ -51,7 +53,7 @@ from rbmviz_app import (
     shared,
     uploads,
 )
-from rbmviz_app.charts.style import Chart, readable, titles
+from rbmviz_app.charts.style import readable
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish
@@ -675,16 +677,16 @@ def draw_chart(
 ) -> None:
     """Draw a chart, or the text ``nothing`` if there are no rows yet.
 
-    chart : rows and Vega-Lite spec; key : widget key; alt : description for screen readers; height :
+    key : widget key; alt : description for screen readers; height :
         "stretch" to fill its container, whose height a style sheet sets
     """
-    rows, spec = chart
+    rows, drawing = chart
     if nothing and rows.empty:
         with st.container(key=f"no chart {key}"):  # while presenting, it takes the place of the chart
             st.caption(nothing)
     else:
         size = PRESENTED_FONT_PIXELS if links.presenting() else 0
         height = "stretch" if size else height  # presenting.css makes it as tall as the window allows
-        spec = readable(spec, st.context.theme.type, size)
+        spec = readable(drawing.spec(), st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
-        publish.chart(key, rows, spec, alt)
+        publish.chart(key, chart, alt)

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 from rbmviz.session import Comparison
-from rbmviz.session.slowdown import SLOWDOWN
+from rbmviz.session.scheduler import SCHEDULER
 from rbmviz_app.session import SLOW_TIMERS, STOPPED_TIMERS, SlowTimer, StoppedTimer
 
 Args = ParamSpec("Args")
@@ -137,7 +137,7 @@ def every_second(
     The fragment has its own container: if the timer fires just as the whole page has been drawn, Streamlit
     removes the fragment for a moment, and the elements below would move up.
     """
-    return _timed(draw, lambda grown, passed: seconds_to_next(1.0, passed, SLOWDOWN.factor))
+    return _timed(draw, lambda grown, passed: seconds_to_next(1.0, passed, SCHEDULER.slowdown))
 
 
 def as_curves_grow(
@@ -148,7 +148,7 @@ def as_curves_grow(
     At a constant speed, the interval is two seconds after a quarter of a minute, and five after 40 seconds. A
     command redraws the fragment a second later.
     """
-    return _timed(draw, lambda grown, passed: seconds_to_next(grown, passed, SLOWDOWN.factor))
+    return _timed(draw, lambda grown, passed: seconds_to_next(grown, passed, SCHEDULER.slowdown))
 
 
 def _timed(

@@ -13,7 +13,7 @@ from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics.ais import DEFAULT_CHAINS, TEMPERATURES
-from rbmviz.models import load_model
+from rbmviz.models import data_of, load_model
 from rbmviz.rbm import Model
 
 PART_CHOICES = ("train", "validation", "test")
@@ -93,9 +93,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     model = load_model(args.model)
     if args.command == "log-z":
         return _log_z(model, args) | {"origin": origin_of(args, {args.model: model})}
-    dataset = load_dataset(args.dataset)
-    if dataset.n_visible != model.rbm.n_visible:
-        raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {model.rbm.n_visible}.")
+    dataset = data_of(model, args.dataset, load_dataset)
     estimate = _log_z(model, args)
     parts = {part: getattr(dataset, part) for part in PART_CHOICES}
     means = {

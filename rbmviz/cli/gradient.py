@@ -14,7 +14,6 @@ from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import read_algorithms, split_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
-from rbmviz.errors import BadInput
 from rbmviz.gradient import (
     CHAIN_BURN_IN,
     RUNS,
@@ -28,7 +27,7 @@ from rbmviz.gradient import (
 )
 from rbmviz.metrics import tempered_ladders, too_large
 from rbmviz.metrics.tempering import LADDER_TEMPERATURES, LADDERS, MAX_TEMPERED_SWEEPS, TEMPERED_SAMPLES
-from rbmviz.models import load_model
+from rbmviz.models import data_of, load_model
 from rbmviz.rbm import RBM
 from rbmviz.registry import trainers
 from rbmviz.trainers import list_trainers
@@ -89,12 +88,10 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return bias and variance of each estimator, squared, per parameter."""
-    model, dataset = load_model(args.model), load_dataset(args.dataset)
-    rbm = model.rbm
+    model = load_model(args.model)
+    rbm, dataset = model.rbm, data_of(model, args.dataset, load_dataset)
     names = split_algorithms(args.estimators)
     estimators = dict(zip(names, read_algorithms(trainers, names, args.rest), strict=True))
-    if dataset.n_visible != rbm.n_visible:
-        raise BadInput(f"{dataset.name} has {dataset.n_visible} units and the model {rbm.n_visible}.")
     reference = reference_of(rbm, dataset.train, args)
     source = origin_of(args, {args.model: model}, dataset)
     result: dict[str, Any] = {}

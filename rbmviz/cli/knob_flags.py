@@ -7,7 +7,8 @@ from typing import Any
 
 from rbmviz.cli import WholeNumber
 from rbmviz.errors import BadInput
-from rbmviz.knobs import Knob, check_names, knobs_of, parse_knobs, read_knobs
+from rbmviz.knobs import Knob, knobs_of
+from rbmviz.knobs import read_algorithms as read_with
 from rbmviz.registry import Table
 
 
@@ -35,39 +36,9 @@ def texts_by_knob(rest: Sequence[str], name: str) -> dict[str, str]:
 
 
 def read_algorithms(table: Table, texts: Sequence[str], rest: Sequence[str]) -> list[Any]:
-    """Return the algorithms of texts like ``rates_fpcd:eps=0.1,k=2``, or of bare names.
-
-    Parameters
-    ----------
-    table : Table
-        Samplers or trainers.
-    texts : sequence of str
-        One text for each algorithm; the knobs in a text are set for that algorithm only.
-    rest : sequence of str
-        Arguments that the command itself does not declare: knobs as flags. A flag sets the knob of every
-        algorithm that has it and whose text does not name it.
-
-    Raises
-    ------
-    BadInput
-        If an algorithm or a knob is unknown, a value is out of range, or a flag sets no knob.
-    """
-    classes = [table[text.partition(":")[0]] for text in texts]
-    flags = texts_by_knob(rest, " and ".join(cls.name for cls in classes))
-    accepted, used, algorithms = set(), set(), []
-    for cls, text in zip(classes, texts, strict=True):
-        own, knobs = read_knobs(cls, text.partition(":")[2]), knobs_of(cls)
-        mine = [flag for flag in flags if flag in knobs]
-        free = [flag for flag in mine if flag not in own]
-        accepted.update(mine)
-        used.update(free)
-        algorithms.append(cls(**own, **parse_knobs(cls, {flag: flags[flag] for flag in free})))
-    check_names(classes[0], {flag: "" for flag in flags if flag not in accepted})
-    if idle := accepted - used:
-        raise BadInput(
-            f"{texts[0]}: {min(idle)} is given twice, as a flag and behind the colon; give it once."
-        )
-    return algorithms
+    """Return the algorithms of texts, see ``knobs.read_algorithms``; ``rest``: the shared knobs as flags."""
+    names = [table[text.partition(":")[0]].name for text in texts]
+    return read_with(table, texts, texts_by_knob(rest, " and ".join(names)))
 
 
 def split_algorithms(text: str) -> list[str]:

@@ -92,13 +92,7 @@ def add(commands: Any) -> None:
 def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
     """Return the data to score against; None, with a message, if the model's own data are missing."""
     if args.dataset is not None:
-        dataset = load_dataset(args.dataset)
-        if dataset.n_visible != model.rbm.n_visible:
-            raise BadInput(
-                f"replay: the examples of '{args.dataset}' have {dataset.n_visible} units and the model has "
-                f"{model.rbm.n_visible} visible ones."
-            )
-        return dataset
+        return data_of(model, args.dataset, load_dataset)
     if data_name(model.meta) is None:
         return None
     try:

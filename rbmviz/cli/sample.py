@@ -94,7 +94,7 @@ def _data(model: Model, args: argparse.Namespace, sampler: Sampler) -> Dataset |
     if args.init == "random" and not args.likelihood and not rates:
         return None
     if args.dataset is not None:
-        return load_dataset(args.dataset)
+        return data_of(model, args.dataset, load_dataset)
     if data_name(model.meta) is None:
         without = "leave --likelihood out" if args.likelihood else "use --init random"
         raise BadInput(f"The model does not say what data it learned: give --dataset, or {without}.")

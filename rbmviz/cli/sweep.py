@@ -8,7 +8,6 @@ import math
 import re
 import shlex
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -339,46 +338,25 @@ def _command(args: argparse.Namespace) -> str:
     return f"rbmviz {shlex.join(args.words)}"
 
 
-class _Progress:
-    """Cells done and time left: a bar on a terminal, else a line now and then."""
+class _Lines:
+    """Standard error where it is not a terminal: each state of a bar is a line of its own."""
 
-    def __init__(self, total: int, done: int) -> None:
-        self.bar = None
-        if sys.stderr.isatty():
-            # The mean rate of the whole run: cells of different settings differ in length.
-            self.bar = tqdm(total=total, initial=done, unit="cell", file=sys.stderr, smoothing=0)
-        self.said = time.monotonic()
+    def write(self, text: str) -> None:
+        if text.strip():
+            print_message(text.strip())
 
-    def show(self, outcome: SweepProgress) -> None:
-        """Show the outcome so far."""
-        ended = outcome.done + len(outcome.failed)
-        if self.bar is not None:
-            self.bar.update(ended - self.bar.n)
-        elif time.monotonic() - self.said >= EVERY_SECONDS:
-            self.said = time.monotonic()
-            failed = f", {len(outcome.failed):,} failed" if outcome.failed else ""
-            left = _duration(outcome.seconds_left)
-            print_message(f"{outcome.done:,} of {outcome.cells:,} cells{failed}, about {left} left")
-
-    def say(self, sentence: str) -> None:
-        """Print a message, above the bar if there is one."""
-        if self.bar is not None:
-            self.bar.clear()
-        print_message(sentence)
-
-    def close(self) -> None:
-        """Leave the terminal to the next line."""
-        if self.bar is not None:
-            self.bar.close()
+    def flush(self) -> None:
+        pass
 
 
-def _duration(seconds: float) -> str:
-    if math.isnan(seconds):
-        return "some time"
-    for size, name in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.1f} {name}" if seconds < 10 * size else f"{seconds / size:.0f} {name}"
-    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+def _bar(total: int, done: int) -> tqdm:
+    """Return the progress of cells: a bar on a terminal, else a line now and then."""
+    # No smoothing, because cells of different settings differ in length.
+    common: dict[str, Any] = {"total": total, "initial": done, "unit": "cell", "smoothing": 0}
+    if sys.stderr.isatty():
+        return tqdm(**common, file=sys.stderr)
+    line = "{n_fmt} of {total_fmt} cells, {remaining} left{postfix}"
+    return tqdm(**common, file=_Lines(), mininterval=EVERY_SECONDS, bar_format=line)
 
 
 def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store) -> SweepProgress:
@@ -392,18 +370,21 @@ def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store
         + (f", {there:,} of them in '{store.folder}'" if there else "")
         + f"; on {where}."
     )
-    progress = _Progress(len(plan_cells), there)
-    try:
+    with _bar(len(plan_cells), there) as bar:
+
+        def show(outcome: SweepProgress) -> None:
+            if outcome.failed:
+                bar.set_postfix_str(f"{len(outcome.failed):,} failed", refresh=False)
+            bar.update(outcome.done + len(outcome.failed) - bar.n)
+
         outcome = run_cells(
             plan_cells,
             store,
             workers=args.workers,
             scheduler=args.scheduler,
-            on_progress=progress.show,
-            on_message=progress.say,
+            on_progress=show,
+            on_message=lambda sentence: bar.write(sentence, file=sys.stderr),
         )
-    finally:
-        progress.close()
     for failed in outcome.failed[:3]:
         print_message(f"{failed.cell.algorithm}, seed {failed.cell.seed}: {failed.reason}")
     if len(outcome.failed) > 3:
@@ -418,8 +399,8 @@ def _computed(args: argparse.Namespace, plan_cells: Sequence[Cell], store: Store
         )
     elif outcome.computed:
         print_message(
-            f"{outcome.computed:,} cells in {_duration(outcome.seconds)}, which alone would take "
-            f"{_duration(outcome.busy_seconds)} one after the other."
+            f"{outcome.computed:,} cells in {outcome.seconds:,.1f} s, which alone would take "
+            f"{outcome.busy_seconds:,.1f} s one after the other."
         )
     return outcome
 

@@ -31,16 +31,15 @@ from rbmviz.output import write_or_rescue, write_whole
 from rbmviz.rbm import RBM, Model, model_bytes
 from rbmviz.registry import trainers
 from rbmviz.samplers import make_sampler, sample
-from rbmviz.session.training import BAND_OF_REPLICATES, scored_examples
+from rbmviz.session.training import (
+    BAND_OF_REPLICATES,
+    LIVE_AIS_CHAINS,
+    LIVE_AIS_TEMPERATURES,
+    MAX_UNITS_EXACT_LIKELIHOOD,
+    scored_examples,
+)
 from rbmviz.trainers import STATS, Progress, Training, list_trainers, train, trained_model
 from rbmviz.trainers.common_knobs import CommonKnobs
-
-MAX_UNITS_EXACT_ROWS = 16
-"""Models with at most this many units in the smaller layer have exact likelihoods in every history row; those
-of larger ones are estimated by annealed importance sampling (AIS)."""
-
-HISTORY_AIS_CHAINS, HISTORY_AIS_TEMPERATURES = 64, 500
-"""AIS of a history row, as on the Train page: chains and temperatures."""
 
 HISTORY_REPLICATES = 100
 """Most trainings of one command."""
@@ -206,7 +205,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """
     files = _check_files(args)
     dataset, steps = _prepare(args, files.checkpoint)
-    exact = min(steps.state.theta.W.shape) <= MAX_UNITS_EXACT_ROWS
+    exact = min(steps.state.theta.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD
     outcome = _Outcome(_earlier_rows(args, files, dataset, steps))
     _run_steps(args, files, dataset, steps, outcome)
     last = outcome.last
@@ -328,11 +327,11 @@ def _row(step: Progress) -> dict[str, Any]:
 def _likelihood(dataset: Dataset, rbm: RBM, seed: int) -> dict[str, Any]:
     """Return the last columns of a row, which cost most of it, of the model and of independent units."""
     rows = dataset.train
-    if min(rbm.W.shape) <= MAX_UNITS_EXACT_ROWS:
+    if min(rbm.W.shape) <= MAX_UNITS_EXACT_LIKELIHOOD:
         values: tuple[Any, ...] = metrics.log_likelihood(rbm, rows), 0.0, ""
     else:
         estimate = metrics.ais_log_z(
-            rbm, rows, n_chains=HISTORY_AIS_CHAINS, betas=HISTORY_AIS_TEMPERATURES, seed=seed
+            rbm, rows, n_chains=LIVE_AIS_CHAINS, betas=LIVE_AIS_TEMPERATURES, seed=seed
         )
         rows = scored_examples(rows)
         values = float(-rbm.free_energy(rows).mean() - estimate.log_z), estimate.std_error, estimate.ess

@@ -9,11 +9,9 @@ from rbmviz.cli import COUNT, SEED, add_command
 from rbmviz.cli.knob_flags import range_of
 from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
-from rbmviz.models import load_model
+from rbmviz.models import data_of, load_model
+from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.pop_cd import PROPOSALS, PopCD, pop_weights
-
-MAX_UNITS_EXACT = 16
-"""The exact log Z is computed as well if the smaller layer has at most this many units."""
 
 
 def add(commands: Any) -> None:
@@ -41,8 +39,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Return log weights, their ESS and log Z estimate, and for small models the exact log Z."""
-    model, dataset = load_model(args.model), load_dataset(args.dataset)
-    rbm = model.rbm
+    model = load_model(args.model)
+    rbm, dataset = model.rbm, data_of(model, args.dataset, load_dataset)
     check_memory(
         f"weights: a batch of {args.batch:,} examples",
         args.batch * (rbm.n_visible + rbm.n_hidden) * 40,  # five float64 values per unit at the peak
@@ -52,7 +50,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     population = pop_weights(
         rbm, dataset.train[chosen], args.k, args.seed, proposal=args.proposal, mixture=args.mixture
     )
-    exact = metrics.log_z(rbm) if min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT else None
+    exact = metrics.log_z(rbm) if min(rbm.n_visible, rbm.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else None
     return {
         "log_weights": population.log_weights.tolist(),
         "ess": population.ess,

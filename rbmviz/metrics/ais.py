@@ -1,16 +1,14 @@
 """Annealed importance sampling (AIS): an estimate of log Z for models too large to enumerate."""
 
-import os
 import threading
 from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from rbmviz import checks, kernels, rng
-from rbmviz.blas import one_blas_thread
+from rbmviz.blas import in_threads, one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput
 from rbmviz.model_files import AnyModel, as_model
@@ -185,22 +183,17 @@ def ais_blocks(
     ``ais_log_z``.
     """
     blocks, base_log_z = _blocks(model, data, n_chains, betas, seed)
-    stop = threading.Event()
 
-    def finish(block: Generator[None, None, np.ndarray]) -> np.ndarray:
+    def finish(block: Generator[None, None, np.ndarray], stop: threading.Event) -> np.ndarray:
         while not stop.is_set():
             try:
                 next(block)
             except StopIteration as end:
-                return end.value
+                log_weights: np.ndarray = base_log_z + end.value
+                return log_weights
         return np.zeros(0)
 
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        try:
-            for log_weights in pool.map(finish, blocks):
-                yield base_log_z + log_weights
-        finally:
-            stop.set()
+    yield from in_threads(finish, blocks)
 
 
 def _step(block: Generator[None, None, np.ndarray]) -> np.ndarray | None:

@@ -3,13 +3,12 @@
 import os
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from rbmviz import checks, kernels, rng
-from rbmviz.blas import one_blas_thread
+from rbmviz.blas import in_threads
 from rbmviz.budget import check_memory
 from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.rbm import RBM, sigmoid
@@ -143,23 +142,11 @@ def tempered_ladders(
     needed = 8 * (rbm.W.size * (n_ladders + 2) + 2 * states * workers)
     check_memory(f"Parallel tempering of {n_ladders} ladders", needed, "take fewer ladders or temperatures")
     betas, seed = inverse_temperatures(n_temperatures), rng.seed_sequence(seed)
-    stop = threading.Event()
 
-    def run(index: int) -> Ladder:
+    def run(index: int, stop: threading.Event) -> Ladder:
         return _ladder(rbm, betas, -(-samples // n_ladders), burn_in, seed, index, stop)
 
-    def yielded() -> Iterator[Ladder]:
-        with one_blas_thread():
-            if workers == 1:
-                yield from map(run, range(n_ladders))
-                return
-            with ThreadPoolExecutor(workers) as pool:
-                try:
-                    yield from pool.map(run, range(n_ladders))
-                finally:
-                    stop.set()
-
-    return yielded()
+    return in_threads(run, range(n_ladders), workers)
 
 
 @metric("tempered_statistics")

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from rbmviz.metrics.landscape import Order
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model, random_model
-from rbmviz.pages.settings import MultipleOf, SettingSpec, Whole
+from rbmviz.pages.settings import MultipleOf, SettingSpec, seed_setting
 from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import samplers
 from rbmviz.session import LandscapeSetup
@@ -63,12 +63,8 @@ SPEC = PageSpec(
             "long. Random weights have a quarter of it as standard deviation.",
             makes_samples=True,
         ),
-        "land_seed": SettingSpec(
-            0,
-            Whole(0, 2**31 - 1),
-            "Seed",
+        "land_seed": seed_setting(
             "The same seed gives the same samples. All panels share it; random weights depend on it.",
-            makes_samples=True,
         ),
         "land_order": SettingSpec(
             "valley",

@@ -7,7 +7,7 @@ from typing import Any
 from rbmviz.coupling import STATISTICS
 from rbmviz.errors import unknown
 from rbmviz.models import list_models
-from rbmviz.pages.settings import SettingSpec, Whole
+from rbmviz.pages.settings import SettingSpec, Whole, seed_setting
 from rbmviz.pages.spec import RANDOM_MODEL, PageSpec, Sources
 from rbmviz.rbm import Model
 from rbmviz.session import Coupling, CouplingSetup, random_rbm
@@ -74,12 +74,8 @@ SPEC = PageSpec(
             "All couplings have the same starts. The trainer UCD starts from training data.",
             makes_samples=True,
         ),
-        "coupling_seed": SettingSpec(
-            0,
-            Whole(0, 2**31 - 1),
-            "Seed",
+        "coupling_seed": seed_setting(
             "Seed of random models, starts and chains: the same seed repeats every pair.",
-            makes_samples=True,
         ),
         "tau_log": SettingSpec(True, (False, True), "Log scale", "Shows how heavy the tail is."),
         "lag": SettingSpec(

@@ -9,7 +9,7 @@ from rbmviz.metrics import Kernel
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.models import list_models
-from rbmviz.pages.settings import SettingSpec, Whole, compared_at
+from rbmviz.pages.settings import SettingSpec, compared_at, seed_setting
 from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
@@ -72,13 +72,9 @@ SPEC = PageSpec(
             "An unseen test image, or random bits.",
             makes_samples=True,
         ),
-        "seed": SettingSpec(
-            0,
-            Whole(0, 2**31 - 1),
-            "Seed",
+        "seed": seed_setting(
             "The same seed gives the same samples. All panels share it, so differences come from the "
             "samplers alone.",
-            makes_samples=True,
         ),
         "view": SettingSpec(
             "sequence",

@@ -98,6 +98,11 @@ class SettingSpec:
         return read_value(name, texts[-1], self.allowed)
 
 
+def seed_setting(help: str) -> SettingSpec:
+    """Return the setting of a page's seed; ``help``: what the same seed repeats."""
+    return SettingSpec(0, Whole(0, 2**31 - 1), "Seed", help, makes_samples=True)
+
+
 def compared_at(made_unit: CostUnit) -> str:
     """Return the help text for the choice of the unit of comparison between panels.
 

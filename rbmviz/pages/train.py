@@ -6,7 +6,7 @@ from typing import Any
 
 from rbmviz.datasets import list_datasets
 from rbmviz.metrics.numbers import Number, own_numbers
-from rbmviz.pages.settings import SettingSpec, Whole, compared_at
+from rbmviz.pages.settings import SettingSpec, Whole, compared_at, seed_setting
 from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import trainers
 from rbmviz.session import TrainingSetup
@@ -61,12 +61,8 @@ SPEC = PageSpec(
             "Threshold at this share of full ink, or draw each bit once with its grey value as "
             "the probability.",
         ),
-        "train_seed": SettingSpec(
-            0,
-            Whole(0, 2**31 - 1),
-            "Seed",
+        "train_seed": seed_setting(
             "Seed of the weights, mini-batches and chains: the same seed repeats every update.",
-            makes_samples=True,
         ),
         "replicates": SettingSpec(
             1,

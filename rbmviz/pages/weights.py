@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from rbmviz.models import list_models
-from rbmviz.pages.settings import SettingSpec, Whole
+from rbmviz.pages.settings import SettingSpec, seed_setting
 from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import trainers
 from rbmviz.session import Start, WeightSetup
@@ -48,12 +48,8 @@ SPEC = PageSpec(
             "Training images, as in pop-CD, or random bits. The mean weight is right for any start.",
             makes_samples=True,
         ),
-        "weights_seed": SettingSpec(
-            0,
-            Whole(0, 2**31 - 1),
-            "Seed",
+        "weights_seed": seed_setting(
             "The same seed gives the same batches. All panels share it.",
-            makes_samples=True,
         ),
         "weights_pace": SettingSpec(
             10,

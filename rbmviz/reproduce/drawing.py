@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rbmviz.charts import Axis, Curves, Legend, styled
+from rbmviz.charts.axes import channel_of
 from rbmviz.registry import samplers, trainers
 from rbmviz.sweeps import figures
 
@@ -15,8 +17,6 @@ Row = dict[str, Any]
 
 FREE_COLOURS = ("#bd4c0c", "#7a7a7a", "#618651", "#b583b4", "#8a6d1d", "#2f6f8f", "#a03b5a", "#4b4fa0")
 """Colours of series that are not algorithms, and of further settings of an algorithm."""
-
-SERIES_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 2], [10, 4], [1, 3], [6, 2, 1, 2])
 
 FIGURE_WIDTH, FIGURE_HEIGHT = 360, 220
 
@@ -115,38 +115,32 @@ def _layers(altair: Any, drawing: Mapping[str, Any]) -> list[Any]:
     rows, mark = drawing["rows"], drawing["mark"]
     series = list(dict.fromkeys(row.get("series", "") for row in rows))
     words = mark == "bar" or any(isinstance(row["x"], str) for row in rows)
-    if words:
-        axis = altair.Axis(labelAngle=-30, labelLimit=240)
-        x = altair.X("x:N", title=drawing["x"] or None, sort=None, axis=axis)
-    else:
-        log = drawing["log_x"]
-        scale = altair.Scale(type="log" if log else "linear", zero=False, nice=not log)
-        x = altair.X("x:Q", title=drawing["x"], scale=scale)
-    scale = altair.Scale(type="log" if drawing["log_y"] else "linear", zero=mark == "bar")
-    y = altair.Y("y:Q", title=drawing["y"], scale=scale)
-    from_to = {"y": altair.Y("low:Q", scale=scale, title=drawing["y"]), "y2": altair.Y2("high:Q")}
+    scales: tuple[Any, ...] = tuple("log" if drawing[log] else "linear" for log in ("log_x", "log_y"))
+    x = Axis("x", drawing["x"], "words" if words else scales[0])
+    y = Axis("y", drawing["y"], scales[1], nice=True, zero=mark == "bar")
     named_by_axis = all(row["x"] == row.get("series") for row in rows)
-    look = {"symbolType": "stroke", "symbolSize": 300} if mark == "line" else {}
-    legend = altair.Legend(title=None, orient="bottom", columns=1, labelLimit=280, symbolOpacity=1, **look)
-    colour = altair.Color(
-        "series:N",
-        sort=series,
-        scale=altair.Scale(domain=series, range=colours(series)),
-        legend=None if series == [""] or named_by_axis else legend,
-    )
-    base = altair.Chart().encode(x=x, color=colour)
-    errors = base.transform_filter("isValid(datum.low) && isValid(datum.high)")
+    legend = None if series == [""] or named_by_axis else Legend("bottom", limit=280)
+    tones = colours(series)
     if mark == "bar":
+        tone = channel_of(altair, "Color", "series", series, tones, legend, "square")
+        base = altair.Chart().encode(x=x.channel(altair, "X"), color=tone)
         side_by_side = altair.XOffset("series:N", sort=series)
-        above = errors.mark_rule().encode(**from_to, xOffset=side_by_side, color=altair.value("#555555"))
-        return [base.mark_bar().encode(y=y, xOffset=side_by_side), above]
-    if mark == "point":
-        return [errors.mark_rule().encode(**from_to), base.mark_point(filled=True, size=55).encode(y=y)]
-    strokes = [SERIES_DASHES[i % len(SERIES_DASHES)] for i in range(len(series))]
-    dashes = altair.Scale(domain=series, range=strokes)
-    dash = altair.StrokeDash("series:N", sort=series, legend=None, scale=dashes)
-    band = errors.mark_area(opacity=0.18).encode(**from_to)
-    return [band, base.mark_line(strokeWidth=1.8).encode(y=y, strokeDash=dash)]
+        errors = base.transform_filter("isValid(datum.low) && isValid(datum.high)").mark_rule()
+        ends = {"y": y.channel(altair, "Y", "low"), "y2": "high:Q", "color": altair.value("#555555")}
+        bars = base.mark_bar().encode(y=y.channel(altair, "Y"), xOffset=side_by_side)
+        return [bars, errors.encode(xOffset=side_by_side, **ends)]
+    curves = Curves(
+        x,
+        y,
+        "" if series == [""] else "series",
+        styled(series, tones),
+        line="linear" if mark == "line" else "",
+        points=0 if mark == "line" else 55,
+        band=("low", "high"),
+        spread="area" if mark == "line" else "rule",
+        legend=legend,
+    )
+    return curves.layers(altair, altair.Chart())
 
 
 def svg(drawing: Mapping[str, Any], caption: Sequence[str]) -> bytes:

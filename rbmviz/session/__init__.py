@@ -23,7 +23,7 @@ from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnap
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.limits import Limits, VisitorUsage, limits
 from rbmviz.session.recorder import Allowance, write_array
-from rbmviz.session.release import janitor
+from rbmviz.session.release import close_and_free
 from rbmviz.session.sampling import (
     SamplingPlan,
     SamplingRun,
@@ -75,7 +75,7 @@ __all__ = [
     "WeightSetup",
     "WeightSnapshot",
     "Worker",
-    "janitor",
+    "close_and_free",
     "limits",
     "random_rbm",
     "replay",

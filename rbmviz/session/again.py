@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -224,6 +224,11 @@ class Rebuild:
             return 0.0
         return (self._again.n - self._begun) / (self.n - self._begun)
 
+    @property
+    def begun(self) -> bool:
+        """Whether the run has been prepared, so that chunks of steps are left."""
+        return self._again is not None
+
     def drop_steps(self) -> None:
         """Drop the rebuilt steps; ``work`` starts over."""
         self._pieces = self._again = None
@@ -243,16 +248,9 @@ class Rebuild:
 
     # The rest is the interface that a worker expects of a run.
 
-    has_background_work: ClassVar[bool] = False
-    """A placeholder has no background work."""
-
     def max_steps(self) -> int:
         """Return 0: a run cannot make steps until it is rebuilt."""
         return 0
-
-    def background_work(self, paused: bool) -> bool:
-        """Return False: there is no background work."""
-        return False
 
     def view(self, status: Status) -> Snapshot:
         """Return the snapshot from when the run was freed, without its large arrays."""

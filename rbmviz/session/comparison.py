@@ -9,11 +9,10 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, values_of
-from rbmviz.session.beat import Beat
 from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
 from rbmviz.session.limits import VisitorUsage, Wanted
 from rbmviz.session.run import Plan
-from rbmviz.session.slots import Group
+from rbmviz.session.scheduler import Page
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.worker import PastRun, Worker
 
@@ -85,14 +84,14 @@ class Comparison(Generic[S]):
     rate : float
         Steps per second of every panel; infinity (the default) is full speed.
     visitor : VisitorUsage or None
-        The visitor whose turns at the cores the panels share. A command that would exceed the visitor's
-        limits raises BadInput and changes nothing here, but may drop undo data to make room. None: no
-        limits, and a group of turns of its own.
+        The visitor whose computing time the panels share. A command that would exceed the visitor's limits
+        raises BadInput and changes nothing here, but may drop undo data to make room. None: no limits, and a
+        tenant of its own.
     """
 
     def __init__(self, setup: S, rate: float = math.inf, visitor: VisitorUsage | None = None) -> None:
         self.setup, self.rate, self._visitor = setup, rate, visitor
-        self._beat = Beat(Group() if visitor is None else visitor.group)
+        self._page = Page(None if visitor is None else visitor.tenant)
         self.closed_at: float | None = None
         self.panels: tuple[Panel, ...] = ()
         self.running = False
@@ -120,7 +119,7 @@ class Comparison(Generic[S]):
         """
         plan = plan or self.setup.plan()
         self._check([*self.wanted, (plan, algorithm)])
-        worker = Worker(plan, algorithm, rate=self.rate, group=self._beat.group, beat=self._beat)
+        worker = Worker(plan, algorithm, rate=self.rate, page=self._page)
         panel = Panel(self._next_key, worker)
         self._next_key += 1
         self.panels += (panel,)
@@ -427,13 +426,13 @@ class Comparison(Generic[S]):
                     panel.worker.catch_up(ready[0].worker)
 
     def listening(self, ended: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
-        """Call ``ended`` after each beat in the ``with`` block, on the beat's thread; it must not block."""
-        return self._beat.listening(ended)
+        """Call ``ended`` after each beat in the ``with`` block, on its thread; it must not block."""
+        return self._page.listening(ended)
 
     @property
     def beating(self) -> bool:
-        """Whether the beat drives all panels: then only commands change anything between beats."""
-        return self._beat.drives(len(self.panels))
+        """Whether beats drive all panels: then only commands change anything between beats."""
+        return self._page.drives(len(self.panels))
 
     @property
     def chart_point(self) -> float | None:
@@ -523,7 +522,7 @@ class Comparison(Generic[S]):
             self._visitor.allow(self, wanted)
 
     def open(self) -> None:
-        """Allow each panel a thread, and rebuild freed runs; BadInput if there is no room for them."""
+        """Let each panel work, and rebuild freed runs; BadInput if there is no room for them."""
         if any(panel.worker.at_rest for panel in self.panels):
             self._check(self.wanted)
         with self._opening:
@@ -554,7 +553,7 @@ class Comparison(Generic[S]):
                     panel.worker.open()
 
     def close(self) -> None:
-        """Ask every thread to end after its chunk, and return at once; ``open`` continues the runs."""
+        """Let no run work after its current unit, and return at once; ``open`` continues the runs."""
         with self._opening:
             self.closed_at = time.monotonic()
             for panel in self.panels:

@@ -67,7 +67,8 @@ class Compiling:
         self._wanted: list[str] = []  # jobs that runs wait for, in order of request
         # For each job that is compiling: time.monotonic() of its last report, and processor seconds by then.
         self._running: dict[str, tuple[float, float]] = {}
-        self._done: dict[str, threading.Event] = {}
+        self._first = ""  # the first job, which includes the start of its process
+        self._missing: set[str] = set()  # jobs that are not done
         self._used = self._passed = 0.1  # recent processor and wall-clock seconds
         self._others = 0.0  # threads of other programs that want a core, before the first report
         self._took = self._estimated = 0.0  # processor seconds of all finished jobs
@@ -87,7 +88,7 @@ class Compiling:
             if hasattr(os, "getloadavg"):
                 self._others = os.getloadavg()[0]
             self._passed *= self._crowding(self._now)
-            self._queue, self._done = missing, {name: threading.Event() for name in missing}
+            self._queue, self._first, self._missing = missing, missing[0], {*missing}
             jobs, self._pipe = os.pipe()
             for _ in range(self._now):
                 self._begin(jobs)
@@ -133,8 +134,7 @@ class Compiling:
         self._queue.clear()
         self._running.clear()
         self._give()
-        for event in self._done.values():
-            event.set()
+        self._missing.clear()
 
     def _follow(self, process: subprocess.Popen[str]) -> None:
         """Read the reports of a process and give it jobs until it ends."""
@@ -161,18 +161,18 @@ class Compiling:
             del self._running[name]
             self._took += seconds
             self._estimated += self._seconds(name)
-            self._done[name].set()
+            self._missing.discard(name)
             self._now = self._most
             self._give()
 
-    def wait(self, names: Iterable[str]) -> None:
-        """Let other processes compile these jobs next, and wait until they are done."""
-        names = [name for name in names if name in self._done]
+    def request(self, names: Iterable[str]) -> bool:
+        """Let other processes compile these jobs next; return whether all are done."""
         with self._lock:
-            self._wanted += [name for name in names if name not in self._wanted]
-            self._queue.sort(key=[*self._wanted, *self._queue].index)
-        for name in names:
-            self._done[name].wait()
+            missing = [name for name in names if name in self._missing]
+            if new := [name for name in missing if name not in self._wanted]:
+                self._wanted += new
+                self._queue.sort(key=[*self._wanted, *self._queue].index)
+            return not missing
 
     def finish(self) -> bool:
         """Wait until the other processes have ended; return False if they were stopped."""
@@ -182,7 +182,7 @@ class Compiling:
 
     def _seconds(self, name: str) -> float:
         """Return the stored processor seconds of a job."""
-        return JOBS[name].seconds + (STARTING_SECONDS if name == next(iter(self._done), None) else 0.0)
+        return JOBS[name].seconds + (STARTING_SECONDS if name == self._first else 0.0)
 
     def _crowding(self, n: int) -> float:
         """Return the factor by which n processes slow down when they share the cores with other programs."""

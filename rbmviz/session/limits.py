@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from rbmviz.errors import BadInput
 from rbmviz.session.recorder import HELD_SAMPLES_BYTES
-from rbmviz.session.slots import Group
+from rbmviz.session.scheduler import Tenant
 
 BASE_MB = 500
 """Megabytes that a warmed-up server uses without visitors; all visitors share them."""
@@ -109,7 +109,7 @@ class Counted(Protocol):
 
 
 class VisitorUsage:
-    """Memory of one visitor (runs on all pages, uploads, models), and the group of the visitor's turns.
+    """Memory of one visitor (runs on all pages, uploads, models), and its share of computing time.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class VisitorUsage:
         self._comparisons: dict[str, Counted] = {}
         self._kept: dict[str, int] = {}
         self._server = server
-        self.group = Group()  # its runs share the turns at the cores of this group
+        self.tenant = Tenant()  # whose computing time its runs share
         with _SERVER_LOCK:
             server.add(self)
 

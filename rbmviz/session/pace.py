@@ -195,7 +195,11 @@ class Pace:
         return max(int(min(most, min(self.allowed(), self.end) - n)), 0)
 
     def time_of_next(self, n: int) -> float:
-        """Return the time at which the next step is due."""
+        """Return the time at which the next step is due, past or future; infinity if none is."""
+        if n >= self.end:
+            return math.inf
+        if not self.running:
+            return -math.inf if n < self.stop_at else math.inf
         return self._timetable.time_of(n + 1)
 
     def _skip(self, n: int, backlog: float) -> None:

@@ -1,7 +1,7 @@
-"""One page's view of a sweep: its settings at one point, computed on a separate thread.
+"""One page's view of a sweep: its settings at one point.
 
-The live socket treats a view like a comparison with a single panel, the map. While somebody requests it, a
-thread renews the newest ``MapSnapshot`` up to ten times per second.
+The live socket treats a view like a comparison with a single panel, the map. While somebody requests it, the
+scheduler has it renew the newest ``MapSnapshot`` up to ten times per second.
 """
 
 import contextlib
@@ -19,6 +19,7 @@ import numpy as np
 from rbmviz.knobs import Knob, Value, knobs_of, values_of
 from rbmviz.session.comparison import Comparison
 from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
+from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Task, Tenant
 from rbmviz.session.snapshot import Snapshot
 from rbmviz.session.sweep_scores import SweepAtPoint, column_of, first_measure
 from rbmviz.session.sweeps import Sweep
@@ -38,7 +39,7 @@ TELLING_SECONDS = 2.0
 """Seconds between two searches for the point at which settings differ most."""
 
 UNASKED_SECONDS = 5.0
-"""If nobody has requested a view for this long, its thread ends."""
+"""If nobody has requested a view for this long, it is not renewed any more."""
 
 IS_KNOWN, IS_IN_REGION, IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING = 1, 2, 4, 8, 16
 """Bits of ``MapSnapshot.state``."""
@@ -144,11 +145,9 @@ class SweepView:
         self.on_setting: Callable[[int], object] = lambda setting: None
         self._telling: float | None = None
         self._looked_at, self._looked_through = -math.inf, (-1, -1)
-        self._changed = threading.Event()
         self._lock = threading.Lock()  # held while the map is computed
-        self._thread: threading.Thread | None = None
-        self._begins = threading.Lock()  # held briefly, to start and to end the thread
-        self._asked_at = 0.0
+        self._task = Task(Tenant(), self._renew)
+        self._asked_at = self._seconds = 0.0  # when it was last requested; how long the last renewal took
         self._newest = self._empty()
         self._computed_from: object = None
         self._at_point = SweepAtPoint({}, {})
@@ -168,11 +167,8 @@ class SweepView:
     def poll(self) -> list[tuple[int, MapSnapshot]]:
         """Return key and newest snapshot of the map, and have it renewed."""
         self._asked_at = time.monotonic()
-        with self._begins:
-            if self._thread is None:
-                thread = threading.Thread(target=self._renew, name="rbmviz-map", daemon=True)
-                thread.start()
-                self._thread = thread
+        if self._task.due is None and not self._task.at_work:
+            self._renew_in(0)
         return [(MAP_KEY, self._newest)]
 
     def now(self) -> MapSnapshot:
@@ -211,23 +207,23 @@ class SweepView:
         if isinstance(setting, int | float) and 0 <= setting < len(self.sweep.scores.settings):
             self.setting = int(setting)
             self.on_setting(self.setting)
-        self._changed.set()
+        self._renew_in(0)
+
+    def _renew_in(self, seconds: float) -> None:
+        SCHEDULER.ask(self._task, Due(Priority.PACED, SCHEDULER.clock() + seconds))
 
     def _renew(self) -> None:
-        while True:
-            with self._begins:
-                if time.monotonic() - self._asked_at >= UNASKED_SECONDS:
-                    self._thread = None
-                    return
-            began = time.monotonic()
-            try:
-                with self._lock:
-                    self._newest = self._compute()
-            except Exception:  # the next attempt may succeed
-                log.exception("a map was not renewed")
-            # A large map uses at most a third of a core.
-            if self._changed.wait(max(RENEW_SECONDS, 2 * (time.monotonic() - began))):
-                self._changed.clear()
+        began = time.monotonic()
+        if began - self._asked_at >= UNASKED_SECONDS:
+            return
+        # A large map uses at most a third of a core. A request of the page meanwhile comes before this.
+        self._renew_in(max(RENEW_SECONDS, 3 * self._seconds))
+        try:
+            with self._lock:
+                self._newest = self._compute()
+        except Exception:  # the next attempt may succeed
+            log.exception("a map was not renewed")
+        self._seconds = time.monotonic() - began
 
     def _compute(self) -> MapSnapshot:
         sweep, scores = self.sweep, self.sweep.scores

@@ -4,11 +4,12 @@ A sweep belongs to the server, not to the page that started it: it continues whe
 every page lists it. Each sweep has its own folder of results, with one file per cell, so that a server that
 is stopped loses only the running cells.
 
-Each thread takes the next cell and advances it slice by slice (``CellRun.step``), each slice with a turn of
-kind ``BACKGROUND`` (``slots``), for which watched panels never wait.
+Each of its hands, one per core, takes the next cell and advances it slice by slice (``CellRun.step``). Each
+slice is a unit of the scheduler's lowest priority, ``SWEEP``.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import logging
@@ -16,10 +17,9 @@ import os
 import re
 import secrets
 import shutil
-import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -31,9 +31,8 @@ from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason, write_whole
 from rbmviz.paths import cache_dir
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, variable_of
-from rbmviz.session.slots import SLOTS, Group, Kind, Slots
+from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Scheduler, Task, Tenant
 from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.session.worker import RUN_NICENESS
 from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
 from rbmviz.sweeps.store import Store, encode
 
@@ -50,9 +49,6 @@ MAX_SWEEP_TITLE = 100
 
 MAX_SAMPLES_OF_CELL, MAX_SECONDS_OF_CELL = 1_000_000, 600
 """Largest budgets of a cell on a server."""
-
-SWEEP_NICENESS = RUN_NICENESS + 5
-"""Niceness of sweep threads (Linux only), below pages and watched runs."""
 
 SweepStatus = Literal["planned", "queued", "running", "paused", "finished", "failed", "stopped"]
 
@@ -93,10 +89,10 @@ class Sweep:
         self.cells: list[Cell] | None = None  # set once models and data are loaded
         self.loaded = False  # whether the files of its folder have been read
         self._loading = threading.Lock()  # held during loading; never awaited while holding the queue's lock
-        self._preparing = False  # a thread is loading models and data
-        self._waiting: list[int] = []  # cells that no thread runs, the next one last
+        self._preparing = False  # a hand is loading models and data
+        self._waiting: list[int] = []  # cells that no hand has, the next one last
         self._runs: dict[int, CellRun] = {}  # runs of running and interrupted cells
-        self._taken: set[int] = set()  # cells that a thread is running
+        self._taken: set[int] = set()  # cells that a hand has
         self._unwritten: dict[int, dict[str, np.ndarray]] = {}  # tables not written, as the disk was full
         self._seconds = self._begun_at = 0.0
         self._progress_before, self._done_before = 0.0, 0
@@ -155,6 +151,14 @@ class Sweep:
         return tuple((cell, run.n) for cell, run in list(self._runs.items()))
 
 
+class _Hand:
+    """What the queue has under way at one core: a cell of a sweep, or the preparation of a sweep (None)."""
+
+    def __init__(self, tenant: Tenant, work: Callable[["_Hand"], None]) -> None:
+        self.task = Task(tenant, functools.partial(work, self))
+        self.job: tuple[Sweep, int | None] | None = None
+
+
 class SweepQueue:
     """The sweeps of a server.
 
@@ -162,18 +166,21 @@ class SweepQueue:
     ----------
     folder : Path
         Parent of the sweep folders; made with mode 0700 when the first sweep starts.
-    slots : Slots
-        Turns at the cores (default: the turns of the process).
+    scheduler : Scheduler
+        Default: that of the process.
     memory : VisitorUsage
         A further visitor of the server, whose memory is the scores in memory (default: they are not
         counted).
     """
 
-    def __init__(self, folder: Path, slots: Slots = SLOTS, memory: VisitorUsage | None = None) -> None:
-        self.folder, self._slots, self._group, self._memory = folder, slots, Group(), memory
+    def __init__(
+        self, folder: Path, scheduler: Scheduler = SCHEDULER, memory: VisitorUsage | None = None
+    ) -> None:
+        self.folder, self._scheduler, self._memory = folder, scheduler, memory
+        tenant = Tenant()
+        self._hands = [_Hand(tenant, self._work) for _ in range(scheduler.n)]
         self._lock = threading.RLock()
         self._sweeps: dict[str, Sweep] = {}
-        self._threads = 0
         self._closed = False
         self._find()
 
@@ -230,7 +237,7 @@ class SweepQueue:
                 raise
             sweep.loaded = True
             self._sweeps[name] = sweep
-        self._begin_threads()
+        self._begin()
         return sweep
 
     def _check_room(self, owner: str) -> None:
@@ -260,7 +267,7 @@ class SweepQueue:
         """
         sweep = self._set(name, owner, "queued", ("paused", "stopped", "failed"))
         sweep.error = ""
-        self._begin_threads()
+        self._begin()
 
     def stop(self, name: str, owner: str) -> None:
         """Stop a sweep; complete cells stay."""
@@ -281,7 +288,7 @@ class SweepQueue:
             shutil.rmtree(sweep.folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Let all threads end after their slices; the next server can resume the sweeps on command."""
+        """Begin no further slice; the next server can resume the sweeps on command."""
         with self._lock:
             self._closed = True
 
@@ -296,7 +303,7 @@ class SweepQueue:
             sweep = self._own(name, owner)
             if sweep.status in before:
                 self._change(sweep, status)
-        self._begin_threads()
+        self._begin()
         return sweep
 
     def _change(self, sweep: Sweep, status: SweepStatus) -> None:
@@ -387,15 +394,22 @@ class SweepQueue:
                 sweep.version += 1
                 sweep.loaded = True
 
-    # Threads
+    # Work, on threads of the scheduler
 
-    def _begin_threads(self) -> None:
+    @property
+    def at_work(self) -> int:
+        """Number of hands that have something under way."""
+        return sum(hand.job is not None for hand in self._hands)
+
+    def _begin(self) -> None:
+        """Let idle hands look for work, if there is any."""
         with self._lock:
-            while self._threads < self._slots.n and self._has_work():
-                self._threads += 1
-                threading.Thread(target=self._work, name="rbmviz-sweep", daemon=True).start()
-                if self._current().cells is None:  # only one thread prepares
-                    break
+            for hand in self._hands:
+                if hand.job is None and self._has_work():
+                    self._ask(hand, long=self._current().cells is None)
+
+    def _ask(self, hand: _Hand, long: bool = False) -> None:
+        self._scheduler.ask(hand.task, Due(Priority.SWEEP, self._scheduler.clock(), long=long))
 
     def _current(self) -> Sweep:
         found = [one for one in self._sweeps.values() if one.status == "running"]
@@ -409,19 +423,18 @@ class SweepQueue:
             return any(one.cells is not None and (one._waiting or _interrupted(one)) for one in running)
         return any(one.status == "queued" for one in self._sweeps.values())
 
-    def _work(self) -> None:
-        _step_back()
-        try:
-            while (job := self._next_job()) is not None:
-                sweep, cell = job
-                if cell is None:
-                    self._prepare(sweep)
-                else:
-                    self._run(sweep, cell)
-        finally:
-            with self._lock:
-                self._threads -= 1
-            self._begin_threads()
+    def _work(self, hand: _Hand) -> None:
+        """Do a slice of what a hand has under way, or of the next job."""
+        with self._lock:
+            hand.job = hand.job or self._next_job()
+        match hand.job:
+            case (sweep, None):
+                self._prepare(sweep)
+            case (sweep, int(cell)) if self._advance(sweep, cell):
+                self._ask(hand)
+                return
+        hand.job = None
+        self._begin()
 
     def _next_job(self) -> tuple[Sweep, int | None] | None:
         with self._lock:
@@ -431,7 +444,7 @@ class SweepQueue:
             if sweep.status == "queued":
                 self._change(sweep, "running")
             if sweep.cells is None:
-                if sweep._preparing:  # paused and resumed: its thread is still preparing it
+                if sweep._preparing:  # paused and resumed: a hand is still preparing it
                     return None
                 sweep._preparing = True
                 return sweep, None
@@ -448,8 +461,7 @@ class SweepQueue:
         found, sentence = None, ""
         try:
             self._load(sweep)
-            with self._turn():
-                found = cells(sweep.plan, registered=True)
+            found = cells(sweep.plan, registered=True)
         except (BadInput, OutputFailure) as error:
             sentence = str(error)
         except Exception:
@@ -465,33 +477,26 @@ class SweepQueue:
             sweep.cells = found
             sweep._waiting = [i for i in range(len(found)) if not sweep.scores.is_done(i)][::-1]
             self._end(sweep)
-        self._begin_threads()
+        self._begin()
 
-    @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
-        with self._slots.turn(self._group, Kind.BACKGROUND):
-            yield
-
-    def _run(self, sweep: Sweep, cell: int) -> None:
-        """Run one cell to its end, or until the sweep is paused."""
+    def _advance(self, sweep: Sweep, cell: int) -> bool:
+        """Do a slice of one cell; return whether it goes on, False if it has ended or the sweep is paused."""
         assert sweep.cells is not None
         sentence, table = "", None
         try:
             run = sweep._runs.get(cell)
             if run is None:
-                with self._turn():
-                    run = sweep._runs[cell] = CellRun(sweep.cells[cell])
-            more = True
-            while more and sweep.status == "running" and not self._closed:
-                with self._turn():
-                    more = run.step()
-            if more:
+                run = sweep._runs[cell] = CellRun(sweep.cells[cell])
+                return True
+            if sweep.status != "running" or self._closed:
                 with self._lock:
                     sweep._taken.discard(cell)
                     if sweep.status == "stopped":
                         sweep._runs.pop(cell, None)
                         sweep._waiting.append(cell)
-                return
+                return False
+            if run.step():
+                return True
             table = run.columns()
         except (BadInput, OutputFailure) as error:
             sentence = str(error)
@@ -511,6 +516,7 @@ class SweepQueue:
                 sweep.error = f"{sweep.failed_cells} of {sweep.size} runs have failed. {sentence}"
                 sentence = ""
             self._end(sweep, sentence)
+        return False
 
     def _write(self, sweep: Sweep) -> str:
         """Write the cells that are not on disk yet; return why this failed, or ""."""
@@ -519,7 +525,7 @@ class SweepQueue:
         store = Store(sweep.folder)
         for cell in list(sweep._unwritten):
             table = sweep._unwritten.get(cell)
-            if table is None:  # another thread was faster
+            if table is None:  # another hand was faster
                 continue
             try:
                 store.write(sweep.cells[cell].identity, encode(table))
@@ -538,15 +544,8 @@ class SweepQueue:
 
 
 def _interrupted(sweep: Sweep) -> set[int]:
-    """Return the interrupted cells that no thread has resumed."""
+    """Return the interrupted cells that no hand has resumed."""
     return set(sweep._runs) - sweep._taken
-
-
-def _step_back() -> None:
-    """Lower this thread's priority below the threads that draw pages and run watched panels."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), SWEEP_NICENESS)
 
 
 def check_size(plan: SweepPlan) -> None:

@@ -1,8 +1,8 @@
-"""The worker of one panel: take commands, make the steps of a run, publish immutable snapshots.
+"""The handle of one panel: take commands, make the steps of a run, publish immutable snapshots.
 
 A worker carries out one run after another: ``begin``, or a change of a knob that is not live, starts the next
-run. The worker has a thread only while it needs one (``_wait`` ends it), and none while the beat of its page
-makes the steps. ``pace.Pace`` decides which steps are due.
+run. It has no thread: the scheduler lets it ``work`` whenever it has asked for that. ``pace.Pace`` decides
+which steps are due.
 """
 
 import contextlib
@@ -10,8 +10,6 @@ import copy
 import dataclasses
 import logging
 import math
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,53 +19,38 @@ from rbmviz.blas import one_blas_thread_for_good
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.again import Change, Log, Rebuild
-from rbmviz.session.beat import Beat
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.pace import CATCH_UP_SECONDS, Pace
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
-from rbmviz.session.slots import SLOTS, Group, Kind
-from rbmviz.session.slowdown import SLOWDOWN
+from rbmviz.session.scheduler import Due, Page, Priority, Task
 from rbmviz.session.snapshot import Snapshot, Status
 
 LEASE_SECONDS = 30.0
 """A run without a snapshot request for this long sleeps; the next request wakes it."""
 
-IDLE_SECONDS = 60.0
-"""A run that sleeps, or has been idle for this long, ends its thread; a command starts another."""
-
 BACKLOG_SECONDS = 0.25
 """A run that falls behind its rate skips steps overdue by more than this, so that a pause acts at once."""
 
-BEAT_BACKLOG_SECONDS = 1.0
-"""The same for a run on the beat, which makes up for steps that a late beat missed."""
+LIGHT_BACKLOG_SECONDS = 1.0
+"""The same for a light run, which makes up for steps that a late beat missed."""
 
 WATCHED_SECONDS = 1.0
-"""A run is watched if a snapshot was requested within this time; then it publishes each chunk or beat."""
-
-LEAVE_SECONDS = 0.01
-"""How long a beat waits for the end of the thread that handed it a run."""
-
-CHUNKS_PER_BEAT = 4
-"""Maximum number of chunks of a run in one beat; chunks are small after one that waited for a core."""
+"""A run is watched if a snapshot was requested within this time; then it publishes after each unit."""
 
 LIGHT_RUN_PARTS = 16
-"""The beat drives a run if the run's rate takes less than 1 / LIGHT_RUN_PARTS of a core.
+"""A run is light, and driven by the beats of its page, if its rate takes less than 1 / LIGHT_RUN_PARTS of a
+core.
 
-The limit is on processor time: on an overloaded server, chunks also wait for a core, and if runs left the
-beat for that, an overload would create even more threads.
+The limit is on processor time: on an overloaded server, chunks also wait for a core.
 """
 
-RUN_NICENESS = 10
-"""Niceness of the runs' own threads (Linux only): pages and the beat have priority."""
+BACKGROUND_SECONDS = 0.5
+"""Seconds until a run without background work looks for some: another thread may have ended a computation."""
+
+COMPILING_SECONDS = 0.1
+"""Seconds until a run whose kernels are still compiling looks again whether they are there."""
 
 log = logging.getLogger(__name__)
-
-
-def _lower_priority() -> None:
-    """Lower the priority of this thread."""
-    if sys.platform == "linux":  # other systems do not accept a thread id here
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), RUN_NICENESS)
 
 
 class PastRun:
@@ -88,8 +71,8 @@ T = TypeVar("T")
 class Worker(Generic[R]):
     """Execute the commands of one panel: hold the panel's run, and publish its snapshots.
 
-    Three commands stop a run, each more than the last: ``pause`` stops its steps; ``close`` ends its thread;
-    ``rest`` also frees its memory, and ``open`` then rebuilds it. A run without a snapshot request for
+    Three commands stop a run, each more than the last: ``pause`` stops its steps; ``close`` stops all of its
+    work; ``rest`` also frees its memory, and ``open`` then rebuilds it. A run without a snapshot request for
     LEASE_SECONDS sleeps: it makes no steps until the next request.
 
     Parameters
@@ -101,19 +84,16 @@ class Worker(Generic[R]):
         Maximum number of steps per second; infinity (the default) is full speed.
     n_max : int or None
         The run is finished after this many steps; None (the default): no limit.
-    group : Group or None
-        Steps are made in turns of this group; None: a separate group.
-    beat : Beat or None
-        The beat that drives the run while it is paced and light; None: a separate beat.
+    page : Page or None
+        The page on which the run advances, and the tenant whose computing time it uses; None: one of its own.
 
-    Commands return at once and take effect between two chunks, within about 30 ms. Only ``rest``, ``free``,
-    ``put_back`` and the queries ``read`` and ``rebuild_data`` wait for the end of a chunk, which may take
-    longer while a rebuilt run is prepared. Commands to runs that have to stay in step get the same ``at``,
-    a time.monotonic() reading.
+    Commands return at once and take effect between two chunks, within about 30 ms: they change what is to be
+    done, and ask the scheduler for work. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and
+    ``rebuild_data`` wait for the end of a unit, which may take longer while a rebuilt run is prepared.
+    Commands to runs that have to stay in step get the same ``at``, a time.monotonic() reading.
 
-    Code that needs several locks takes them in this order: ``Comparison._together``, ``_owner``, a turn at a
-    core, ``_chunk``, ``_wake``, the lock of the beat. The beat has a turn before it takes ``_owner``, for
-    which it waits only briefly.
+    Code that needs several locks takes them in this order: ``Comparison._together``, ``_chunk``, ``_lock``,
+    the lock of the scheduler.
     """
 
     def __init__(
@@ -123,28 +103,24 @@ class Worker(Generic[R]):
         *,
         rate: float = math.inf,
         n_max: int | None = None,
-        group: Group | None = None,
-        beat: Beat | None = None,
+        page: Page | None = None,
     ) -> None:
         # By contract a run uses one thread: BLAS threads of several runs would compete for the cores.
         one_blas_thread_for_good()
-        self._group = group or Group()
-        self._beat = beat or Beat(self._group)
-        self._beating = False  # driven by the beat, not by its own thread
-        # Guards fields that commands write; held only briefly, never during a chunk.
-        self._wake = threading.Condition()
-        # Held during a chunk: code that reads the state of the run waits for the end of the chunk.
+        self._page = page or Page()
+        self._task = Task(self._page.tenant, self.work)
+        # Guards fields that commands write; held only briefly, never during a chunk. Notified after a unit.
+        self._lock = threading.Condition()
+        # Held during a unit, except while a run is prepared: code that reads the state of the run waits.
         self._chunk = threading.Lock()
-        # Held by the one thread that may advance the run; a second thread waits until the first has ended.
-        self._owner = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._leave = threading.Event()
-        self._commanded = False  # there is a command that the thread may not have seen
+        self._at_work = False  # a thread does a unit of work
+        self._light = False  # driven by the beats of the page
         self._run: Any  # a Run, or the Rebuild in its place
         self._snapshot: Snapshot
         self._stale = False  # steps were made since the snapshot
-        self._opened = False  # may have a thread, while there is work
-        self._busy_at = time.monotonic()
+        self._opened = False  # may work
+        self._worked_at = time.monotonic()  # when its last unit of work ended
+        self._look_at = -math.inf  # when there may be background work
         self._algorithm = algorithm
         self._pace = Pace(rate, math.inf if n_max is None else n_max)
         self._asked_at = time.monotonic()
@@ -155,15 +131,15 @@ class Worker(Generic[R]):
 
     def resume(self, at: float | None = None) -> None:
         """Make steps from now on, or from ``at``, a time.monotonic() reading."""
-        with self._wake:
+        with self._lock:
             self._pace.resume(self._run.n, at)
-            self._wake_thread()
+            self._plan()
 
     def pause(self, at: float | None = None) -> None:
         """Stop; runs with the same rate that are paused with the same ``at`` stop at the same step."""
-        with self._wake:
+        with self._lock:
             self._pace.pause(self._run.n, self._backlog(), at)
-            self._wake_thread()
+            self._plan()
 
     @property
     def stops_at(self) -> float:
@@ -172,18 +148,18 @@ class Worker(Generic[R]):
 
     def stop_no_later(self, n: float) -> None:
         """Let a paused run that is catching up stop at n steps, if it would go further."""
-        with self._wake:
+        with self._lock:
             self._pace.stop_no_later(self._run.n, n)
 
     def hold_steps(self) -> contextlib.AbstractContextManager[Any]:
         """Let no step become due within a ``with`` block, so that several runs can take a command in step."""
-        return self._wake
+        return self._lock
 
     def step(self, n: int = 1) -> None:
         """Make n more steps at full speed, then pause."""
-        with self._wake:
+        with self._lock:
             self._pace.step(self._run.n, n)
-            self._wake_thread()
+            self._plan()
 
     def catch_up(self, other: "Worker[Any]", seconds: float = CATCH_UP_SECONDS) -> None:
         """Make the steps that another run has made, at full speed; then stay in step with it.
@@ -194,26 +170,26 @@ class Worker(Generic[R]):
         """
         if not self._run.catches_up:
             return
-        with other._wake:
+        with other._lock:
             pace, n = copy.copy(other._pace), other._run.n
-        with self._wake:
+        with self._lock:
             self._pace.catch_up_with(pace, n, seconds)
-            self._wake_thread()
+            self._plan()
 
     def set_rate(self, rate: float, at: float | None = None) -> None:
         """Set the steps per second; infinity is full speed."""
-        with self._wake:
+        with self._lock:
             self._pace.set_rate(self._run.n, rate, self._backlog(), at)
-            self._wake_thread()
+            self._plan()
 
     def apply_knobs(self, /, **knobs: Value) -> None:
         """Change knobs after a slider is released; the run restarts if it failed or a knob is not live."""
-        with self._wake:
+        with self._lock:
             self._algorithm = self.with_knobs(**knobs)
             live = all(knobs_of(self._algorithm)[name].live for name in knobs)
             if self._snapshot.status == "failed" or not live:
                 self._begin()
-            self._wake_thread()
+            self._plan()
 
     def with_knobs(self, /, **knobs: Value) -> Any:
         """Return the algorithm with these knobs changed; BadInput if one is unknown or out of range."""
@@ -232,19 +208,19 @@ class Worker(Generic[R]):
         check_names(type(self._algorithm), knobs)
         if fixed := [name for name in knobs if not known[name].live]:
             raise BadInput(f"{type(self._algorithm).name}: {fixed[0]} is not live: release it to begin anew.")
-        with self._wake:
+        with self._lock:
             self._algorithm = dataclasses.replace(self._algorithm, **knobs)
-            self._wake_thread()
+            self._plan()
 
     def begin(self, plan: Plan[R]) -> None:
         """Start a new run with this plan."""
-        with self._wake:
+        with self._lock:
             self.plan: Any = plan
             self._begin()
 
     def set_aside(self) -> PastRun:
         """Return the run, so that ``put_back`` can restore it after another has started."""
-        with self._wake:
+        with self._lock:
             return PastRun(self.plan, self._algorithm, self._run, self._snapshot)
 
     def free(self, past: PastRun) -> None:
@@ -255,26 +231,24 @@ class Worker(Generic[R]):
 
     def put_back(self, past: PastRun) -> None:
         """Replace the current run by one that was set aside, paused."""
-        with self._chunk, self._wake:
+        with self._chunk, self._lock:
             self.plan, self._algorithm, self._run = past.plan, past.algorithm, past.run
             self._pace.pause_at(self._run.n)
             self._store_snapshot(self._run, None if self._run.prepared else "starting")
             self._restart_pace()
 
     def open(self) -> None:
-        """Allow the run a thread, and renew the lease; a freed run is rebuilt."""
-        with self._wake:
+        """Let the run work, and renew the lease; a freed run is rebuilt."""
+        with self._lock:
             self._opened = True
             self._asked_at = time.monotonic()
-            self._wake_thread()
+            self._plan()
 
     def close(self) -> None:
-        """Ask the thread to end after its chunk, and return at once; ``open`` continues the run."""
-        with self._wake:
+        """Let the run do no more work after the current unit, and return at once; ``open`` continues it."""
+        with self._lock:
             self._opened = False
-            self._leave.set()
-            self._leave_beat()
-            self._notify()
+            self._plan()
 
     def rest(self) -> None:
         """Close, and free the memory of the run; ``open`` rebuilds the run bit for bit.
@@ -283,7 +257,7 @@ class Worker(Generic[R]):
         current chunk. A run with too many knob changes to log keeps its memory.
         """
         self.close()
-        with self._chunk, self._wake:
+        with self._chunk, self._lock:
             if isinstance(self._run, Rebuild):
                 self._run.drop_steps()
             elif self._run.log.complete:
@@ -293,12 +267,9 @@ class Worker(Generic[R]):
                 self._store_snapshot(self._run, "rebuilding")
 
     def join(self, timeout: float | None = None) -> None:
-        """After ``close``: wait at most ``timeout`` seconds (None: any time) until no thread has the run."""
-        thread = self._thread
-        if thread is not None:
-            thread.join(timeout)
-        if self._owner.acquire(timeout=-1 if timeout is None else timeout):
-            self._owner.release()
+        """After ``close``: wait for the end of the current unit, at most this many seconds (None: any)."""
+        with self._lock:
+            self._lock.wait_for(lambda: not self._at_work, timeout)
 
     # Queries, from any thread.
 
@@ -308,8 +279,8 @@ class Worker(Generic[R]):
         if time.monotonic() - self._asked_at < LEASE_SECONDS / 2:
             self._asked_at = time.monotonic()
             return shown
-        # Locked, so that the thread cannot see the lease expired, and end, just before it is renewed.
-        with self._wake:
+        # Locked, so that no thread sees the lease expired just before it is renewed, and lets the run sleep.
+        with self._lock:
             asleep, self._asked_at = self._asleep(), time.monotonic()
             if asleep:
                 self._restart_pace()
@@ -322,7 +293,7 @@ class Worker(Generic[R]):
         patience = 0 if self.watched else 2 * CHUNK_SECONDS
         if self._stale and self._chunk.acquire(timeout=patience):
             try:
-                with self._wake:
+                with self._lock:
                     if self._stale and self._run.prepared:
                         self._store_snapshot(self._run)
             finally:
@@ -332,7 +303,7 @@ class Worker(Generic[R]):
     @property
     def watched(self) -> bool:
         """Whether a snapshot was requested within WATCHED_SECONDS, or longer ago during a slowdown."""
-        return time.monotonic() - self._asked_at <= WATCHED_SECONDS * SLOWDOWN.factor
+        return time.monotonic() - self._asked_at <= WATCHED_SECONDS * self._page.scheduler.slowdown
 
     @property
     def seconds_to_start(self) -> float | None:
@@ -352,7 +323,7 @@ class Worker(Generic[R]):
 
     @property
     def awake(self) -> bool:
-        """Whether the run is open and its lease has not expired, so that it may have a thread."""
+        """Whether the run is open and its lease has not expired, so that it may work."""
         return self._opened and not self._asleep()
 
     def bytes(self) -> int:
@@ -367,15 +338,15 @@ class Worker(Generic[R]):
         BadInput
             While the run is being rebuilt.
         """
-        with self._chunk, self._wake:
+        with self._chunk, self._lock:
             if isinstance(self._run, Rebuild):
                 raise BadInput(
                     f"This run is being rebuilt after it had been put to rest ({self._run.share:.0%} done): "
                     "try again in a moment."
                 )
             answer = query(self._run)
-            if not self._asleep():
-                self._wake_thread()  # the query may have given the run background work
+            self._look_at = -math.inf  # the query may have given the run background work
+            self._plan()
             return answer
 
     def rebuild_data(self, query: Callable[[R], T]) -> tuple[Any, int, tuple[Change, ...], T] | None:
@@ -384,7 +355,7 @@ class Worker(Generic[R]):
         None if the run cannot be rebuilt from them: it has failed, is being rebuilt or prepared, or had too
         many knob changes.
         """
-        with self._chunk, self._wake:
+        with self._chunk, self._lock:
             run = self._run
             failed = self._snapshot.status == "failed"
             if failed or isinstance(run, Rebuild) or not run.prepared or not run.log.complete:
@@ -396,7 +367,7 @@ class Worker(Generic[R]):
 
         n : steps of the run; changes : its knob changes; kept : see ``KeepsState``
         """
-        with self._wake:
+        with self._lock:
             self._algorithm = changes[-1].algorithm
             self._run = Rebuild(self._run, self._snapshot, Log.of(changes), n, kept)
             self._store_snapshot(self._run, "rebuilding")
@@ -417,7 +388,7 @@ class Worker(Generic[R]):
         """Step up to which the run catches up, or has caught up; 0 if it has given up."""
         return self._pace.missed_to
 
-    # Internal; callers that are commands hold _wake.
+    # Internal; callers that are commands hold _lock.
 
     def _begin(self) -> None:
         """Replace the run by a new one."""
@@ -425,32 +396,71 @@ class Worker(Generic[R]):
         self._run = self.plan.run(self._runs, self._algorithm)
         self._store_snapshot(self._run, "starting")
         self._pace.begin(self._run.n)
-        self._wake_thread()
+        self._plan()
 
     def _restart_pace(self) -> None:
         """Restart the timetable after a time without steps."""
         self._pace.restart(self._run.n)
-        self._wake_thread()
+        self._plan()
 
-    def _wake_thread(self) -> None:
-        """Wake the thread or the beat that drives the run, or start a thread if the last one has ended."""
-        if self._beating:
-            self._beat.start_now()
-        elif self._opened and (self._thread is None or self._leave.is_set()):
-            leave = threading.Event()
-            thread = threading.Thread(target=self._work, args=(leave,), name="rbmviz-run", daemon=True)
-            thread.start()  # if the system refuses it, the next command tries again
-            self._leave, self._thread = leave, thread
-        self._notify()
+    def _plan(self, command: bool = True) -> None:
+        """Ask the scheduler for the next work, after a command or a unit of work."""
+        if self._at_work:  # it asks when the unit ends
+            return
+        due = self._next_work()
+        self._light = due is not None and self._is_light()
+        if due is not None and self._light:
+            self._page.scheduler.ask(self._task, None)
+            self._page.drive(self, due.at, now=command)
+        else:
+            self._page.drive(self, None)
+            self._page.scheduler.ask(self._task, due)
 
-    def _notify(self) -> None:
-        """Make the thread look for new commands, even if it is not waiting yet."""
-        self._commanded = True
-        self._wake.notify()
+    def _next_work(self) -> Due | None:
+        """Return when there is work next, and which; None: not before a command."""
+        run, since = self._run, self._worked_at  # who has waited longest is next
+        if not self._opened or self._snapshot.status == "failed":
+            return None
+        if isinstance(run, Rebuild):
+            return None if self._asleep() else Due(Priority.FULL, since, long=not run.begun)
+        if not run.prepared:
+            wait = 0.0 if COMPILING.request(run.jobs()) else COMPILING_SECONDS
+            # Without compiled kernels the run itself compiles them, for many seconds.
+            return Due(Priority.START, since + wait, long=self.seconds_to_start is not None)
+        if self._snapshot.status != self._status() or self._has_knobs_at_once():
+            return Due(Priority.PACED, since)
+        if self._asleep():
+            return None
+        at, priority, late = math.inf, Priority.PACED, self.catching_up
+        if run.max_steps():
+            at = max(self._pace.time_of_next(run.n), since)
+        if late or self._pace.at_full_speed:
+            priority = Priority.FULL if self.watched else Priority.BACKGROUND
+        elif self._pace.running and not self._is_light():  # several steps at once are cheaper
+            at = max(at, since + CHUNK_SECONDS)
+        look_at = max(self._look_at, since) if run.has_background_work else math.inf
+        return Due(priority, at, look_at, late) if min(at, look_at) < math.inf else None
+
+    def _is_light(self) -> bool:
+        """Whether the page's beats drive the run: it is paced, takes little of a core, and that is all."""
+        run, pace = self._run, self._pace
+        return (
+            not isinstance(run, Rebuild)
+            and run.prepared
+            and not run.has_background_work
+            and not self.catching_up
+            and pace.running
+            and pace.rate * LIGHT_RUN_PARTS * run.step_seconds < 1
+        )
+
+    def _has_knobs_at_once(self) -> bool:
+        """Whether there are new knobs that the run takes although no step is due."""
+        run = self._run
+        return (run.over or run.knobs_at_once) and run.algorithm is not self._algorithm
 
     def _backlog(self) -> float:
         """Return how many seconds overdue steps may be before they are skipped."""
-        return BEAT_BACKLOG_SECONDS if self._beating else BACKLOG_SECONDS
+        return LIGHT_BACKLOG_SECONDS if self._light else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
         return time.monotonic() - self._asked_at > LEASE_SECONDS
@@ -462,18 +472,31 @@ class Worker(Generic[R]):
 
     def _due_steps(self) -> int:
         """Return how many steps to make now; 0: none is due."""
-        if self._asleep() or self._snapshot.status == "failed":
+        if not self._opened or self._asleep() or self._snapshot.status == "failed":
             return 0
         return self._pace.due(self._run.n, self._run.max_steps(), self._backlog())
 
-    def _work(self, leave: threading.Event) -> None:
-        _lower_priority()
-        with self._owner:
-            self._busy_at = time.monotonic()
-            while not leave.is_set():
-                run = self._run
-                with self._errors_shown(run):
-                    self._work_once(run)
+    # Work, on a thread of the scheduler
+
+    def work(self) -> None:
+        """Do one unit of work, and ask for the next."""
+        with self._lock:
+            if self._at_work or not self._opened:
+                return
+            self._at_work = True
+            run = self._run
+        shown = False
+        try:
+            with self._errors_shown(run):
+                self._work_on(run)
+            shown = True
+        finally:
+            with self._lock:
+                self._at_work = False
+                self._worked_at = time.monotonic()
+                if shown:
+                    self._plan(command=False)
+                self._lock.notify_all()
 
     @contextlib.contextmanager
     def _errors_shown(self, run: Run | Rebuild) -> Iterator[None]:
@@ -485,79 +508,76 @@ class Worker(Generic[R]):
             text = str(error) if isinstance(error, BadInput) else f"Internal error: {error!r}"
             self._publish(run, "failed", text)
 
-    def _work_once(self, run: Run | Rebuild) -> None:
-        """Make one chunk of due steps, or wait for work."""
+    def _work_on(self, run: Run | Rebuild) -> None:
         if isinstance(run, Rebuild):
             self._rebuild(run)
+        elif not run.prepared:
+            self._prepare(run)
+        else:
+            with self._chunk:
+                self._advance(run)
+
+    def _prepare(self, run: Run) -> None:
+        """Prepare a run whose kernels are compiled; this may take long, and its time is accounted for."""
+        if not COMPILING.request(run.jobs()):
             return
-        if not run.prepared and self._snapshot.status != "failed":
-            COMPILING.wait(run.jobs())
-            with SLOTS.turn(self._group, Kind.START):
-                run.prepare()
-            self._note_prepared(run)
-            self._publish(run)
-        n = self._take_commands(run)
-        if n is None or self._handed_over():
-            return
-        if n == 0:
-            self._publish_status(run)
-            self._idle(run)
-            return
-        # A single step is a person's click: it must not wait behind runs at full speed.
-        late = self.catching_up
-        kind = Kind.FULL if late or self._pace.at_full_speed else Kind.PACED
-        with SLOTS.turn(self._group, kind, late):
+        run.prepare()
+        with self._chunk, self._lock:
+            if run is self._run:
+                self._pace.note_preparation(run.n)
+                self._store_snapshot(run)
+
+    def _advance(self, run: Run) -> None:
+        """Make the steps that are due, about one chunk of them; if none is, do background work."""
+        end, made = time.perf_counter() + CHUNK_SECONDS / 2, False
+        while n := self._take_commands(run):
             self._make_steps(run, n)
-            self._publish_made(run)
-        time.sleep(0.001)  # gives the interpreter to other threads of the process
+            made = True
+            if time.perf_counter() > end:
+                break
+        if n is None:  # replaced, or to be prepared
+            return
+        if made:
+            self._look_at = -math.inf
+        elif self._status() == self._snapshot.status:
+            made = self._work_in_background(run)
+        self._complete(run)
+        if (made and self.watched) or self._status() != self._snapshot.status:
+            self._publish(run)
 
     def _take_commands(self, run: Run) -> int | None:
         """Apply new knobs; return how many steps to make now, None if the run or its state was replaced."""
-        with self._wake:
+        with self._lock:
             if run is not self._run:  # a command has started another run
                 return None
             n = self._due_steps()
             # If no step is due, new knobs can wait, unless the snapshot shows their effect.
-            if (n or run.over or run.knobs_at_once) and run.algorithm is not self._algorithm:
+            if self._has_knobs_at_once() or (n and run.algorithm is not self._algorithm):
                 run.set_knobs(self._algorithm)
                 if not run.prepared:  # these knobs need a new state
                     return None
                 n = min(n, run.max_steps())  # a knob change may bring the next point of a curve nearer
             return n
 
-    def _publish_status(self, run: Run) -> None:
-        """If the status has changed (for example the run has just stopped), publish a snapshot."""
-        if self._snapshot.status not in ("failed", self._status()):
-            with self._chunk:
-                self._complete(run)
-            self._publish(run)
-
     def _make_steps(self, run: Run, n: int) -> None:
-        """Make n steps, with a turn at a core."""
-        with self._chunk:
-            if run is not self._run:  # replaced, or freed
-                return
-            run.watched = self.watched
-            begin = time.perf_counter()
-            made = run.timed_advance(n)
-            with self._wake:
-                run.record_steps(made)
-                self._stale = run is self._run
-                if self.catching_up:
-                    self._pace.note_computing(self._run.n, time.perf_counter() - begin)
-            self._complete(run)
-        self._busy_at = time.monotonic()
+        run.watched = self.watched
+        begin = time.perf_counter()
+        made = run.timed_advance(n)
+        with self._lock:
+            run.record_steps(made)
+            self._stale = run is self._run
+            if self.catching_up:
+                self._pace.note_computing(self._run.n, time.perf_counter() - begin)
 
-    def _publish_made(self, run: Run) -> None:
-        """Publish the steps just made, if the run is watched or its status has changed."""
-        if self.watched or self._status() != self._snapshot.status:
-            self._publish(run)
-
-    def _note_prepared(self, run: Run) -> None:
-        """Account for the time of the preparation, which may have been long."""
-        with self._chunk, self._wake:
-            if run is self._run:
-                self._pace.note_preparation(run.n)
+    def _work_in_background(self, run: Run) -> bool:
+        """Do a slice of background work; return whether there was any."""
+        if not run.has_background_work or self._asleep():
+            return False
+        worked = run.background_work(paused=not self._pace.running)
+        with self._lock:
+            self._stale |= worked and run is self._run
+            self._look_at = -math.inf if worked else time.monotonic() + BACKGROUND_SECONDS
+        return worked
 
     def _complete(self, run: Run) -> None:
         """If the run stops here, let it compute deferred values; _chunk is held."""
@@ -566,162 +586,33 @@ class Worker(Generic[R]):
 
     def _rebuild(self, rebuild: Rebuild) -> None:
         """Rebuild one more chunk of a freed run; after the last chunk the run replaces the placeholder."""
-        if self._asleep() or self._snapshot.status == "failed":
-            self._wait(rebuild)
-            return
-        with SLOTS.turn(self._group, Kind.FULL), self._chunk:
-            if rebuild is not self._run or self._leave.is_set():
+        with self._chunk:
+            if rebuild is not self._run:
                 return
             rebuilt = rebuild.work()
-            with self._wake:
+            with self._lock:
                 if rebuild is self._run and rebuilt is not None:
                     self._run = rebuilt
-                    self._restart_pace()
-            if rebuilt is not None and rebuild.failure is None:
+                    self._pace.restart(rebuilt.n)
+            if rebuilt is None:
+                self._publish(rebuild, "rebuilding")
+            elif rebuild.failure is None:
                 self._complete(rebuilt)
-        if rebuilt is None:
-            self._publish(rebuild, "rebuilding")
-        elif rebuild.failure is None:
-            self._publish(rebuilt)
-        else:
-            self._publish(rebuilt, "failed", rebuild.failure)
-        self._busy_at = time.monotonic()
-        time.sleep(0.001)
-
-    def _idle(self, run: Run) -> None:
-        """Do background work, or wait for a command, because no step is due."""
-        awake = run is self._run and self._snapshot.status != "failed" and not self._asleep()
-        if awake and run.has_background_work:
-            # On an overloaded server a turn may be late: the next step must not wait for it.
-            step_in = self._pace.time_of_next(run.n) - time.monotonic()
-            patience = min(max(step_in, CHUNK_SECONDS), 1.0) if self._pace.running else None
-            with SLOTS.turn(self._group, Kind.FULL, patience=patience) as granted:
-                worked = granted and self._work_in_background(run)
-            if not granted:
-                return
-            if worked:
-                if self.watched:
-                    self._publish(run)
-                self._busy_at = time.monotonic()
-                return
-        self._wait(run)
-
-    def _work_in_background(self, run: Run) -> bool:
-        """Do a slice of background work; return whether there was any."""
-        with self._chunk:
-            worked = run is self._run and run.background_work(paused=not self._pace.running)
-            with self._wake:
-                self._stale |= worked and run is self._run
-        return worked
-
-    def _wait(self, run: Run | Rebuild) -> None:
-        """Wait for a command; end the thread after a long wait, or if the run sleeps."""
-        with self._wake:
-            if run is not self._run or self._commanded or self._due_steps():
-                self._commanded = False
-                return
-            pacing = self._pacing()
-            # If this is not the newest thread of the run, ``close`` has already asked it to end.
-            newest = self._thread is threading.current_thread()
-            now = time.monotonic()
-            rests_in = LEASE_SECONDS - (now - self._asked_at)
-            if not pacing:
-                rests_in = min(rests_in, IDLE_SECONDS - (now - self._busy_at))
-            if rests_in < 0:
-                if newest:
-                    self._leave.set()
-            elif pacing:
-                self._wake.wait(CHUNK_SECONDS)
-            else:  # background work may appear when another thread ends a computation
-                self._wake.wait(0.5 if run.has_background_work else rests_in + 0.01)
-
-    def _pacing(self) -> bool:
-        going = self._snapshot.status not in ("failed", "finished")
-        return self._pace.running and not self._asleep() and going
-
-    # While the beat drives the run
-
-    def _handed_over(self) -> bool:
-        """Hand the run to the beat if it is light, even while steps are due; then this thread ends.
-
-        On an overloaded server steps are always due: otherwise dozens of threads would stay and wait for each
-        other.
-        """
-        with self._wake:
-            if self._thread is not threading.current_thread() or not self._is_light():
-                return False
-            self._beat.join(self)
-            self._leave.set()
-            self._beating = True
-            return True
-
-    def _is_light(self) -> bool:
-        """Whether the beat can drive the run: it is paced, needs little of a core, and has no other work."""
-        run = self._run
-        return (
-            self._opened
-            and self._pacing()
-            and not self.at_rest
-            and run.prepared
-            and not run.has_background_work
-            and not self.catching_up
-            and run.n < self._pace.end
-            and self._pace.rate * LIGHT_RUN_PARTS * run.step_seconds < 1
-        )
-
-    def _leave_beat(self) -> None:
-        if self._beating:
-            self._beating = False
-            self._beat.leave(self)
-
-    def next_step(self) -> float:
-        """Return when the next step is due, as a ``time.monotonic()`` reading."""
-        return self._pace.time_of_next(self._run.n)
-
-    def on_beat(self) -> None:
-        """Make the due steps; if there is other work, the run's own thread takes over."""
-        # The thread that handed the run over may need a moment to end. A newer thread may be waiting for a
-        # turn, which the beat holds: the beat must not wait for that thread.
-        if not self._beating or not self._owner.acquire(timeout=LEAVE_SECONDS):
-            return
-        try:
-            run = self._run
-            with self._errors_shown(run):
-                made = False
-                for _ in range(CHUNKS_PER_BEAT):
-                    # A restarted run is prepared by its own thread.
-                    if not (self._beating and run.prepared):
-                        break
-                    n = self._take_commands(run)
-                    if n == 0:
-                        self._publish_status(run)
-                    if not n:
-                        break
-                    whole = n >= run.max_steps()
-                    self._make_steps(run, n)
-                    made = True
-                    if not whole:  # no more steps are due
-                        break
-                if made:
-                    self._publish_made(run)
-            with self._wake:
-                if self._beating and not self._is_light():
-                    self._leave_beat()
-                    self._wake_thread()
-        finally:
-            self._owner.release()
+                self._publish(rebuilt)
+            else:
+                self._publish(rebuilt, "failed", rebuild.failure)
 
     # Snapshots
 
     def _store_snapshot(
         self, run: Run | Rebuild, status: Status | None = None, error: str | None = None
     ) -> None:
-        """Store a new snapshot; _wake is held, and no other thread is making a chunk."""
+        """Store a new snapshot; _lock is held, and no other thread is making a chunk."""
         self._stale = False
         shown = run.view(status or self._status())
         self._snapshot = shown if shown.error == error else dataclasses.replace(shown, error=error)
 
     def _publish(self, run: Run | Rebuild, status: Status | None = None, error: str | None = None) -> None:
-        with self._wake:
+        with self._lock:
             if run is self._run:  # otherwise a command has started another run
                 self._store_snapshot(run, status, error)

@@ -65,8 +65,6 @@ class Cell:
         Trainers: hidden units; 0 for samplers.
     version : str
         ``version_of`` the algorithm: what computes it.
-    at : tuple of int
-        Place in the grid of the plan, see ``GridSetting``; no part of the identity.
     """
 
     kind: Kind
@@ -82,7 +80,6 @@ class Cell:
     kernel: Kernel
     n_hidden: int
     version: str
-    at: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def identity(self) -> str:
@@ -274,7 +271,6 @@ def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
             kernel=plan.kernel,
             n_hidden=plan.n_hidden if plan.kind == "trainer" else 0,
             version=version_of(plan.kind, setting.algorithm.partition(":")[0]),
-            at=setting.at,
         )
         for seed, setting in plan.order()
     ]

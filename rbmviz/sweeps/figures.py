@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.charts import Axis, Curves, Style
 from rbmviz.errors import brought_by
 from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, undirected
 from rbmviz.sweeps.measures import measures
@@ -211,18 +212,16 @@ def _curve(altair: Any, rows: Sequence[Mapping[str, Any]], axis: str, label: str
     values = [value for value in _order(rows, axis) if not isinstance(value, str)]
     numeric = len(values) > 1
     log = numeric and values[0] > 0 and values[-1] >= 8 * values[0]
-    scale = altair.Scale(type="log" if log else "linear", zero=False, nice=False)
-    x = (
-        altair.X(f"{axis}:Q", scale=scale)
-        if numeric
-        else altair.X(f"{axis}:N", axis=altair.Axis(labelLimit=400))
+    curve = Curves(
+        Axis(axis, axis, "log" if log else "linear" if numeric else "words", nice=False),
+        Axis("mean", label),
+        styles=(Style("", "#c2410c"),),
+        points=30,
+        band=("lo", "hi"),
+        spread="rule",
+        more=lambda _, points: [points.mark_text(dy=-12, fontSize=14).encode(text="mark:N")],
     )
-    base = altair.Chart().encode(x=x)
-    y = altair.Y("mean:Q", title=label, scale=altair.Scale(zero=False))
-    spread = base.mark_rule(color="#888888").encode(y=altair.Y("lo:Q", title=label), y2="hi:Q")
-    line = base.mark_line(point={"color": "#c2410c"}, color="#c2410c").encode(y=y)
-    marks = base.mark_text(dy=-12, fontSize=14, fontWeight="bold").encode(y=y, text="mark:N")
-    return altair.layer(spread, line, marks).properties(width=_WIDTH, height=_HEIGHT)
+    return altair.layer(*curve.layers(altair, altair.Chart())).properties(width=_WIDTH, height=_HEIGHT)
 
 
 def in_lines(texts: Iterable[str]) -> Iterator[str]:

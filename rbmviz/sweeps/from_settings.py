@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from rbmviz.errors import BadInput
-from rbmviz.knobs import knobs_of
+from rbmviz.knobs import read_algorithms, split_knobs
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import TABLES, Axis, Budget, Kind, SweepPlan, knob_named
 
@@ -25,24 +25,6 @@ def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
     return {name: TABLES[kind][name] for name in names}
 
 
-def with_knobs(algorithms: Mapping[str, type], text: str) -> list[str]:
-    """Return each algorithm as text, with the knobs in ``k=2,n_chains=10`` that it has.
-
-    Raises
-    ------
-    BadInput
-        If none has a knob.
-    """
-    pairs = [pair.strip() for pair in text.split(",") if pair.strip()]
-    for pair in pairs:
-        knob_named(pair.partition("=")[0].strip(), list(algorithms.values()))
-    own = {
-        name: [pair for pair in pairs if pair.partition("=")[0].strip() in knobs_of(algorithm)]
-        for name, algorithm in algorithms.items()
-    }
-    return [f"{name}:{','.join(own[name])}".removesuffix(":") for name in algorithms]
-
-
 def plan_of(values: Mapping[str, Any]) -> SweepPlan:
     """Return the plan that the values of the settings, by name, describe.
 
@@ -58,7 +40,9 @@ def plan_of(values: Mapping[str, Any]) -> SweepPlan:
         raise BadInput(f"Choose at least one {'trainer' if trains else 'model and one sampler'}.")
     common: dict[str, Any] = {
         "kind": kind,
-        "algorithms": with_knobs(algorithms, values["tune_knobs"]),
+        "algorithms": read_algorithms(
+            TABLES[kind], list(algorithms), split_knobs(values["tune_knobs"], "Other knobs")
+        ),
         "axes": _axes_of(values, list(algorithms.values())),
         "seeds": range(values["tune_seeds"]),
     }

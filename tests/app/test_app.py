@@ -17,6 +17,7 @@ from PIL import Image
 from waiting import PATIENCE, wait
 
 from rbmviz import RBM, Model, make_sampler, make_trainer, sample
+from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
 from rbmviz.links import write_changed_panel
 from rbmviz.rbm import save_model
@@ -27,7 +28,7 @@ from rbmviz.session.training import Likelihood
 from rbmviz_app import loading_code
 from rbmviz_app.charts.ends import spread
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
-from rbmviz_app.charts.style import GREY, colour, colours, labels, origin_text, ramp, titles
+from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import amount_text
 from rbmviz_app.pages.sample.charts import curves_of, isl_chart, pinned_name
 from rbmviz_app.pages.sample.exports import curves_csv, runs_of, snippet
@@ -44,7 +45,6 @@ from rbmviz_app.pages.train.charts import (
     training_chart,
 )
 from rbmviz_app.pages.train.exports import training_csv
-from rbmviz_app.share.curves import curves_of as watched_curves
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
@@ -228,25 +228,26 @@ def charted(comparison, cost_unit="samples", view="ISL", line=None):
 
 def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):
     line = ("training", -3.0)
-    rows, spec = charted(comparison, line=line)
+    rows, drawn = charted(comparison, line=line)
+    spec = drawn.spec()
     names = titles([panel.worker.algorithm for panel in comparison.panels])
     points = rows[rows["kind"] == "point"]
     assert set(points["sampler"]) == set(names)
     assert points["n"].min() >= 5
     assert "data" not in spec["layer"][0]
-    assert any(layer.get("data", {}).get("values", [{}])[0].get("isl") == -3.0 for layer in spec["layer"])
+    assert any(layer.get("data", {}).get("values", [{}])[0].get("y") == -3.0 for layer in spec["layer"])
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD"]
     assert list(rows[rows["kind"] == "common"]["x"]) == [12]
     comparison.step(5)
     wait(lambda: all(s.n == 17 for _, s in comparison.poll()), "five more")
     more, again = charted(comparison, line=line)
-    assert again == spec
+    assert again.spec() is spec
     assert len(more) > len(rows)
     comparison.cost_unit = "seconds"
-    seconds, spec = charted(comparison, "seconds", line=line)
+    seconds, drawn = charted(comparison, "seconds", line=line)
     assert seconds["x"].max() < 1
-    assert "datum.value, '~g') + ' s'" in json.dumps(spec)  # 0.1 s, not 100m
+    assert "datum.value, '~g') + ' s'" in json.dumps(drawn.spec())  # 0.1 s, not 100m
 
 
 def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
@@ -256,19 +257,19 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     comparison.step(30)
     wait(lambda: all(s.n == 42 and s.status == "paused" for _, s in comparison.poll()), "thirty more")
     # Too few since the change: the end of what was before it has the name of the curve.
-    rows, spec = charted(comparison)
+    rows, _ = charted(comparison)
     named = rows[rows["sampler"] == "rates-FPCD"].groupby("kind")
     assert {kind: list(one["n"].dropna()) for kind, one in named if kind != "end"} == {
         "past": [5, 6, 7, 8, 9, 10, 12],
-        "change": [12],
+        "mark": [12],
     }
     [end] = rows[(rows["kind"] == "end") & (rows["label"] == "rates-FPCD")].to_dict("records")
-    change = rows[rows["kind"] == "change"].iloc[0]
+    change = rows[rows["kind"] == "mark"].iloc[0]
     assert (end["x"], end["y"]) == (change["x"], change["y"])
     assert (change["x"], change["note"]) == (12, "from here on: Step size 0.2")
     comparison.step(30)
     wait(lambda: all(s.n == 72 and s.status == "paused" for _, s in comparison.poll()), "thirty more")
-    rows, spec = charted(comparison)
+    rows, drawn = charted(comparison)
     points = rows[(rows["kind"] == "point") & (rows["sampler"] == "rates-FPCD")]
     assert list(zip(points["x"], points["change"], points["n_scored"], strict=True))[:2] == [
         (62, 1, 50),
@@ -276,9 +277,12 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     ]
     [common] = rows[rows["kind"] == "common"].to_dict("records")
     assert (common["x"], common["note"]) == (56, "panels without a turn compared at 56 samples")
-    assert GREY in json.dumps(spec)
-    # Who watches a shared page sees the past in grey, too.
-    lines = watched_curves(rows, spec, "ISL")["lines"]
+    assert GREY in json.dumps(drawn.spec())
+    # Who watches a shared page sees the past in grey, too, with a mark where a knob was turned.
+    content = drawn.content(rows, "ISL")
+    lines = content["lines"]
+    assert [(mark["x"], mark["shape"]) for mark in content["marks"]] == [(12, "diamond")]
+    assert [level["x"] for level in content["levels"]] == [56]
     [past] = [line for line in lines if not line["name"]]
     assert (past["colour"], [x for x, _ in past["points"]]) == (GREY, [5, 6, 7, 8, 9, 10, 12])
     assert [line["points"][0][0] for line in lines if line["name"] == "rates-FPCD"] == [62]
@@ -292,7 +296,7 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
         (68, 56, 68),
     ]
     assert after["seconds"].min() > table["seconds"][10]
-    rows, spec = charted(comparison, view="difference to the best")
+    rows, drawn = charted(comparison, view="difference to the best")
     ends = rows[rows["kind"] == "end"]
     assert list(ends["label"]) == ["Gibbs", "rates-FPCD", "pinned 1"]
     assert (ends["y"].iloc[:2] == 0).sum() == 1  # that of the best one with itself
@@ -302,7 +306,7 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
     assert set(rows["kind"]) == {"point", "end", "common"}
     assert list(rows[rows["kind"] == "common"]["x"]) == [56]
     assert points[points["sampler"] == "rates-FPCD"]["x"].max() == 56
-    assert '"x": {"value": "width"}' in json.dumps(spec)  # the names: a column beside the curves
+    assert '"x": {"value": "width"}' in json.dumps(drawn.spec())  # the names: a column beside the curves
     # The first differences are large: later on they are left out, but for a pinned run that has ended.
     comparison.step(400)
     wait(lambda: all(s.n == 472 and s.status == "paused" for _, s in comparison.poll()), "400 more")
@@ -617,7 +621,7 @@ def test_sample_page_follows_its_link(page):
 
 def test_sample_page_says_why_nothing_is_scored(page):
     test = page("sample", model="bas_pcd", data="mnist5k")
-    assert any("784 units and this model 16" in info.value for info in test.info)
+    assert any("784 units and the model 16" in info.value for info in test.info)
     comparison = test.session_state["comparisons"]["sample"][0]
     wait(lambda: comparison.poll()[0][1].n > 0, "samples all the same")
 
@@ -793,16 +797,17 @@ def test_training_curves_and_their_files(trainings):
     assert any(row["low"] < row["high"] for row in rows)  # two replicates differ
     styles = [(name, snapshot.algorithm.label, colour(snapshot.algorithm.name)) for name, snapshot in shown]
     compared = [one.compared for _, one in trainings.at_common_point(trainings.peek())]
-    data, spec = training_chart(rows, styles, "updates", "nats", [("a line", -1.0)], compared=compared)
+    data, drawn = training_chart(rows, styles, "updates", "nats", [("a line", -1.0)], compared=compared)
+    spec = drawn.spec()
     assert "data" not in spec["layer"][0]
     assert [layer["data"] for layer in spec["layer"][-2:]] == [
-        {"values": [{"y": -1.0, "label": "a line"}]}
+        {"values": [{"y": -1.0, "label": "a line", "low": -1.0, "high": -1.0}]}
     ] * 2
     assert data["kind"].value_counts().to_dict() == {"point": len(rows), "end": 2, "common": 1}
     assert list(data[data["kind"] == "end"]["label"]) == ["CD-k", "UCD"]
     assert list(data[data["kind"] == "common"]["x"]) == [38]
     _, in_seconds = training_chart(rows, styles, "seconds", "nats")
-    assert "' s'" in in_seconds["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
+    assert "' s'" in in_seconds.spec()["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
     in_sweeps, _ = training_chart(rows, styles, "sweeps", "nats")
     assert in_sweeps["x"].min() > 0  # without the point before the first update: the axis is logarithmic
     means = statistic_rows(shown, "tau_mean")
@@ -814,9 +819,9 @@ def test_training_curves_and_their_files(trainings):
     assert sum(row["share"] for row in bins) == pytest.approx(1)
     for row in bins:
         assert row["share"] == pytest.approx(((tau >= row["x"]) & (tau < row["x2"])).mean())
-    data, spec = distribution_chart(bins, styles, "Meeting times (sweeps)")
+    data, drawn = distribution_chart(bins, styles, "Meeting times (sweeps)")
     assert len(data) == len(bins) + 1
-    assert spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+    assert drawn.spec()["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
     weights = replace(shown[1][1], per_chain={"w": np.random.default_rng(1).normal(size=50)})
     edges, shares = weights.distribution("w")
     assert (len(edges), shares.sum()) == (31, pytest.approx(1))
@@ -883,7 +888,7 @@ def test_a_collapse_leaves_the_other_curves_their_height():
         floor=floor,
     )
     assert data["y"].min() == data["low"].min() == floor
-    assert data.loc[data["mark"].fillna(False).astype(bool), ["trainer", "value"]].to_numpy().tolist() == [
+    assert data.loc[data["kind"] == "mark", ["trainer", "value"]].to_numpy().tolist() == [
         ["fallen", -100.0],
         ["fallen", -400.0],
     ]

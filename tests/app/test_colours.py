@@ -5,10 +5,7 @@ from itertools import combinations, pairwise
 import pytest
 from colour_vision import ciede2000, contrast, distance
 
-from rbmviz.samplers import list_samplers
-from rbmviz.session.estimator_study import ESTIMATORS
-from rbmviz.trainers import list_trainers
-from rbmviz_app.charts.style import (
+from rbmviz.charts.style import (
     COUPLING_COLOURS,
     GREY,
     INK,
@@ -20,6 +17,9 @@ from rbmviz_app.charts.style import (
     ramp,
     shades,
 )
+from rbmviz.samplers import list_samplers
+from rbmviz.session.estimator_study import ESTIMATORS
+from rbmviz.trainers import list_trainers
 from rbmviz_app.pages.chain.matrix_charts import CHAIN_COLOURS
 from rbmviz_app.pages.coupling.charts import STYLES
 from rbmviz_app.pages.weights.study_charts import SHAPES
@@ -84,7 +84,7 @@ def test_neighbours_of_a_ramp_are_told_apart():
 def test_colour_is_never_the_only_code():
     """What shares a chart differs in dashes, or in shape where there are no lines."""
     assert len({tuple(dash) for dash in dashes(["gibbs"] * 8)}) == 8
-    assert len({tuple(dash) for name, (_, dash) in STYLES.items() if not name.startswith("UCD")}) == 5
+    assert len({style.dash for name, style in STYLES.items() if not name.startswith("UCD")}) == 5
     assert len({SHAPES[label] for label in ESTIMATORS}) == len(ESTIMATORS)
 
 

@@ -170,12 +170,12 @@ def test_paused_balls_go_back_to_the_states_that_are_held(comparison):
 def test_walk_charts_and_files(comparison):
     named = list(zip(("a", "b"), (shown for _, shown in comparison.poll()), strict=True))
     for quantity in ("visits", "moments"):
-        rows, spec = walk_chart(named, quantity, "title")
-        assert set(rows["sampler"]) == {"a", "b"}
-        assert "data" not in spec["layer"][0]
-        assert walk_chart(named, quantity, "title")[1] == spec
+        rows, drawn = walk_chart(named, quantity, "title")
+        assert set(rows[rows["kind"] == "point"]["sampler"]) == {"a", "b"}
+        assert "data" not in drawn.spec()["layer"][0]
+        assert walk_chart(named, quantity, "title")[1].spec() is drawn.spec()
     twins = [named[1], ("c", named[1][1])]
-    scale = walk_chart(twins, "visits", "title")[1]["layer"][0]["encoding"]["color"]["scale"]
+    scale = walk_chart(twins, "visits", "title")[1].spec()["layer"][1]["encoding"]["color"]["scale"]
     assert len(set(scale["range"])) == 2  # those of one sampler have colours of their own
     law = landscape(comparison.setup.model.rbm).law
     lines = walks_csv(named, law).decode().splitlines()
@@ -330,13 +330,14 @@ def test_a_landscape_too_large_for_a_matrix_says_so(page, visible, hidden, says)
 def test_matrix_charts_and_file():
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
     less, law = remove_self_transitions(A, 0.5), np.array([0.25, 0.5, 0.25])
-    rows, spec = matrix_chart(A, "123", "A")
-    assert list(rows["p"]) == list(A.ravel())
-    assert matrix_chart(less, "123", "A")[1] == spec
-    rows, _ = matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
+    rows, drawn = matrix_chart(A, "123", "A")
+    assert list(rows["share"]) == list(A.ravel())
+    assert matrix_chart(less, "123", "A")[1].spec() is drawn.spec()
+    rows, drawn = matrix_chart(np.eye(64), [str(i) for i in range(64)], "A")
     assert rows["url"][0].startswith("data:image/png;base64,")
+    assert drawn.content(rows, "Heat map")["image"] == rows["url"][0]
     rows, _ = spectrum_chart([eigenvalues(A), eigenvalues(less)])
-    assert len(rows) == 6
+    assert len(rows[rows["kind"] == "point"]) == 6
     rows, _ = distance_chart([np.array([1.0, 0.5, 0]), np.array([1.0, 0, 0])], log=True)
     assert rows["distance"].min() > 0
     rows, _ = distance_chart([np.array([1e-7, 1e-8])] * 2, log=True)
@@ -352,16 +353,16 @@ def test_charts_that_are_drawn_before_their_rows_know_where_they_end(log):
     """Vega warns of scales of numbers that have neither a domain nor rows."""
     A = np.array([[0.5, 0.5, 0], [0.25, 0.5, 0.25], [0, 0.5, 0.5]])
     distances = [np.geomspace(1, 3e-4, 11)] * 2
-    for _, spec in (
+    for _, drawn in (
         matrix_chart(A, "123", "A"),
         spectrum_chart([eigenvalues(A)] * 2),
         distance_chart(distances, log),
     ):
-        for layer in spec["layer"]:
+        for layer in drawn.spec()["layer"]:
             for channel, means in layer["encoding"].items():
                 if channel in ("x", "y", "color") and means.get("type") == "quantitative":
                     assert "domain" in means["scale"], (channel, means)
-    encoding = spec["layer"][0]["encoding"]
+    encoding = drawn.spec()["layer"][0]["encoding"]
     assert encoding["x"]["scale"]["domain"] == [0, 10]
     assert encoding["y"]["scale"]["domain"] == ([1e-4, 1] if log else [0, 1])
 

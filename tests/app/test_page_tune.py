@@ -26,7 +26,7 @@ from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.store import Store, encode
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.sample.tuning import full_name
-from rbmviz_app.pages.tune.charts import LEGEND_LETTERS, _broken, robust_rows
+from rbmviz_app.pages.tune.charts import robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, toggle
 from rbmviz_app.pages.tune.panel import map_spec
@@ -54,7 +54,7 @@ def page(page):
     queue = sweep_queue()
     for sweep in queue.list():
         queue._change(sweep, "stopped")
-    wait(lambda: queue._threads == 0, "threads that end")
+    wait(lambda: not queue.at_work, "an end of all work")
 
 
 def comparison_of(test):
@@ -378,13 +378,6 @@ def test_a_link_opens_its_settings_on_the_model_that_was_clicked(page, address_o
     assert comparison.setup.model.meta == load_model("bas_cd1").meta
     again = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"], "on": "bas_cd1"})
     assert comparison_of(again).setup.model.meta == load_model("bas_cd1").meta
-
-
-def test_a_legend_has_lines_that_a_phone_has_room_for():
-    name = "best, pointer: Learning rate 1, Sweeps per update 10"
-    lines = json.loads(_broken([name]).removesuffix("[datum.label]")[1:-1])[name]
-    assert " ".join(lines) == name
-    assert max(map(len, lines)) <= LEGEND_LETTERS
 
 
 def test_a_third_knob_stands_side_by_side(page):

@@ -11,11 +11,11 @@ from PIL import Image
 from waiting import PATIENCE, wait
 
 from rbmviz import make_trainer
+from rbmviz.charts.style import colours
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.gradient import GradientQuality
 from rbmviz.lessons import read_state
 from rbmviz.session import Comparison, StudiedModel, StudySetup, StudySnapshot, WeightSetup, estimator_study
-from rbmviz_app.charts.style import colours
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.weights import panel as weights_panel
 from rbmviz_app.pages.weights.charts import (
@@ -131,7 +131,8 @@ def test_populations_are_named_by_what_tells_them_apart():
 
 def test_charts_show_the_summaries(comparison):
     shown = named(comparison)
-    shares, spec = shares_chart(shown)
+    shares, drawn = shares_chart(shown)
+    spec = drawn.spec()
     assert "data" not in spec
     for name, snapshot in shown:
         mine = shares[shares["panel"] == name]
@@ -141,7 +142,7 @@ def test_charts_show_the_summaries(comparison):
     algorithms = [snapshot.algorithm for _, snapshot in shown]
     assert tones["range"][: len(shown)] == colours(algorithms)
     assert len(set(tones["range"])) == len(shown) + 1
-    equal = shares[shares["panel"] == EQUAL[0]]
+    equal = shares[shares["panel"] == EQUAL.name]
     np.testing.assert_allclose(equal["held"], equal["samples"])
     sizes, _ = sizes_chart(shown)
     ours = sizes[sizes["panel"] == "pop-CD-1"]
@@ -149,21 +150,22 @@ def test_charts_show_the_summaries(comparison):
     np.testing.assert_allclose(ours["share"] * ours["size"], ours["ess"])
     assert (ours["low"] <= ours["share"]).all()
     assert (ours["high"] <= 1).all()
-    points, spec = log_z_chart(shown)
+    points, drawn = log_z_chart(shown)
+    spec = drawn.spec()
     for name, snapshot in shown:
         last = points[points["panel"] == name].iloc[-1]
         assert (last["n"], last["log_z"]) == (108, snapshot.newest.log_z)
         assert last["high"] - last["low"] == pytest.approx(4 * snapshot.newest.std_error)
         assert last["low"] - 0.5 < snapshot.reference.log_z < last["high"] + 0.5
     truth = [layer for layer in spec["layer"] if "data" in layer]
-    assert truth[1]["data"]["values"][0]["value"] == shown[0][1].reference.log_z
+    assert truth[1]["data"]["values"][0]["y"] == shown[0][1].reference.log_z
     comparison.step(1)
     wait(lambda: all(s.n == 13 for _, s in comparison.poll()), "one more")
-    assert log_z_chart(named(comparison))[1] == spec  # a live chart keeps its zoom
+    assert log_z_chart(named(comparison))[1].spec() is spec  # a live chart keeps its zoom
 
 
 def test_the_plane_tells_a_bias_from_its_noise(studied):
-    points, spec = plane_chart(studied)
+    points, drawn = plane_chart(studied)
     assert len(points) == 6
     seen = {(row.hidden, row.estimator): row.seen for row in points.itertuples()}
     assert seen[2, "CD-1"]
@@ -172,7 +174,7 @@ def test_the_plane_tells_a_bias_from_its_noise(studied):
     assert {row.estimator: row.share_cut for row in points.itertuples()} == {
         "CD-1": 0, "pop-CD-1": 0, "UCD": 0.01
     }  # fmt: skip
-    assert sum("share_cut > 0" in str(layer.get("transform")) for layer in spec["layer"]) == 2
+    assert sum("share_cut > 0" in str(layer.get("transform")) for layer in drawn.spec()["layer"]) == 2
     ratios, _ = study_chart(studied, "ratio")
     assert {(row.hidden, round(row.ratio, 6)) for row in ratios.itertuples()} == {(2, 50), (8, 5)}
     for quantity in ("bias", "variance"):

@@ -16,6 +16,7 @@ import rbmviz
 from rbmviz.metrics import Coverage
 from rbmviz.session import Comparison, RunHistory, SamplingRun, SamplingSetup
 from rbmviz_app.charts.moving import BETWEEN, DARK, FRAMES, HEADER, replay_gif
+from rbmviz_app.pages.sample.charts import MIN_CURVE_SAMPLES
 from rbmviz_app.replay import Replay
 from rbmviz_app.replay.page import replay_html
 from rbmviz_app.stream.frames import read_frame
@@ -65,6 +66,9 @@ def test_the_page_holds_the_samples(bas, plain):
         assert panel.head["first"] == 0
     assert frame.panels[1].head["n_chains"] == 7
     assert [panel.head["spec"]["label"] for panel in frame.panels] == ["Gibbs", "rates-FPCD"]
+    for line, history in zip(frame.request["isl"]["lines"], bas.histories, strict=True):
+        points = [(point.n, point.isl) for point in history.segments[0].curve if point.n >= MIN_CURVE_SAMPLES]
+        np.testing.assert_allclose(line["points"], points, rtol=1e-4)
     for text in (style, script):
         assert base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy
     assert policy.startswith("default-src 'none'; ")

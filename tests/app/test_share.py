@@ -7,9 +7,6 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
-import altair as alt
-import numpy as np
-import pandas as pd
 import pytest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -18,18 +15,15 @@ from starlette.websockets import WebSocketDisconnect
 from waiting import wait
 
 from rbmviz import make_sampler
+from rbmviz.charts import Axis, Curves, Style, styled
 from rbmviz.session import Comparison, SamplingSetup, VisitorUsage
 from rbmviz_app import session
 from rbmviz_app.access import guarded
-from rbmviz_app.charts.style import live_spec
 from rbmviz_app.comparisons import comparisons_by_token
-from rbmviz_app.pages.chain import matrix_charts
-from rbmviz_app.pages.coupling import charts as pairs
 from rbmviz_app.pages.sample.panel import readouts
 from rbmviz_app.panel import panel_specs
 from rbmviz_app.session import visitors
 from rbmviz_app.share import button, publish, routes, shares, view, watching
-from rbmviz_app.share.curves import curves_of
 from rbmviz_app.share.page import SHARE_FOLDER, watchers_page
 from rbmviz_app.share.prose import marked
 from rbmviz_app.share.routes import SILENT
@@ -40,6 +34,7 @@ from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 
+CURVES = Curves(Axis("x"), Axis("y"), styles=(Style("", "#111111"),))
 HOME = "http://127.0.0.1:8501"
 DATA = {"view": "sequence", "pixels": "binary", "side": 2, "n_visible": 5, "panels": [{"key": 0}]}
 
@@ -115,8 +110,7 @@ def test_a_share_ends_when_it_is_stopped_when_its_page_is_gone_and_after_a_day(s
 
 
 def test_what_a_run_of_the_page_does_not_draw_again_goes(share):
-    rows = pd.DataFrame({"x": [1]})
-    share.publish_chart("isl", rows, {"layer": []}, "ISL")
+    share.publish_chart("isl", CURVES.of([{"x": 1, "y": 1}]), "ISL")
     share.publish_drawing({"hidden": []})
     share.end_run()
     assert (list(share.view.charts), share.view.drawing) == (["isl"], {"hidden": []})
@@ -228,14 +222,12 @@ def test_a_page_that_was_away_for_a_moment_is_shown_again(share, clock):
 
 def test_a_chart_that_fails_does_not_end_the_view_of_those_who_watch(share, clock, monkeypatch, caplog):
     """It stands in the log once; the page, its frames and its other charts go on."""
-    rows = pd.DataFrame({"url": ["data:image/png;base64,"]})
 
-    def curves(rows, spec, label):
-        if label == "broken":
-            raise KeyError("x")
-        return {"label": label, "y": float("nan") if label == "no number" else 1.0}
-
-    monkeypatch.setattr(watching, "curves_of", curves)
+    class Broken(Curves):
+        def parts(self, rows):
+            if self.title == "broken":
+                raise KeyError("x")
+            return {"y": float("nan") if self.title == "no number" else 1.0}
 
     async def test():
         broadcast, watcher = Broadcast(share, clock), Watcher()
@@ -244,7 +236,8 @@ def test_a_chart_that_fails_does_not_end_the_view_of_those_who_watch(share, cloc
             share.begin_run("sample", "Sample")
             share.publish(question=question)
             for label in ("broken", "no number", "whole"):
-                share.publish_chart(label, rows, {}, label)
+                chart = Broken(Axis("x"), Axis("y"), title=label).of([{"x": 1, "y": 1}])
+                share.publish_chart(label, chart, label)
             share.end_run()
             clock.now += 2
             broadcast.step()
@@ -262,7 +255,7 @@ def test_large_frames_come_more_rarely(share, clock, monkeypatch):
         broadcast = Broadcast(share, clock)
         broadcast.watchers |= {Watcher(packed=False) for _ in range(10)}
         monkeypatch.setattr(watching, "MAX_BYTES_PER_SECOND", 1000)
-        monkeypatch.setattr(watching, "SLOWDOWN", SimpleNamespace(factor=1.5))
+        monkeypatch.setattr(watching, "SCHEDULER", SimpleNamespace(slowdown=1.5))
         broadcast.step()
         assert broadcast.seconds_to_next > 2
         broadcast.step()
@@ -278,10 +271,9 @@ def test_a_step_that_asks_gives_watchers_no_byte_of_its_answer(share, comparison
     comparisons_by_token()["quiz"] = comparison
     specs = panel_specs(comparison, readouts, front=lambda knob: True)
     data = DATA | {"url": "/live/quiz", "panels": specs}
-    rows = pd.DataFrame({"kind": ["point"], "name": ["Gibbs"], "x": [1.0], "y": [1.0]})
-    line = alt.Chart(alt.NamedData("curves")).mark_line()
-    colour = alt.Color("name:N", scale=alt.Scale(domain=names, range=names))
-    line = line.encode(x="x:Q", y="y:Q", color=colour)
+    chart = Curves(Axis("x"), Axis("y"), "name", styled(names, names)).of(
+        [{"name": "Gibbs", "x": 1.0, "y": 1.0}]
+    )
     hidden = {
         "names": (*names, "gibbs", "alpha", "standing", *(spec["colour"] for spec in specs)),
         "numbers": ('"own_speed":', '"fast_norm":', '"charts":[{'),
@@ -299,7 +291,7 @@ def test_a_step_that_asks_gives_watchers_no_byte_of_its_answer(share, comparison
     def page(hidden):
         share.begin_run("sample", "Sample", hidden)
         publish.canvas("sample", data)
-        publish.chart("isl", rows, live_spec([line], 200), "ISL")
+        publish.chart("isl", chart, "ISL")
         share.publish(card={"question": "Who draws this?"}, link="sample?p=gibbs")
         share.end_run()
 
@@ -517,77 +509,6 @@ def test_markdown_becomes_text_with_a_few_styles():
     assert marked("") == []
     assert marked("2 * 3 * 4")[0]["items"] == [[["text", "2 * 3 * 4"]]]
     assert marked(r"$\nosuchcommand{$")[0]["items"][0][0][0] == "code"
-
-
-def test_the_lines_of_a_chart_are_taken_out_of_its_spec():
-    names, tones = ["a", "b"], ["#111111", "#222222"]
-    rows = pd.DataFrame(
-        {
-            "kind": ["point", "point", "end", "point", "point"],
-            "name": ["a", "a", "a", "b", "b"],
-            "x": [10, 1, 10, 0, 2.0],
-            "y": [0.123456789, 2, 3, 4, float("nan")],
-        }
-    )
-    line = (
-        alt.Chart(alt.NamedData("curves"))
-        .mark_line()
-        .encode(
-            x=alt.X("x:Q", title="Samples", scale=alt.Scale(type="log")),
-            y=alt.Y("y:Q", title="Share", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color("name:N", scale=alt.Scale(domain=names, range=tones)),
-            strokeDash=alt.StrokeDash("name:N", scale=alt.Scale(domain=names, range=[[1, 0], [8, 3]])),
-        )
-    )
-    found = curves_of(rows, live_spec([line], 200), "Shares")
-    assert found["x"] == {"title": "Samples", "scale": "log", "percent": False, "domain": None, "names": []}
-    assert (found["y"]["percent"], found["y"]["domain"]) == (True, [0, 1])
-    [line] = found["lines"]
-    assert (line["name"], line["colour"], line["dash"]) == ("a", "#111111", [1, 0])
-    assert line["points"] == [(1.0, 2.0), (10.0, 0.12346)]
-    assert curves_of(rows[:0], live_spec([], 200), "Nothing yet") is None
-
-
-def test_lines_have_the_scale_the_band_and_the_marks_of_their_chart():
-    row = {"series": "exact", "x": 0.0, "value": 0.5, "low": 0.4, "high": 0.7}
-    names = ["exact", "Half-step"]  # of which one has no row yet
-    found = curves_of(*pairs.line_chart([row], names, "Gibbs sweeps", "Bound", kind="symlog"), "Bound")
-    assert (found["x"]["scale"], found["y"]["scale"]) == ("symlog", "linear")
-    assert [line["band"] for line in found["lines"]] == [[(0.0, 0.4, 0.7)]]
-    short = matrix_charts.distance_chart([np.array([1.0, 0.5]), np.array([1.0, 0.2])], log=True)
-    assert [line["shape"] for line in curves_of(*short, "Distance")["lines"]] == ["circle", "circle"]
-    spectrum = matrix_charts.spectrum_chart([np.array([1, 0.5j]), np.array([1, 0.25])])
-    rings = curves_of(*spectrum, "Eigenvalues")
-    joined, alone = rings["lines"][:3], rings["lines"][3:]
-    assert [(line["name"], len(line["points"])) for line in joined] == [("", 121)] * 3
-    assert [(line["name"], line["dash"], line["shape"]) for line in alone] == [
-        ("A", [], "circle"),
-        ("Ã", [], "diamond"),
-    ]
-
-
-def test_bars_and_cells_of_a_chart_are_taken_out_of_its_spec():
-    counts = [{"series": "Algorithm 3", "x": 2.0, "x2": 2.5, "value": 0.5, "label": "", "floor": 0.1}]
-    spec = pairs._tau_spec(("Algorithm 3",), True)
-    [bar] = curves_of(pd.DataFrame(counts), spec, "Meeting times")["bars"]
-    assert (bar["sides"], bar["colour"]) == ([2.0, 2.5, 0.5, 0.1], pairs.style("Algorithm 3")[0])
-    both = {"series": "Algorithm 3", "value": 0.5}
-    shares = [
-        both | {"chain": chain, "x": x, "order": i, "who": f"Algorithm 3, {chain}"}
-        for i, x in enumerate(["0", "1"])
-        for chain in "ξη"
-    ]
-    found = curves_of(pd.DataFrame(shares), pairs._rejected_spec(("Algorithm 3",)), "Rejected")
-    assert found["x"]["names"] == ["0", "1"]
-    assert found["bars"][3]["sides"] == [1.5, 1.9, 0.0, 0.5]
-    assert [bar["opacity"] for bar in found["bars"][:2]] == [0.45, 1.0]
-    A = np.array([[0.75, 0.25], [0.0, 1.0]])
-    found = curves_of(*matrix_charts.matrix_chart(A, ["a", "b"], "A"), "Heat map")
-    assert (found["label"], found["x"]["names"], found["y"]["names"]) == ("A", ["a", "b"], ["b", "a"])
-    assert found["bars"][1]["sides"] == [1.0, 2.0, 1.0, 2.0]  # from a, which stands at the top, to b
-    assert (found["bars"][1]["text"], found["bars"][1]["opacity"]) == ("0.25", 0.5)
-    large = curves_of(*matrix_charts.matrix_chart(np.eye(16), [str(i) for i in range(16)], "A"), "Heat map")
-    assert (large["image"][:22], large["bars"]) == ("data:image/png;base64,", [])
 
 
 def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):

@@ -483,7 +483,7 @@ def test_an_interrupted_training_resumes_to_the_same_bits(capsys, tmp_path, monk
 @pytest.mark.parametrize("hidden", [5, 20])
 def test_a_likelihood_that_was_interrupted_is_computed_by_resume(hidden, capsys, tmp_path, monkeypatch):
     """The first row, and later another one: after both, the history is that of a training in one piece."""
-    monkeypatch.setattr("rbmviz.cli.train.HISTORY_AIS_TEMPERATURES", 20)
+    monkeypatch.setattr("rbmviz.cli.train.LIVE_AIS_TEMPERATURES", 20)
     words = ["train", "--dataset", "digits", "--trainer", "cd", "--n-hidden", hidden, "--iterations", 5]
     words += ["--every", 1, "--out"]
     run(capsys, *words, tmp_path / "whole.safetensors", "--history", tmp_path / "whole.csv")
@@ -847,7 +847,7 @@ def test_replay_refuses(capsys, tmp_path, model_file):
     assert "room for 12" in refused(capsys, *usual[:4], *["gibbs"] * 13, *usual[5:])
     assert "more than 1,000 characters" in refused(capsys, *usual, "--title", "x" * 1001)
     assert "with --last 100000 it has the last ones" in refused(capsys, *usual[:6], 10**6, *usual[7:])
-    assert "have 784 units" in refused(capsys, *usual, "--dataset", "mnist5k")
+    assert "has 784 units" in refused(capsys, *usual, "--dataset", "mnist5k")
     other = ["replay", "--model", model_file, *usual[3:], "--init", "data"]
     assert "is not the name of a data set" in refused(capsys, *other)
     assert not (tmp_path / "run.html").exists()

@@ -211,7 +211,7 @@ def test_rates_are_computed_from_the_data(plain, capsys, tmp_path):
     file, rates = plain
     words = ["sample", "--model", file, "--sampler", "rates_fpcd", "-n", 50, "--out", tmp_path / "s.npz"]
     assert "export-model --model FILE --dataset DATA" in refused(capsys, *words)
-    assert "16 visible" in refused(capsys, *words, "--dataset", "bas@3")
+    assert "the model 16" in refused(capsys, *words, "--dataset", "bas@3")
     assert main([*map(str, words), "--dataset", "bas"]) == 0
     model = rbmviz.Model(rbmviz.load_model(file).rbm, rates)
     with np.load(tmp_path / "s.npz") as got:

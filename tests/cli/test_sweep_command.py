@@ -262,9 +262,10 @@ def test_progress_is_lines_where_there_is_no_terminal(capsys, tmp_path, monkeypa
     assert main([*SMALL, "--out", str(tmp_path / "s")]) == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("4 cells; on ")
-    assert [line.split(" of ")[0] for line in lines[1:5]] == ["1", "2", "3", "4"]
-    assert all(re.fullmatch(r"\d of 4 cells, about \S+ \w+ left", line) for line in lines[1:5])
-    assert "which alone would take" in lines[5]
+    shown = [line.split(" of ")[0] for line in lines[1:-1]]
+    assert list(dict.fromkeys(shown)) == ["0", "1", "2", "3", "4"]
+    assert all(re.fullmatch(r"\d of 4 cells, (\?|\d\d:\d\d) left", line) for line in lines[1:-1])
+    assert "which alone would take" in lines[-1]
 
 
 def test_progress_is_a_bar_on_a_terminal(capsys, tmp_path, monkeypatch):
@@ -273,11 +274,6 @@ def test_progress_is_a_bar_on_a_terminal(capsys, tmp_path, monkeypatch):
     shown = capsys.readouterr().err
     assert "100%" in shown
     assert "4/4" in shown
-
-
-def test_durations_are_read_at_a_glance():
-    shown = [command._duration(x) for x in (0.04, 9.44, 61, 100, 5000, 40_000, 90_000, 2e6)]
-    assert shown == ["0.0 s", "9.4 s", "61 s", "1.7 min", "83 min", "11 h", "25 h", "23 d"]
 
 
 @pytest.mark.parametrize(

@@ -12,40 +12,50 @@ from rbmviz.metrics import ISL
 from rbmviz.samplers import Samples, make_sampler, sample
 from rbmviz.session import Comparison, SamplingPlan, SamplingRun, SamplingSetup
 from rbmviz.session import worker as worker_module
+from rbmviz.session.scheduler import Page
 from rbmviz.session.scores import Scores
-from rbmviz.session.slots import Kind, Slots
 
 NAMES = ("gibbs", "rates_fpcd", "sample_penalization")
 
 
-def threads(name):
-    return [thread for thread in threading.enumerate() if thread.name == name]
-
-
 @pytest.fixture
 def comparison(model, toy):
-    """Panels that a beat drives."""
+    """Panels that beats drive."""
     made = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
     for name in NAMES:
         made.add(make_sampler(name))
     made.resume()
-    wait(lambda: driven(made), "the beat")
+    wait(lambda: driven(made), "beats")
     yield made
     made.close()
     for panel in made.panels:
         panel.worker.join(PATIENCE)
-    wait(lambda: not threads("rbmviz-beat") and not threads("rbmviz-run"), "the end of all threads")
 
 
 def driven(comparison):
     comparison.poll()
-    return threads("rbmviz-beat") and not threads("rbmviz-run")
+    return comparison.beating
 
 
-def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model):
-    n = [shown.n for _, shown in comparison.poll()]
-    wait(lambda: all(s.n > was + 30 for (_, s), was in zip(comparison.poll(), n, strict=True)), "more")
-    assert (len(threads("rbmviz-beat")), threads("rbmviz-run")) == (1, [])
+def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model, monkeypatch):
+    monkeypatch.setattr(time, "thread_time", lambda: 0.0)  # on a busy machine, too
+    beats, beat, advance = [], Page._beat, SamplingRun.advance
+
+    def noted_beat(page):
+        beats.append([])
+        beat(page)
+
+    def noted(run, n):
+        beats[-1].append((run, threading.current_thread().name))
+        return advance(run, n)
+
+    comparison._page._task.work = lambda: noted_beat(comparison._page)
+    wait(lambda: comparison.poll() and beats, "a beat")
+    monkeypatch.setattr(SamplingRun, "advance", noted)
+    wait(
+        lambda: comparison.poll() and sum(len({run for run, _ in b}) == len(NAMES) for b in beats) > 5, "six"
+    )
+    assert {name for b in beats for _, name in b} == {"rbmviz-paced"}
     comparison.pause()
     wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
     for panel, name in zip(comparison.panels, NAMES, strict=True):
@@ -56,38 +66,16 @@ def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model):
         np.testing.assert_array_equal(v, want)
 
 
-def test_a_panel_leaves_the_beat_for_full_speed_and_comes_back(comparison):
+def test_a_panel_leaves_the_beats_for_full_speed_and_comes_back(comparison):
     comparison.set_rate(np.inf)
-    wait(lambda: comparison.poll() and len(threads("rbmviz-run")) == len(NAMES), "threads of their own")
+    wait(lambda: comparison.poll() and not comparison.beating, "units of their own")
+    assert not comparison._page.drives(1)
     comparison.set_rate(200.0)
-    wait(lambda: driven(comparison), "the beat again")
-
-
-def test_a_beat_never_waits_for_a_thread_that_waits_for_its_turn(comparison, monkeypatch):
-    """The beat holds a turn: with a single one for all, neither would ever get on."""
-    slots = Slots(1)
-    monkeypatch.setattr(worker_module, "SLOTS", slots)
-    monkeypatch.setattr("rbmviz.session.beat.SLOTS", slots)
-    worker, got = comparison.panels[0].worker, threading.Event()
-
-    def own_thread():
-        with worker._owner, slots.turn(comparison._beat.group, Kind.FULL):
-            got.set()
-
-    for _ in range(20):
-        got.clear()
-        threading.Thread(target=own_thread).start()
-        worker.on_beat()
-        assert got.wait(PATIENCE)
-    with worker._owner:
-        beat = threading.Thread(target=worker.on_beat)
-        beat.start()
-        beat.join(5)
-        assert not beat.is_alive()
+    wait(lambda: driven(comparison), "beats again")
 
 
 def test_a_panel_whose_chunks_wait_for_a_core_stays_on_the_beat(comparison, monkeypatch):
-    update, begun = Scores.update, []
+    update = Scores.update
 
     def late(scores, samples):
         threading.Event().wait(0.005)
@@ -95,21 +83,20 @@ def test_a_panel_whose_chunks_wait_for_a_core_stays_on_the_beat(comparison, monk
 
     monkeypatch.setattr(Scores, "update", late)
     monkeypatch.setattr(time, "thread_time", lambda: 0.0)  # on a busy machine, too
-    monkeypatch.setattr(worker_module.Worker, "_work", lambda worker, leave: begun.append(worker))
     n = comparison.poll()[0][1].n
     wait(lambda: comparison.poll()[0][1].n > n + 100, "samples")
-    assert not begun
+    assert comparison.beating
 
 
 def test_the_end_of_a_beat_is_told_after_all_of_its_panels(comparison, monkeypatch):
     monkeypatch.setattr(time, "thread_time", lambda: 0.0)  # on a busy machine, too
-    happened, on_beat, beat = [], worker_module.Worker.on_beat, comparison._beat
+    happened, work, page = [], worker_module.Worker.work, comparison._page
 
     def noted(worker):
-        on_beat(worker)
-        happened.append((beat._tick, worker))
+        work(worker)
+        happened.append((page._tick, worker))
 
-    monkeypatch.setattr(worker_module.Worker, "on_beat", noted)
+    monkeypatch.setattr(worker_module.Worker, "work", noted)
     panels = {panel.worker for panel in comparison.panels}
 
     def beats():
@@ -119,19 +106,13 @@ def test_the_end_of_a_beat_is_told_after_all_of_its_panels(comparison, monkeypat
     def whole():
         return [who for who in beats() if set(who) == panels | {"ended"}]
 
-    with comparison.listening(lambda: happened.append((beat._tick, "ended"))):
+    with comparison.listening(lambda: happened.append((page._tick, "ended"))):
         wait(lambda: comparison.poll() and len(whole()) > 3, "beats of all panels")
     told = [who for who in beats() if "ended" in who]
     assert all(who.index("ended") == len(who) - 1 for who in told)
     n = comparison.poll()[0][1].n
     wait(lambda: comparison.poll()[0][1].n > n + 30, "beats after it")
     assert sum("ended" in who for who in beats()) <= len(told) + 1  # one may have been under way
-
-
-def test_a_page_knows_whether_the_beat_drives_all_of_its_panels(comparison):
-    wait(lambda: comparison.poll() and comparison.beating, "the beat of all")
-    comparison.set_rate(np.inf)
-    wait(lambda: comparison.poll() and not comparison.beating, "threads of their own")
 
 
 def test_a_rate_of_nothing_makes_nothing(comparison):
@@ -166,7 +147,7 @@ def test_an_error_that_cannot_even_be_shown_leaves_the_other_panels_alone(compar
     def broken():
         raise ZeroDivisionError("in the snapshot of an error")
 
-    monkeypatch.setattr(comparison.panels[0].worker, "on_beat", broken)
+    monkeypatch.setattr(comparison.panels[0].worker, "work", broken)
     wait(lambda: "a run has left its beat" in caplog.text, "a line in the log")
     n = comparison.poll()[1][1].n
     wait(lambda: comparison.poll()[1][1].n > n, "samples of the others")
@@ -286,7 +267,7 @@ def test_who_wakes_a_run_sees_what_it_did_before_it_slept(model, toy, monkeypatc
     worker = comparison.add(make_sampler("gibbs")).worker
     comparison.resume()
     wait(lambda: comparison.poll()[0][1].n > 5, "samples")
-    wait(lambda: worker._asleep() and not threads("rbmviz-beat") and not threads("rbmviz-run"), "sleep")
+    wait(lambda: worker._asleep() and not comparison.beating and not worker._at_work, "sleep")
     n = worker.read(lambda run: run.n)
     assert worker.request_snapshot().n == n > 5
     comparison.close()

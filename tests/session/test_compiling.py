@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -40,13 +39,13 @@ def start(tmp_path, monkeypatch):
 
 def test_who_waits_for_a_job_goes_on_when_it_is_done(start):
     processes = start(r"printf 'gibbs\t1\tdone\n'; exec sleep 1000")
-    processes.wait(["gibbs"])
+    wait(lambda: processes.request(["gibbs"]), "gibbs")
     assert processes.seconds_left(["rates in rows"]) > 0
     later = [processes.seconds_left([name]) for name in JOBS if name != "gibbs"]
     assert max(later) > min(later)
     processes.stop()
     assert not processes.finish()
-    processes.wait(JOBS)
+    assert processes.request(JOBS)
 
 
 def test_what_a_panel_waits_for_is_compiled_next(start, tmp_path):
@@ -59,13 +58,13 @@ def test_what_a_panel_waits_for_is_compiled_next(start, tmp_path):
             rm "{go_on}"; printf "%s\\t1\\tdone\\n" "$name"; echo "$name" >> "{told}"
         done"""
     )
-    waiting = threading.Thread(target=processes.wait, args=(["trainer ucd", "scores"],))
-    waiting.start()
-    wait(lambda: processes._queue[:2] == ["trainer ucd", "scores"], "the order")
+    assert not processes.request(["trainer ucd", "scores"])
+    assert not processes.request(["trainer ucd"])
+    assert processes._queue[:2] == ["trainer ucd", "scores"]
     for done in range(3):
         go_on.touch()
         wait(lambda n=done + 1: told.exists() and len(told.read_text().splitlines()) == n, "a job")
-    waiting.join()
+    wait(lambda: processes.request(["trainer ucd", "scores"]), "both")
     assert told.read_text().splitlines() == ["gibbs", "trainer ucd", "scores"]
 
 
@@ -81,7 +80,7 @@ def compiling_gibbs(monkeypatch, clock):
     """A machine that compiles one job at a time, and has just begun with the first."""
     monkeypatch.setattr(kernels.compiled, "is_noted", lambda name: False)
     one = Compiling()
-    one._done = {name: threading.Event() for name in JOBS}
+    one._first, one._missing = "gibbs", {*JOBS}
     one._queue = ["rates in rows", "scores"]
     one._running = {"gibbs": (clock.now, 0.0)}
     return one
@@ -161,7 +160,7 @@ def test_two_processes_share_what_others_leave(monkeypatch, compiling_gibbs, oth
 @pytest.mark.parametrize("script", ["exit 1", "echo nonsense", "kill -9 $$", None])
 def test_a_process_that_fails_keeps_nobody(start, script):
     processes = start(script)
-    processes.wait(JOBS)
+    wait(lambda: processes.request(JOBS), "the end of all waiting")
     assert processes.finish()
 
 

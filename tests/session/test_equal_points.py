@@ -245,7 +245,7 @@ def test_a_training_whose_schedule_has_ended_keeps_its_score_and_holds_nobody_ba
 
 def test_a_panel_that_is_added_catches_up_and_stays_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
-    monkeypatch.setattr(worker_module, "BEAT_BACKLOG_SECONDS", 1e6)
+    monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
     comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=100.0)
     comparison.add(make_sampler("gibbs"))
     try:

@@ -251,8 +251,8 @@ def test_a_study_that_is_done_waits_for_a_command(open_worker, monkeypatch):
     worker.resume()
     wait(lambda: worker.request_snapshot().status == "finished", "the end of the study")
     assert worker.peek().stage == estimator_study.DONE
-    with worker._wake:
-        assert not worker._pacing()  # else it would look 33 times a second whether a step is due
+    with worker._lock:
+        assert worker._next_work() is None  # else it would look all the time whether a step is due
     worker.begin(StudySetup(load_dataset("bas@2"), 4, 30, 2))  # other settings: it goes on by itself
     wait(lambda: worker.request_snapshot().run == 2, "a second study")
     wait(lambda: worker.request_snapshot().status == "finished", "its end")

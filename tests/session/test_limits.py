@@ -29,7 +29,7 @@ from rbmviz.session import (
     recorder,
 )
 from rbmviz.session.limits import BASE_MB
-from rbmviz.session.release import Janitor
+from rbmviz.session.release import close_and_free
 
 
 def wide():
@@ -252,16 +252,13 @@ def test_what_is_counted_is_what_is_taken(comparison_of, kind, monkeypatch):
 
 
 def test_closed_races_rest_after_a_while_unless_they_are_opened_again(comparison_of, model):
-    janitor = Janitor()
     gone, back, never = (comparison_of(SamplingSetup(model)) for _ in range(3))
     for comparison in (gone, back, never):
         comparison.add(make_sampler("gibbs"))
-    janitor.close(back, 0.2)
+    close_and_free(back, 0.2)
     back.open()
-    janitor.close(gone, 0.2)
-    before = threading.active_count()
-    janitor.close(never, 1000)
-    assert threading.active_count() == before  # one thread for all
+    close_and_free(gone, 0.2)
+    close_and_free(never, 1000)
     wait(lambda: gone.panels[0].worker.at_rest, "a rest")
     assert not back.panels[0].worker.at_rest
     assert not never.panels[0].worker.at_rest
@@ -292,7 +289,7 @@ def test_who_comes_back_while_the_runs_are_freed_finds_them_going(
     monkeypatch.setattr(comparison, "rest", rest_and_tell)
     if comes_back == "before":
         comparison.before_rest = comparison.open
-    Janitor().close(comparison, 0)
+    close_and_free(comparison, 0)
     assert freed.wait(PATIENCE)
     n = comparison.poll()[0][1].n
     wait(lambda: comparison.poll()[0][1].n > n and not worker.at_rest, "more samples")

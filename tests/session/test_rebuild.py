@@ -339,7 +339,7 @@ def test_a_run_with_too_many_changes_keeps_its_memory(open_worker, model, monkey
 
 def test_panels_that_ran_in_step_go_on_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
-    monkeypatch.setattr(worker_module, "BEAT_BACKLOG_SECONDS", 1e6)
+    monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
     comparison = Comparison(SamplingSetup(model, toy, seed=4), rate=200.0)
     for name in ("gibbs", "rates_fpcd", "sample_penalization"):
         comparison.add(make_sampler(name))
@@ -364,23 +364,12 @@ def test_panels_that_ran_in_step_go_on_in_step(model, toy, monkeypatch):
             panel.worker.join(PATIENCE)
 
 
-def test_an_idle_run_has_no_thread_and_takes_one_up_again(open_worker, model, monkeypatch):
-    monkeypatch.setattr(worker_module, "IDLE_SECONDS", 0.05)
-    worker = open_worker(SamplingPlan(model, 5), make_sampler("gibbs"))
-    live(worker)
-    worker.join(PATIENCE)
-    assert not [t for t in threading.enumerate() if t.name == "rbmviz-run"]
-    live(worker)  # a command
-    worker.join(PATIENCE)
-    assert len(samples_of(worker)[1]) == 42
-
-
-def test_a_sleeping_run_has_no_thread_until_somebody_looks(open_worker, model, monkeypatch):
+def test_a_sleeping_run_has_no_work_until_somebody_looks(open_worker, model, monkeypatch):
     monkeypatch.setattr(worker_module, "LEASE_SECONDS", 0.2)
     worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
     worker.resume()
     wait(lambda: worker.request_snapshot().n > 0, "samples")
-    worker.join(PATIENCE)
+    wait(lambda: worker._task.due is None and not worker._at_work, "an end of all work")
     n = worker.read(lambda run: run.n)
     time.sleep(0.1)
     assert worker.read(lambda run: run.n) == n

@@ -27,7 +27,7 @@ from rbmviz.session import (
 from rbmviz.session import worker as worker_module
 from rbmviz.session.equal_points import Compared
 from rbmviz.session.recorder import MAX_HELD_SAMPLES, MIN_HELD_SAMPLES, Recorder
-from rbmviz.session.slots import Slots
+from rbmviz.session.scheduler import Page, Scheduler
 from rbmviz.trainers import make_trainer, train
 
 
@@ -150,23 +150,6 @@ def test_kept_samples_share_the_bytes_of_a_visitor(open_worker, model):
     np.testing.assert_array_equal(v, wanted[first:])
     assert Allowance(1).samples(784) == MIN_HELD_SAMPLES
     assert Allowance().samples(8, 1) == MAX_HELD_SAMPLES
-
-
-def test_a_command_that_comes_before_a_thread_waits_is_not_missed(open_worker, model, monkeypatch):
-    """A paused run looks at nothing by itself for half a minute."""
-    publish = worker_module.Worker._publish_status
-
-    def publish_and_close(worker, run):
-        publish(worker, run)
-        worker.close()
-
-    monkeypatch.setattr(worker_module.Worker, "_publish_status", publish_and_close)
-    monkeypatch.setattr(worker_module, "LEASE_SECONDS", 1e5)
-    monkeypatch.setattr(worker_module, "IDLE_SECONDS", 1e5)
-    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"))
-    thread = worker._thread
-    thread.join(PATIENCE / 2)
-    assert not thread.is_alive()
 
 
 def test_held_samples_are_the_newest_whatever_the_parts_in_which_they_came():
@@ -294,17 +277,17 @@ def test_a_swap_to_a_model_of_another_size(open_worker, model):
     assert worker.request_snapshot().newest_samples.n_visible == 9
 
 
-def test_a_thread_that_the_system_refuses_is_begun_by_the_next_command(model, monkeypatch):
+def test_a_thread_that_the_system_refuses_is_started_by_the_next_command(model, monkeypatch):
     start, refused = threading.Thread.start, []
 
     def refuse_once(thread):
-        if thread.name == "rbmviz-run" and not refused:
+        if thread.name.startswith("rbmviz-") and not refused:
             refused.append(thread)
             raise RuntimeError("can't start new thread")
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", refuse_once)
-    worker = Worker(SamplingPlan(model), make_sampler("gibbs"))
+    worker = Worker(SamplingPlan(model), make_sampler("gibbs"), page=Page(scheduler=Scheduler(1)))
     with pytest.raises(RuntimeError, match="new thread"):
         worker.open()
     worker.step(3)
@@ -322,7 +305,7 @@ def test_a_run_ends_at_n_max(open_worker, model):
 
 def test_rate_and_pause_keep_panels_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
-    monkeypatch.setattr(worker_module, "BEAT_BACKLOG_SECONDS", 1e6)
+    monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
     pause = Worker.pause
 
     def pause_late(worker, at=None):
@@ -374,7 +357,7 @@ def test_nobody_watching_means_nothing_computed(open_worker, model, monkeypatch)
     wait(lambda: worker.request_snapshot().n > n, "samples after somebody looked again")
 
 
-def test_closing_ends_the_thread_and_opening_takes_the_run_up(open_worker, model):
+def test_closing_ends_all_work_and_opening_takes_the_run_up(open_worker, model):
     worker = open_worker(SamplingPlan(model, seed=6), make_sampler("gibbs"))
     worker.step(10)
     wait(lambda: worker.request_snapshot().n == 10, "ten samples")
@@ -386,26 +369,6 @@ def test_closing_ends_the_thread_and_opening_takes_the_run_up(open_worker, model
     np.testing.assert_array_equal(
         unpacked(worker.request_snapshot()), sample(model, make_sampler("gibbs"), 20, seed=6).v
     )
-
-
-def test_only_so_many_runs_compute_at_once(open_worker, model, monkeypatch):
-    monkeypatch.setattr(worker_module, "SLOTS", Slots(1))
-    workers = [open_worker(SamplingPlan(model, seed=seed), make_sampler("gibbs")) for seed in range(3)]
-    busy, most = [0], [0]
-    real = SamplingRun.advance
-
-    def counted(run, n):
-        busy[0] += 1
-        most[0] = max(most[0], busy[0])
-        samples = real(run, n)
-        busy[0] -= 1
-        return samples
-
-    monkeypatch.setattr(SamplingRun, "advance", counted)
-    for worker in workers:
-        worker.resume()
-    wait(lambda: all(worker.request_snapshot().n > 100 for worker in workers), "samples of all")
-    assert most[0] == 1
 
 
 # Training

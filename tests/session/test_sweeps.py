@@ -14,7 +14,7 @@ from rbmviz import load_model, save_model
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.session import sweeps as sweeps_module
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits
-from rbmviz.session.slots import Slots
+from rbmviz.session.scheduler import Scheduler
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import SWEEP_NOTE, Sweep, SweepQueue, sweeps_folder
@@ -42,13 +42,13 @@ def queue(tmp_path):
     made = []
 
     def make(cores=2, folder=tmp_path / "sweeps", memory=None):
-        made.append(SweepQueue(folder, Slots(cores), memory))
+        made.append(SweepQueue(folder, Scheduler(cores), memory))
         return made[-1]
 
     yield make
     for one in made:
         one.close()
-        wait(lambda one=one: one._threads == 0, "threads that end")
+        wait(lambda one=one: not one.at_work, "an end of all work")
 
 
 def test_a_sweep_runs_to_its_end_with_the_scores_of_its_cells(queue):
@@ -112,7 +112,7 @@ def test_a_paused_sweep_goes_on_with_the_same_cells(queue):
     sweep = one.add(plan_of(budget=Budget("samples", 20_000)), "a try", "owner")
     wait(lambda: sweep.progress > 0, "work")
     one.pause(sweep.name, "owner")
-    wait(lambda: one._threads == 0, "threads that end")
+    wait(lambda: not one.at_work, "an end of all work")
     before = sweep.progress
     assert sweep.status == "paused"
     assert 0 < before < 1
@@ -123,7 +123,7 @@ def test_a_paused_sweep_goes_on_with_the_same_cells(queue):
 
 
 def test_a_sweep_that_is_paused_while_it_is_prepared_is_prepared_once(queue, monkeypatch):
-    """Two threads would share its chains otherwise."""
+    """Two hands would share its chains otherwise."""
     loading, go_on, loads = threading.Event(), threading.Event(), []
 
     def slow(plan, registered):
@@ -138,7 +138,7 @@ def test_a_sweep_that_is_paused_while_it_is_prepared_is_prepared_once(queue, mon
     assert loading.wait(PATIENCE)
     one.pause(sweep.name, "owner")
     one.resume(sweep.name, "owner")
-    wait(lambda: sweep.status == "running", "a second thread")
+    assert sweep.status == "queued"
     go_on.set()
     wait(lambda: sweep.status == "finished", "the end of the sweep")
     assert len(loads) == 1
@@ -159,7 +159,7 @@ def test_a_sweep_that_was_stopped_before_it_failed_to_begin_stays_stopped(queue,
     assert loading.wait(PATIENCE)
     one.stop(sweep.name, "owner")
     go_on.set()
-    wait(lambda: one._threads == 0, "threads that end")
+    wait(lambda: not one.at_work, "an end of all work")
     assert (sweep.status, sweep.error) == ("stopped", "")
     one.resume(sweep.name, "owner")
     wait(lambda: sweep.status == "failed", "a failure")
@@ -217,7 +217,7 @@ def test_a_full_disk_pauses_a_sweep_and_loses_nothing(queue, monkeypatch):
     sweep = one.add(plan_of(), "a try", "owner")
     wait(lambda: sweep.status == "paused", "the pause")
     assert "the disk is full. Nothing is lost" in sweep.error
-    wait(lambda: one._threads == 0, "threads that end")
+    wait(lambda: not one.at_work, "an end of all work")
     done = sweep.scores.n_done
     assert done >= 1
     monkeypatch.setattr(Store, "write", write)
@@ -390,7 +390,7 @@ def test_a_sweep_goes_on_only_when_all_of_its_files_have_been_read(queue, monkey
     looking.start()
     assert reading.wait(PATIENCE)
     again.resume(found.name, "owner")
-    wait(lambda: again._threads > 0, "a thread")
+    wait(lambda: again.at_work, "its preparation")
     assert not made
     go_on.set()
     looking.join(PATIENCE)
@@ -424,7 +424,3 @@ def test_a_map_that_was_not_renewed_once_is_renewed_the_next_time(view, monkeypa
     monkeypatch.setattr(view, "_compute", broken)
     wait(lambda: view.poll()[0][1].status == "paused", "a map")
     assert "a map was not renewed" in caplog.text
-
-
-def test_no_thread_is_left():
-    assert not [thread for thread in threading.enumerate() if thread.name == "rbmviz-sweep"]

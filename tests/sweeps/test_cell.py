@@ -364,7 +364,7 @@ def test_a_model_or_data_that_are_others_than_planned_are_refused(tmp_path):
     [
         ({"models": ["bas_pdc"]}, "did you mean 'bas_"),
         ({"data": "baas"}, "data"),
-        ({"data": "mnist5k"}, "784 units and this model 16"),
+        ({"data": "mnist5k"}, "784 units and the model 16"),
     ],
 )
 def test_what_cannot_be_loaded_is_refused_before_anything_runs(given, said):

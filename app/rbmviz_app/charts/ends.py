@@ -1,22 +1,15 @@
-"""Names at the ends of curves, and the mark at the point where all are compared."""
+"""The names at the ends of curves, the point where all are compared, and the axis of what runs cost."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
-import altair as alt
-
-from rbmviz.session.equal_points import Compared
-from rbmviz_app.charts.style import GREY, Rows, tooltips
-from rbmviz_app.compared import amount_text
+from rbmviz.charts import Axis, Rows
+from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz_app.compared import AXIS_TITLES, amount_text
 
 LABEL_PIXELS = 15
 """Distance between labels, which form a column on the right so that they cover no curve."""
-LEADER_PIXELS = 18
-"""Distance from the plot to that column; dots connect it to the end of each curve."""
-NARROW = "windowSize()[0] < 1600"
-"""Whether a presented chart is narrow: then it has no labels (the panels beside it show the same strokes)."""
-MAX_LABEL_PIXELS = 170
 DRAWN = ("point", "past")
 """Kinds of rows on a curve; "past": before a knob was turned."""
 MIN_ROOM = 0.35
@@ -89,28 +82,11 @@ def spread(values: Sequence[float], low: float, high: float, most: float) -> lis
     return [placed[i] for i in range(len(values))]
 
 
-MIN_WIDTH = 420
-"""Width in pixels below which a plot only has room for the short label of the common point."""
-
-Of = Callable[[str], alt.Chart]
-"""Returns the chart of one kind of rows, with x encoded."""
-
-
-def end_layers(of: Of, y: alt.Y, tone: alt.Color, title: str, present: bool = False) -> list[Any]:
-    """Return the layers of the names at the ends, each connected to its curve by dots.
-
-    title : title of the tooltip; present : whether the chart is for a projector, beside the panels
-    """
-    ends = of("end").encode(y=y)
-    known = tooltips(("note", title, ""))
-    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, strokeDash=[1, 3], opacity=0.8)
-    leader = leader.encode(x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=known)
-    label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
-    label = label.encode(x=alt.value("width"), y="label_y:Q", text="label:N", tooltip=known)
-    if present:
-        leader = leader.encode(opacity=alt.condition(NARROW, alt.value(0), alt.value(0.8)))
-        label = label.encode(text=alt.condition(NARROW, alt.value(""), "label:N"))
-    return [leader, label]
+def cost_axis(cost_unit: CostUnit, scale: Literal["linear", "log"], title: str = "") -> Axis:
+    """Return the axis of what runs have cost; title : "" (the default): the usual one."""
+    unit = "s" if cost_unit == "seconds" else ""
+    title = title or AXIS_TITLES[cost_unit]
+    return Axis("x", title, scale, "~s", unit, zero=scale == "linear", ticks=8)
 
 
 def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = "all") -> Rows:
@@ -130,17 +106,3 @@ def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = 
     return [
         {"kind": "common", "x": point, "note": f"{who} compared {at_point}", "label": at_point, "side": side}
     ]
-
-
-def common_layers(of: Of) -> list[Any]:
-    """Return the layers of the common point: a line, with its label on one side."""
-    common = of("common")
-    layers: list[Any] = [common.mark_rule(color=GREY, strokeWidth=1, strokeDash=[2, 3])]
-    sides: Sequence[tuple[str, Literal["left", "right"], int]] = (("left", "right", -5), ("right", "left", 5))
-    for side, align, dx in sides:
-        words = common.transform_filter(f"datum.side == '{side}'").transform_calculate(
-            words=f"width < {MIN_WIDTH} ? datum.label : datum.note"
-        )
-        words = words.mark_text(align=align, baseline="bottom", dx=dx, dy=-4, style="note")
-        layers.append(words.encode(y=alt.value("height"), text="words:N"))
-    return layers

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
+from rbmviz.charts.style import colours, titles
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
-from rbmviz_app.charts.style import colours, titles
 from rbmviz_app.replay import Replay
 
 FRAMES, FRAME_MS, LAST_FRAME_MS = 48, 200, 2000

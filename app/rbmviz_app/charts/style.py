@@ -1,56 +1,21 @@
-"""How charts look: colours, names, legends, dashes, and specs that stay the same as data arrive."""
+"""What pages and panels say about algorithms, charts for a theme and a projector, and tables as files."""
 
 import copy
 import csv
-import functools
 import io
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import altair as alt
-import pandas as pd
-
-from rbmviz.knobs import knobs_of, values_of
-from rbmviz.registry import samplers, trainers
+from rbmviz.charts.style import GREY, INK
 from rbmviz.session import TrainingPlan
 
 Spec = dict[str, Any]
 """A chart in Vega-Lite, as JSON values."""
 
-Chart = tuple[pd.DataFrame, Spec]
-"""Data and spec of a chart; the spec refers to the data as "curves"."""
-
-Rows = list[dict[str, Any]]
-
-GREY = "#808080"
-"""Colour of lines; text needs more contrast (INK)."""
-INK = {"light": "#4b4d57", "dark": "#c6c8d0"}
-"""Colour of text in charts by theme; Streamlit's own is too pale on white."""
 TALL = 480
 """Height of charts with large text, in pixels."""
 WINDOW_PER_WORD = 50
 """Maximum size of large text, as a share of the window's height."""
-COUPLING_COLOURS = {"rbm": "#618651", "general": "#cc840d", "half_step": "#a860f0"}
-"""Colours of the couplings; UCD has the colour of the first."""
-SPARE_COLOURS = ("#bf8a0c", "#855ef5", "#8c8c8c", "#b08968")
-"""Colour of algorithms that declare none."""
-RAMP = ("#2952f8", "#6589fd", "#8354a7", "#af7cb6", "#e14784", "#925d48", "#ce7f56", "#b34905")
-"""Colours of an increasing number, from blue through violet to orange: distinguishable with colour blindness
-and clear on both themes."""
-
-
-def colour(name: str) -> str:
-    """Return the colour of a sampler, trainer or coupling.
-
-    Algorithms declare theirs; a sampler and a trainer of the same method share one. Tests check how different
-    they look to protan, deutan and tritan eyes, and their contrast with both backgrounds
-    (``tests/app/test_colours.py``).
-    """
-    declared = {other: table[other].colour for table in (trainers, samplers) for other in table}
-    others = [other for other in declared if not declared[other]]
-    declared |= {other: SPARE_COLOURS[i % len(SPARE_COLOURS)] for i, other in enumerate(others)}
-    return (declared | COUPLING_COLOURS)[name]
 
 
 def about(algorithm: Any) -> str:
@@ -68,226 +33,12 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequence[str] = ()) -> list[str]:
-    """Give algorithms unique names: add the knobs in which namesakes differ.
-
-    origins : a word for each algorithm's start, "" for the default start
-    marks : a word before each name, which also distinguishes them; none: no words
-    """
-    named = []
-    for algorithm, origin in zip(algorithms, origins or [""] * len(algorithms), strict=True):
-        namesakes = [other for other in algorithms if other.name == algorithm.name]
-        # Named like its slider.
-        labels = {knob: knobs_of(algorithm)[knob].label for knob in _differing(namesakes)}
-        knobs = ", ".join(
-            f"{label[0].lower()}{label[1:]} {_short(values_of(algorithm)[knob])}"
-            for knob, label in labels.items()
-        )
-        named.append((f"{algorithm.label} ({knobs})" if knobs else algorithm.label) + origin)
-    return (
-        [f"{mark}: {name}" for mark, name in zip(marks, named, strict=True)] if marks else named_apart(named)
-    )
-
-
-def _differing(namesakes: Sequence[Any]) -> list[str]:
-    """Return the names of the knobs in which algorithms of one kind differ."""
-    return [
-        knob for knob in knobs_of(namesakes[0]) if len({values_of(other)[knob] for other in namesakes}) > 1
-    ]
-
-
-def labels(algorithms: Sequence[Any]) -> list[str]:
-    """Return short names for the ends of curves: if all are of one kind, the knobs in which they differ.
-
-    A knob is named by the first word of its slider: "step 0.03".
-    """
-    named = []
-    for algorithm in algorithms:
-        namesakes = [other for other in algorithms if other.name == algorithm.name]
-        knobs = ", ".join(
-            f"{knobs_of(algorithm)[knob].label.split()[0].lower()} {_short(values_of(algorithm)[knob])}"
-            for knob in _differing(namesakes)
-        )
-        of_one_kind = len(namesakes) == len(algorithms)
-        named.append(
-            (knobs or algorithm.label) if of_one_kind or not knobs else f"{algorithm.label}, {knobs}"
-        )
-    return named_apart(named)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def legend_columns(entries: int, on_a_phone: int = 1) -> alt.ExprRef:
-    """Return the number of columns of a legend."""
-    return alt.ExprRef(f"width < 470 ? {on_a_phone} : {entries}")
-
-
-def named_apart(names: Sequence[str]) -> list[str]:
-    """Return the names, numbered where several are equal."""
-    counts: dict[str, itertools.count[int]] = {}
-    return [
-        name if names.count(name) == 1 else f"{name} #{next(counts.setdefault(name, itertools.count(1)))}"
-        for name in names
-    ]
-
-
 def origin_text(plan: TrainingPlan) -> str:
     """Say where a training began: "", `` from CD at 1,200``, `` from mnist_cd1``, or `` resumed``."""
     if plan.origin is None:
         return " resumed" if plan.checkpoint else ""
     at = f" at {plan.origin.update:,}" if plan.origin.update else ""
     return f" from {plan.origin.path[-1][0]}{at}"
-
-
-DASHES = ([1, 0], [8, 3], [2, 2], [9, 2, 2, 2], [14, 4], [4, 2], [9, 2, 2, 2, 2, 2], [1, 3])
-"""Dash patterns of lines, in pixels of line and gap."""
-
-
-def dashes(algorithms: Sequence[str]) -> list[list[int]]:
-    """Return the dashes of each curve of a chart: the first is solid, the first eight all differ.
-
-    Colours alone do not distinguish curves in a grey print or for colour-blind eyes.
-    """
-    return [DASHES[i % len(DASHES)] for i in range(len(algorithms))]
-
-
-def ramp(n: int) -> list[str]:
-    """Return n colours of an increasing number, as far apart as possible; they repeat after len(RAMP)."""
-    places = range(n) if n > len(RAMP) else [round(i * (len(RAMP) - 1) / max(n - 1, 1)) for i in range(n)]
-    return [RAMP[place % len(RAMP)] for place in places]
-
-
-def colours(algorithms: Sequence[Any]) -> list[str]:
-    """Return the colour of each algorithm of a page: its own, or for namesakes a ramp along their knobs.
-
-    If all are of one kind, the ramp uses all colours; otherwise it consists of shades of the kind's colour.
-    """
-    found = [colour(algorithm.name) for algorithm in algorithms]
-    for name in {algorithm.name for algorithm in algorithms}:
-        places = [i for i, algorithm in enumerate(algorithms) if algorithm.name == name]
-        if len(places) == 1:
-            continue
-        differing = _differing([algorithms[i] for i in places])
-        order = sorted(places, key=lambda i: ([values_of(algorithms[i])[knob] for knob in differing], i))
-        of_one_kind = len(places) == len(algorithms)
-        wide = of_one_kind or len(places) > MAX_SHADES
-        ramped = ramp(len(places)) if wide else shades(colour(name), len(places))
-        for i, tone in zip(order, ramped, strict=True):
-            found[i] = tone
-    return found
-
-
-MAX_SHADES = 4
-"""Maximum number of shades of a colour; more could not be distinguished."""
-
-LUMINANCES = 0.125, 0.295
-"""Luminance of the darkest and the brightest shade: both have a contrast of 3 with black and with white."""
-
-
-def shades(tone: str, n: int) -> list[str]:
-    """Return n shades of a colour, from dark to bright in even steps of lightness (L* of CIELAB)."""
-    low, high = (luminance ** (1 / 3) for luminance in LUMINANCES)
-    steps = [low + (high - low) * i / max(n - 1, 1) for i in range(n)]
-    return [_with_luminance(tone, step**3) for step in steps]
-
-
-def _with_luminance(tone: str, luminance: float) -> str:
-    """Mix a colour with black or white to get this luminance (WCAG 2.2, 0 to 1)."""
-    parts = [int(tone[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    own = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    if luminance <= own:
-        mixed = [part * luminance / own for part in linear]
-    else:
-        mixed = [part + (1 - part) * (luminance - own) / (1 - own) for part in linear]
-    screen = [12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055 for part in mixed]
-    return "#" + "".join(f"{round(255 * part):02x}" for part in screen)
-
-
-def stroke_legend(columns: alt.ExprRef, label_limit: int = 330, **more: Any) -> alt.Legend:
-    """Return a legend of strokes above a chart."""
-    return alt.Legend(
-        orient="top",
-        symbolType="stroke",
-        symbolOpacity=1,
-        symbolStrokeWidth=3,
-        # Long enough to show the dashes; on a phone, two names fit side by side.
-        symbolSize=alt.ExprRef("width < 470 ? 256 : 900"),
-        columnPadding=alt.ExprRef("width < 470 ? 4 : 10"),
-        labelLimit=label_limit,
-        columns=columns,
-        **more,
-    )
-
-
-def series(
-    field: str, names: Sequence[str], tones: Sequence[str], legend: alt.Legend | None
-) -> tuple[alt.Color, alt.StrokeDash]:
-    """Return the colour and the dashes of curves by name.
-
-    field : column of the names; tones: colour of each; legend: None if the curves are labelled
-    """
-    scale = alt.Scale(domain=list(names), range=list(tones))
-    strokes = alt.Scale(domain=list(names), range=dashes(names))
-    return (
-        alt.Color(f"{field}:N", title=None, sort=list(names), scale=scale).legend(legend),
-        alt.StrokeDash(f"{field}:N", title=None, sort=list(names), scale=strokes),
-    )
-
-
-def count_axis(in_seconds: bool = False, **more: Any) -> alt.Axis:
-    """Return the axis of a count (1k) or of seconds (0.1 s, which count format writes as 100m)."""
-    if in_seconds:
-        more = {"labelExpr": "format(datum.value, '~g') + ' s'", **more}
-    return alt.Axis(format="~s", tickCount=8, grid=False, **more)
-
-
-def level(field: str, value: float, label: str, *, at_end: bool = False, **more: float) -> list[alt.Chart]:
-    """Return the layers of a dashed horizontal line at a value of y, with its label; at_end: on the right."""
-    line = alt.Chart(alt.InlineData([{field: value, "label": label, **more}]))
-    return [
-        line.mark_rule(strokeDash=[4, 4], color=GREY).encode(y=f"{field}:Q"),
-        line.mark_text(
-            align="right" if at_end else "left",
-            dx=-4 if at_end else 4,
-            dy=-7,
-            color=alt.ExprRef("ink"),
-            style="note",
-        ).encode(x=alt.value("width" if at_end else 0), y=f"{field}:Q", text="label:N"),
-    ]
-
-
-def tooltips(*columns: tuple[str, str, str]) -> list[alt.Tooltip]:
-    """Return the tooltip of a point: each column with its name, title and format."""
-    return [
-        alt.Tooltip(f"{name}:Q", title=title, format=form) if form else alt.Tooltip(f"{name}:N", title=title)
-        for name, title, form in columns
-    ]
-
-
-kept_spec = functools.lru_cache(maxsize=128)
-"""Decorator that caches the spec a function makes, by its arguments.
-
-Altair takes about 35 ms to make a spec, and a page that redraws its chart every second uses the same one for
-a long time. Copy a spec before changing it.
-"""
-
-
-def live_spec(layers: list[Any], height: int, **more: Any) -> Spec:
-    """Return the spec of layers; the data "curves" are passed separately, other data stay inside."""
-    spec = alt.layer(*layers, **more).properties(height=height).to_dict()
-    inline = spec.pop("datasets", {})
-    spec.pop("data", None)  # Altair hoists data that all layers share
-    for layer in spec["layer"]:
-        source = layer.pop("data", {}).get("name")
-        if source in inline:
-            layer["data"] = {"values": inline[source]}
-    spec["usermeta"] = {"embedOptions": {"renderer": "canvas"}}
-    return spec
 
 
 def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:

@@ -11,6 +11,7 @@ from typing import Any
 
 import streamlit as st
 
+from rbmviz.charts.style import colours, dashes, titles
 from rbmviz.datasets import Dataset
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, values_of
@@ -19,7 +20,7 @@ from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
 from rbmviz.session.multiples import multiples_of
 from rbmviz_app import card
-from rbmviz_app.charts.style import about, colours, dashes, titles
+from rbmviz_app.charts.style import about
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.formulas import equation, mathml, prose
 from rbmviz_app.links import presented_knobs

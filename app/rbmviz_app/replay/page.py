@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.array_files import printable
+from rbmviz.charts import Style, styled
+from rbmviz.charts.style import colours, titles
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Value, knobs_of, values_of
 from rbmviz.metrics.numbers import SCORES
@@ -21,8 +23,9 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
 from rbmviz.session.snapshot import FEWEST_SCORED
-from rbmviz_app.charts.style import about, colours, dashes, titles
+from rbmviz_app.charts.style import about
 from rbmviz_app.formulas import equation, prose
+from rbmviz_app.pages.sample.charts import isl_drawing, score_rows
 from rbmviz_app.pages.sample.panel import class_shares
 from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS, rarest_first
 from rbmviz_app.panel.readouts import finite, readout_specs
@@ -30,6 +33,7 @@ from rbmviz_app.replay import Replay
 from rbmviz_app.stream.frames import Bits, Block, write_frame
 
 REPLAY_FOLDER = Path(__file__).parent
+CHARTS_FOLDER = PANEL_FOLDER.parent / "charts"
 SAMPLE_FOLDER = PANEL_FOLDER.parent / "pages" / "sample"
 
 COMPRESSION = 9
@@ -88,7 +92,8 @@ def source_hash(text: str) -> str:
 
 def _script() -> str:
     """Return the scripts of the live panels and of this page, as one script without modules."""
-    files = [*(PANEL_FOLDER / name for name in SHARED_SCRIPTS), SAMPLE_FOLDER / "panel.js"]
+    files = [*(PANEL_FOLDER / name for name in SHARED_SCRIPTS), CHARTS_FOLDER / "curves.js"]
+    files.append(SAMPLE_FOLDER / "panel.js")
     lines = [line for file in files for line in file.read_text().splitlines()]
     shared = "\n".join(line for line in lines if not line.startswith("export default"))
     return "\n'use strict';\n" + shared + "\n" + (REPLAY_FOLDER / "replay.js").read_text()
@@ -96,7 +101,7 @@ def _script() -> str:
 
 def _style() -> str:
     sheets = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", SAMPLE_FOLDER / "panel.css")
-    files = (*sheets, REPLAY_FOLDER / "replay.css")
+    files = (*sheets, CHARTS_FOLDER / "curves.css", REPLAY_FOLDER / "replay.css")
     return "\n".join(file.read_text() for file in files)
 
 
@@ -104,13 +109,15 @@ def _frame(replay: Replay) -> bytes:
     """Return the content of the page as a frame; its request holds what all panels share."""
     n_visible = replay.histories[0].n_visible
     algorithms = [history.algorithm for history in replay.histories]
-    named = zip(
-        titles(algorithms), colours(algorithms), dashes([one.name for one in algorithms]), strict=True
-    )
+    styles = styled(titles(algorithms), colours(algorithms))
     panels = [
-        _panel(replay, key, *look, history, kinds)
-        for key, (look, history, kinds) in enumerate(zip(named, replay.histories, replay.kinds, strict=True))
+        _panel(replay, key, style, history, kinds)
+        for key, (style, history, kinds) in enumerate(
+            zip(styles, replay.histories, replay.kinds, strict=True)
+        )
     ]
+    runs = zip(styles, replay.histories, strict=True)
+    isl = isl_drawing(styles).of([row for style, run in runs for row in score_rows(style.name, run)])
     page = {
         "title": replay.title,
         "caption": replay.caption,
@@ -122,12 +129,13 @@ def _frame(replay: Replay) -> bytes:
         "classes": list(replay.labels),
         "data_shares": class_shares(replay.dataset),
         "vocabulary": rarest_first(replay.dataset, n_visible),
+        "isl": isl.drawing.content(isl.rows, "ISL"),
     }
     return write_frame(page, panels)
 
 
 def _panel(
-    replay: Replay, key: int, label: str, colour: str, dash: list[int], history: RunHistory, kinds: Kinds
+    replay: Replay, key: int, style: Style, history: RunHistory, kinds: Kinds
 ) -> tuple[dict[str, Any], Mapping[str, Block]]:
     algorithm = history.algorithm
     known = {"isl"} if any(segment.curve for segment in history.segments) else set()
@@ -148,11 +156,11 @@ def _panel(
         "knobs_at": [[n, knobs_text(algorithm, knobs)] for n, knobs in _changes(history)],
         "spec": {
             "key": key,
-            "label": label,
+            "label": style.name,
             "about": prose(about(algorithm)),
             "equation": equation(equation_of(algorithm), symbols_of(algorithm)),
-            "colour": colour,
-            "dash": dash,
+            "colour": style.colour,
+            "dash": style.dash,
             "knobs": [],
             "values": {},
             "multiples": [],

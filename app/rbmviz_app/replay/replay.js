@@ -18,7 +18,7 @@
  * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment samples since, ISL, its standard error
  */
 
-/** @typedef {PageData & { title: string, caption: string, speed: number, fewest_scored: number, classes: string[], data_shares: number[] }} ReplayData */
+/** @typedef {PageData & { title: string, caption: string, speed: number, fewest_scored: number, classes: string[], data_shares: number[], isl: CurvesSpec | null }} ReplayData */
 
 const STRIP_BINS = 120; // maximum parts of the class strip
 const SPEEDS = [5, 20, 60, 200, 1000, 5000]; // samples per second
@@ -152,10 +152,12 @@ class ReplayPage {
     this.host = element('div');
     root.append(this.host);
     this.grid = new ReplayGrid(this.host, this.data, () => {}, PanelOfSamples);
+    this.curves = new Curves();
+    if (this.data.isl) root.append(this.curves.node);
     root.append(this.makeTransport(), element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
       + 'Home and End to the beginning and the end. A sample is drawn from the one before it; the newest is framed, and the strip says which class each had.' }));
     document.addEventListener('keydown', event => this.onKey(event));
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.grid.draw());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.show(this.time));
   }
 
   makeTransport() {
@@ -175,7 +177,7 @@ class ReplayPage {
   changeTheme() {
     const root = document.documentElement, dark = (root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
     root.dataset.theme = dark ? 'light' : 'dark';
-    this.grid.draw();
+    this.show(this.time);
   }
 
   /** @param {KeyboardEvent} event */
@@ -221,6 +223,17 @@ class ReplayPage {
     requestAnimationFrame(later => this.move(later));
   }
 
+  /** Draw the ISL curves up to this sample, on the axes of the whole runs. @param {number} at */
+  drawCurves(at) {
+    const { isl } = this.data;
+    if (!isl) return;
+    const points = isl.lines.flatMap(line => line.points), ys = points.map(([, y]) => y), [low, high] = [Math.min(...ys), Math.max(...ys)], rest = (high - low) / 12 || 0.5;
+    const x = { ...isl.x, domain: /** @type {[number, number]} */ ([points.reduce((least, [n]) => Math.min(least, n), this.last), this.last]) };
+    this.curves.show({ ...isl, x, y: { ...isl.y, domain: [low - rest, high + rest] }, marks: isl.marks.filter(mark => mark.x <= at),
+      lines: isl.lines.map(line => ({ ...line, points: line.points.filter(([n]) => n <= at) })) });
+    this.curves.draw(rgb(this.host, 'var(--st-text-color)'));
+  }
+
   /** Show the samples up to this number. @param {number} time */
   show(time) {
     this.time = Math.min(Math.max(time, this.first), this.last);
@@ -230,6 +243,7 @@ class ReplayPage {
       this.grid.panels.get(run.head.key)?.readPart(part);
     }
     this.grid.draw();
+    this.drawCurves(at);
     if (!this.button || !this.slider || !this.at) return;
     this.button.textContent = this.playing ? 'Pause' : 'Play';
     this.slider.value = String(at);

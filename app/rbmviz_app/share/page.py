@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS
-from rbmviz_app.replay.page import source_hash
+from rbmviz_app.replay.page import CHARTS_FOLDER, source_hash
 
 SHARE_FOLDER = Path(__file__).parent
 PAGES_FOLDER = PANEL_FOLDER.parent / "pages"
@@ -81,14 +81,15 @@ def _script() -> str:
         panels.append(f"{json.dumps(file.parent.name)}: (() => {{\n{own}\n}})(),")
     table = "\n".join(panels)
     units = (PAGES_FOLDER / "chain" / "units.js").read_text().replace("export default (", "return (", 1)
-    own = "\n".join((SHARE_FOLDER / name).read_text() for name in ("curves.js", "watch.js"))
+    own = "\n".join(file.read_text() for file in (CHARTS_FOLDER / "curves.js", SHARE_FOLDER / "watch.js"))
     drawing = f"const drawUnits = (() => {{\n{units}\n}})();"
     return f"\n'use strict';\n{shared}\nconst PANEL_CLASSES = {{\n{table}\n}};\n{drawing}\n{own}"
 
 
 def _styles() -> dict[str, str]:
     """Return the style sheets by page; "": all pages."""
-    shared = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", SHARE_FOLDER / "watch.css")
+    files = PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", CHARTS_FOLDER / "curves.css"
+    shared = (*files, SHARE_FOLDER / "watch.css")
     drawing = (PAGES_FOLDER / "chain" / "units.css").read_text()  # on its own page it is in a shadow root
     sheets = {"": "\n".join([*(file.read_text() for file in shared), f".drawing {{\n{drawing}\n}}"])}
     return sheets | {file.parent.name: file.read_text() for file in sorted(PAGES_FOLDER.glob("*/panel.css"))}

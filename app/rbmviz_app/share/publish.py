@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+from rbmviz.charts import Chart
 from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
@@ -85,7 +86,7 @@ def drawing(data: dict[str, Any]) -> None:
         share.publish_drawing(data)
 
 
-def chart(key: str, rows: Any, spec: dict[str, Any], label: str) -> None:
+def chart(key: str, shown: Chart, label: str) -> None:
     """Publish a chart of the page."""
     if (share := _shared()) is not None:
-        share.publish_chart(key, rows, spec, label)
+        share.publish_chart(key, shown, label)

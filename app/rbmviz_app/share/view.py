@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rbmviz.charts import Chart
 from rbmviz.session import Comparison
 from rbmviz_app.stream.requests import Hidden
 
@@ -53,8 +54,8 @@ class SharedView(NamedTuple):
         The runs of the panels.
     drawing : dict or None
         Data for the drawing of a small RBM's units (see ``pages.chain.units``); None: no drawing.
-    charts : mapping of str to (rows, spec, label)
-        The charts of the page by key, in order.
+    charts : mapping of str to (Chart, str)
+        The charts of the page by key, in order, each with its description in words.
     hidden : Hidden
         What watchers do not get, because a step of a lesson waits for an answer.
     """
@@ -69,7 +70,7 @@ class SharedView(NamedTuple):
     data: dict[str, Any] | None = None
     comparison: Comparison[Any] | None = None
     drawing: dict[str, Any] | None = None
-    charts: Mapping[str, tuple[Any, dict[str, Any], str]] = MappingProxyType({})
+    charts: Mapping[str, tuple[Chart, str]] = MappingProxyType({})
     hidden: Hidden = "nothing"
 
 
@@ -150,12 +151,12 @@ class Share:
         self._drawn.add("drawing")
         self.publish(drawing=data)
 
-    def publish_chart(self, key: str, rows: Any, spec: dict[str, Any], label: str) -> None:
+    def publish_chart(self, key: str, chart: Chart, label: str) -> None:
         """Show a chart; ``label`` describes it in words."""
         self._drawn.add(f"chart {key}")
         with self._lock:  # not with publish(), which compares: a DataFrame has no single truth value
             self._away_since = None
-            self.view = self.view._replace(charts={**self.view.charts, key: (rows, spec, label)})
+            self.view = self.view._replace(charts={**self.view.charts, key: (chart, label)})
 
     def end_run(self) -> None:
         """Remove what the run of the whole page has not redrawn."""

@@ -15,12 +15,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from rbmviz.charts import Chart
 from rbmviz.errors import BadInput
 from rbmviz.knobs import values_of
 from rbmviz.session import limits
-from rbmviz.session.slowdown import SLOWDOWN
-from rbmviz_app.charts.style import Spec
-from rbmviz_app.share.curves import curves_of
+from rbmviz.session.scheduler import SCHEDULER
 from rbmviz_app.share.view import ENDED, Share, SharedView
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest, Hidden
@@ -179,7 +178,7 @@ class Broadcast:
             for watcher in in_step:
                 watcher.put('{"alive":true}')
         # As on the page itself, frames slow down before samples do.
-        self.seconds_to_next = max(SLOWDOWN.factor / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
+        self.seconds_to_next = max(SCHEDULER.slowdown / WATCHED_FPS, n_bytes / MAX_BYTES_PER_SECOND)
 
     def _take_view(self) -> None:
         """Adopt the page's content once it has been drawn."""
@@ -215,7 +214,7 @@ class Broadcast:
             self._charts_of, parts["charts"] = None, []
         elif view.charts is not self._charts_of and self._clock() - self._charts_at >= CHART_SECONDS:
             self._charts_of, self._charts_at = view.charts, self._clock()
-            found = [self._curves(key, *chart) for key, chart in view.charts.items()]
+            found = [self._content(key, *chart) for key, chart in view.charts.items()]
             parts["charts"] = [chart for chart in found if chart is not None]
         changed = []
         for kind, part in parts.items():
@@ -225,10 +224,10 @@ class Broadcast:
                 changed.append(text)
         return changed
 
-    def _curves(self, key: str, rows: Any, spec: Spec, label: str) -> dict[str, Any] | None:
+    def _content(self, key: str, chart: Chart, label: str) -> dict[str, Any] | None:
         """Return a chart's content; None: empty, or failed, which must not end the whole view."""
         try:
-            found = curves_of(rows, spec, label)
+            found = chart.drawing.content(chart.rows, label)
             json.dumps(found, allow_nan=False)  # NaN would break the message of all charts
         except Exception:
             if key not in self._charts_logged:  # and not again every second

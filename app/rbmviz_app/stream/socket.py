@@ -29,7 +29,7 @@ from rbmviz import BadInput
 from rbmviz.knobs import Value
 from rbmviz.session import Comparison
 from rbmviz.session.compiling import COMPILING
-from rbmviz.session.slowdown import SLOWDOWN
+from rbmviz.session.scheduler import SCHEDULER
 from rbmviz_app import insides
 from rbmviz_app.checkpoints import write_all, write_each_minute
 from rbmviz_app.comparisons import comparisons_by_token, views_by_token
@@ -210,7 +210,7 @@ async def _answer_requests(
     due = changed_at = 0.0  # time of the next allowed frame, and of the last change
     while True:
         request = await pending.take_request()
-        interval = SLOWDOWN.factor / request.fps
+        interval = SCHEDULER.slowdown / request.fps
         if comparison.running and comparison.beating:
             # A frame may come up to one interval early, so that it follows its beat or a command at once.
             # The shorter interval soon lets another frame be early.
@@ -231,9 +231,9 @@ async def _answer_requests(
                 break
             if comparison.running:
                 if comparison.beating:
-                    await beat.wait(BEATING_POLL_SECONDS * SLOWDOWN.factor)
+                    await beat.wait(BEATING_POLL_SECONDS * SCHEDULER.slowdown)
                 else:
-                    await asyncio.sleep(POLL_SECONDS * SLOWDOWN.factor)
+                    await asyncio.sleep(POLL_SECONDS * SCHEDULER.slowdown)
                     due = now()  # frames count from here
             else:  # a newer request, such as for looking back, replaces this one at once
                 rests = now() - changed_at > RESTS_AFTER_SECONDS

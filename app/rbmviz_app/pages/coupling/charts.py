@@ -1,27 +1,15 @@
-"""Charts of the Coupling page, as rows and Vega-Lite specs; nothing here calls Streamlit."""
+"""Charts of the Coupling page; nothing here calls Streamlit."""
 
 from collections.abc import Sequence
 from typing import Literal
 
-import altair as alt
 import numpy as np
-import pandas as pd
 
+from rbmviz.charts import Axis, Bars, Chart, Curves, Legend, Rows, Style
+from rbmviz.charts.style import GREY, colour
 from rbmviz.coupling import ALGORITHM_LABELS, STATISTICS
 from rbmviz.session import Results
 from rbmviz.session.coupling import PairStatistics
-from rbmviz_app.charts.style import (
-    GREY,
-    Chart,
-    Rows,
-    Spec,
-    colour,
-    kept_spec,
-    legend_columns,
-    live_spec,
-    stroke_legend,
-    tooltips,
-)
 
 NAMES = {name: label.capitalize() for name, label in ALGORITHM_LABELS.items()}
 EXACT = "exact"
@@ -29,25 +17,32 @@ POINT_COLUMNS = ("series", "x", "value", "low", "high")
 CURVE_POINTS = 60
 HEIGHT = 300
 
+BAR_MARGIN = 0.1
+"""Gap on each side of a bin's bars, as a share of its width."""
+
 STYLES = {
-    "Algorithm 3": (colour("rbm"), [1, 0]),
-    "Algorithm 1": (colour("general"), [6, 3]),
-    "Half-step": (colour("half_step"), [10, 3]),
-    "UCD, algorithm 3": (colour("rbm"), [1, 0]),
-    "UCD, algorithm 1": (colour("general"), [6, 3]),
-    "UCD, half-step": (colour("half_step"), [10, 3]),
-    "CD": (colour("cd"), [2, 2]),
-    EXACT: (GREY, [9, 2, 2, 2]),
+    style.name: style
+    for style in (
+        Style("Algorithm 3", colour("rbm")),
+        Style("Algorithm 1", colour("general"), (6, 3)),
+        Style("Half-step", colour("half_step"), (10, 3)),
+        Style("UCD, algorithm 3", colour("rbm")),
+        Style("UCD, algorithm 1", colour("general"), (6, 3)),
+        Style("UCD, half-step", colour("half_step"), (10, 3)),
+        Style("CD", colour("cd"), (2, 2)),
+        Style(EXACT, GREY, (9, 2, 2, 2)),
+    )
 }
-"""Colour and dashes of the series: an entry for each of NAMES, and one "UCD, ..." for its estimates.
+"""The series: an entry for each of NAMES, and one "UCD, ..." for its estimates.
 
 Bars have no dashes: within a bin they follow the order of the legend, and their tooltips name them.
 """
+LEGEND = Legend(columns=4, phone=2, limit=200)
 
 
-def style(series: str) -> tuple[str, list[int]]:
-    """Return colour and dashes of a series; CD-1, CD-2, ... are all CD."""
-    return STYLES["CD" if series.startswith("CD-") else series]
+def styles(names: Sequence[str]) -> tuple[Style, ...]:
+    """Return the styles of series; CD-1, CD-2, ... are all CD."""
+    return tuple(STYLES["CD" if name.startswith("CD-") else name]._replace(name=name) for name in names)
 
 
 def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
@@ -81,31 +76,20 @@ def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
         x, x2 = (low * (high / low) ** (0.92 * part / len(pairs)) for part in (i, i + 1))
         rows.append(row | {"x": x, "x2": x2})
     floor = 10.0 ** np.floor(np.log10(1 / max([1, *(counted.n for counted in pairs)]))) if log else 0.0
-    data = pd.DataFrame(rows, columns=["series", "x", "x2", "value", "label"])
-    return data[data["value"] > 0].assign(floor=floor), _tau_spec(tuple(names), log)
-
-
-@kept_spec
-def _tau_spec(names: tuple[str, ...], log: bool) -> Spec:
-    bars = (
-        alt.Chart(alt.NamedData("curves"))
-        .mark_rect(clip=True)
-        .encode(
-            x=alt.X("x:Q", title="Meeting time τ (sweeps)", scale=alt.Scale(type="log", nice=False)).axis(
-                format="~s", grid=False, tickCount=6
-            ),
-            x2="x2:Q",
-            y=alt.Y("value:Q", title="Share of pairs", scale=alt.Scale(type="log" if log else "linear")).axis(
-                **({"values": [10.0**-i for i in range(6)]} if log else {"tickCount": 5}), format="~%"
-            ),
-            y2="floor:Q",
-            color=_colour(names, "square"),
-            tooltip=tooltips(
-                ("series", "Coupling", ""), ("label", "Pairs with", ""), ("value", "Share", ".3~%")
-            ),
-        )
-    )
-    return live_spec([bars], HEIGHT)
+    return Bars(
+        Axis("x", "Meeting time τ (sweeps)", "log", "~s", ticks=6),
+        Axis(
+            *("value", "Share of pairs", "log" if log else "linear", "~%"),
+            nice=True,
+            zero=True,
+            ticks=tuple(10.0**-i for i in range(6)) if log else 5,
+        ),
+        "series",
+        styles(names),
+        (("series", "Coupling", ""), ("label", "Pairs with", ""), ("value", "Share", ".3~%")),
+        LEGEND,
+        height=HEIGHT,
+    ).of([row | {"y2": floor} for row in rows if row["value"] > 0])
 
 
 def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
@@ -120,8 +104,8 @@ def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
                     "series": NAMES[counted.algorithm],
                     "chain": chain,
                     "x": label,
-                    "order": low,
-                    "value": value,
+                    "order": int(low),
+                    "value": float(value),
                 }
                 for chain, value in zip(("ξ", "η"), both, strict=True)
             ]
@@ -129,36 +113,27 @@ def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:
 
 
 def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
-    """Return the chart of rejected proposals per chain."""
-    rows = [row | {"who": f"{row['series']}, {row['chain']}"} for row in rejected_rows(pairs)]
-    data = pd.DataFrame(rows, columns=["series", "chain", "x", "order", "value", "who"])
-    return data, _rejected_spec(tuple(NAMES[counted.algorithm] for counted in pairs))
-
-
-@kept_spec
-def _rejected_spec(names: tuple[str, ...]) -> Spec:
-    bars = (
-        alt.Chart(alt.NamedData("curves"))
-        .mark_bar()
-        .encode(
-            # Not by the sum of "order", the default for bars: not all couplings have all bins.
-            x=alt.X(
-                "x:N",
-                title="Rejected proposals of a chain",
-                sort=alt.EncodingSortField("order", op="min"),
-            ).axis(labelAngle=0, grid=False),
-            xOffset=alt.XOffset("who:N", sort=[f"{name}, {chain}" for name in names for chain in "ξη"]),
-            y=alt.Y("value:Q", title="Share of pairs").axis(format="~%", tickCount=5),
-            color=_colour(names, "square"),
-            opacity=alt.Opacity(
-                "chain:N", sort=["ξ", "η"], scale=alt.Scale(domain=["ξ", "η"], range=[0.45, 1.0])
-            ).legend(orient="top", title=None, symbolType="square", symbolFillColor=GREY),
-            tooltip=tooltips(
-                ("who", "Chain", ""), ("x", "Rejected proposals", ""), ("value", "Share of pairs", ".3~%")
-            ),
-        )
-    )
-    return live_spec([bars], HEIGHT)
+    """Return the chart of rejected proposals: in each bin, a bar for each chain of each coupling."""
+    rows = rejected_rows(pairs)
+    # Not all couplings have all bins.
+    bins = tuple(label for _, label in sorted({(row["order"], row["x"]) for row in rows}))
+    names = [NAMES[counted.algorithm] for counted in pairs]
+    wide, drawn = (1 - 2 * BAR_MARGIN) / max(2 * len(names), 1), []
+    for row in rows:
+        bar = 2 * names.index(row["series"]) + "ξη".index(row["chain"])
+        x = bins.index(row["x"]) + BAR_MARGIN + wide * bar
+        who = f"{row['series']}, {row['chain']}"
+        drawn.append(row | {"x": x, "x2": x + wide, "y2": 0.0, "bin": row["x"], "who": who})
+    return Bars(
+        Axis("x", "Rejected proposals of a chain", names=bins),
+        Axis("value", "Share of pairs", form="~%", zero=True, ticks=5),
+        "series",
+        styles(names),
+        (("who", "Chain", ""), ("bin", "Rejected proposals", ""), ("value", "Share of pairs", ".3~%")),
+        LEGEND,
+        ("chain", (("ξ", 0.45), ("η", 1.0))),
+        height=HEIGHT,
+    ).of(drawn)
 
 
 def distance_rows(pairs: Sequence[PairStatistics]) -> Rows:
@@ -236,53 +211,25 @@ def line_chart(
     x, y : titles; kind : scale of x, "log" or "symlog" (which has a zero)
     log : whether y has a log scale; domain : range of y, None: the range of the curves
     """
-    return pd.DataFrame(rows, columns=list(POINT_COLUMNS)), _line_spec(tuple(names), x, y, kind, log, domain)
-
-
-@kept_spec
-def _line_spec(
-    names: tuple[str, ...],
-    x: str,
-    y: str,
-    kind: Literal["log", "symlog"],
-    log: bool,
-    domain: tuple[float, float] | None,
-) -> Spec:
-    across = alt.X("x:Q", title=x, scale=alt.Scale(type=kind, nice=False))
-    across = across.axis(format="~s", grid=False, tickCount=6)
-    if kind == "symlog":
-        across = across.axis(
-            format=",d", grid=False, values=[0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000]
-        )
-    up = alt.Scale(type="log") if log else alt.Scale(zero=False, domain=domain or alt.Undefined)
-    base = alt.Chart(alt.NamedData("curves"))
-    dashes = alt.Scale(domain=list(names), range=[style(name)[1] for name in names])
-    band = base.mark_area(opacity=0.2, clip=True).encode(
-        x=across, y=alt.Y("low:Q", title=y, scale=up), y2="high:Q", color=_colour(names, "stroke")
-    )
-    line = base.mark_line(strokeWidth=2, clip=True).encode(
-        x=across,
-        y=alt.Y("value:Q", title=y, scale=up),
-        color=_colour(names, "stroke"),
-        strokeDash=alt.StrokeDash("series:N", title=None, sort=list(names), scale=dashes),
-        tooltip=tooltips(
+    counts = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
+    form, ticks = (",d", counts) if kind == "symlog" else ("~s", 6)
+    return Curves(
+        Axis("x", x, kind, form, nice=False, ticks=ticks),
+        Axis("value", y, "log" if log else "linear", domain=domain, nice=True),
+        "series",
+        styles(names),
+        (
             ("series", "Curve", ""),
             ("x", x, ",.0f"),
             ("value", y, ".4~g"),
             ("low", "Band from", ".4~g"),
             ("high", "to", ".4~g"),
         ),
-    )
-    return live_spec([band, line], HEIGHT)
-
-
-def _colour(names: Sequence[str], symbol: str) -> alt.Color:
-    legend = stroke_legend(legend_columns(4, 2), label_limit=200)
-    legend.symbolType = symbol
-    if symbol == "square":
-        legend.symbolSize = 150
-    scale = alt.Scale(domain=list(names), range=[style(name)[0] for name in names])
-    return alt.Color("series:N", title=None, sort=list(names), scale=scale).legend(legend)
+        band=("low", "high"),
+        legend=LEGEND,
+        clip=True,
+        height=HEIGHT,
+    ).of(rows)
 
 
 def all_rows(results: Results, statistic: str) -> list[tuple[str, Rows]]:

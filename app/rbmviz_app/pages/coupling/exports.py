@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from rbmviz.charts import Rows
 from rbmviz.coupling import ALGORITHMS, STATISTICS
 from rbmviz.pages import RANDOM_MODEL
 from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
-from rbmviz_app.charts.style import Rows, csv_bytes
+from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.coupling.charts import NAMES, POINT_COLUMNS
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from rbmviz.charts.style import colour
 from rbmviz.coupling import EQUATIONS
 from rbmviz.metrics.numbers import Number, numbers_of_pairs
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
-from rbmviz_app.charts.style import colour
 from rbmviz_app.formulas import equation, prose
-from rbmviz_app.pages.coupling.charts import NAMES, style
+from rbmviz_app.pages.coupling.charts import NAMES, STYLES
 from rbmviz_app.panel import Canvas, OnTrigger, panel_spec
 from rbmviz_app.panel.readouts import readout_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
@@ -116,7 +116,7 @@ def coupling_panel(
             "help": prose(column["help"]),
             "equation": equation(EQUATIONS[column["name"]], {}),
             "colour": colour(column["name"]),
-            "dash": style(NAMES[column["name"]])[1],
+            "dash": STYLES[NAMES[column["name"]]].dash,
             "readouts": readout_specs(numbers),
         }
         for column, numbers in zip(PAIR_COLUMNS, READOUTS, strict=True)

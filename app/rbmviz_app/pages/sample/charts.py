@@ -4,34 +4,18 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-import altair as alt
-import pandas as pd
-
+from rbmviz.charts import Axis, Chart, Curves, Level, Rows, Style, styled
+from rbmviz.charts.curves import Kind
+from rbmviz.charts.style import GREY, colours, labels, titles
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, NUMBERS
 from rbmviz.models import TrainingSetScore
-from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
+from rbmviz.session import Comparison, RunHistory, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.isl_points import best, differences
 from rbmviz.session.snapshot import Segment
-from rbmviz_app.charts.ends import common_layers, common_rows, end_layers, end_rows
-from rbmviz_app.charts.style import (
-    DASHES,
-    GREY,
-    Chart,
-    Rows,
-    Spec,
-    colours,
-    count_axis,
-    dashes,
-    kept_spec,
-    labels,
-    level,
-    live_spec,
-    titles,
-    tooltips,
-)
+from rbmviz_app.charts.ends import common_rows, cost_axis, end_rows
 from rbmviz_app.compared import AXIS_TITLES, amount_text
 from rbmviz_app.pages.sample.panel import knobs_text
 
@@ -53,23 +37,19 @@ CurveKind = Literal["ISL", "difference to the best"]
 ISL_HEIGHT = 320
 PLOT_HEIGHT = 240
 """Approximate height of the area between the axes of that chart, in pixels."""
-DATA_COLUMNS = (
-    *("kind", "sampler", "x", "y", "low", "high", "label", "label_y", "note", "side"),
-    *("n", "sweeps", "seconds", "isl", "std_error", "beta", "change", "n_scored"),
-)
-"""Columns of the chart's data. kind: "point" of a curve since the last turn of a knob, "past" point before
-it, "end" of a curve with its label, "change" of knobs, "common" point."""
 
 
 class Curve(NamedTuple):
-    """One curve of the chart: its full and short name, its style, and the run; pinned or live."""
+    """One curve of the chart: its style, with its full name; its short name; and the run, pinned or live."""
 
-    name: str
+    style: Style
     label: str
-    colour: str
-    dash: tuple[int, ...]
     shown: SamplingSnapshot
-    pinned: bool = False
+
+    @property
+    def name(self) -> str:
+        """Full name."""
+        return self.style.name
 
 
 def pinned_name(setting: str, model: str, seed: int, shown: SamplingSnapshot) -> str:
@@ -90,18 +70,13 @@ def pins_of(comparison: Comparison[SamplingSetup]) -> list[Pin]:
 def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSnapshot]) -> list[Curve]:
     """Return the curves of all panels, given their snapshots, and of pinned runs."""
     algorithms = [one.algorithm for one in shown]
-    styles = zip(
-        titles(algorithms),
-        labels(algorithms),
-        colours(algorithms),
-        dashes([one.name for one in algorithms]),
-        shown,
-        strict=True,
-    )
-    live = [Curve(name, label, tone, tuple(dash), one) for name, label, tone, dash, one in styles]
+    styles = styled(titles(algorithms), colours(algorithms))
+    live = [Curve(*one) for one in zip(styles, labels(algorithms), shown, strict=True)]
+    pins = pins_of(comparison)
+    looks = styled([pin.name for pin in pins], [GREY] * len(pins), first=1)
     pinned = [
-        Curve(pin.name, f"pinned {i}", GREY, tuple(DASHES[i % len(DASHES)]), pin.snapshot, True)
-        for i, pin in enumerate(pins_of(comparison), start=1)
+        Curve(style, f"pinned {i}", pin.snapshot)
+        for i, (style, pin) in enumerate(zip(looks, pins, strict=True), 1)
     ]
     return live + pinned
 
@@ -148,11 +123,11 @@ def isl_chart(
     line : label and height of the training set's score, if known
     present : whether the chart is for a projector, beside the panels
 
-    The spec does not depend on the rows, so that a live chart keeps its zoom while rows arrive.
+    The drawing does not depend on the rows, so that a live chart keeps its zoom while rows arrive.
     """
     first = best(compared) if kind != "ISL" else None
     if kind == "ISL":
-        rows = [row for curve in curves for row in _score_rows(curve, cost_unit)]
+        rows = [row for curve in curves for row in score_rows(curve.name, curve.shown, cost_unit)]
     else:
         rows, line = [], None
         if first is not None:
@@ -174,24 +149,74 @@ def isl_chart(
         rows += common_rows(unturned, rows, log=True, who=who)
     else:
         rows += common_rows(compared, rows, log=True)
-    data = pd.DataFrame(rows, columns=list(DATA_COLUMNS))
-    styles = tuple((curve.name, curve.label, curve.colour, curve.dash, curve.pinned) for curve in curves)
-    return data, _isl_spec(styles, line, cost_unit, kind, kernel, present)
+    styles = tuple(curve.style for curve in curves)
+    return isl_drawing(styles, cost_unit, kind, kernel, line, present).of(rows)
 
 
-def _score_rows(curve: Curve, cost_unit: CostUnit) -> Rows:
+def isl_drawing(
+    styles: tuple[Style, ...],
+    cost_unit: CostUnit = "samples",
+    kind: CurveKind = "ISL",
+    kernel: Kernel = "binary",
+    line: tuple[str, float] | None = None,
+    present: bool = False,
+) -> Curves:
+    """Return how the curves are drawn; see ``isl_chart``."""
+    what = ISL_OF_SAMPLES.label if kernel == "binary" else f"{ISL_OF_SAMPLES.label} of means"
+    what += " (nats per test example)" if kind == "ISL" else " minus the best (nats)"
+    # While presenting, the panels beside the chart show the same strokes, and large names.
+    ends: tuple[Kind, ...] = () if present else ("end",)
+    return Curves(
+        cost_axis(cost_unit, "log"),
+        Axis("y", what),
+        "sampler",
+        styles,
+        SCORE_TIPS if kind == "ISL" else difference_tips(cost_unit),
+        ("past", "mark", "common", *ends),
+        line="monotone",
+        band=None if kind == "ISL" else ("low", "high"),
+        levels=() if line is None else (Level(line[1], line[0]),),
+        height=ISL_HEIGHT,
+    )
+
+
+SCORE_TIPS = (
+    ("sampler", "Sampler", ""),
+    ("n", "Samples", ","),
+    ("n_scored", "Samples scored", ","),
+    ("sweeps", "Sweeps", ","),
+    ("isl", ISL_OF_SAMPLES.titled(), ".2f"),
+    ("std_error", "Standard error", ".2f"),
+    ("beta", NUMBERS["sample"]["beta"].label, ".3f"),
+    ("seconds", "Seconds in the sampler", ".3f"),
+)
+
+
+def difference_tips(cost_unit: CostUnit) -> tuple[tuple[str, str, str], ...]:
+    """Return the tooltip of a difference from the best."""
+    return (
+        ("sampler", "Sampler", ""),
+        ("x", AXIS_TITLES[cost_unit], "," if cost_unit != "seconds" else "~g"),
+        ("y", "Difference (nats)", "+.2f"),
+        ("std_error", "Its standard error", ".2f"),
+    )
+
+
+def score_rows(name: str, run: SamplingSnapshot | RunHistory, cost_unit: CostUnit = "samples") -> Rows:
     """Return the points of a curve over all samples of its run, with a mark at each turn of a knob."""
-    segments, x = curve.shown.segments, "n" if cost_unit == "samples" else cost_unit
+    segments, x = run.segments, "n" if cost_unit == "samples" else cost_unit
     rows: Rows = []
-    for row in _rows_of(curve.name, segments):
+    for row in _rows_of(name, segments):
         if row["n_scored"] >= MIN_CURVE_SAMPLES:
-            kind = "past" if row["change"] < len(curve.shown.past) else "point"
+            kind = "past" if row["change"] < len(segments) - 1 else "point"
             rows.append({"kind": kind, "x": row[x], "y": row["isl"], **row})
     ends = {row["change"]: row for row in rows}  # the last point before each turn
     for change, segment in enumerate(segments[1:]):
         if change in ends:
-            note = f"from here on: {knobs_text(curve.shown.algorithm, segment.turned)}"
-            rows.append({**ends[change], "kind": "change", "n": segment.begin.samples, "note": note})
+            note = f"from here on: {knobs_text(run.algorithm, segment.turned)}"
+            rows.append(
+                {**ends[change], "kind": "mark", "mark": "diamond", "n": segment.begin.samples, "note": note}
+            )
     return rows
 
 
@@ -219,61 +244,3 @@ def _difference_rows(
         for one in found
         if one.point * DIFFERENCE_SPAN >= end
     ]
-
-
-@kept_spec
-def _isl_spec(
-    styles: tuple[tuple[str, str, str, tuple[int, ...], bool], ...],
-    line: tuple[str, float] | None,
-    cost_unit: CostUnit,
-    kind: CurveKind,
-    kernel: Kernel,
-    present: bool,
-) -> Spec:
-    names = [name for name, *_ in styles]
-    tone = alt.Color("sampler:N", legend=None, sort=names)
-    tone = tone.scale(domain=names, range=[colour for _, _, colour, _, _ in styles])
-    dash = alt.StrokeDash("sampler:N", legend=None, sort=names)
-    dash = dash.scale(domain=names, range=[list(dash) for _, _, _, dash, _ in styles])
-    x = alt.X("x:Q", title=AXIS_TITLES[cost_unit], scale=alt.Scale(type="log", nice=False))
-    x = x.axis(count_axis(cost_unit == "seconds"))
-    title = ISL_OF_SAMPLES.label if kernel == "binary" else f"{ISL_OF_SAMPLES.label} of means"
-    title += " (nats per test example)" if kind == "ISL" else " minus the best (nats)"
-    y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=False))
-
-    def of(kind: str) -> alt.Chart:
-        return alt.Chart(alt.NamedData("curves")).transform_filter(f"datum.kind == '{kind}'").encode(x=x)
-
-    score = [
-        ("sampler", "Sampler", ""),
-        ("n", "Samples", ","),
-        ("n_scored", "Samples scored", ","),
-        ("sweeps", "Sweeps", ","),
-        ("isl", ISL_OF_SAMPLES.titled(), ".2f"),
-        ("std_error", "Standard error", ".2f"),
-        ("beta", NUMBERS["sample"]["beta"].label, ".3f"),
-        ("seconds", "Seconds in the sampler", ".3f"),
-    ]
-    difference = [
-        ("sampler", "Sampler", ""),
-        ("x", AXIS_TITLES[cost_unit], "," if cost_unit != "seconds" else "~g"),
-        ("y", "Difference (nats)", "+.2f"),
-        ("std_error", "Its standard error", ".2f"),
-    ]
-    curves = of("point").mark_line(interpolate="monotone", strokeWidth=2)
-    known = tooltips(*(score if kind == "ISL" else difference))
-    curves = curves.encode(y=y, color=tone, strokeDash=dash, tooltip=known)
-    changes = of("change").mark_point(shape="diamond", filled=True, opacity=1, size=90)
-    change = tooltips(("sampler", "Sampler", ""), ("note", "Knobs", ""), ("n", "Samples", ","))
-    changes = changes.encode(y=y, color=tone, tooltip=change)
-    past = of("past").mark_line(interpolate="monotone", strokeWidth=2, opacity=0.6)
-    past = past.encode(y=y, color=alt.value(GREY), strokeDash=dash, detail="change:N", tooltip=known)
-    layers: list[Any] = [*common_layers(of), curves, past, changes]
-    if not present:  # the panels beside it show the same strokes, and large names
-        layers += end_layers(of, y, tone, "Sampler")
-    if kind != "ISL":
-        band = of("point").mark_area(interpolate="monotone", opacity=0.15, tooltip=None)
-        layers.insert(0, band.encode(y=alt.Y("low:Q"), y2="high:Q", color=tone))
-    if line is not None:
-        layers += level("isl", line[1], line[0])
-    return live_spec(layers, ISL_HEIGHT)

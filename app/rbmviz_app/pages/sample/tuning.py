@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.charts.style import titles
 from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, SPURIOUS, VISITED
 from rbmviz.models import list_models
@@ -13,7 +14,7 @@ from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz_app import messages, pages
-from rbmviz_app.charts.style import csv_bytes, titles
+from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.session import TRIED
 
 MAX_TRIED = 100

@@ -4,41 +4,20 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import altair as alt
-import pandas as pd
-
+from rbmviz.charts import Axis, Chart, Curves, Level, Rows, styled
 from rbmviz.session import TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
-from rbmviz_app.charts.ends import common_layers, common_rows, end_layers, end_rows
-from rbmviz_app.charts.style import (
-    Chart,
-    Rows,
-    Spec,
-    count_axis,
-    kept_spec,
-    level,
-    live_spec,
-    series,
-    tooltips,
-)
-from rbmviz_app.compared import AXIS_TITLES
+from rbmviz_app.charts.ends import common_rows, cost_axis, end_rows
 
 TRAINING_COLUMNS = ("trainer", "update", "sweeps", "seconds", "value", "low", "high")
 FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
 """Column of x for each unit in which trainers are compared."""
-CHART_COLUMNS = (
-    *("kind", "trainer", "x", "y", "low", "high", "value", "mark", "label", "label_y", "note", "side"),
-    *("update", "sweeps", "seconds"),
-)
-"""Columns of the chart's data; kind: "point" of a curve, "end" of a curve with its label, "common" point."""
 TRAINING_HEIGHT = 300
 PLOT_HEIGHT_OF_TRAINING = 220
 """Approximate height of the area between the axes of that chart, in pixels."""
 UPPER_BOUND_LABEL = "the data themselves"
 """Label of the line that no curve can pass."""
-Level = tuple[str, float]
-"""Label and height of a reference line."""
 
 
 def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], part: str) -> Rows:
@@ -91,7 +70,7 @@ def training_chart(
     styles: Sequence[tuple[str, str, str]],
     cost_unit: CostUnit,
     title: str,
-    levels: Sequence[Level] = (),
+    levels: Sequence[tuple[str, float]] = (),
     log: bool = False,
     floor: float | None = None,
     compared: Sequence[Compared] = (),
@@ -101,7 +80,7 @@ def training_chart(
 
     styles : (full name of the panel, short name, colour), in order
     cost_unit : unit of the x axis
-    levels : reference lines
+    levels : label and height of reference lines
     floor : lower end of curves, with marks where a curve falls below it and at its newest point; None: no end
     compared : the common point of the panels, which is marked
     present : whether the chart is for a projector, beside the panels
@@ -117,69 +96,37 @@ def training_chart(
             continue
         held = row if floor is None else row | {key: max(row[key], floor) for key in ("low", "high")}
         y = row["value"] if floor is None else max(row["value"], floor)
-        shown.append({"kind": "point", "x": x, "y": y, "mark": False} | held)
-    if floor is not None:
-        for name, *_ in styles:
-            below = [row for row in shown if row["trainer"] == name and row["value"] < floor]
-            for row in (*below[:1], *below[-1:]):
-                row["mark"] = True
+        shown.append({"kind": "point", "x": x, "y": y} | held)
+    marks: Rows = []
+    for name, *_ in styles if floor is not None else ():
+        below = [row for row in shown if row["trainer"] == name and row["value"] < floor]
+        marks += [row | {"kind": "mark", "mark": "triangle-down"} for row in (*below[:1], *below[-1:])]
     also = [height for _, height in levels] if shown else []
     ends = end_rows(
         [(name, label) for name, label, _ in styles], shown, "trainer", PLOT_HEIGHT_OF_TRAINING, also, log
     )
     common = common_rows(compared, shown, log=log_x)
-    data = pd.DataFrame([*shown, *ends, *common], columns=list(CHART_COLUMNS))
-    return data, _training_spec(tuple(styles), cost_unit, title, tuple(levels), log, present)
-
-
-@kept_spec
-def _training_spec(
-    styles: tuple[tuple[str, str, str], ...],
-    cost_unit: CostUnit,
-    title: str,
-    levels: tuple[Level, ...],
-    log: bool,
-    present: bool,
-) -> Spec:
-    x = alt.X("x:Q", title=AXIS_TITLES[cost_unit])
-    if cost_unit == "seconds":
-        x = x.axis(count_axis(True))
-    elif cost_unit == "sweeps":
-        x = x.axis(count_axis()).scale(alt.Scale(type="log", nice=False))
-    else:
-        x = x.axis(count_axis(labelExpr="datum.value ? datum.label : '0'"))
-    scale = alt.Scale(type="log") if log else alt.Scale(zero=False)
-    y = alt.Y("y:Q", title=title, scale=scale)
-    names = [name for name, *_ in styles]
-    tone, dash = series("trainer", names, [tone for *_, tone in styles], None)
-
-    def of(kind: str) -> alt.Chart:
-        return alt.Chart(alt.NamedData("curves")).transform_filter(f"datum.kind == '{kind}'").encode(x=x)
-
-    points = of("point")
-    band = points.mark_area(opacity=0.2, clip=True).encode(
-        y=alt.Y("low:Q", title=title, scale=scale), y2="high:Q", color=tone
-    )
-    values = tooltips(
-        ("trainer", "Trainer", ""),
-        ("update", "Updates", ","),
-        ("value", title, ".4~g"),
-        ("low", "Band from", ".4~g"),
-        ("high", "to", ".4~g"),
-        ("sweeps", "Sweeps of all chains", ",.0f"),
-        ("seconds", "Seconds in the trainer", ".2f"),
-    )
-    line = points.mark_line(strokeWidth=2, clip=True).encode(y=y, color=tone, strokeDash=dash, tooltip=values)
-    mark = (
-        points.transform_filter("datum.mark")
-        .mark_point(shape="triangle-down", filled=True, size=90, opacity=1, yOffset=-5)
-        .encode(y=y, color=tone, tooltip=values)
-    )
-    layers = [*common_layers(of), band, line, mark, *end_layers(of, y, tone, "Trainer", present)]
-    for label, height in levels:
+    return Curves(
+        cost_axis(cost_unit, "log" if log_x else "linear"),
+        Axis("y", title, "log" if log else "linear", nice=True),
+        "trainer",
+        styled([name for name, *_ in styles], [tone for *_, tone in styles]),
+        (
+            ("trainer", "Trainer", ""),
+            ("update", "Updates", ","),
+            ("value", title, ".4~g"),
+            ("low", "Band from", ".4~g"),
+            ("high", "to", ".4~g"),
+            ("sweeps", "Sweeps of all chains", ",.0f"),
+            ("seconds", "Seconds in the trainer", ".2f"),
+        ),
+        ("mark", "common", "end"),
+        band=("low", "high"),
         # Curves begin at the line of independent pixels and end at the other line.
-        layers += level("y", height, label, at_end=label != UPPER_BOUND_LABEL)
-    return live_spec(layers, TRAINING_HEIGHT)
+        levels=tuple(Level(height, label, label != UPPER_BOUND_LABEL) for label, height in levels),
+        wide_ends=present,
+        height=TRAINING_HEIGHT,
+    ).of([*shown, *marks, *ends, *common])
 
 
 DISTRIBUTION_COLUMNS = ("trainer", "x", "x2", "middle", "share")
@@ -205,27 +152,19 @@ def distribution_chart(rows: Rows, styles: Sequence[tuple[str, str, str]], label
     whole = all(float(row["x"]).is_integer() for row in rows)  # meeting times spread over decades
     # An outline ends where its last bin does.
     ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
-    data = pd.DataFrame([*rows, *ends.values()], columns=list(DISTRIBUTION_COLUMNS))
-    return data, _distribution_spec(tuple(styles), label, whole)
-
-
-@kept_spec
-def _distribution_spec(styles: tuple[tuple[str, str, str], ...], label: str, whole: bool) -> Spec:
-    names = [name for name, *_ in styles]
-    tone, dash = series("trainer", names, [tone for *_, tone in styles], None)
-    scale = alt.Scale(type="log", nice=False) if whole else alt.Scale(nice=False, zero=False)
-    x = alt.X("x:Q", title=label, scale=scale)
-    y = alt.Y("share:Q", title="Share of chains").axis(format="~%", tickCount=4)
-    base = alt.Chart(alt.NamedData("curves")).encode(x=x.axis(grid=False, tickCount=6, format="~s"), y=y)
-    area = base.mark_area(interpolate="step-after", opacity=0.15).encode(color=tone)
-    line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
-        color=tone,
-        strokeDash=dash,
-        tooltip=tooltips(
+    drawn = [row | {"floor": 0.0} for row in (*rows, *ends.values())]
+    return Curves(
+        Axis("x", label, "log" if whole else "linear", "~s", nice=False, ticks=6),
+        Axis("share", "Share of chains", form="~%", zero=True, ticks=4),
+        "trainer",
+        styled([name for name, *_ in styles], [tone for *_, tone in styles]),
+        (
             ("trainer", "Trainer", ""),
             ("x", "From", ".4~g"),
             ("x2", "to below" if whole else "to", ".4~g"),
             ("share", "Share", ".3~%"),
         ),
-    )
-    return live_spec([area, line], DISTRIBUTION_HEIGHT)
+        line="step-after",
+        band=("floor", "share"),
+        height=DISTRIBUTION_HEIGHT,
+    ).of(drawn)

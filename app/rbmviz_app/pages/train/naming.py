@@ -1,8 +1,9 @@
 """Names of trainers on the Train page."""
 
+from rbmviz.charts.style import colours, labels, named_apart, titles
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.trainers import Trainer
-from rbmviz_app.charts.style import colours, labels, named_apart, origin_text, titles
+from rbmviz_app.charts.style import origin_text
 
 
 def named(comparison: Comparison[TrainingSetup]) -> list[tuple[str, TrainingSnapshot]]:

@@ -1,31 +1,16 @@
 """Charts and tables of the Tune page: curves of cells, slices through the best cell, the map as a file."""
 
-import json
 import math
-import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import altair as alt
-import pandas as pd
-
+from rbmviz.charts import Axis, Chart, Curves, Legend, Rows, Style, styled
+from rbmviz.charts.style import RAMP
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
-from rbmviz.sweeps.choose import MOSTLY_BLANK
 from rbmviz.sweeps.plan import TABLES, GridSetting
-from rbmviz_app.charts.style import (
-    DASHES,
-    GREY,
-    RAMP,
-    Chart,
-    Rows,
-    Spec,
-    count_axis,
-    kept_spec,
-    live_spec,
-    tooltips,
-)
+from rbmviz_app.charts.ends import cost_axis
 from rbmviz_app.pages.tune.panel import axis_label, facet_title, knob_of_plan, short_label, value_text
 
 CURVE_HEIGHT = 300
@@ -124,11 +109,27 @@ def curves_chart(
                     "low": one.mean - one.std_dev if one.seeds > 1 else None,
                     "high": one.mean + one.std_dev if one.seeds > 1 else None,
                     "seeds": one.seeds,
-                    "point": point,
+                    "kind": "point",
                 }
             )
-    data = pd.DataFrame(rows, columns=["setting", "x", "y", "low", "high", "seeds", "point"])
-    return data, _curves_spec(tuple(named.values()), cost_unit, by)
+    rows.append({"kind": "common", "x": point, "note": "", "label": "", "side": "left"})
+    return Curves(
+        cost_axis(cost_unit, "log", X_WORDS[cost_unit]),
+        Axis("y", short_label(by)),
+        "setting",
+        styled(list(named.values()), [TONES[i % len(TONES)] for i in range(len(named))]),
+        (
+            ("setting", "Setting", ""),
+            ("x", X_WORDS[cost_unit], "," if cost_unit != "seconds" else "~g"),
+            ("y", measures[by].label, ".2f"),
+            ("seeds", "Seeds", "d"),
+        ),
+        ("common",),
+        line="monotone",
+        band=("low", "high"),
+        legend=Legend(limit=0),
+        height=CURVE_HEIGHT,
+    ).of(rows)
 
 
 X_WORDS = {
@@ -139,71 +140,8 @@ X_WORDS = {
 }
 
 
-@kept_spec
-def _curves_spec(names: tuple[str, ...], cost_unit: CostUnit, by: str) -> Spec:
-    base = alt.Chart(alt.NamedData("curves")).encode(
-        x=alt.X("x:Q", title=X_WORDS[cost_unit], scale=alt.Scale(type="log", nice=False)).axis(
-            count_axis(cost_unit == "seconds")
-        ),
-        color=_tones(names, "setting"),
-    )
-    y = alt.Y("y:Q", title=short_label(by), scale=alt.Scale(zero=False))
-    line = base.mark_line(strokeWidth=2, interpolate="monotone").encode(
-        y=y,
-        strokeDash=alt.StrokeDash(
-            "setting:N",
-            title=None,
-            sort=list(names),
-            scale=alt.Scale(domain=list(names), range=_dashes(names)),
-        ),
-        tooltip=tooltips(
-            ("setting", "Setting", ""),
-            ("x", X_WORDS[cost_unit], "," if cost_unit != "seconds" else "~g"),
-            ("y", measures[by].label, ".2f"),
-            ("seeds", "Seeds", ""),
-        ),
-    )
-    band = base.mark_area(opacity=0.15, interpolate="monotone").encode(y=alt.Y("low:Q"), y2="high:Q")
-    rule = (
-        alt.Chart(alt.NamedData("curves"))
-        .transform_aggregate(point="max(point)")
-        .mark_rule(color=GREY, strokeDash=[2, 3])
-        .encode(x="point:Q")
-    )
-    return live_spec([rule, band, line], CURVE_HEIGHT)
-
-
-def _dashes(names: Sequence[str]) -> list[list[int]]:
-    return [list(DASHES[i % len(DASHES)]) for i in range(len(names))]
-
-
 TONES = ("#0a67ce", "#bf6a0c", "#2c8a57", "#b0417f", "#6b6fc5", "#808080")
 """Colours of the compared settings; with their dashes, distinguishable with colour blindness."""
-
-
-LEGEND_LETTERS = 36
-"""Characters in a line of a legend that fit a chart on a phone."""
-
-
-def _broken(names: Sequence[str]) -> str:
-    """Return an expression that wraps the labels of a legend."""
-    lines = {name: textwrap.wrap(name, LEGEND_LETTERS) for name in names}
-    return f"({json.dumps(lines)})[datum.label]"
-
-
-def _tones(names: Sequence[str], field: str) -> alt.Color:
-    scale = alt.Scale(domain=list(names), range=[TONES[i % len(TONES)] for i in range(len(names))])
-    legend = alt.Legend(
-        orient="top",
-        columns=1,
-        labelExpr=_broken(names),
-        labelLimit=0,
-        symbolType="stroke",
-        symbolOpacity=1,
-        symbolStrokeWidth=3,
-        symbolSize=600,
-    )
-    return alt.Color(f"{field}:N", title=None, sort=list(names), scale=scale, legend=legend)
 
 
 def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
@@ -230,43 +168,30 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
                     "low": None if math.isnan(low) else low,
                     "high": None if math.isnan(high) else high,
                     "mean": one.mean,
+                    "kind": "point",
                     "best": one is choice.best,
-                    "blank": one.blank > MOSTLY_BLANK,
                 }
             )
+    rows += [row | {"kind": "mark", "mark": "diamond", "note": "the best"} for row in rows if row["best"]]
     knob = knob_of_plan(plan, plan.axes[axis].knob)
-    log = knob.scale == "log" and min(float(value) for value in values) > 0
-    data = pd.DataFrame(sorted(rows, key=lambda row: row["x"]))
-    return data, _slice_spec(axis_label(knob), log, choice.by)
-
-
-@kept_spec
-def _slice_spec(label: str, log: bool, by: str) -> Spec:
-    base = alt.Chart(alt.NamedData("curves")).encode(
-        x=alt.X(
-            "x:Q",
-            title=label,
-            scale=alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=False),
-            axis=alt.Axis(format="~g", grid=False, tickCount=8),
-        )
-    )
-    y = alt.Y("y:Q", title=[f"{short_label(by)},", "minus the best"], scale=alt.Scale(zero=True))
-    known = tooltips(("x", label, "~g"), ("mean", measures[by].label, ".2f"), ("y", "Minus the best", "+.2f"))
-    known += tooltips(("low", "95 % from", "+.2f"), ("high", "to", "+.2f"))
-    return live_spec(
-        [
-            base.mark_area(opacity=0.18, color=RAMP[0], interpolate="monotone").encode(
-                y=alt.Y("low:Q"), y2="high:Q"
-            ),
-            base.mark_line(color=RAMP[0], strokeWidth=2, interpolate="monotone").encode(y=y),
-            base.mark_point(color=RAMP[0], filled=True, size=50, opacity=1).encode(
-                y=y,
-                shape=alt.condition("datum.best", alt.value("diamond"), alt.value("circle")),
-                tooltip=known,
-            ),
-        ],
-        SLICE_HEIGHT,
-    )
+    log, label, by = knob.scale == "log" and min(map(float, values)) > 0, axis_label(knob), choice.by
+    return Curves(
+        Axis("x", label, "log" if log else "linear", "~g", nice=False, ticks=8),
+        Axis("y", f"{short_label(by)},\nminus the best", zero=True),
+        styles=(Style("", RAMP[0]),),
+        tips=(
+            ("x", label, "~g"),
+            ("mean", measures[by].label, ".2f"),
+            ("y", "Minus the best", "+.2f"),
+            ("low", "95 % from", "+.2f"),
+            ("high", "to", "+.2f"),
+        ),
+        kinds=("mark",),
+        line="monotone",
+        points=50,
+        band=("low", "high"),
+        height=SLICE_HEIGHT,
+    ).of(sorted(rows, key=lambda row: float(row["x"])))
 
 
 def chosen_names(scores: SweepScores, shown: Iterable[tuple[str, int | None]]) -> dict[int, str]:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rbmviz.charts.style import RAMP
 from rbmviz.knobs import Knob, Value, knobs_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
-from rbmviz_app.charts.style import RAMP
 from rbmviz_app.formulas import prose
 from rbmviz_app.panel import Canvas, OnTrigger
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder

@@ -1,29 +1,15 @@
 """Charts of the populations of the Weights page."""
 
 from collections.abc import Sequence
-from typing import Any
 
-import altair as alt
 import numpy as np
-import pandas as pd
 
+from rbmviz.charts import Axis, Chart, Curves, Legend, Level, Rows, Style, styled
+from rbmviz.charts.style import GREY, colours, named_apart
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.session import WeightSnapshot
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.pop_cd import PopCD
-from rbmviz_app.charts.style import (
-    GREY,
-    Chart,
-    Rows,
-    Spec,
-    colours,
-    dashes,
-    kept_spec,
-    legend_columns,
-    level,
-    live_spec,
-    named_apart,
-)
 
 Named = Sequence[tuple[str, WeightSnapshot]]
 
@@ -44,40 +30,10 @@ def population_titles(algorithms: Sequence[PopCD]) -> list[str]:
     return named_apart(names)
 
 
-Styles = tuple[tuple[str, str], ...]
-"""Name and colour of each panel."""
-
-
-def _styles(named: Named) -> Styles:
-    """Return the name and colour of each panel, as in the panel itself."""
+def _styles(named: Named, *more: Style) -> tuple[Style, ...]:
+    """Return the style of each panel, with the colour of the panel itself, and of reference lines."""
     tones = colours([snapshot.algorithm for _, snapshot in named])
-    return tuple((name, tone) for (name, _), tone in zip(named, tones, strict=True))
-
-
-def _scales(styles: Styles, more: Styles = (), columns: int = 1) -> tuple[alt.Color, alt.StrokeDash]:
-    """Return colour and dash of each panel; ``more``: reference lines with their colours.
-
-    columns : columns of the legend; one on a phone
-    """
-    strokes = alt.Scale(
-        domain=[name for name, _ in (*styles, *more)],
-        range=[*dashes(["pop_cd"] * len(styles)), *[[5, 4]] * len(more)],
-    )
-    # Below the chart, so that it is part of a saved picture.
-    legend = alt.Legend(
-        orient="bottom",
-        columns=legend_columns(columns),
-        symbolType="stroke",
-        symbolStrokeWidth=2.5,
-        symbolSize=500,
-        symbolOpacity=1,
-        labelLimit=330,
-    )
-    tones = alt.Scale(domain=strokes.domain, range=[tone for _, tone in (*styles, *more)])
-    return (
-        alt.Color("panel:N", title=None, sort=strokes.domain, scale=tones).legend(legend),
-        alt.StrokeDash("panel:N", title=None, sort=strokes.domain, scale=strokes),
-    )
+    return (*styled([name for name, _ in named], tones), *more)
 
 
 def _tall(lines: int) -> int:
@@ -87,7 +43,7 @@ def _tall(lines: int) -> int:
 
 EFFECTIVE_SHARE = NUMBERS["weights"]["ess_share"].label
 
-EQUAL = ("all weights equal (CD)", GREY)
+EQUAL = Style("all weights equal (CD)", GREY, (5, 4))
 
 
 def share_rows(named: Named) -> Rows:
@@ -101,42 +57,20 @@ def share_rows(named: Named) -> Rows:
 
 
 def shares_chart(named: Named) -> Chart:
-    """Return data and spec: share of the total weight in the heaviest samples."""
+    """Return the chart of the share of the total weight in the heaviest samples."""
     rows = share_rows(named)
     least = min((row["samples"] for row in rows), default=0.01)
-    rows += [{"panel": EQUAL[0], "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
-    return pd.DataFrame(rows, columns=["panel", "samples", "held"]), _shares_spec(_styles(named))
-
-
-@kept_spec
-def _shares_spec(styles: Styles) -> Spec:
-    tone, dash = _scales(styles, (EQUAL,), columns=3)
-    curves = (
-        alt.Chart(alt.NamedData("curves"))
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=alt.X(
-                "samples:Q",
-                title="Share of the samples, heaviest first",
-                scale=alt.Scale(type="log", nice=False),
-                axis=alt.Axis(format="~%", tickCount=5, grid=False),
-            ),
-            y=alt.Y(
-                "held:Q",
-                title="Share of the weight that they hold",
-                axis=alt.Axis(format="%"),
-                scale=alt.Scale(domain=[0, 1]),
-            ),
-            color=tone,
-            strokeDash=dash,
-            tooltip=[
-                alt.Tooltip("panel:N", title="Population"),
-                alt.Tooltip("samples:Q", title="The heaviest", format=".3~%"),
-                alt.Tooltip("held:Q", title="hold", format=".1%"),
-            ],
-        )
-    )
-    return live_spec([curves], _tall(len(styles) + 1))
+    rows += [{"panel": EQUAL.name, "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
+    # The legend is below the chart, so that it is part of a saved picture.
+    return Curves(
+        Axis("samples", "Share of the samples, heaviest first", "log", "~%", ticks=5),
+        Axis("held", "Share of the weight that they hold", form="%", domain=(0, 1)),
+        "panel",
+        _styles(named, EQUAL),
+        (("panel", "Population", ""), ("samples", "The heaviest", ".3~%"), ("held", "hold", ".1%")),
+        legend=Legend("bottom", columns=3),
+        height=_tall(len(named) + 1),
+    ).of(rows)
 
 
 def size_rows(named: Named) -> Rows:
@@ -160,45 +94,27 @@ def size_rows(named: Named) -> Rows:
     ]
 
 
-SIZE_COLUMNS = ("panel", "size", "ess", "share", "low", "high", "batches")
-
-
 def sizes_chart(named: Named) -> Chart:
-    """Return data and spec: effective share of a batch against batch size."""
+    """Return the chart of the effective share of a batch against batch size."""
     rows = size_rows(named)
     most = max((row["size"] for row in rows), default=128)
-    rows += [{"panel": EQUAL[0], "size": x, "ess": x, "share": 1, "low": 1, "high": 1} for x in (1, most)]
-    return pd.DataFrame(rows, columns=list(SIZE_COLUMNS)), _sizes_spec(_styles(named))
-
-
-@kept_spec
-def _sizes_spec(styles: Styles) -> Spec:
-    tone, dash = _scales(styles, (EQUAL,))
-    title, scale, axis = f"{EFFECTIVE_SHARE} of the batch", alt.Scale(domain=[0, 1]), alt.Axis(format="%")
-    base = alt.Chart(alt.NamedData("curves")).encode(
-        x=alt.X(
-            "size:Q",
-            title="Samples in a batch",
-            scale=alt.Scale(type="log", nice=False),
-            axis=alt.Axis(format="~s", tickCount=5, grid=False),
+    rows += [{"panel": EQUAL.name, "size": x, "ess": x, "share": 1, "low": 1, "high": 1} for x in (1, most)]
+    return Curves(
+        Axis("size", "Samples in a batch", "log", "~s", ticks=5),
+        Axis("share", f"{EFFECTIVE_SHARE} of the batch", form="%", domain=(0, 1)),
+        "panel",
+        _styles(named, EQUAL),
+        (
+            ("panel", "Population", ""),
+            ("size", "Samples in a batch", ","),
+            ("ess", "are worth", ".4~g"),
+            ("share", EFFECTIVE_SHARE, ".1%"),
+            ("batches", "Batches", ","),
         ),
-        color=tone,
-    )
-    band = base.mark_area(opacity=0.15).encode(
-        y=alt.Y("low:Q", title=title, scale=scale, axis=axis), y2="high:Q"
-    )
-    line = base.mark_line(strokeWidth=2).encode(
-        y=alt.Y("share:Q", title=title, scale=scale),
-        strokeDash=dash,
-        tooltip=[
-            alt.Tooltip("panel:N", title="Population"),
-            alt.Tooltip("size:Q", title="Samples in a batch", format=","),
-            alt.Tooltip("ess:Q", title="are worth", format=".4~g"),
-            alt.Tooltip("share:Q", title=EFFECTIVE_SHARE, format=".1%"),
-            alt.Tooltip("batches:Q", title="Batches", format=","),
-        ],
-    )
-    return live_spec([band, line], _tall(len(styles) + 1))
+        band=("low", "high"),
+        legend=Legend("bottom"),
+        height=_tall(len(named) + 1),
+    ).of(rows)
 
 
 def estimate_rows(named: Named) -> Rows:
@@ -223,44 +139,27 @@ def estimate_rows(named: Named) -> Rows:
 
 
 def log_z_chart(named: Named) -> Chart:
-    """Return data and spec: log mean weight against the number of weights, beside the true value."""
+    """Return the chart of the log mean weight against the number of weights, beside the true value."""
     rows = estimate_rows(named)
     truth = next((snapshot.reference for _, snapshot in named if snapshot.reference is not None), None)
-    spec = _log_z_spec(_styles(named), truth and (truth.method, truth.log_z, truth.std_error))
-    return pd.DataFrame(rows, columns=["panel", "n", "log_z", "std_error", "low", "high"]), spec
-
-
-@kept_spec
-def _log_z_spec(styles: Styles, truth: tuple[str, float, float] | None) -> Spec:
-    """Return the spec of estimates; truth: method, log Z and standard error, if known."""
-    tone, dash = _scales(styles)
-    base = alt.Chart(alt.NamedData("curves")).encode(
-        x=alt.X(
-            "n:Q",
-            title="Samples weighed",
-            scale=alt.Scale(type="log", nice=False),
-            axis=alt.Axis(format="~s", tickCount=5, grid=False),
-        ),
-        color=tone,
-    )
-    title, y = NUMBERS["weights"]["truth"].titled(), alt.Scale(zero=False)
-    layers: list[Any] = [
-        base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=title, scale=y), y2="high:Q"),
-        base.mark_line(strokeWidth=2).encode(
-            y=alt.Y("log_z:Q", title=title, scale=y),
-            strokeDash=dash,
-            tooltip=[
-                alt.Tooltip("panel:N", title="Population"),
-                alt.Tooltip("n:Q", title="Samples", format=","),
-                alt.Tooltip("log_z:Q", title="log Z, estimated", format=".3f"),
-                alt.Tooltip("std_error:Q", title="Standard error", format=".3f"),
-            ],
-        ),
-    ]
+    levels: tuple[Level, ...] = ()
     if truth is not None:
-        method, log_z, error = truth
-        label = "log Z, exact" if method == "exact" else "log Z by AIS, ± 2 errors"
-        line = level("value", log_z, label, low=log_z - 2 * error, high=log_z + 2 * error)
-        layers += [alt.Chart(line[0].data).mark_rect(opacity=0.15, color=GREY).encode(y="low:Q", y2="high:Q")]
-        layers += line
-    return live_spec(layers, _tall(len(styles)))
+        ends = truth.log_z - 2 * truth.std_error, truth.log_z + 2 * truth.std_error
+        label = "log Z, exact" if truth.method == "exact" else "log Z by AIS, ± 2 errors"
+        levels = (Level(truth.log_z, label, band=ends),)
+    return Curves(
+        Axis("n", "Samples weighed", "log", "~s", ticks=5),
+        Axis("log_z", NUMBERS["weights"]["truth"].titled()),
+        "panel",
+        _styles(named),
+        (
+            ("panel", "Population", ""),
+            ("n", "Samples", ","),
+            ("log_z", "log Z, estimated", ".3f"),
+            ("std_error", "Standard error", ".3f"),
+        ),
+        band=("low", "high"),
+        levels=levels,
+        legend=Legend("bottom"),
+        height=_tall(len(named)),
+    ).of(rows)

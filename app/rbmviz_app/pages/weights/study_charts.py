@@ -3,23 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import altair as alt
-import pandas as pd
-
+from rbmviz.charts import Axis, Chart, Curves, Legend, Level, Rows, Style, styled
+from rbmviz.charts.style import RAMP, colour
 from rbmviz.session import StudiedModel
 from rbmviz.session.estimator_study import ESTIMATORS
-from rbmviz_app.charts.style import (
-    DASHES,
-    GREY,
-    RAMP,
-    Chart,
-    Rows,
-    Spec,
-    colour,
-    kept_spec,
-    legend_columns,
-    live_spec,
-)
 from rbmviz_app.pages.weights.charts import EFFECTIVE_SHARE
 
 SHAPES = {
@@ -37,18 +24,9 @@ SHAPES = {
 """Point shapes of the study's estimators, one for each."""
 
 
-def _estimator_legend(labels: Iterable[str] = ESTIMATORS) -> alt.Legend:
-    return alt.Legend(
-        orient="bottom", columns=legend_columns(2), symbolOpacity=1, symbolSize=60, values=list(labels)
-    )
-
-
-def _estimators() -> tuple[alt.Scale, alt.Scale]:
-    labels = list(ESTIMATORS)
-    return (
-        alt.Scale(domain=labels, range=[colour(trainer) for trainer, _ in ESTIMATORS.values()]),
-        alt.Scale(domain=labels, range=[SHAPES[label] for label in labels]),
-    )
+STYLES = tuple(
+    Style(label, colour(trainer), shape=SHAPES[label]) for label, (trainer, _) in ESTIMATORS.items()
+)
 
 
 def quality_rows(models: Iterable[StudiedModel]) -> Rows:
@@ -78,80 +56,41 @@ def quality_rows(models: Iterable[StudiedModel]) -> Rows:
     return rows
 
 
-QUALITY_COLUMNS = (
-    "estimator",
-    "hidden",
-    "bias",
-    "low",
-    "high",
-    "corrected",
-    "std_error",
-    "variance",
-    "estimates",
-    "seen",
-    "share_cut",
+TIPS = (
+    ("estimator", "Estimator", ""),
+    ("hidden", "Hidden units", "d"),
+    ("bias", "Bias, squared, per parameter", ".2e"),
+    ("corrected", "without its noise", ".2e"),
+    ("std_error", "Standard error", ".1e"),
+    ("variance", "Variance per parameter", ".2e"),
+    ("estimates", "Estimates", ","),
+    ("share_cut", "Pairs cut off", ".2~%"),
 )
-
-TOOLTIP = [
-    alt.Tooltip("estimator:N", title="Estimator"),
-    alt.Tooltip("hidden:Q", title="Hidden units"),
-    alt.Tooltip("bias:Q", title="Bias, squared, per parameter", format=".2e"),
-    alt.Tooltip("corrected:Q", title="without its noise", format=".2e"),
-    alt.Tooltip("std_error:Q", title="Standard error", format=".1e"),
-    alt.Tooltip("variance:Q", title="Variance per parameter", format=".2e"),
-    alt.Tooltip("estimates:Q", title="Estimates", format=","),
-    alt.Tooltip("share_cut:Q", title="Pairs cut off", format=".2~%"),
-]
-RATIO_TOOLTIP = alt.Tooltip("ratio:Q", title="CD's bias over pop-CD's", format=".3~g")
 
 
 def plane_chart(models: Iterable[StudiedModel]) -> Chart:
-    """Return data and spec: bias against variance, with a trail of growing points for each estimator."""
-    return pd.DataFrame(quality_rows(models), columns=list(QUALITY_COLUMNS)), _plane_spec()
+    """Return the chart of bias against variance, with a trail of growing points for each estimator."""
+    return Curves(
+        Axis("variance", "Variance (squared, per parameter)", "log", "~g", ticks=6),
+        Axis("bias", "Bias (squared, per parameter)", "log", "~g", ticks=6, grid=False),
+        "estimator",
+        STYLES,
+        TIPS,
+        line_width=1,
+        opacity=0.35,
+        points=60,
+        band=("low", "high"),
+        spread="rule",
+        order="hidden",
+        pale="seen",
+        size="hidden",
+        legend=Legend("bottom", columns=2),
+        more=_cut_marks,
+        height=560,
+    ).of(quality_rows(models))
 
 
-@kept_spec
-def _plane_spec() -> Spec:
-    colours, shapes = _estimators()
-    log = alt.Scale(type="log", nice=False)
-    base = alt.Chart(alt.NamedData("curves")).encode(
-        x=alt.X(
-            "variance:Q",
-            title="Variance (squared, per parameter)",
-            scale=log,
-            axis=alt.Axis(format="~g", tickCount=6, grid=False),
-        ),
-        color=alt.Color("estimator:N", title=None, sort=colours.domain, scale=colours).legend(
-            _estimator_legend()
-        ),
-    )
-    y = alt.Y(
-        "bias:Q",
-        title="Bias (squared, per parameter)",
-        scale=log,
-        axis=alt.Axis(format="~g", tickCount=6, grid=False),
-    )
-    layers = [
-        base.mark_line(strokeWidth=1, opacity=0.35).encode(y=y, detail="estimator:N", order="hidden:Q"),
-        base.mark_rule(opacity=0.3).encode(y=alt.Y("low:Q", scale=log), y2="high:Q"),
-        base.mark_point(filled=True).encode(
-            y=y,
-            shape=alt.Shape("estimator:N", title=None, sort=colours.domain, scale=shapes),
-            size=alt.Size(
-                "hidden:Q",
-                title="Hidden units",
-                scale=alt.Scale(type="log", range=[20, 260], nice=False),
-                legend=None,
-            ),
-            opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.45)),
-            tooltip=TOOLTIP,
-        ),
-        *_cut_marks(base.encode(y=y)),
-    ]
-    return live_spec(layers, 560)
-
-
-def _cut_marks(points: alt.Chart) -> list[alt.Chart]:
+def _cut_marks(alt: Any, points: Any) -> list[Any]:
     """Return a ring and its label for points with pairs that were cut off, which are not unbiased."""
     cut = points.transform_filter("datum.share_cut > 0")
     words = "format(datum.share_cut, '.1~%') + ' of pairs cut'"
@@ -171,55 +110,29 @@ ESTIMATOR_QUANTITIES = {
 
 
 def study_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
-    """Return data and spec of one of ESTIMATOR_QUANTITIES against hidden units (or sweeps)."""
+    """Return the chart of one of ESTIMATOR_QUANTITIES against hidden units (or sweeps)."""
     if quantity in ("ess", "sweeps"):
-        return pd.DataFrame(ess_rows(models), columns=["hidden", "k", "ess"]), _study_spec(quantity)
-    rows = ratio_rows(models) if quantity == "ratio" else quality_rows(models)
-    return pd.DataFrame(rows, columns=[*QUALITY_COLUMNS, "ratio"]), _study_spec(quantity)
+        return _ess_chart(models, quantity)
+    ratio = quantity == "ratio"
+    shown = [label for label in ESTIMATORS if not ratio or label.startswith("pop-")]
+    title = ESTIMATOR_QUANTITIES[quantity] + ("" if ratio else " (squared, per parameter)")
+    return Curves(
+        HIDDEN_AXIS,
+        Axis(quantity, title, "log", "~g" if ratio else ".0e", ticks=6, grid=False),
+        "estimator",
+        STYLES,
+        (*TIPS, ("ratio", ESTIMATOR_QUANTITIES["ratio"], ".3~g")) if ratio else TIPS,
+        line_width=1.5,
+        opacity=0.7,
+        points=60,
+        pale="seen",
+        levels=(Level(1.0),) if ratio else (),
+        legend=Legend("bottom", columns=2, only=tuple(shown)),
+        height=510,
+    ).of(ratio_rows(models) if ratio else quality_rows(models))
 
 
-@kept_spec
-def _study_spec(quantity: str) -> Spec:
-    hidden = alt.X(
-        "hidden:Q",
-        title="Hidden units",
-        scale=alt.Scale(type="log", base=2, nice=False),
-        axis=alt.Axis(format="d", tickCount=8, grid=False),
-    )
-    chart = alt.Chart(alt.NamedData("curves"))
-    if quantity in ("ess", "sweeps"):
-        return _ess_spec(quantity, hidden, chart)
-    colours, shapes = _estimators()
-    shown = [label for label in ESTIMATORS if quantity != "ratio" or label.startswith("pop-")]
-    title = ESTIMATOR_QUANTITIES[quantity] + ("" if quantity == "ratio" else " (squared, per parameter)")
-    scale = alt.Scale(type="log", nice=False)
-    base = chart.encode(
-        x=hidden,
-        y=alt.Y(
-            f"{quantity}:Q",
-            title=title,
-            scale=scale,
-            axis=alt.Axis(format="~g" if quantity == "ratio" else ".0e", tickCount=6, grid=False),
-        ),
-        color=alt.Color("estimator:N", title=None, sort=colours.domain, scale=colours).legend(
-            _estimator_legend(shown)
-        ),
-    )
-    layers: list[Any] = [
-        base.mark_line(strokeWidth=1.5, opacity=0.7).encode(detail="estimator:N"),
-        base.mark_point(filled=True, size=60).encode(
-            shape=alt.Shape("estimator:N", title=None, sort=colours.domain, scale=shapes),
-            opacity=alt.condition("datum.seen", alt.value(0.95), alt.value(0.45)),
-            tooltip=[*TOOLTIP, RATIO_TOOLTIP] if quantity == "ratio" else TOOLTIP,
-        ),
-    ]
-    if quantity == "ratio":
-        layers.append(
-            alt.Chart(alt.InlineData([{"ratio": 1}]))
-            .mark_rule(strokeDash=[4, 4], color=GREY)
-            .encode(y="ratio:Q")
-        )
-    return live_spec(layers, 510)
+HIDDEN_AXIS = Axis("hidden", "Hidden units", "log", "d", ticks=tuple(2.0**i for i in range(12)))
 
 
 def ratio_rows(models: Sequence[StudiedModel]) -> Rows:
@@ -240,28 +153,20 @@ def ess_rows(models: Iterable[StudiedModel]) -> Rows:
     ]
 
 
-def _ess_spec(quantity: str, hidden: alt.X, chart: alt.Chart) -> Spec:
-    sweeps = alt.X(
-        "k:Q",
-        title="Sweeps",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format="d", tickCount=5, grid=False),
+def _ess_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
+    """Return the chart of the effective share against hidden units, or against sweeps ("sweeps")."""
+    sweeps, rows = Axis("k", "Sweeps", "log", "d", ticks=5), ess_rows(models)
+    x, group, title = (
+        (HIDDEN_AXIS, "k", "Sweeps") if quantity == "ess" else (sweeps, "hidden", "Hidden units")
     )
-    x, group, title = (hidden, "k", "Sweeps") if quantity == "ess" else (sweeps, "hidden", "Hidden units")
-    line = chart.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=30)).encode(
-        x=x,
-        y=alt.Y(
-            "ess:Q",
-            title=f"{EFFECTIVE_SHARE} of a batch",
-            axis=alt.Axis(format="%"),
-            scale=alt.Scale(domain=[0, 1]),
-        ),
-        color=alt.Color(f"{group}:O", title=title, scale=alt.Scale(range=list(RAMP))).legend(orient="top"),
-        strokeDash=alt.StrokeDash(f"{group}:O", title=title, scale=alt.Scale(range=list(DASHES))),
-        tooltip=[
-            alt.Tooltip("hidden:Q", title="Hidden units"),
-            alt.Tooltip("k:Q", title="Sweeps"),
-            alt.Tooltip("ess:Q", title=EFFECTIVE_SHARE, format=".1%"),
-        ],
-    )
-    return live_spec([line], 510)
+    names = [str(value) for value in sorted({row[group] for row in rows})]
+    return Curves(
+        x,
+        Axis("ess", f"{EFFECTIVE_SHARE} of a batch", form="%", domain=(0, 1)),
+        "group",
+        styled(names, [RAMP[i % len(RAMP)] for i in range(len(names))]),
+        (("hidden", "Hidden units", "d"), ("k", "Sweeps", "d"), ("ess", EFFECTIVE_SHARE, ".1%")),
+        points=30,
+        legend=Legend("top", columns=len(names), phone=3, title=title),
+        height=510,
+    ).of([row | {"group": str(row[group])} for row in rows])

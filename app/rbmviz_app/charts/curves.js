@@ -1,15 +1,14 @@
 // @ts-check
-// A chart on a canvas, from the values extracted by rbmviz_app/share/curves.py.
+// A chart on a canvas: it draws what Drawing.content of rbmviz/charts/drawing.py returns.
 
-/** @typedef {{ title: string, scale: 'linear' | 'log' | 'symlog', percent: boolean, domain: [number, number] | null, names: string[] }} AxisSpec */
-/** @typedef {{ name: string, colour: string, dash: number[], points: [number, number][], band: [number, number, number][], shape: string, step: boolean }} LineSpec */
+/** @typedef {{ title: string, scale: 'linear' | 'log' | 'symlog', percent: boolean, unit: string, domain: [number, number] | null, zero: boolean, ticks: number[], names: string[] }} AxisSpec */
+/** @typedef {{ name: string, colour: string, dash: number[], width: number, points: [number, number][], band: [number, number, number][], band_opacity: number, shape: string, step: boolean }} LineSpec */
 /** @typedef {{ sides: [number, number, number, number], colour: string, opacity: number, text: string }} BarSpec x, x2, y, y2 */
-/** @typedef {{ label: string, x: AxisSpec, y: AxisSpec, lines: LineSpec[], bars: BarSpec[], names: { name: string, colour: string }[], image: string, levels: { y: number, label: string }[] }} CurvesSpec */
+/** @typedef {{ label: string, x: AxisSpec, y: AxisSpec, lines: LineSpec[], marks: { x: number, y: number, colour: string, shape: string }[], bars: BarSpec[], names: { name: string, colour: string }[], image: string, levels: { x: number | null, y: number | null, label: string, dash: number[] }[] }} CurvesSpec */
 
 const CURVES_HEIGHT = 280, LEFT_MARGIN = 56, BOTTOM_MARGIN = 40, TOP_MARGIN = 12, RIGHT_MARGIN = 14; // pixels
-const BAND_OPACITY = 0.18, MARK_RADIUS = 3.5;
+const MARK_RADIUS = 3.5;
 const WHITE_FROM = 0.9; // opacity of a cell on white above which white text has the higher contrast
-const SYMLOG_TICKS = [0, ...[1, 10, 100, 1000, 10000, 100000].flatMap(power => [power, 2 * power, 5 * power])];
 /** Corners of point marks, relative to their centre, in radii; other shapes are circles. @type {Record<string, [number, number][]>} */
 const SHAPES = {
   'square': [[-1, -1], [1, -1], [1, 1], [-1, 1]],
@@ -38,12 +37,13 @@ class Axis {
   constructor(spec, values, room, margin) {
     this.spec = spec;
     const { names, scale } = spec, domain = names.length ? [0, names.length] : spec.domain;
+    if (spec.zero) values = [0, ...values];
     const [low, high] = domain ?? [Math.min(...values), Math.max(...values)], [a, b] = [this.scaled(low), this.scaled(high)];
     // A fixed range is kept; otherwise a margin keeps values off the edges.
     const rest = b > a ? (domain ? 0 : margin * (b - a)) : Math.abs(a) / 10 || 0.5;
     this.low = a - rest;
     this.high = b + rest;
-    this.ticks = names.length ? names.map((_, i) => i + 0.5) : scale === 'log' ? this.logTicks(room) : scale === 'symlog' ? this.symlogTicks(room) : this.evenTicks(room);
+    this.ticks = names.length ? names.map((_, i) => i + 0.5) : spec.ticks.length ? this.givenTicks(room) : scale === 'log' ? this.logTicks(room) : this.evenTicks(room);
   }
 
   /** @param {number} value */
@@ -79,16 +79,17 @@ class Axis {
   }
 
   /** @param {number} room */
-  symlogTicks(room) {
-    const ticks = SYMLOG_TICKS.filter(tick => this.scaled(tick) >= this.low - 1e-9 && this.scaled(tick) <= this.high + 1e-9);
-    return ticks.length > Math.max(room, 4) ? ticks.filter(tick => !tick || Number.isInteger(Math.log10(tick))) : ticks;
+  givenTicks(room) {
+    const ticks = this.spec.ticks.filter(tick => this.scaled(tick) >= this.low - 1e-9 && this.scaled(tick) <= this.high + 1e-9);
+    const powers = ticks.filter(tick => !tick || Number.isInteger(Math.log10(tick)));
+    return ticks.length > Math.max(room, 4) && powers.length > 1 ? powers : ticks;
   }
 
   /** @param {number} tick */
   text(tick) {
     if (this.spec.names.length) return this.spec.names[Math.floor(tick)];
     if (this.spec.percent) return `${Number((100 * tick).toPrecision(3))} %`;
-    return (Math.abs(tick) >= 1000 ? compact.format(tick) : String(Number(tick.toPrecision(4)))).replace('-', '−');
+    return (Math.abs(tick) >= 1000 ? compact.format(tick) : String(Number(tick.toPrecision(4)))).replace('-', '−') + (this.spec.unit && ` ${this.spec.unit}`);
   }
 }
 
@@ -115,24 +116,24 @@ class Curves {
     this.image.hidden = !spec.image;
     this.image.alt = spec.label;
     if (spec.image && this.image.src !== spec.image) this.image.src = spec.image;
-    const named = [...spec.lines.filter(({ name }) => name), ...spec.names.map(one => ({ ...one, dash: [], shape: 'square' }))];
-    const key = JSON.stringify(named.map(({ name, colour, dash, shape }) => [name, colour, dash, shape]));
+    const named = [...spec.lines.filter(({ name }) => name), ...spec.names.map(one => ({ ...one, dash: [], width: 0, shape: 'square' }))];
+    const key = JSON.stringify(named.map(({ name, colour, dash, width, shape }) => [name, colour, dash, width, shape]));
     if (key === this.key) return;
     this.key = key;
-    this.names.replaceChildren(...named.map(({ name, colour, dash, shape }) => {
+    this.names.replaceChildren(...named.map(({ name, colour, dash, width, shape }) => {
       const swatch = element('canvas', { class: 'mark-swatch', 'aria-hidden': 'true', width: 56, height: 28 }), c = /** @type {CanvasRenderingContext2D} */ (swatch.getContext('2d'));
       c.scale(2, 2);
-      this.stroke(c, colour, dash, [[0, 7], [28, 7]]);
+      this.stroke(c, colour, dash, width, [[0, 7], [28, 7]]);
       this.mark(c, colour, shape, 14, 7);
       return element('li', {}, swatch, name);
     }));
   }
 
-  /** @param {CanvasRenderingContext2D} c @param {string} colour @param {number[]} dash @param {[number, number][]} points */
-  stroke(c, colour, dash, points) {
+  /** @param {CanvasRenderingContext2D} c @param {string} colour @param {number[]} dash @param {number} width @param {[number, number][]} points */
+  stroke(c, colour, dash, width, points) {
     if (!dash.length) return;
     c.strokeStyle = colour;
-    c.lineWidth = 2;
+    c.lineWidth = width;
     c.lineJoin = 'round';
     c.setLineDash(dash.length > 1 && dash[1] ? dash : []);
     c.beginPath();
@@ -141,13 +142,13 @@ class Curves {
     c.setLineDash([]);
   }
 
-  /** @param {CanvasRenderingContext2D} c @param {string} colour @param {string} shape "": none @param {number} x @param {number} y */
-  mark(c, colour, shape, x, y) {
+  /** @param {CanvasRenderingContext2D} c @param {string} colour @param {string} shape "": none @param {number} x @param {number} y @param {number} times size */
+  mark(c, colour, shape, x, y, times = 1) {
     if (!shape) return;
     c.fillStyle = colour;
     c.beginPath();
-    if (shape in SHAPES) for (const [dx, dy] of SHAPES[shape]) c.lineTo(x + MARK_RADIUS * dx, y + MARK_RADIUS * dy);
-    else c.arc(x, y, MARK_RADIUS, 0, 2 * Math.PI);
+    if (shape in SHAPES) for (const [dx, dy] of SHAPES[shape]) c.lineTo(x + times * MARK_RADIUS * dx, y + times * MARK_RADIUS * dy);
+    else c.arc(x, y, times * MARK_RADIUS, 0, 2 * Math.PI);
     c.fill();
   }
 
@@ -158,7 +159,7 @@ class Curves {
     paintOn(this.canvas, CURVES_HEIGHT, (c, width) => {
       const wide = width - LEFT_MARGIN - RIGHT_MARGIN, high = CURVES_HEIGHT - TOP_MARGIN - BOTTOM_MARGIN, points = spec.lines.flatMap(line => line.points);
       if (wide < 40) return;
-      const levels = spec.levels.map(({ y }) => y), sides = spec.bars.map(bar => bar.sides);
+      const levels = spec.levels.flatMap(({ y }) => y ?? []), sides = spec.bars.map(bar => bar.sides);
       const across = new Axis(spec.x, [...points.map(([x]) => x), ...sides.flatMap(([x, x2]) => [x, x2])], wide / TICK_WIDTH, 0);
       const up = new Axis(spec.y, [...points.map(([, y]) => y), ...levels, ...sides.flatMap(([,, y, y2]) => [y, y2])], high / TICK_HEIGHT, spec.bars.length ? 0 : 0.08);
       /** @param {number} x */
@@ -190,27 +191,29 @@ class Curves {
         c.textBaseline = 'middle';
         if (text && Math.abs(px(x2) - px(x)) > 30) c.fillText(text, (px(x) + px(x2)) / 2, (py(y) + py(y2)) / 2);
       }
-      for (const { colour, band, step } of spec.lines) {
+      for (const { colour, band, band_opacity, step } of spec.lines) {
         const edges = [...stepped(band.map(([x,, high]) => [x, high]), step), ...stepped(band.map(([x, low]) => [x, low]), step).reverse()];
-        c.globalAlpha = BAND_OPACITY;
+        c.globalAlpha = band_opacity;
         c.fillStyle = colour;
         c.beginPath();
         for (const [x, y] of edges) c.lineTo(px(x), py(y));
         c.fill();
         c.globalAlpha = 1;
       }
-      c.strokeStyle = translucent(ink, 0.6);
-      c.setLineDash([4, 4]);
-      for (const { y } of spec.levels) { c.beginPath(); c.moveTo(LEFT_MARGIN, py(y)); c.lineTo(LEFT_MARGIN + wide, py(y)); c.stroke(); }
-      for (const { colour, dash, points: line, shape, step } of spec.lines) {
-        this.stroke(c, colour, dash, stepped(line, step).map(([x, y]) => [px(x), py(y)]));
+      for (const { x, y, dash } of spec.levels) this.stroke(c, translucent(ink, 0.6), dash, 1, y !== null ? [[LEFT_MARGIN, py(y)], [LEFT_MARGIN + wide, py(y)]] : [[px(x ?? 0), TOP_MARGIN], [px(x ?? 0), TOP_MARGIN + high]]);
+      for (const { colour, dash, width: thick, points: line, shape, step } of spec.lines) {
+        this.stroke(c, colour, dash, thick, stepped(line, step).map(([x, y]) => [px(x), py(y)]));
         for (const [x, y] of line) this.mark(c, colour, shape, px(x), py(y));
       }
+      for (const { x, y, colour, shape } of spec.marks) this.mark(c, colour, shape, px(x), py(y), 1.4);
       c.restore();
-      c.textAlign = 'left';
       c.textBaseline = 'bottom';
       c.fillStyle = translucent(ink, 0.85);
-      for (const { y, label } of spec.levels) c.fillText(label, LEFT_MARGIN + 5, py(y) - 3, wide);
+      for (const { x, y, label } of spec.levels) {
+        const atRight = x !== null && across.at(x) > 0.5;
+        c.textAlign = atRight ? 'right' : 'left';
+        c.fillText(label, x === null ? LEFT_MARGIN + 5 : px(x) + (atRight ? -5 : 5), y === null ? TOP_MARGIN + high - 4 : py(y) - 3, wide);
+      }
     });
   }
 }

@@ -1,0 +1,187 @@
+"""Axes, legends, and the look of a series."""
+
+import json
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from rbmviz.charts.style import DASHES
+
+LEGEND_LETTERS = 36
+"""Characters in a line of a legend that fit a chart on a phone."""
+
+
+class Style(NamedTuple):
+    """Name, colour, dash pattern (pixels of line and gap), and shape of the points of a series."""
+
+    name: str
+    colour: str
+    dash: tuple[int, ...] = (1, 0)
+    shape: str = "circle"
+
+
+def styled(names: Sequence[str], colours: Sequence[str], first: int = 0) -> tuple[Style, ...]:
+    """Return the styles of series with these colours; the dashes of eight in a row differ.
+
+    first : place of the first dash in DASHES
+    """
+    return tuple(
+        Style(name, colour, tuple(DASHES[i % len(DASHES)]))
+        for i, (name, colour) in enumerate(zip(names, colours, strict=True), first)
+    )
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A direction of a chart.
+
+    Parameters
+    ----------
+    field : str
+        Column of the coordinates.
+    title : str
+        A line break begins another line.
+    scale : "linear", "log", "symlog" or "words"
+        "symlog" is that of log(1 + x); the column of "words" has no numbers, and such a chart has no canvas.
+    form : str
+        Format of the numbers, in D3's language; a share in percent has "%". "": Vega's own.
+    unit : str
+        Unit after each number, which then is not abbreviated: 0.1 s, not 100m.
+    domain : (float, float) or None
+        Range; None (the default): that of the rows.
+    nice : bool or None
+        Whether the range ends at round numbers; None (the default): unless the scale is logarithmic.
+    zero : bool
+        Whether the range includes zero.
+    ticks : int or tuple of float
+        Approximate number of ticks, or their places; 0 (the default): Vega's own.
+    names : tuple of str
+        Names of the places from 0 to 1, 1 to 2, ... on an axis without numbers.
+    grid : bool
+        Whether a vertical axis has lines across the chart.
+    orient : str
+        Side of the axis; "" (the default): the usual one.
+    """
+
+    field: str
+    title: str = ""
+    scale: Literal["linear", "log", "symlog", "words"] = "linear"
+    form: str = ""
+    unit: str = ""
+    domain: tuple[float, float] | None = None
+    nice: bool | None = None
+    zero: bool = False
+    ticks: int | tuple[float, ...] = 0
+    names: tuple[str, ...] = ()
+    grid: bool = True
+    orient: str = ""
+
+    def channel(self, alt: Any, way: Literal["X", "Y"], field: str = "") -> Any:
+        """Return the encoding of this axis; field : column, if it is another one."""
+        title = (self.title.split("\n") if "\n" in self.title else self.title) or None
+        channel = getattr(alt, way)(
+            f"{field or self.field}:{'N' if self.scale == 'words' else 'Q'}", title=title
+        )
+        if self.scale == "words":
+            return channel.sort(None).axis(alt.Axis(labelAngle=-30, labelLimit=400))
+        domain = (0.0, float(len(self.names))) if self.names else self.domain
+        nice = self.scale != "log" if self.nice is None else self.nice
+        scale: dict[str, Any] = {"type": self.scale, "nice": nice and not self.names}
+        scale |= {"domain": list(domain)} if domain else {"zero": self.zero} if self.scale == "linear" else {}
+        axis: dict[str, Any] = {"grid": way == "Y" and self.grid and not self.names}
+        if self.names:
+            axis |= {
+                "labelExpr": f"{json.dumps(self.names)}[floor(datum.value)]",
+                "labelAngle": 0,
+                "ticks": False,
+            }
+            axis |= {"values": [place + 0.5 for place in range(len(self.names))], "domain": False}
+        elif self.ticks:
+            axis |= {"tickCount": self.ticks} if isinstance(self.ticks, int) else {"values": list(self.ticks)}
+        if self.unit:
+            axis["labelExpr"] = f"format(datum.value, '~g') + ' {self.unit}'"
+        elif self.form == "~s" and self.scale == "linear":
+            axis["labelExpr"] = "datum.value ? datum.label : '0'"
+        axis |= ({"format": self.form} if self.form else {}) | (
+            {"orient": self.orient} if self.orient else {}
+        )
+        return channel.scale(alt.Scale(**scale)).axis(alt.Axis(**axis))
+
+    def shows(self, value: Any) -> bool:
+        """Return whether a value of a cell has a place on the axis."""
+        return isinstance(value, int | float) and math.isfinite(value) and (value > 0 or self.scale != "log")
+
+    def content(self) -> dict[str, Any]:
+        """Return the axis for a canvas."""
+        return {
+            "title": self.title.replace("\n", " "),
+            "scale": self.scale,
+            "percent": "%" in self.form,
+            "unit": self.unit,
+            "domain": self.domain,
+            "zero": self.zero and self.scale == "linear",
+            "ticks": () if isinstance(self.ticks, int) else self.ticks,
+            "names": self.names,
+        }
+
+
+class Legend(NamedTuple):
+    """A legend.
+
+    orient : side of the chart
+    columns, phone : number of columns, and on a phone
+    limit : maximum pixels of a name; 0: none, and long names are wrapped
+    only : series that it has; none: all
+    """
+
+    orient: Literal["top", "bottom"] = "top"
+    columns: int = 1
+    phone: int = 1
+    limit: int = 330
+    title: str = ""
+    only: tuple[str, ...] = ()
+
+    def of(self, alt: Any, names: Sequence[str], symbol: str) -> Any:
+        """Return the legend of series; symbol : "stroke", "square", or "": as the points."""
+        # On a phone two names fit side by side. A figure of several panels has no single width.
+        wide, columns, size = self.columns != self.phone, self.columns, 600
+        if wide:
+            columns = alt.ExprRef(f"width < 470 ? {self.phone} : {self.columns}")
+            size = alt.ExprRef("width < 470 ? 256 : 900")
+        drawn = {
+            # Long enough to show the dashes.
+            "stroke": {"symbolStrokeWidth": 3, "symbolSize": size},
+            "square": {"symbolSize": 150},
+            "": {"symbolSize": 60},
+        }[symbol]
+        more = {"symbolType": symbol} if symbol else {}
+        if not self.limit:
+            lines = {name: textwrap.wrap(name, LEGEND_LETTERS) for name in names}
+            more["labelExpr"] = f"({json.dumps(lines)})[datum.label]"
+        return alt.Legend(
+            orient=self.orient,
+            columns=columns,
+            labelLimit=self.limit,
+            symbolOpacity=1,
+            **({"values": list(self.only)} if self.only else {}),
+            **drawn,
+            **more,
+        )
+
+
+def channel_of(
+    alt: Any,
+    kind: str,
+    field: str,
+    names: Sequence[str],
+    values: Sequence[Any],
+    legend: Legend | None,
+    symbol: str,
+) -> Any:
+    """Return the encoding of a series by a colour, dash or shape: the value of each name."""
+    drawn = None if legend is None else legend.of(alt, names, symbol)
+    title = (legend.title if legend is not None else "") or None
+    scale = alt.Scale(domain=list(names), range=list(values))
+    return getattr(alt, kind)(f"{field}:N", title=title, sort=list(names), scale=scale).legend(drawn)

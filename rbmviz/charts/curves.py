@@ -1,0 +1,335 @@
+"""Curves with bands, points, marks, levels, and names at their ends."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from rbmviz.charts.axes import Axis, Legend, Style, channel_of
+from rbmviz.charts.drawing import Content, Drawing, short, tooltips
+from rbmviz.charts.style import GREY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LINE_WIDTH, BAND_OPACITY, LEVEL_DASH, PAST_OPACITY = 2.0, 0.18, (4, 4), 0.6
+"""How curves, their bands, horizontal lines, and curves before a turn of a knob are drawn."""
+
+COMMON_DASH = (2, 3)
+"""Dashes of the vertical line at the common point."""
+
+MAX_CURVES, MAX_CURVE_POINTS = 24, 400
+"""Maximum lines on a canvas, and points of a line; more cannot be distinguished."""
+
+LEADER_PIXELS = 18
+"""Distance from the plot to the column of labels at the right; dots connect each to the end of its curve."""
+
+MAX_LABEL_PIXELS = 170
+
+NARROW = "windowSize()[0] < 1600"
+"""Whether a presented chart is narrow: then it has no labels (the panels beside it show the same strokes)."""
+
+MIN_WIDTH = 420
+"""Width in pixels below which a plot only has room for the short label of the common point."""
+
+Kind = Literal["past", "mark", "guide", "common", "end"]
+"""Kind of a row, in its column "kind"; all others are points of a curve ("point").
+
+- "past": a point before a turn of a knob; pieces are told apart by "change";
+- "mark": a mark on a curve, with its shape in "mark" and a text in "note";
+- "guide": a point of a line without a name: "guide" tells such lines apart, "tone" is the colour, "solid"
+  whether it has no dashes, "order" the number of the point;
+- "common": a vertical line, with its long and short text in "note" and "label", on the "side" of the line;
+- "end": the end of a curve, with its name in "label" at the height "label_y", and its full name in "note".
+"""
+
+COLUMNS_OF_KIND: dict[str, tuple[str, ...]] = {
+    "past": ("change",),
+    "mark": ("mark", "note"),
+    "guide": ("guide", "tone", "solid", "order"),
+    "common": ("note", "label", "side"),
+    "end": ("label", "label_y", "note"),
+}
+
+
+class Level(NamedTuple):
+    """A dashed horizontal line, with its label at the left or the right, and perhaps a band around it."""
+
+    value: float
+    label: str = ""
+    at_end: bool = False
+    band: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Curves(Drawing):
+    """How curves are drawn.
+
+    Parameters
+    ----------
+    x, y : Axis
+    series : str
+        Column of the names of the curves.
+    styles : tuple of Style
+        The look of each; also of those that have no rows yet, so that the spec stays the same.
+    tips : tuple of (str, str, str)
+        Columns of the tooltip, with title and format.
+    kinds : tuple of Kind
+        Kinds of rows beside points.
+    line : "linear", "monotone", "step-after" or ""
+        How points are joined; "": not at all.
+    line_width, opacity : float
+        Of lines, and of a "rule".
+    points : float
+        Area of each point in square pixels; 0 (the default): points are not drawn.
+    band : (str, str) or None
+        Columns of the lower and the upper end.
+    spread : "area" or "rule"
+        Whether a band is an area, or a line at each point.
+    order : str
+        Column by which points are joined; "" (the default): by x.
+    pale, size : str
+        Columns: points without the one are pale, and the other is the size of points; "": all are alike.
+    levels : tuple of Level
+    legend : Legend or None
+        None (the default): the curves are labelled at their ends, or by panels.
+    wide_ends : bool
+        Whether names are at the ends only in a wide window.
+    clip : bool
+        Whether what is outside of the axes is left out.
+    more : callable or None
+        Returns further layers, which are not on a canvas, given altair and a chart with x, y and colour.
+    """
+
+    x: Axis
+    y: Axis
+    series: str = ""
+    styles: tuple[Style, ...] = ()
+    tips: tuple[tuple[str, str, str], ...] = ()
+    kinds: tuple[Kind, ...] = ()
+    line: Literal["linear", "monotone", "step-after", ""] = "linear"
+    line_width: float = LINE_WIDTH
+    opacity: float = 1.0
+    points: float = 0.0
+    band: tuple[str, str] | None = None
+    spread: Literal["area", "rule"] = "area"
+    order: str = ""
+    pale: str = ""
+    size: str = ""
+    levels: tuple[Level, ...] = ()
+    legend: Legend | None = None
+    wide_ends: bool = False
+    clip: bool = False
+    more: Callable[[Any, Any], list[Any]] | None = None
+    height: int = 300
+    width: int = 0
+    title: str = ""
+
+    def columns(self) -> list[str]:
+        """Return the columns that are drawn or shown in tooltips."""
+        kinds = [name for kind in self.kinds for name in COLUMNS_OF_KIND[kind]]
+        used = [self.series, self.order, self.pale, self.size, *(self.band or ())]
+        names = ["kind"] * bool(self.kinds) + [
+            self.x.field,
+            self.y.field,
+            *used,
+            *(name for name, *_ in self.tips),
+        ]
+        return [name for name in [*names, *kinds] if name]
+
+    # In Vega-Lite
+
+    def layers(self, alt: Any, base: Any) -> list[Any]:
+        """Return the layers, from the lowest to the highest."""
+        x, y, tips = (
+            self.x.channel(alt, "X"),
+            self.y.channel(alt, "Y"),
+            tooltips(alt, self.tips) or alt.Undefined,
+        )
+
+        def of(kind: str) -> Any:
+            rows = base.transform_filter(f"datum.kind == '{kind}'") if self.kinds else base
+            return rows.encode(x=x)
+
+        points, tone = of("point"), self._channel(alt, "Color", [style.colour for style in self.styles])
+        dash = {"strokeDash": self._channel(alt, "StrokeDash", [list(style.dash) for style in self.styles])}
+        clip = {"clip": True} if self.clip else {}
+        joined = {"interpolate": self.line} if self.line not in ("", "linear") else {}
+        layers = _common_layers(alt, of("common")) if "common" in self.kinds else []
+        layers += [_guide_layer(alt, of("guide").encode(y=y))] if "guide" in self.kinds else []
+        if self.band is not None:
+            low, high = self.band
+            ends = {"y": self.y.channel(alt, "Y", low), "y2": f"{high}:Q", "color": tone}
+            held = points.transform_filter(f"isValid(datum.{low}) && isValid(datum.{high})")
+            area = held.mark_area(opacity=BAND_OPACITY, tooltip=None, **joined, **clip)
+            layers.append(
+                (area if self.spread == "area" else held.mark_rule(opacity=self.opacity)).encode(**ends)
+            )
+        if self.line:
+            look = {"strokeWidth": self.line_width} | ({"opacity": self.opacity} if self.opacity < 1 else {})
+            order = {"order": f"{self.order}:Q"} if self.order else {}
+            lines = points.mark_line(**look, **joined, **clip)
+            layers.append(lines.encode(y=y, color=tone, tooltip=tips, **dash, **order))
+        if self.points:
+            layers.append(self._point_layer(alt, points.encode(y=y, color=tone, tooltip=tips)))
+        if "past" in self.kinds:
+            past = of("past").mark_line(strokeWidth=LINE_WIDTH, opacity=PAST_OPACITY, **joined)
+            layers.append(past.encode(y=y, color=alt.value(GREY), detail="change:N", tooltip=tips, **dash))
+        if "mark" in self.kinds:
+            marks = of("mark").mark_point(filled=True, opacity=1, size=90).encode(y=y, color=tone)
+            shape = alt.Shape("mark:N", scale=None)
+            layers.append(
+                marks.encode(shape=shape, tooltip=tooltips(alt, (("note", "Here", ""), *self.tips)))
+            )
+        if "end" in self.kinds:
+            layers += _end_layers(alt, of("end").encode(y=y), tone, self.wide_ends)
+        layers += [] if self.more is None else self.more(alt, points.encode(y=y, color=tone))
+        return layers + [layer for level in self.levels for layer in _level_layers(alt, level)]
+
+    def _channel(self, alt: Any, kind: str, values: Sequence[Any]) -> Any:
+        if not self.series:
+            return alt.value(values[0])
+        names, symbol = (
+            [style.name for style in self.styles],
+            "stroke" if self.line and not self._shapes else "",
+        )
+        return channel_of(alt, kind, self.series, names, values, self.legend, symbol)
+
+    @property
+    def _shapes(self) -> bool:
+        """Whether the shapes of the points differ."""
+        return bool(self.points) and len({style.shape for style in self.styles}) > 1
+
+    def _point_layer(self, alt: Any, points: Any) -> Any:
+        look = {"opacity": 1} if not self.pale else {}
+        layer = points.mark_point(filled=True, size=self.points, **look)
+        if self._shapes:
+            layer = layer.encode(shape=self._channel(alt, "Shape", [style.shape for style in self.styles]))
+        if self.pale:
+            layer = layer.encode(
+                opacity=alt.condition(f"datum.{self.pale}", alt.value(0.95), alt.value(0.45))
+            )
+        if self.size:
+            scale = alt.Scale(type="log", range=[20, 260], nice=False)
+            layer = layer.encode(size=alt.Size(f"{self.size}:Q", scale=scale, legend=None))
+        return layer
+
+    # On a canvas
+
+    def parts(self, rows: "pd.DataFrame") -> Content:
+        """Return lines, marks, levels and axes."""
+        of = {kind: rows[rows["kind"] == kind] if self.kinds else rows for kind in ("point", *self.kinds)}
+        lines = [*self._guides(of.get("guide")), *self._named(of["point"]), *self._past(of.get("past"))]
+        if not lines:
+            return {}
+        levels = [{"x": None, "y": y, "label": label, "dash": LEVEL_DASH} for y, label, *_ in self.levels]
+        for row in of["common"].to_dict("records") if "common" in of else ():
+            words = row["note"] if isinstance(row["note"], str) else ""
+            levels.append({"x": short(row[self.x.field]), "y": None, "label": words, "dash": COMMON_DASH})
+        axes = {"x": self.x.content(), "y": self.y.content()}
+        marks = self._marks(of["mark"]) if "mark" in of else []
+        return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "levels": levels}
+
+    def _line(self, points: list[tuple[float, ...]], **look: Any) -> Content:
+        points = _thinned(points)
+        same: Content = {"name": "", "dash": (), "shape": "", "step": self.line == "step-after"}
+        same |= {"width": self.line_width, "band_opacity": BAND_OPACITY}
+        band = [(x, low, high) for x, _, low, high in points] if points and len(points[0]) == 4 else []
+        return same | {"points": [point[:2] for point in points], "band": band} | look
+
+    def _named(self, rows: "pd.DataFrame") -> Iterable[Content]:
+        heading = self.legend.title if self.legend is not None else ""
+        for style in self.styles:
+            own = rows[rows[self.series] == style.name] if self.series else rows
+            if points := self._places(own, (self.band or ()) if self.spread == "area" else ()):
+                dash, shape = style.dash if self.line else (), style.shape if self.points else ""
+                name = f"{heading} {style.name}".strip()
+                yield self._line(points, name=name, colour=style.colour, dash=dash, shape=shape)
+
+    def _past(self, rows: "pd.DataFrame | None") -> Iterable[Content]:
+        dash_of = {style.name: style.dash for style in self.styles}
+        pieces = rows.groupby([self.series, "change"], sort=False) if rows is not None and len(rows) else ()
+        for (name, _), piece in pieces:
+            if points := self._places(piece):
+                yield self._line(points, colour=GREY, dash=dash_of[name])
+
+    def _guides(self, rows: "pd.DataFrame | None") -> Iterable[Content]:
+        for _, guide in rows.groupby("guide", sort=False) if rows is not None and len(rows) else ():
+            first = guide.iloc[0]
+            dash = (1, 0) if first["solid"] else LEVEL_DASH
+            yield self._line(self._places(guide, in_order=True), colour=first["tone"], dash=dash, width=1)
+
+    def _marks(self, rows: "pd.DataFrame") -> list[Content]:
+        tones, found = {style.name: style.colour for style in self.styles}, []
+        for row in rows.to_dict("records"):
+            x, y, name = row[self.x.field], row[self.y.field], row[self.series] if self.series else ""
+            if self.x.shows(x) and self.y.shows(y):
+                colour = tones.get(name, GREY)
+                found.append({"x": short(x), "y": short(y), "colour": colour, "shape": row["mark"]})
+        return found
+
+    def _places(
+        self, rows: "pd.DataFrame", band: Sequence[str] = (), in_order: bool = False
+    ) -> list[tuple[float, ...]]:
+        """Return the points in these rows as they are joined, perhaps with both ends of their band."""
+        columns = [self.x.field, self.y.field, *band]
+        places = [
+            tuple(short(value) for value in (x, y, *(end if self.y.shows(end) else y for end in ends)))
+            for x, y, *ends in zip(*(rows[name].tolist() for name in columns), strict=True)
+            if self.x.shows(x) and self.y.shows(y)
+        ]
+        return places if in_order or self.order else sorted(places)
+
+
+def _thinned(points: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    """Return evenly thinned points, including the last one."""
+    step = -(-len(points) // MAX_CURVE_POINTS)
+    return [*points[:-1:step], *points[-1:]]
+
+
+def _guide_layer(alt: Any, rows: Any) -> Any:
+    layer = rows.mark_line(strokeWidth=1, opacity=0.8, clip=True)
+    solid = alt.condition("datum.solid", alt.value([1, 0]), alt.value(list(LEVEL_DASH)))
+    # By stroke, because a colour without a scale would part the legend of colours from that of shapes.
+    tone = alt.Stroke("tone:N", scale=None)
+    return layer.encode(detail="guide:N", order="order:Q", stroke=tone, strokeDash=solid)
+
+
+def _common_layers(alt: Any, rows: Any) -> list[Any]:
+    """Return the layers of the common point: a line, with its label on one side."""
+    layers = [rows.mark_rule(color=GREY, strokeWidth=1, strokeDash=list(COMMON_DASH))]
+    for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
+        words = rows.transform_filter(f"datum.side == '{side}'")
+        words = words.transform_calculate(words=f"width < {MIN_WIDTH} ? datum.label : datum.note")
+        words = words.mark_text(align=align, baseline="bottom", dx=dx, dy=-4, style="note")
+        layers.append(words.encode(y=alt.value("height"), text="words:N"))
+    return layers
+
+
+def _end_layers(alt: Any, ends: Any, tone: Any, wide: bool) -> list[Any]:
+    """Return the layers of the names at the ends, each connected to its curve by dots."""
+    known = tooltips(alt, [("note", "Curve", "")])
+    leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, strokeDash=[1, 3], opacity=0.8)
+    leader = leader.encode(x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=known)
+    label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
+    label = label.encode(x=alt.value("width"), y="label_y:Q", text="label:N", tooltip=known)
+    if wide:
+        leader = leader.encode(opacity=alt.condition(NARROW, alt.value(0), alt.value(0.8)))
+        label = label.encode(text=alt.condition(NARROW, alt.value(""), "label:N"))
+    return [leader, label]
+
+
+def _level_layers(alt: Any, level: Level) -> list[Any]:
+    low, high = level.band or (level.value, level.value)
+    row = {"y": level.value, "label": level.label, "low": low, "high": high}
+    base = alt.Chart(alt.InlineData([row]))
+    layers = (
+        []
+        if level.band is None
+        else [base.mark_rect(opacity=0.15, color=GREY).encode(y="low:Q", y2="high:Q")]
+    )
+    layers.append(base.mark_rule(strokeDash=list(LEVEL_DASH), color=GREY).encode(y="y:Q"))
+    if level.label:
+        align, dx, x = ("right", -4, "width") if level.at_end else ("left", 4, 0)
+        words = base.mark_text(align=align, dx=dx, dy=-7, color=alt.ExprRef("ink"), style="note")
+        layers.append(words.encode(x=alt.value(x), y="y:Q", text="label:N"))
+    return layers

@@ -1,0 +1,119 @@
+"""What all charts have in common: rows, a spec in Vega-Lite, and the content for a canvas."""
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Spec = dict[str, Any]
+"""A chart in Vega-Lite, as JSON values."""
+
+Content = dict[str, Any]
+"""A chart for ``curves.js``, as JSON values; ``Drawing.content`` lists them."""
+
+Rows = list[dict[str, Any]]
+
+COORDINATE_DIGITS = 5
+"""Significant digits of a coordinate on a canvas."""
+
+
+class Drawing(ABC):
+    """How rows are drawn: a frozen data class. Equal drawings have the same spec, which a live chart keeps.
+
+    Parameters
+    ----------
+    height : int
+        Pixels of the whole chart.
+    width : int
+        Pixels, or 0 (the default): that of its place.
+    title : str
+        Above the chart; "" (the default): none.
+    """
+
+    height: int
+    width: int
+    title: str
+
+    def of(self, rows: Sequence[dict[str, Any]]) -> "Chart":
+        """Return the chart of these rows; other columns than those that are drawn are left out."""
+        import pandas as pd
+
+        return Chart(pd.DataFrame(rows, columns=list(dict.fromkeys(self.columns()))), self)
+
+    def spec(self) -> Spec:
+        """Return the chart in Vega-Lite: the rows are passed separately, as "curves"; do not change it."""
+        return _spec(self)
+
+    def content(self, rows: "pd.DataFrame", label: str) -> Content | None:
+        """Return what a canvas draws; None: nothing.
+
+        label : description of the chart
+
+        The result has ``label``; ``x`` and ``y`` (``Axis.content``); and
+
+        - ``lines`` with name ("": not in the legend), colour, dash (none: the points are not joined), width,
+          points, ``band`` ((x, low, high) of each point, or none) and its opacity, shape of the points ("":
+          none), and whether they are steps;
+        - ``marks`` with position, colour and shape;
+        - ``levels``, which are lines at a y or an x, with dashes and a label;
+        - ``bars`` with their sides (x, x2, y, y2), colour, opacity and a text, and ``names`` of colours;
+        - ``image``, the address of a picture with all its data.
+        """
+        parts = {} if rows.empty else self.parts(rows)
+        if not any(parts.values()):
+            return None
+        empty: Content = {"lines": [], "marks": [], "levels": [], "bars": [], "names": [], "image": ""}
+        return {"label": self.title or label} | empty | parts
+
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """Return the columns that are drawn or shown in tooltips."""
+
+    @abstractmethod
+    def layers(self, alt: Any, base: Any) -> list[Any]:
+        """Return the layers; alt : the module altair; base : a chart with the rows as its data."""
+
+    @abstractmethod
+    def parts(self, rows: "pd.DataFrame") -> Content:
+        """Return the parts of ``content`` that there are."""
+
+
+class Chart(NamedTuple):
+    """Rows, and how they are drawn."""
+
+    rows: "pd.DataFrame"
+    drawing: Drawing
+
+
+@functools.lru_cache(maxsize=128)
+def _spec(drawing: Drawing) -> Spec:
+    """Make a spec, which takes Altair about 35 ms; a page that draws every second needs the same for long."""
+    import altair as alt
+
+    title = {"title": drawing.title} if drawing.title else {}
+    layers = drawing.layers(alt, alt.Chart(alt.NamedData("curves")))
+    spec = alt.layer(*layers, **title).properties(height=drawing.height).to_dict()
+    inline = spec.pop("datasets", {})
+    spec.pop("data", None)  # Altair hoists data that all layers share
+    for layer in spec["layer"]:
+        source = layer.pop("data", {}).get("name")
+        if source in inline:
+            layer["data"] = {"values": inline[source]}
+    width = {"width": drawing.width} if drawing.width else {}
+    return spec | width | {"usermeta": {"embedOptions": {"renderer": "canvas"}}}
+
+
+def tooltips(alt: Any, columns: Sequence[tuple[str, str, str]]) -> list[Any]:
+    """Return the tooltip of a mark: each column with its title and the format of its numbers ("": text)."""
+    return [
+        alt.Tooltip(f"{name}:Q", title=title, format=form) if form else alt.Tooltip(f"{name}:N", title=title)
+        for name, title, form in columns
+    ]
+
+
+def short(value: float) -> float:
+    """Return a coordinate with few digits."""
+    return float(f"{value:.{COORDINATE_DIGITS}g}")

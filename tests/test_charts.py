@@ -1,0 +1,93 @@
+"""Charts as data: both renderers draw what one description says."""
+
+import json
+
+from rbmviz.charts import Axis, Bars, Curves, Legend, Level, Style, styled
+from rbmviz.charts.axes import LEGEND_LETTERS
+from rbmviz.charts.curves import BAND_OPACITY, LEVEL_DASH, LINE_WIDTH
+
+X, Y = Axis("x", "Samples", "log"), Axis("y", "Share", form="%", domain=(0, 1))
+AB = styled(["a", "b"], ["#111111", "#222222"])
+
+
+def layers_of(drawing, mark):
+    return [layer for layer in drawing.spec()["layer"] if layer["mark"]["type"] == mark]
+
+
+def test_a_canvas_draws_the_points_that_have_a_place():
+    points = [("a", 10, 0.123456789), ("a", 1, 2), ("b", 0, 4), ("b", 2.0, float("nan")), ("b", 3, None)]
+    rows = [{"kind": "point", "name": name, "x": x, "y": y} for name, x, y in points]
+    rows += [{"kind": "end", "name": "a", "x": 10, "y": 3, "label": "a", "label_y": 3, "note": "a"}]
+    chart = Curves(X, Y, "name", AB, kinds=("end",)).of(rows)
+    content = chart.drawing.content(chart.rows, "Shares")
+    assert (content["label"], content["x"]["title"], content["x"]["scale"]) == ("Shares", "Samples", "log")
+    assert (content["y"]["percent"], content["y"]["domain"]) == (True, (0, 1))
+    [line] = content["lines"]
+    assert (line["name"], line["colour"], line["dash"]) == ("a", "#111111", (1, 0))
+    assert line["points"] == [(1.0, 2.0), (10.0, 0.12346)]
+    json.dumps(content, allow_nan=False)
+    assert chart.drawing.content(chart.rows[:0], "Nothing yet") is None
+    assert list(chart.drawing.of([]).rows.columns) == list(chart.rows.columns)
+
+
+def test_both_renderers_have_one_look():
+    """Widths, dashes, bands, levels and marks stand in one place."""
+    row = {"kind": "point", "name": "b", "x": 1.0, "y": 0.5, "low": 0.4, "high": 0.7}
+    rows = [row, row | {"x": 2.0, "low": None}, row | {"kind": "mark", "mark": "diamond", "note": "turned"}]
+    rows += [{"kind": "common", "x": 2.0, "note": "compared", "label": "at", "side": "left"}]
+    levels = (Level(0.9, "the best"),)
+    drawing = Curves(X, Y, "name", AB, kinds=("mark", "common"), band=("low", "high"), levels=levels)
+    chart = drawing.of(rows)
+    content = drawing.content(chart.rows, "")
+    [line] = content["lines"]
+    assert (line["band"], line["band_opacity"]) == ([(1.0, 0.4, 0.7), (2.0, 0.5, 0.7)], BAND_OPACITY)
+    assert (line["width"], line["dash"]) == (LINE_WIDTH, AB[1].dash)
+    assert content["marks"] == [{"x": 1.0, "y": 0.5, "colour": "#222222", "shape": "diamond"}]
+    at, best = content["levels"][::-1]
+    assert (best["y"], best["label"], best["dash"]) == (0.9, "the best", LEVEL_DASH)
+    assert (at["x"], at["label"]) == (2.0, "compared")
+    [drawn] = layers_of(drawing, "line")
+    assert drawn["mark"]["strokeWidth"] == LINE_WIDTH
+    assert drawn["encoding"]["strokeDash"]["scale"]["range"] == [list(style.dash) for style in AB]
+    assert layers_of(drawing, "area")[0]["mark"]["opacity"] == BAND_OPACITY
+    assert layers_of(drawing, "rule")[-1]["mark"]["strokeDash"] == list(LEVEL_DASH)
+    assert drawing.spec() is Curves(**vars(drawing)).spec()  # equal drawings have one spec
+
+
+def test_a_guide_has_no_name_and_hides_no_legend():
+    guide = {"kind": "guide", "guide": "unit", "tone": "#333333", "solid": False}
+    rows = [guide | {"order": i, "x": x, "y": 0.5} for i, x in enumerate((3.0, 1.0, 2.0))]
+    rows += [{"kind": "point", "name": "a", "x": 1.0, "y": 1.0}]
+    drawing = Curves(X, Y, "name", AB, kinds=("guide",), line="", points=30, legend=Legend())
+    chart = drawing.of(rows)
+    [ring, points] = drawing.content(chart.rows, "")["lines"]
+    assert (ring["name"], ring["points"]) == ("", [(3.0, 0.5), (1.0, 0.5), (2.0, 0.5)])
+    assert (points["name"], points["dash"], points["shape"]) == ("a", (), "circle")
+    assert "color" not in layers_of(drawing, "line")[0]["encoding"]
+
+
+def test_bars_have_sides_and_cells_have_shades():
+    names = ("0", "1")
+    rows = [
+        {"name": "a", "x": i + 0.1, "x2": i + 0.9, "y": share, "y2": 0.0, "chain": "η"}
+        for i, share in enumerate((0.25, 0.5))
+    ]
+    bars = Bars(Axis("x", names=names), Axis("y"), "name", AB, pale=("chain", (("ξ", 0.45), ("η", 1.0))))
+    content = bars.content(bars.of(rows).rows, "Rejected")
+    assert [bar["sides"] for bar in content["bars"]] == [[0.1, 0.9, 0.25, 0], [1.1, 1.9, 0.5, 0]]
+    assert (content["x"]["names"], content["bars"][0]["colour"]) == (names, "#111111")
+    below = bars.of([rows[0] | {"y2": float("nan")}])
+    assert bars.content(below.rows, "") is None
+    cells = Bars(Axis("x", names=names), Axis("y", names=names), text_size=10, title="A")
+    [cell] = cells.content(cells.of([row | {"share": 0.25} for row in rows[:1]]).rows, "Heat map")["bars"]
+    assert (cell["text"], cell["opacity"]) == ("0.25", 0.5)
+    assert cells.spec()["title"] == "A"
+
+
+def test_a_legend_has_lines_that_a_phone_has_room_for():
+    name = "best, pointer: Learning rate 1, Sweeps per update 10"
+    drawing = Curves(X, Y, "name", (Style(name, "#111111"),), legend=Legend(limit=0))
+    text = layers_of(drawing, "line")[0]["encoding"]["color"]["legend"]["labelExpr"]
+    lines = json.loads(text.removesuffix("[datum.label]")[1:-1])[name]
+    assert " ".join(lines) == name
+    assert max(map(len, lines)) <= LEGEND_LETTERS
