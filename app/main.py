@@ -9,11 +9,12 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from rbmviz_app import process
-from rbmviz_app.access import guarded
-from rbmviz_app.clicks import ClicksOnce
+from rbmviz_app.access import base_path, guarded
+from rbmviz_app.insides import ClicksOnce
 from rbmviz_app.share import routes as watching
 from rbmviz_app.sockets import Sockets
-from rbmviz_app.stream.socket import base_path, lifespan, routes
+from rbmviz_app.stream import files
+from rbmviz_app.stream.socket import lifespan, routes
 from rbmviz_app.uploads import CountedUploads
 
 
@@ -27,7 +28,7 @@ process.configure_allocators()
 process.allow_open_files()
 app = st.App(
     Path(__file__).with_name("shell.py"),
-    routes=[*routes, *watching.routes, Route(f"{base_path()}/sample", open_first_page)],
+    routes=[*routes, *files.routes, *watching.routes, Route(f"{base_path()}/sample", open_first_page)],
     middleware=[*guarded(), Middleware(Sockets), Middleware(ClicksOnce), Middleware(CountedUploads)],
     lifespan=lifespan,
 )

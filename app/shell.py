@@ -1,21 +1,20 @@
 """What all pages share: title, width, navigation."""
 
+from base64 import b64encode
 from pathlib import Path
 
 import streamlit as st
 
 import rbmviz_app
 from rbmviz_app import card, embedding, messages, pages, presenting
-from rbmviz_app.download_files import stay_until_fetched
 from rbmviz_app.links import open_link
 from rbmviz_app.share import publish
 
 folder = Path(str(rbmviz_app.__file__)).parent
-stay_until_fetched()
-# Our own file: Streamlit's named icons would be fetched from the network.
-st.set_page_config(
-    page_title="rbmviz: see Markov chains mix", page_icon=str(folder / "icon.png"), layout="wide"
-)
+# Our own, in the address itself: Streamlit's named icons would be fetched from the network, and a file of it
+# is missing while a script runs.
+icon = f"data:image/png;base64,{b64encode((folder / 'icon.png').read_bytes()).decode()}"
+st.set_page_config(page_title="rbmviz: see Markov chains mix", page_icon=icon, layout="wide")
 st.html(folder / "style.css")
 modules = pages.found()
 page = st.navigation(

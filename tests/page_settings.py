@@ -1,5 +1,7 @@
 """The settings of pages that are run without a browser, by their names in the address."""
 
+import json
+
 from streamlit.testing.v1 import element_tree
 
 from rbmviz_app.session import ALL_SETTINGS, SettingsState
@@ -20,6 +22,12 @@ def set_settings(test, **values):
     state = state_of(test)
     test.session_state["settings"] = SettingsState({**state.values, **values}, state.revision + 1)
     return test
+
+
+def transport_of(test):
+    """Return the data of Play, Step and Reset, as the browser is told; None: they are not drawn."""
+    found = [one.proto for one in test.get("bidi_component") if "transport" in one.proto.component_name]
+    return json.loads(found[0].json) if found else None
 
 
 def of_setting(find):

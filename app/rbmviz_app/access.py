@@ -6,6 +6,7 @@ import re
 import socket
 import sys
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.middleware import Middleware
@@ -172,6 +173,22 @@ def frame_ancestors() -> list[str]:
                 "separated by commas, as https://moodle.example.org or https://*.example.org."
             )
     return origins
+
+
+def base_path() -> str:
+    """Return the base path of the server: "", or a path with a leading slash."""
+    base = str(config.get_option("server.baseUrlPath")).strip("/")
+    return f"/{base}" if base else ""
+
+
+def is_own_origin(origin: str | None, host: str | None) -> bool:
+    """Return whether a connection comes from a page that this server served.
+
+    Browsers always send a page's origin. A client that sends none is a program, which has nobody else's
+    cookies. The host has been checked against the server's names (``allowed_hosts``); without that check, a
+    page of any name could have an origin equal to its host.
+    """
+    return origin is None or urlsplit(origin).netloc == host
 
 
 class PageHeaders:

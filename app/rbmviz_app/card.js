@@ -52,9 +52,9 @@ const panels = () => [...document.querySelectorAll('.stBidiComponent *')].flatMa
 
 /** @type {Record<string, string>} */
 const CONTROLS = {
-  play: '.st-key-toolbar [class*=_play] button',
-  step: '.st-key-toolbar [class*=_step] button',
-  reset: '.st-key-toolbar [class*=_reset] button',
+  play: '.transport .play',
+  step: ':is(.transport .step, .st-key-units_step button)',
+  reset: ':is(.transport .reset, .st-key-units_reset button)',
   speed: '.st-key-toolbar [data-testid=stSlider]',
   presets: '.st-key-toolbar [class*=-presets-] button',
   start: '.st-key-tune-start button',

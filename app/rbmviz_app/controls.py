@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -12,10 +13,17 @@ from rbmviz.models import describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
 from rbmviz_app import card, messages, uploads
-from rbmviz_app.session import TRAINED, Setting
+from rbmviz_app.session import OFFERED_FILES, TRAINED, Setting
 from rbmviz_app.shared import MODELS_OF_COMMAND, model_called, pretrained_line
+from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
+
+_download = st.components.v2.component(
+    "rbmviz_download",
+    js="\n".join((Path(__file__).parent / name).read_text() for name in ("panel/element.js", "download.js")),
+    css=Path(__file__).with_name("download.css").read_text(),
+)
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +172,7 @@ def data_or_reason(find: Callable[..., Dataset], *args: Any, **kwargs: Any) -> t
 
 
 class Download(NamedTuple):
-    """A file to download: label, function that returns its bytes, file name, help, Material icon.
+    """A file to download: label, function that returns its bytes, file name, help, icon in ``download.js``.
 
     The function runs after the click, on its own thread, and the page does not wait for it. That thread has
     no session: every ``Setting`` and ``Entry`` silently returns its default there. Read them while the page
@@ -188,15 +196,10 @@ def downloads(page: str, offered: Sequence[Download], known: Callable[[], Mappin
         return lambda: with_origin(download.make(), download.file, known())
 
     for download in offered:
-        st.download_button(
-            download.label,
-            data=making(download),
-            file_name=download.file,
-            icon=f":material/{download.icon}:",
-            on_click="ignore",
-            key=f"{page} download {download.label}",
-            help=download.help,
-        )
+        button = f"download_file {page} {download.label}"
+        address = OFFERED_FILES.ensure().offer(button, OfferedFile(download.file, making(download)))
+        shown = {name: getattr(download, name) for name in ("label", "file", "help", "icon")}
+        _download(key=button, data=shown | {"address": address}, width="content")
 
 
 @st.fragment

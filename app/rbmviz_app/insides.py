@@ -1,19 +1,65 @@
-"""Patches of Streamlit's internals, which its API does not guarantee.
+"""Everything that uses internals of Streamlit, which its API does not guarantee.
 
-``mend`` applies them while the server starts, after checking each internal. If one has changed, the server
-runs without that patch and logs one line.
+``mend`` looks at each of them while the server starts. If one has changed, the server runs without what needs
+it, and logs one line.
+
+============================================================== =============================================
+what is used                                                   without it
+============================================================== =============================================
+``polling_path_watcher._POLLING_PERIOD_SECS``                  settings files are read five times a second
+``_session_mgr._session_storage._cache.expire``                sessions that have ended keep their memory
+                                                               until the next visitor comes
+``connect_session``, ``disconnect_session``,                   each page that was left keeps three file
+``_session_storage.list``, ``AppSession._script_event_loop``,  descriptors for ten minutes
+``_scriptrunner``
+``_uploaded_file_mgr.file_storage``, ``_lock``                 files that belong to no page are not counted
+``BackMsg.rerun_script``: ``is_auto_rerun``, ``widget_states`` a click beside a timer may count twice
+``ForwardMsg.auto_rerun``, ``ThreadState.fragment_id``,        charts are drawn every second, also on a busy
+``get_script_run_ctx``                                         server and of long runs
+============================================================== =============================================
 """
 
 import asyncio
+import importlib
 import logging
 from collections.abc import Callable
 from typing import Any
 
+from google.protobuf.message import DecodeError
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
-from streamlit.runtime.app_session import AppSession
-from streamlit.watcher import polling_path_watcher
 
 log = logging.getLogger(__name__)
+
+SELECTORS = {
+    "stApp": "the app: gives our rules precedence over Streamlit's",
+    "stMain": "the part that scrolls: a lesson's step starts at its top",
+    "stMainBlockContainer": "the page: less empty space around it",
+    "stHeader": "the navigation bar: leaves room for our buttons, and is gone in an embedded page",
+    "stExpandSidebarButton": "opens the list of pages on a phone: says so",
+    "stLayoutWrapper": "around a container: places it, as the row of controls that stays visible",
+    "stVerticalBlock": "a container: smaller gaps",
+    "stHorizontalBlock": "a row: smaller gaps, another order on a phone",
+    "stColumn": "a column: below its neighbour on a phone and beside a lesson",
+    "stElementContainer": "around an element: gives it a width or a height",
+    "stHeading": "a heading: its size",
+    "stMarkdownContainer": "a text: its links are large enough to touch",
+    "stCaptionContainer": "a caption: enough contrast",
+    "stAlert": "an error over the page: its box is drawn only while there is one",
+    "stVegaLiteChart": "a chart: fitted to the window while presenting, hidden while a quiz asks",
+    "stBidiComponent": "a component: has the panels in its shadow root",
+    "stButton": "a button: large enough to touch, and its tooltip leaves after a click",
+    "stButtonGroup": "buttons of one choice: beside their label",
+    "stCheckbox": "a switch: large enough to touch",
+    "stNumberInputContainer": "a number field: large enough to touch",
+    "stPopover": "a popover's button: shows only its icon where room is short",
+    "stSlider": "a slider: narrower, so that the controls fit in one row",
+}
+"""Streamlit's names of elements that our style sheets and scripts select, each with its reason.
+
+If one is renamed, its rule does nothing. Elements that have a key are found by it (``st-key-...``), which
+Streamlit documents.
+"""
 
 SETTINGS_SECONDS = 1.0
 """Seconds between checks of Streamlit's settings files, which nobody edits while the server runs.
@@ -26,6 +72,8 @@ STOP_SECONDS = 1.0
 
 _tidying: list[Callable[[], object]] = []
 _stored_bytes: list[Callable[[], dict[str, int]]] = []
+_messages: list[Any] = []  # the class of a browser's messages, once it has been checked
+_fragments: list["Fragments"] = []
 
 
 def mend(server: Any) -> None:
@@ -36,17 +84,19 @@ def mend(server: Any) -> None:
     server : streamlit.runtime.Runtime
         The started runtime of this process.
     """
-    _tidying.clear()
-    _stored_bytes.clear()
+    for mended in (_tidying, _stored_bytes, _messages, _fragments):
+        mended.clear()  # type: ignore[attr-defined]
     for reach, without in (
         (_look_rarely_at_settings, "settings files are read five times a second"),
         (_forget_sessions, "sessions that have ended keep their memory until the next visitor comes"),
         (_close_loops, "each page that was left keeps three file descriptors for ten minutes"),
         (_count_uploads, "files that are uploaded, and belong to no page, are not counted"),
+        (_read_messages, "a click beside a timer may count twice"),
+        (_find_fragments, "charts are drawn every second, also on a busy server"),
     ):
         try:
             reach(server)
-        except (AttributeError, TypeError) as changed:
+        except (AttributeError, ImportError, TypeError, ValueError) as changed:
             log.warning("Streamlit has changed inside (%s): %s.", changed, without)
 
 
@@ -70,8 +120,9 @@ def page_is_open() -> bool:
 
 
 def _look_rarely_at_settings(server: Any) -> None:
+    polling_path_watcher: Any = importlib.import_module("streamlit.watcher.polling_path_watcher")
     _there(polling_path_watcher, "_POLLING_PERIOD_SECS")
-    polling_path_watcher._POLLING_PERIOD_SECS = SETTINGS_SECONDS  # type: ignore[misc]
+    polling_path_watcher._POLLING_PERIOD_SECS = SETTINGS_SECONDS
 
 
 def _forget_sessions(server: Any) -> None:
@@ -93,7 +144,8 @@ def _close_loops(server: Any) -> None:
         manager.disconnect_session,
         manager._session_storage.list,
     )
-    _assigned(AppSession, "_script_event_loop", "_scriptrunner")
+    session_class = importlib.import_module("streamlit.runtime.app_session").AppSession
+    _assigned(session_class, "_script_event_loop", "_scriptrunner")
 
     def close(session: Any) -> None:
         loop, back = session._script_event_loop, manager.is_active_session(session.id)
@@ -135,6 +187,110 @@ def _count_uploads(server: Any) -> None:
 
     found()
     _stored_bytes.append(found)
+
+
+MESSAGES = "/_stcore/stream"
+"""Path of the WebSocket over which a page reports user input."""
+
+CLICKS = {"trigger_value", "string_trigger_value", "chat_input_value", "json_trigger_value"}
+"""Kinds of widget states that represent an event, not a lasting value."""
+
+
+def _read_messages(server: Any) -> None:
+    back_msg = importlib.import_module("streamlit.proto.BackMsg_pb2").BackMsg
+    message = back_msg()
+    state = message.rerun_script.widget_states.widgets.add(id="a button", trigger_value=True)
+    message.rerun_script.is_auto_rerun = True
+    if state.WhichOneof("value") not in CLICKS or not back_msg.FromString(message.SerializeToString()):
+        raise AttributeError("a click is no 'trigger_value'")
+    _messages.append(back_msg)
+
+
+def without_clicks(content: bytes) -> bytes:
+    """Return a message of the page, without clicks if a timer sent it.
+
+    The page reports a click a moment later, in its own message. A timer (``run_every``) that fires in between
+    sends all widget states, including the click: its callback would run twice, so that a preset would be what
+    Undo goes back to, and one more panel would be two. The click's own message always follows.
+    """
+    for back_msg in _messages:
+        try:
+            message = back_msg.FromString(content)
+        except DecodeError:  # for Streamlit to refuse
+            return content
+        if message.rerun_script.is_auto_rerun:
+            states = message.rerun_script.widget_states.widgets
+            stay = [state for state in states if state.WhichOneof("value") not in CLICKS]
+            if len(stay) < len(states):
+                del states[:]
+                states.extend(stay)
+                return bytes(message.SerializeToString())
+    return content
+
+
+class ClicksOnce:
+    """Middleware that removes clicks from messages sent by timers, see ``without_clicks``."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+
+        async def receive_filtered() -> Message:
+            message = await receive()
+            if content := message.get("bytes"):
+                message["bytes"] = without_clicks(content)
+            return message
+
+        ours = scope["type"] == "websocket" and scope["path"].endswith(MESSAGES)
+        await self._app(scope, receive_filtered if ours else receive, send)
+
+
+class Fragments:
+    """The timers of fragments, which a script may only set when it makes them."""
+
+    def __init__(self) -> None:
+        scriptrunner = importlib.import_module("streamlit.runtime.scriptrunner")
+        utils = importlib.import_module("streamlit.runtime.scriptrunner_utils.script_run_context")
+        self._message = importlib.import_module("streamlit.proto.ForwardMsg_pb2").ForwardMsg
+        self._context, self._thread = scriptrunner.get_script_run_ctx, utils.ThreadState.get
+        if "fragment_id" not in utils.FragmentThreadState.__dataclass_fields__:
+            raise AttributeError("a thread has no 'fragment_id'")
+        self._timer("a fragment", 1.0)
+
+    def _timer(self, fragment_id: str, seconds: float) -> Any:
+        message = self._message()
+        message.auto_rerun.fragment_id, message.auto_rerun.interval = fragment_id, seconds
+        return message
+
+    def current(self) -> str:
+        """Return the id of the fragment that this thread draws."""
+        return str(self._thread().fragment_id)
+
+    def set_interval(self, fragment_id: str, seconds: float) -> None:
+        """See the function of this name."""
+        context = self._context()
+        if context is not None:
+            context.enqueue(self._timer(fragment_id, seconds))
+
+
+def _find_fragments(server: Any) -> None:
+    _fragments.append(Fragments())
+
+
+def set_interval(fragment_id: str, seconds: float) -> None:
+    """Have the browser redraw a fragment at this interval from now on.
+
+    A fragment that is made with a timer sends the same message, but only when the fragment is made.
+    """
+    for fragments in _fragments:
+        fragments.set_interval(fragment_id, seconds)
+
+
+def fragment_id() -> str:
+    """Return the id of the fragment that is being drawn; "" if its timer cannot be set."""
+    return next((fragments.current() for fragments in _fragments), "")
 
 
 def _there(holder: Any, *names: str) -> None:

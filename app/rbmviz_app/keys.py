@@ -29,9 +29,9 @@ class Key(NamedTuple):
     where: str = ""
 
 
-PLAY = Key("P", "Play, or pause", ".st-key-toolbar [class*=_play] button")
-ONE_STEP = Key("S", "One step", ".st-key-toolbar [class*=_step] button")
-RESET = Key("0", "Reset", ".st-key-toolbar [class*=_reset] button")
+PLAY = Key("P", "Play, or pause", ".transport .play")
+ONE_STEP = Key("S", "One step", ":is(.transport .step, .st-key-units_step button)")
+RESET = Key("0", "Reset", ":is(.transport .reset, .st-key-units_reset button)")
 PRESENT = Key("F", "Present: large, for a projector", ".st-key-present button")
 LEAVE = Key("Esc", "Leave the presentation", ".st-key-leave button")
 BACK = Key("Left", "Previous step of the lesson", ".st-key-lesson_back button")

@@ -44,13 +44,13 @@ from rbmviz_app import (
     comparisons,
     controls,
     embedding,
-    keys,
     links,
     messages,
     presenting,
     presets,
     session,
     shared,
+    transport,
     uploads,
 )
 from rbmviz_app.charts.style import readable
@@ -231,8 +231,9 @@ class LivePage(Generic[S]):
                 change_setup(comparison, setup)
                 if comparison.setup == setup:  # otherwise the limits refused it
                     on_change(comparison)
-                session.set_undo_settings(self.name, session.drawn(self.name).settings)
-                if not session.UNDO_SETTINGS.value[self.name]:
+                command = comparison.undoable_commands
+                session.set_undo_settings(self.name, command, session.drawn(self.name).settings)
+                if not session.undo_settings(self.name, command):
                     comparison.drop_undo()  # a file was uploaded or removed: no setting restores it
         except BadInput as error:
             comparisons.drop_empty_comparison(self.name)
@@ -391,7 +392,7 @@ class LivePage(Generic[S]):
         if uploads.put_aside(self.name) or is_new:
             comparison.drop_undo()  # no setting would restore the file
         else:
-            session.set_undo_settings(self.name, before)
+            session.set_undo_settings(self.name, comparison.undoable_commands, before)
         comparison.resume()
 
     def preset_of_link(self) -> Preset | None:
@@ -496,7 +497,6 @@ class LivePage(Generic[S]):
 
         def removed() -> None:
             comparison.remove(session.sent_by(grid, "remove")["key"])
-            session.set_undo_settings(self.name, {})
 
         return {"on_edit": edited, "on_remove": removed}
 
@@ -513,8 +513,6 @@ class LivePage(Generic[S]):
                 return  # the panel has been closed meanwhile
             except BadInput as error:
                 messages.refused(error)
-            else:
-                session.set_undo_settings(self.name, {})
 
         return multiplied
 
@@ -574,61 +572,27 @@ def change_setup(comparison: Comparison[S], setup: S) -> None:
         messages.alert("setup", f"{error} The panels go on as they were.")
 
 
-def play_or_pause(comparison: Comparison[Any]) -> None:
-    """Pause a running comparison, or resume a paused one."""
-    (comparison.pause if comparison.running else comparison.resume)()
-
-
 @st.fragment
 def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
     """Draw play, step, reset and speed."""
-    page, speed, transport = live.name, live.speed, live.transport
+    page, speed, texts = live.name, live.speed, live.transport
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        label, icon = ("Pause", "pause") if comparison.running else ("Play", "play_arrow")
-        held = card.holds_play(page)
-        clicked = st.button(
-            label,
-            icon=f":material/{icon}:",
-            on_click=play_or_pause,
-            args=(comparison,),
-            shortcut=keys.PLAY.key,
-            key=f"{page}_play",
-            # Keep the same key while it runs: another button would lose the focus.
-            type="primary",
-            help="The lesson asks first: choose an answer on its card." if held else transport.play_help,
-            disabled=held,
-        )
-        clicked |= st.button(
-            "Step",
-            icon=":material/skip_next:",
-            on_click=comparison.step,
-            shortcut=keys.ONE_STEP.key,
-            key=f"{page}_step",
-            help=transport.step_help,
-            disabled=held,
-        )
-        clicked |= st.button(
-            "Reset",
-            icon=":material/replay:",
-            on_click=reset,
-            args=(page, comparison),
-            shortcut=keys.RESET.key,
-            key=f"{page}_reset",
-            help=transport.reset_help,
+        pressed = transport.draw(
+            page,
+            live.socket(),
+            comparison.running,
+            texts.play_help,
+            texts.step_help,
+            texts.reset_help,
+            "The lesson asks first: choose an answer on its card." if card.holds_play(page) else "",
         )
         draw_undo(page, comparison)
-        rate = controls.slide(speed, format_func=address_text, width=transport.width)
+        rate = controls.slide(speed, format_func=address_text, width=texts.width)
         if rate != comparison.rate:
             comparison.set_rate(rate)
-        if clicked:
+        if pressed:
             restart_timers(comparison, commanded=True)
     catch_up_settings(page)
-
-
-def reset(page: str, comparison: Comparison[Any]) -> None:
-    """Restart; Undo has no setting to change."""
-    comparison.reset()
-    session.set_undo_settings(page, {})
 
 
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:
@@ -663,8 +627,7 @@ def undo(page: str, comparison: Comparison[Any]) -> None:
     except BadInput as error:
         st.toast(messages.plain(error))  # a message on the page would disappear with the next run
         return
-    if settings := session.UNDO_SETTINGS.value.get(page):
-        session.show(settings)
+    session.show(session.undo_settings(page, comparison.undoable_commands))
 
 
 def draw_chart(
@@ -680,13 +643,13 @@ def draw_chart(
     key : widget key; alt : description for screen readers; height :
         "stretch" to fill its container, whose height a style sheet sets
     """
-    rows, drawing = chart
+    rows, plot = chart
     if nothing and rows.empty:
         with st.container(key=f"no chart {key}"):  # while presenting, it takes the place of the chart
             st.caption(nothing)
     else:
         size = PRESENTED_FONT_PIXELS if links.presenting() else 0
         height = "stretch" if size else height  # presenting.css makes it as tall as the window allows
-        spec = readable(drawing.spec(), st.context.theme.type, size)
+        spec = readable(plot.spec(), st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
         publish.chart(key, chart, alt)

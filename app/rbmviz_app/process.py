@@ -6,7 +6,6 @@ import logging
 import os
 
 from rbmviz.session.release import c_library, trim
-from rbmviz_app.download_files import delete_old
 from rbmviz_app.insides import tidy
 
 log = logging.getLogger(__name__)
@@ -72,7 +71,6 @@ async def collect_garbage() -> None:
     while True:
         await asyncio.sleep(COLLECT_SECONDS)
         try:
-            delete_old()
             tidy()
             trim()
         except Exception:  # the loop goes on

@@ -25,6 +25,7 @@ from rbmviz.session import Allowance, Comparison, VisitorUsage
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
+from rbmviz_app.stream.files import OfferedFiles
 
 T = TypeVar("T")
 
@@ -338,8 +339,12 @@ def note_drawn(page: str, **parts: Any) -> None:
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
 """Number of picks in each popover. It is part of the key: after a pick, a new, closed popover appears."""
 
-UNDO_SETTINGS: Entry[dict[str, dict[str, Any]]] = Entry("undo settings", dict)
-"""What Undo restores on each page besides its runs: the settings changed by the newest command."""
+UNDO_SETTINGS: Entry[dict[str, tuple[int, dict[str, Any]]]] = Entry("undo settings", dict)
+"""What Undo restores on each page besides its runs: the number of a command and the settings it changed."""
+
+
+OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
+"""What the download buttons of the session make."""
 
 
 class StoppedTimer(NamedTuple):
@@ -521,10 +526,19 @@ def settings_now(names: Iterable[str]) -> dict[str, Any]:
     return {name: ALL_SETTINGS[name].value for name in names}
 
 
-def set_undo_settings(page: str, before: Mapping[str, Any]) -> None:
-    """Let Undo restore the settings that have changed since ``before``."""
+def set_undo_settings(page: str, command: int, before: Mapping[str, Any]) -> None:
+    """Let Undo restore the settings that have changed since ``before``.
+
+    command : number of the command that it undoes, see ``Comparison.undoable_commands``
+    """
     now = settings_now(before)
-    UNDO_SETTINGS.ensure()[page] = {name: x for name, x in before.items() if now[name] != x}
+    UNDO_SETTINGS.ensure()[page] = command, {name: x for name, x in before.items() if now[name] != x}
+
+
+def undo_settings(page: str, command: int) -> dict[str, Any]:
+    """Return the settings to restore when this command is undone; empty if it has changed none."""
+    number, settings = UNDO_SETTINGS.value.get(page, (0, {}))
+    return settings if number == command else {}
 
 
 def close_popover(name: str) -> None:

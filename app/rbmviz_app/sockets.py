@@ -7,12 +7,12 @@ that sends messages of 36 bytes freezes all pages, because each message makes St
 import asyncio
 import contextlib
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
+from rbmviz_app.access import is_own_origin
 from rbmviz_app.share.routes import watch_path
 from rbmviz_app.stream.socket import live_path
 
@@ -110,16 +110,6 @@ class Inbox:
                         await self._over.wait()
             if not (early and self._over.is_set()):
                 return message
-
-
-def is_own_origin(origin: str | None, host: str | None) -> bool:
-    """Return whether a connection comes from a page that this server served.
-
-    Browsers always send a page's origin. A client that sends none is a program, which has nobody else's
-    cookies. The host has been checked against the server's names (``access``); without that check, a page of
-    any name could have an origin equal to its host.
-    """
-    return origin is None or urlsplit(origin).netloc == host
 
 
 class Sockets:

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec
 
 import streamlit as st
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
 from rbmviz.session import Comparison
 from rbmviz.session.scheduler import SCHEDULER
+from rbmviz_app.insides import fragment_id, set_interval
 from rbmviz_app.session import SLOW_TIMERS, STOPPED_TIMERS, SlowTimer, StoppedTimer
 
 Args = ParamSpec("Args")
@@ -83,18 +81,6 @@ def seconds_to_next(grown: float, passed: float, slowdown: float = 1.0) -> float
     """
     wanted = max(passed * SEEN_GROWTH / grown if grown > 0 else math.inf, slowdown)
     return max((seconds for seconds in INTERVALS if seconds <= wanted), default=INTERVALS[0])
-
-
-def set_interval(fragment_id: str, seconds: float) -> None:
-    """Have the browser redraw a fragment at this interval from now on.
-
-    ``st.fragment(run_every=...)`` sends the same message, but only when the fragment is made.
-    """
-    context = get_script_run_ctx()
-    if context is not None:
-        message = ForwardMsg()
-        message.auto_rerun.fragment_id, message.auto_rerun.interval = fragment_id, seconds
-        context.enqueue(message)
 
 
 def restart_timers(comparison: Comparison[Any], commanded: bool = False) -> None:
@@ -192,7 +178,7 @@ def _timed(
                 seconds = interval(growth(newest[-2], shown), now - drawn_at)
             drawn_at = now
             timers = dict(SLOW_TIMERS.value)
-            slow = SlowTimer(str(ThreadState.get().fragment_id), seconds)
+            slow = SlowTimer(fragment_id(), seconds)
             before = timers.pop(name, slow._replace(seconds=INTERVALS[0]))
             if slow != before:
                 set_interval(*slow)

@@ -122,7 +122,8 @@ class Comparison(Generic[S]):
         worker = Worker(plan, algorithm, rate=self.rate, page=self._page)
         panel = Panel(self._next_key, worker)
         self._next_key += 1
-        self.panels += (panel,)
+        with self._together:
+            self.panels += (panel,)
         worker.open()
         if self.running and not self.waiting_for_all:
             worker.resume()
@@ -151,7 +152,8 @@ class Comparison(Generic[S]):
         for panel in self.panels:
             if panel.key == key:
                 panel.worker.close()
-        self.panels = tuple(panel for panel in self.panels if panel.key != key)
+        with self._together:
+            self.panels = tuple(panel for panel in self.panels if panel.key != key)
         if self.panels != before:
             self._offer_undo(self.setup, before, {})
 
@@ -210,9 +212,10 @@ class Comparison(Generic[S]):
 
     def reset(self) -> None:
         """Restart every panel with its own plan."""
-        runs = self._set_aside()
-        self._begin([panel.worker.plan for panel in self.panels])
-        self._offer_undo(self.setup, self.panels, runs)
+        with self._together:
+            panels, runs = self.panels, self._set_aside()
+            self._begin([panel.worker.plan for panel in panels])
+        self._offer_undo(self.setup, panels, runs)
 
     def change(self, setup: S) -> None:
         """Restart with another setup for all panels; BadInput if it exceeds the visitor's limits."""

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from page_settings import set_settings
+from page_settings import set_settings, transport_of
 from PIL import Image
 from waiting import PATIENCE, wait
 
@@ -652,13 +652,12 @@ def test_code_is_that_of_the_panels_when_it_is_opened(page):
 
 def test_transport_and_presets(page):
     test = page("sample")
-    comparison = test.session_state["comparisons"]["sample"][0]
-    test.button(key="sample_play").click().run()
-    assert not comparison.running
-    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
-    counts = [s.n for _, s in comparison.poll()]
-    next(button for button in test.button if button.label == "Step").click().run()
-    wait(lambda: [s.n for _, s in comparison.poll()] == [n + 1 for n in counts], "one step each")
+    comparison, token = test.session_state["comparisons"]["sample"]
+    assert transport_of(test)["running"]
+    assert transport_of(test)["socket"].endswith(f"/{token}")
+    comparison.pause()
+    test.run()
+    assert not transport_of(test)["running"]
     next(button for button in test.button if button.label == "Decay hurts").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.alpha for panel in comparison.panels] == [1.0, 0.99, 0.95, 0.8]

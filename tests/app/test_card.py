@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from page_settings import settings_of
+from page_settings import settings_of, transport_of
 from preset_runs import PAGES, live_page
 from waiting import wait
 
@@ -140,11 +140,12 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     assert address_of(test)["lesson"] == ["stick"]
     assert address_of(test)["step"] == ["3"]
     assert "Step 3" not in [one.label for one in test.button]
-    assert button(test, "Play").disabled
-    assert button(test, "Step").disabled
+    assert transport_of(test)["play"]["held"].startswith("The lesson asks first")
+    assert transport_of(test)["step"]["held"]
+    assert not transport_of(test)["reset"]["held"]
     assert "Reveal" not in [one.label for one in test.button]
     test.radio[0].set_value(1).run()
-    assert not button(test, "Play").disabled
+    assert not transport_of(test)["play"]["held"]
     button(test, "Reveal").click().run()
     # A wrong answer is marked beside what had been chosen, and stays as it was chosen.
     said = ":red[:material/cancel:] You chose “4 to 7”; the answer is **“1 to 3”**."
@@ -155,7 +156,7 @@ def test_a_link_opens_a_step_which_holds_play_until_it_is_answered(page, address
     button(test, "Next").click().run()
     assert not test.exception
     assert (settings_of(test)["model"], settings_of(test)["seed"]) == ("mnist_cd1", 0)
-    assert button(test, "Play").disabled
+    assert transport_of(test)["play"]["held"]
     # Back, to a step that has been answered: it begins anew.
     button(test, "Back").click().run()
     assert test.radio[0].value is None

@@ -6,7 +6,19 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from rbmviz_app.clicks import MESSAGES, ClicksOnce, without_clicks
+from rbmviz_app import insides
+from rbmviz_app.insides import MESSAGES, ClicksOnce, without_clicks
+
+
+@pytest.fixture(autouse=True)
+def checked(monkeypatch):
+    monkeypatch.setattr(insides, "_messages", [])
+    insides._read_messages(None)
+
+
+def test_without_the_check_at_the_start_every_message_passes(monkeypatch):
+    monkeypatch.setattr(insides, "_messages", [])
+    assert without_clicks(report(True, trigger_value=True)) == report(True, trigger_value=True)
 
 
 def report(automatic: bool, **click) -> bytes:

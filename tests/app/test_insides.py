@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from types import SimpleNamespace
 
 import psutil
@@ -34,6 +35,8 @@ class Clock:
 def no_mend(monkeypatch):
     monkeypatch.setattr(insides, "_tidying", [])
     monkeypatch.setattr(insides, "_stored_bytes", [])
+    monkeypatch.setattr(insides, "_messages", [])
+    monkeypatch.setattr(insides, "_fragments", [])
     monkeypatch.setattr(polling_path_watcher, "_POLLING_PERIOD_SECS", 0.2)
 
 
@@ -140,10 +143,42 @@ def other_files(server, monkeypatch):
     server._uploaded_file_mgr.file_storage = [1]
 
 
-@pytest.mark.parametrize(
-    ("change", "lines"),
-    [(other_settings, 1), (other_storage, 1), (other_sessions, 1), (other_manager, 2), (other_files, 1)],
-)
+def other_messages(server, monkeypatch):
+    monkeypatch.setattr("streamlit.proto.BackMsg_pb2.BackMsg", SimpleNamespace)
+
+
+def no_messages(server, monkeypatch):
+    monkeypatch.setitem(sys.modules, "streamlit.proto.BackMsg_pb2", None)  # its import fails
+
+
+def other_timers(server, monkeypatch):
+    monkeypatch.setattr("streamlit.proto.ForwardMsg_pb2.ForwardMsg", SimpleNamespace)
+
+
+def other_threads(server, monkeypatch):
+    monkeypatch.delattr("streamlit.runtime.scriptrunner_utils.script_run_context.ThreadState")
+
+
+CHANGES = {
+    other_settings: 1,
+    other_storage: 1,
+    other_sessions: 1,
+    other_manager: 2,
+    other_files: 1,
+    other_messages: 1,
+    no_messages: 1,
+    other_timers: 1,
+    other_threads: 1,
+}
+"""What may change in Streamlit, and how many mends then are left out."""
+
+
+def mended():
+    """Return how many mends act, besides that of the settings, which leaves nothing to count."""
+    return sum(map(len, (insides._tidying, insides._stored_bytes, insides._messages, insides._fragments)))
+
+
+@pytest.mark.parametrize(("change", "lines"), CHANGES.items())
 def test_where_streamlit_has_changed_the_server_runs_without_the_mend(
     change, lines, server, monkeypatch, caplog
 ):
@@ -153,9 +188,13 @@ def test_where_streamlit_has_changed_the_server_runs_without_the_mend(
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("rbmviz")]
     assert len(ours) == lines
     assert all(text.startswith("Streamlit has changed inside (") for text in ours)
-    assert len(insides._tidying) + len(insides._stored_bytes) == 3 - lines + (change is other_settings)
+    assert mended() == 5 - lines + (change is other_settings)
     insides.tidy()
     assert isinstance(insides.stored_bytes(), dict)
+    assert insides.without_clicks(b"a message") == b"a message"
+    insides.set_interval("a fragment", 2.0)
+    if change in (other_timers, other_threads):
+        assert insides.fragment_id() == ""
 
 
 def test_without_a_server_every_page_is_open():

@@ -25,10 +25,11 @@ from rbmviz.session import (
 from rbmviz_app.access import guarded
 from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.sockets import POLICY, Sockets
+from rbmviz_app.stream import presses
 from rbmviz_app.stream import socket as live
 from rbmviz_app.stream.encoder import FrameEncoder, known_views
 from rbmviz_app.stream.frames import read_header
-from rbmviz_app.stream.requests import MAX_FPS, MAX_PANELS, KnobChange, read_message
+from rbmviz_app.stream.requests import MAX_FPS, MAX_PANELS, KnobChange, Press, read_message
 
 HOME = "http://127.0.0.1:8501"
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"
@@ -152,6 +153,13 @@ BROKEN = {
     "a panel that is true": '{"panel": true, "knobs": {"eps": 0.1}}',
     "a list of knobs": '{"panel": 0, "knobs": ["eps"]}',
     "no knob": '{"panel": 0, "knobs": {}}',
+    "an unknown button": '{"press": "undo", "page": "0123456789abcdef", "n": 1}',
+    "a button as a list": '{"press": ["play"], "page": "0123456789abcdef", "n": 1}',
+    "a page by another name": '{"press": "play", "page": "../0123456789abc", "n": 1}',
+    "a page that is a number": '{"press": "play", "page": 12, "n": 1}',
+    "press number zero": '{"press": "play", "page": "0123456789abcdef", "n": 0}',
+    "half a press": '{"press": "play", "page": "0123456789abcdef", "n": 1.5}',
+    "a press without number": '{"press": "play", "page": "0123456789abcdef"}',
     "an unknown knob": '{"panel": 0, "knobs": {"hot": 1}}',
     "a knob of Python": '{"panel": 0, "knobs": {"__class__": 1}}',
     "a knob that begins anew": '{"panel": 0, "knobs": {"n_chains": 7}}',
@@ -207,7 +215,7 @@ def test_what_our_pages_say_is_understood():
     assert read_message(json.dumps(REQUEST | {"at": 2**50}), views).at == 2**50
     change = read_message('{"panel": 3, "knobs": {"eps": 0, "statistics": "mean", "share": true}}', views)
     assert change == KnobChange(3, {"eps": 0, "statistics": "mean", "share": True})
-    with pytest.raises(BadInput, match="neither panel and knobs, nor fps, view"):
+    with pytest.raises(BadInput, match="neither panel and knobs, nor press, page, n, nor fps, view"):
         read_message("{}", views)
 
 
@@ -395,3 +403,119 @@ def test_dragging_the_scale_begins_pairs_and_no_runs():
     assert all(pair.counted.tau.mean() < 3 for pair in shown.displayed_pairs)
     comparison.close()
     comparison.panels[0].worker.join(PATIENCE)
+
+
+# Presses of Play, Pause, Step and Reset: each acts once, however often it is sent.
+
+NAME = "0123456789abcdef"
+
+
+def press(name, n, page=NAME):
+    return {"press": name, "page": page, "n": n}
+
+
+def answer(socket):
+    """Return the next answer to a press, frames before it left aside."""
+    while True:
+        message = socket.receive()
+        if message.get("text"):
+            return json.loads(message["text"])
+
+
+def paused(comparison):
+    wait(lambda: all(shown.status == "paused" for _, shown in comparison.poll()), "a pause")
+    return comparison.poll()[0][1].n
+
+
+def test_buttons_act_in_the_order_of_their_presses_and_frames_say_whether_the_page_plays(client, comparison):
+    with connect(client) as socket:
+        socket.send_json(REQUEST)
+        frame(socket)
+        socket.send_json(press("pause", 1))
+        assert answer(socket) == {"done": 1, "running": False}
+        n, run = paused(comparison), comparison.poll()[0][1].run
+        socket.send_json(REQUEST)
+        assert not frame(socket)["running"]
+        for i in range(50):
+            socket.send_json(press("step", 2 + i))
+        assert [answer(socket)["done"] for _ in range(50)] == list(range(2, 52))
+        wait(lambda: comparison.poll()[0][1].n == n + 50, "fifty steps")
+        socket.send_json(press("reset", 52))
+        socket.send_json(press("play", 53))
+        assert [answer(socket) for _ in range(2)] == [
+            {"done": 52, "running": False},
+            {"done": 53, "running": True},
+        ]
+        wait(lambda: comparison.poll()[0][1].run == run + 1, "another run")
+        socket.send_json(REQUEST)
+        assert frame(socket)["running"]
+
+
+def test_what_is_sent_again_after_a_lost_connection_acts_once(client, comparison):
+    """The answer was lost, or the press, or both, and the dead connection still works on it."""
+    comparison.pause()
+    n = paused(comparison)
+    sent = []
+    for i in range(1, 21):
+        sent.append(press("step", i))
+        with connect(client) as socket:
+            for message in sent:
+                socket.send_json(message)
+            if i % 2:
+                assert answer(socket)["done"] == 1
+    with connect(client) as socket:
+        for message in sent:
+            socket.send_json(message)
+        assert [answer(socket)["done"] for _ in sent] == list(range(1, 21))
+        socket.send_json(press("step", 1, "f" * 16))  # another page counts for itself
+        assert answer(socket)["done"] == 1
+    wait(lambda: comparison.poll()[0][1].n == n + 21, "each step once")
+    assert paused(comparison) == n + 21
+
+
+def test_two_connections_with_the_same_press_make_one_step(comparison, monkeypatch):
+    begun, go_on, made = threading.Event(), threading.Event(), []
+
+    def slowly(self):
+        made.append(self)
+        begun.set()
+        assert go_on.wait(PATIENCE)
+
+    monkeypatch.setitem(presses.CARRIES_OUT, "step", slowly)
+    threads = [
+        threading.Thread(target=presses.carry_out, args=(comparison, Press("step", NAME, 1))) for _ in "12"
+    ]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(PATIENCE)
+    go_on.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert made == [comparison]
+
+
+def test_more_presses_than_a_page_leaves_unanswered_end_the_connection(client, comparison, monkeypatch):
+    go_on = threading.Event()
+    monkeypatch.setattr(live, "MAX_PRESSES", 5)
+    monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda comparison: go_on.wait(PATIENCE))
+    with connect(client) as socket:
+        for i in range(10):
+            socket.send_json(press("step", i + 1))
+        wait(lambda: threading.Timer(0.3, go_on.set).start() or True, "a late end of the first")
+        assert closed(socket) == (live.UNSUPPORTED, "More than 5 presses of buttons wait.")
+
+
+def test_a_comparison_remembers_only_so_many_pages(comparison, monkeypatch):
+    monkeypatch.setitem(presses.CARRIES_OUT, "step", lambda comparison: None)
+    for i in range(3 * presses.MAX_PAGES):
+        presses.carry_out(comparison, Press("step", f"{i:016x}", 1))
+    assert len(presses._counts[comparison].newest) == presses.MAX_PAGES
+
+
+def test_a_map_has_nothing_to_play():
+    with pytest.raises(BadInput, match="nothing to play"):
+        presses.carry_out(object(), Press("play", NAME, 1))
+
+
+def test_every_button_has_a_command():
+    assert all(getattr(Comparison, command.__name__) is command for command in presses.CARRIES_OUT.values())

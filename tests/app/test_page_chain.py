@@ -107,16 +107,6 @@ def test_another_landscape_or_a_preset_begins_anew(page):
     wait(lambda: all(s.n > 0 for _, s in comparison.poll()), "samples")
 
 
-def test_transport(page):
-    test = page()
-    comparison = comparison_of(test)
-    test.button(key="chain_play").click().run()
-    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
-    counts = [s.n for _, s in comparison.poll()]
-    next(button for button in test.button if button.label == "Step").click().run()
-    wait(lambda: [s.n for _, s in comparison.poll()] == [n + 1 for n in counts], "one step each")
-
-
 def test_small_trained_models_are_offered_and_large_ones_are_not(page, model):
     large = pattern_model(["0" * 12], 3)
     test = page(state={"trained": {"mine": model, "too large": large}}, land="mine")

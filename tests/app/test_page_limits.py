@@ -1,6 +1,6 @@
 """Limits on the pages: an exceeded limit is one sentence, and all runs continue."""
 
-from page_settings import settings_of
+from page_settings import settings_of, transport_of
 from waiting import wait
 
 from rbmviz import make_trainer
@@ -44,7 +44,7 @@ def test_a_full_server_shows_one_sentence_instead_of_panels_and_opens_when_there
     test = page("sample")
     assert ["half of what the server has free" in info.value for info in test.info] == [True]
     assert "sample" not in test.session_state["comparisons"]
-    assert not [button for button in test.button if button.key == "sample_play"]
+    assert transport_of(test) is None
     monkeypatch.delenv("RBMVIZ_SERVER_MB")
     test.run()
     assert not test.exception

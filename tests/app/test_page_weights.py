@@ -341,12 +341,6 @@ def test_it_follows_its_link(page):
 def test_transport_presets_and_more_panels(page):
     test = page()
     comparison = test.session_state["comparisons"]["weights"][0]
-    test.button(key="weights_play").click().run()
-    assert not comparison.running
-    wait(lambda: all(s.status == "paused" for _, s in comparison.poll()), "a pause")
-    counts = [s.n for _, s in comparison.poll()]
-    test.button(key="weights_step").click().run()
-    wait(lambda: [s.n for _, s in comparison.poll()] == [n + 1 for n in counts], "one batch each")
     test.button(key="weights preset A better proposal").click().run()
     assert not test.exception
     assert [panel.worker.algorithm.mixture for panel in comparison.panels] == [10, 3, 10, 100]

@@ -12,7 +12,7 @@ from starlette.websockets import WebSocketDisconnect
 from waiting import wait
 
 from rbmviz_app import sockets
-from rbmviz_app.clicks import MESSAGES
+from rbmviz_app.insides import MESSAGES
 from rbmviz_app.share.routes import watch_path
 from rbmviz_app.sockets import LIVE, POLICY, STREAMLIT, WATCHING, Rate, Sockets, rate_of
 from rbmviz_app.stream.socket import live_path

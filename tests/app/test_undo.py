@@ -28,7 +28,8 @@ def test_hidden_units_data_reset_and_a_closed_panel_can_be_undone(page):
     undo()
     assert test.selectbox(key="train_data").value == "bas"
     n = [s.n for _, s in comparison.poll()]
-    test.button(key="train_reset").click().run()
+    comparison.reset()  # as the socket does, without a run of the script
+    test.run()
     undo()
     comparison.remove(panels[0].key)
     test.run()
@@ -42,3 +43,15 @@ def test_hidden_units_data_reset_and_a_closed_panel_can_be_undone(page):
     test.button(key="train_undo").click().run()
     assert not test.exception
     assert [s.run for _, s in comparison.poll()] == runs
+
+
+def test_undo_of_a_reset_leaves_the_settings_that_were_changed_before_it(page):
+    """The socket resets without a run of the script, so only the number of the command tells them apart."""
+    test = page("train", t=["cd"], pace="50")
+    comparison = test.session_state["comparisons"]["train"][0]
+    test.number_input(key="hidden").set_value(7).run()
+    comparison.reset()
+    test.button(key="train_undo").click().run()
+    assert not test.exception
+    assert (comparison.setup.n_hidden, test.number_input(key="hidden").value) == (7, 7)
+    assert not comparison.can_undo

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import json
 import os
+import secrets
 import time
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -95,6 +96,8 @@ class Visitor:
         self._cached: dict[str, ForwardMsg] = {}
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._presses, self._name = 0, secrets.token_hex(8)
+        self._transport = ("", "")  # ids of its component and its fragment
         self._arrived = asyncio.Event()
         self._script_done = asyncio.Event()
         self._stream: ClientConnection | None = None
@@ -211,7 +214,13 @@ class Visitor:
         await self._stream.send(message.SerializeToString())
 
     async def press(self, label: str) -> None:
-        """Press the button with this label."""
+        """Press the button with this label; those of the transport go over the live socket."""
+        if label in ("Play", "Pause", "Step", "Reset"):
+            assert self._live is not None
+            self._presses += 1
+            press = {"press": label.lower(), "page": self._name, "n": self._presses}
+            await self._live.send(json.dumps(press))
+            return
         widget, fragment = self.buttons[label]
         await self.rerun(fragment, widget=widget)
 
@@ -263,6 +272,8 @@ class Visitor:
             case "bidi_component":
                 component = element.bidi_component
                 text = component.json or component.mixed.json
+                if "transport" in component.component_name:
+                    self._transport = component.id, message.delta.fragment_id
                 if '"url"' in text:
                     self.data = json.loads(text) | {"widget": component.id}
             case "exception":
@@ -305,7 +316,13 @@ class Visitor:
         try:
             await self._ask(socket)
             async for frame in socket:
-                assert isinstance(frame, bytes)
+                if isinstance(frame, str):  # a press has been carried out
+                    widget, fragment = self._transport
+                    done = json.dumps([{"event": "done", "value": self._presses}])
+                    await self.rerun(
+                        fragment, widget=f"$$STREAMLIT_INTERNAL_KEY_{widget}__events", value=done
+                    )
+                    continue
                 for panel in read_header(frame)["panels"]:
                     self.states[panel["key"]] = panel
                 self.frames += 1

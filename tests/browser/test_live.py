@@ -591,6 +591,73 @@ def test_a_lost_connection_comes_back_with_the_same_chain(live):
     assert page.ask("panels[0].getRootNode().querySelector('.banner').hidden")
 
 
+GRID = "panels[0].getRootNode().rbmviz"
+
+
+def test_each_press_acts_once_through_lost_connections_and_lost_answers(live):
+    page = live().open("?p=gibbs&p=rates_fpcd&speed=5")
+    other = live().open("?p=gibbs&speed=5")
+    step = "document.querySelector('.transport .step').click()"
+    page.page.keyboard.press("p")
+    page.until("panels.every(p => p.dataset.status === 'paused')")
+    # Fifty presses in two seconds, while the connection is lost again and again.
+    n = page.counts()[0]
+    page.page.evaluate(f"""async () => {{
+        const loses = setInterval(() => {GRID}.socket.close(), 330);
+        for (let i = 0; i < 50; i++) {{ {step}; await new Promise(done => setTimeout(done, 40)); }}
+        clearInterval(loses);
+    }}""")
+    page.until(f"panels.every(p => p.dataset.n === '{n + 50}')")
+    # The server has carried out a press, and its answer is lost: the press is sent again.
+    page.page.evaluate(f"""async () => {{
+        const grid = {GRID}, {{ onmessage }} = grid.socket;
+        grid.socket.onmessage = event => {{ if (typeof event.data !== 'string') onmessage(event); }};
+        {step};
+        await new Promise(done => setTimeout(done, 300));
+        window.unanswered = grid.presses.waiting.length;
+        grid.socket.close();
+    }}""")
+    page.until(f"{GRID}.presses.waiting.length === 0")
+    assert page.ask("window.unanswered") == 1
+    page.until(f"panels.every(p => p.dataset.n === '{n + 51}')")
+    # The keys, and both buttons of one: an odd number of presses plays.
+    page.page.evaluate("""() => {
+        for (let i = 0; i < 21; i++) document.querySelector('.transport .play').click();
+    }""")
+    page.page.get_by_role("button", name="Pause Shortcut P").wait_for()
+    page.until("panels.every(p => p.dataset.status === 'running')")
+    page.page.keyboard.press("0")
+    page.page.keyboard.press("s")
+    page.until("panels.every(p => p.dataset.status === 'paused' && p.dataset.n === '1')")
+    page.page.get_by_role("button", name="Undo").wait_for()
+    page.page.wait_for_timeout(500)
+    assert page.counts() == [1, 1]
+    # Another page of the same browser plays on.
+    other.until("panels[0].dataset.status === 'running'")
+
+
+def test_a_click_on_a_download_is_answered_with_a_file_or_a_sentence(live):
+    page = live().open("?p=gibbs&speed=5")
+    button = page.page.get_by_role("button", name="Curves", exact=True)
+    page.page.route("**/rbmviz/files/**", lambda route: route.abort())
+    button.click()
+    said = page.page.get_by_role("alert").get_by_text("The connection was lost before the file was here")
+    said.wait_for()
+    page.page.unroute("**/rbmviz/files/**")
+    page.page.route(
+        "**/rbmviz/files/**",
+        lambda route: route.fulfill(status=422, content_type="text/plain", body="There is nothing yet."),
+    )
+    button.click()
+    page.page.get_by_role("alert").get_by_text("There is nothing yet.").wait_for()
+    page.page.unroute("**/rbmviz/files/**")
+    with page.page.expect_download() as download:
+        button.press("Enter")
+    assert download.value.suggested_filename == "isl.csv"
+    said.wait_for(state="hidden")
+    page.errors.clear()  # the browser's own lines about the first two answers
+
+
 def test_downloads_hold_what_the_page_shows(live, tmp_path):
     page = live().open("?p=gibbs&p=rates_fpcd")
     page.until("panels.every(p => Number(p.dataset.n) > 50)")

@@ -32,7 +32,18 @@ PANEL_FOLDER = Path(__file__).parent
 
 SHARED_SCRIPTS = tuple(
     f"{name}.js"
-    for name in ("element", "frame", "help", "readouts", "knobs", "equation", "mosaic", "back", "base")
+    for name in (
+        "element",
+        "frame",
+        "help",
+        "readouts",
+        "knobs",
+        "equation",
+        "mosaic",
+        "back",
+        "presses",
+        "base",
+    )
 )
 """Scripts that precede a page's own, in this order, concatenated into one file: there is no bundler."""
 

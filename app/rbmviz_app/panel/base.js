@@ -410,6 +410,7 @@ class Grid {
     this.resized.observe(this.host);
     /** @type {WebSocket | null} */
     this.socket = null;
+    this.presses = Presses.of(data.url);
     this.configure(data);
   }
 
@@ -435,9 +436,11 @@ class Grid {
       if (there !== panel.node) this.host.insertBefore(panel.node, there ?? null);
     }
     if (otherSession) {
+      this.presses.closed();
       this.socket?.close();
       this.socket = null;
     }
+    this.presses = Presses.of(data.url);
     if (!this.socket) this.connect();
     else if (JSON.stringify(this.request) !== this.asked) this.askForFrame(); // otherwise a page at rest gets no answer
     this.fitToWindow();
@@ -536,13 +539,24 @@ class Grid {
     if (!this.alive || mustWait) return;
     const socket = this.socket = new WebSocket(location.origin.replace(/^http/, 'ws') + this.data.url);
     socket.binaryType = 'arraybuffer';
-    socket.onopen = () => { this.banner.hidden = true; this.askForFrame(); };
+    socket.onopen = () => {
+      this.banner.hidden = true;
+      this.presses.opened(press => this.send(press));
+      this.askForFrame();
+    };
     socket.onmessage = event => {
+      if (typeof event.data === 'string') {
+        const { done, running } = JSON.parse(event.data);
+        // In turn with the frames, of which the last may be from before the press.
+        requestAnimationFrame(() => { this.presses.follow(running); this.presses.done(done); });
+        return;
+      }
       this.unaskedSince = performance.now();
       requestAnimationFrame(() => { if (socket === this.socket && this.showFrame(event.data)) this.askForFrame(); });
     };
     socket.onclose = event => {
       if (!this.alive || socket !== this.socket) return;
+      this.presses.closed();
       if (event.code === UNKNOWN_TOKEN) return this.showBanner('This page belongs to a session that has ended: reload it.');
       this.showBanner('Connection lost: trying again.');
       setTimeout(() => { if (socket === this.socket) this.connect(); }, RETRY_MS);
@@ -588,6 +602,7 @@ class Grid {
     }
     // While the look-back slider is dragged, a frame may belong to its position a moment ago.
     if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
+    this.presses.follow(frame.running);
     for (const part of frame.panels) this.panels.get(part.head.key)?.readPart(part);
     this.frames++;
     this.host.dataset.frames = String(this.frames);
@@ -637,6 +652,7 @@ class Grid {
     this.alive = false;
     document.removeEventListener('visibilitychange', this.onShow);
     this.resized.disconnect();
+    this.presses.closed();
     this.socket?.close();
   }
 }

@@ -44,7 +44,7 @@ const MAX_AXIS_SIZE = 2 ** 31, MAX_AXES = 8; // limits of a block: size of an ax
 /**
  * Return the content of a frame; throw if it is cut short, too long, or describes no blocks.
  * @param {ArrayBuffer} buffer
- * @returns {{ request: object, panels: PanelPart[] }}
+ * @returns {{ request: object, running: boolean, panels: PanelPart[] }} running: whether the page plays
  */
 function readFrame(buffer) {
   /** @param {boolean} holds @param {string} problem */
@@ -72,7 +72,7 @@ function readFrame(buffer) {
     return { head, blocks };
   });
   check(at === buffer.byteLength, `${buffer.byteLength - at} bytes follow its last block`);
-  return { request: header.request, panels };
+  return { request: header.request, running: header.running === true, panels };
 }
 
 /**

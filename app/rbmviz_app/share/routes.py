@@ -13,12 +13,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from rbmviz.errors import BadInput
 from rbmviz.session import limits
 from rbmviz.session.limits import visitors_of
+from rbmviz_app.access import base_path
 from rbmviz_app.session import visitors
 from rbmviz_app.share.page import sentence_page, watchers_page
 from rbmviz_app.share.shares import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Audience, Watcher
-from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED, base_path
+from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 
 ALIVE, KEY_FRAME = "alive", "key"
 """Messages that a watcher may send: that it is alive, and that it needs a key frame."""

@@ -222,7 +222,7 @@ class FrameEncoder:
                     head |= {"readouts": {}} | {name: "" for name in WORDS_OF_NUMBERS if name in head}
                 panels.append((head, blocks))
         asked = {name: value for name, value in request._asdict().items() if value is not None}
-        return write_frame(asked, panels)
+        return write_frame(asked, panels, waiting)
 
     def _as_asked(self, shown: list[tuple[int, Any]], at: int | None, numbers: bool) -> list[tuple[int, Any]]:
         """Return the snapshots of all panels as requested by the browser.

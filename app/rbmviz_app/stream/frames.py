@@ -62,7 +62,9 @@ class Frame(NamedTuple):
 
 
 def write_frame(
-    request: Mapping[str, Any], panels: Iterable[tuple[dict[str, Any], Mapping[str, Block]]]
+    request: Mapping[str, Any],
+    panels: Iterable[tuple[dict[str, Any], Mapping[str, Block]]],
+    running: bool = False,
 ) -> bytes:
     """Return a frame.
 
@@ -72,6 +74,8 @@ def write_frame(
         The request that the frame answers, as JSON values.
     panels : iterable of (head, blocks)
         The entries of each panel's header, as JSON values, and its blocks by name.
+    running : bool
+        Whether the page plays.
 
     Raises
     ------
@@ -90,7 +94,7 @@ def write_frame(
             described.append((name, dtype, shape))
             parts.append(array.tobytes())
         heads.append({**head, "blocks": described})
-    parts[1] = _to_json({"request": request, "panels": heads}).encode()
+    parts[1] = _to_json({"request": request, "running": running, "panels": heads}).encode()
     parts[0] = len(parts[1]).to_bytes(LENGTH_BYTES, "little")
     return b"".join(parts)
 

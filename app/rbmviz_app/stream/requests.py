@@ -1,10 +1,11 @@
-"""Messages of a browser on the live socket: requests for frames, and changes of live knobs.
+"""Messages of a browser on the live socket: requests for frames, changes of live knobs, presses of buttons.
 
 Anybody who knows the token can send messages, so names, types and numbers are checked before use; ``sockets``
 limits the length of messages.
 """
 
 import json
+import re
 from collections.abc import Collection
 from typing import Any, Literal, NamedTuple
 
@@ -22,6 +23,12 @@ MAX_FPS = 60
 
 Hidden = Literal["nothing", "numbers", "names"]
 """What to hide while it is being guessed: numbers, or anything that identifies the algorithm, and numbers."""
+
+PRESSES = ("play", "pause", "step", "reset")
+"""Buttons whose presses a page sends."""
+
+PAGE_OF_PRESSES = re.compile(r"[0-9a-f]{16}")
+"""Random name of a page that counts its presses."""
 
 PIXELS = ("binary", "mean")
 """Content of pictures: the 0/1 samples, or their means."""
@@ -66,7 +73,29 @@ class KnobChange(NamedTuple):
     knobs: dict[str, Value]
 
 
-def read_message(text: str, views: Collection[str]) -> FrameRequest | KnobChange:
+class Press(NamedTuple):
+    """A press of a button.
+
+    Parameters
+    ----------
+    press : str
+        One of PRESSES.
+    page : str
+        Random name of the page in the browser.
+    n : int
+        Number of the press among those of this page, from 1.
+    """
+
+    press: str
+    page: str
+    n: int
+
+
+Received = FrameRequest | KnobChange | Press
+"""A message of a browser."""
+
+
+def read_message(text: str, views: Collection[str]) -> Received:
     """Parse a message.
 
     Parameters
@@ -89,9 +118,14 @@ def read_message(text: str, views: Collection[str]) -> FrameRequest | KnobChange
         raise BadInput("A message is not an object.")
     if set(message) == {"panel", "knobs"}:
         return _knob_change(message)
+    if set(message) == set(Press._fields):
+        return _press(message)
     if set(message) | {"at"} == set(FrameRequest._fields):
         return _frame_request(message, views)
-    raise BadInput(f"A message has neither panel and knobs, nor {', '.join(FrameRequest._fields)}.")
+    raise BadInput(
+        f"A message has neither panel and knobs, nor {', '.join(Press._fields)}, "
+        f"nor {', '.join(FrameRequest._fields)}."
+    )
 
 
 def _no_number(constant: str) -> None:
@@ -109,6 +143,17 @@ def _knob_change(message: dict[str, Any]) -> KnobChange:
     if any(isinstance(value, int) and abs(value) > MAX_INTEGER for value in knobs.values()):
         raise BadInput("The value of a knob is a whole number beyond 2^53.")
     return KnobChange(panel, knobs)
+
+
+def _press(message: dict[str, Any]) -> Press:
+    press = Press(**message)
+    if press.press not in PRESSES:
+        raise BadInput(f"press is none of {', '.join(PRESSES)}.")
+    if not isinstance(press.page, str) or not PAGE_OF_PRESSES.fullmatch(press.page):
+        raise BadInput("page is not 16 hexadecimal digits.")
+    if not _whole(press.n, 1, MAX_INTEGER):
+        raise BadInput("n is not a whole number from 1.")
+    return press
 
 
 def _frame_request(message: dict[str, Any], views: Collection[str]) -> FrameRequest:

@@ -1,20 +1,22 @@
-"""The WebSocket route of the live path: the browser requests each frame, and sends values of dragged knobs.
+"""The WebSocket route of the live path: the browser requests each frame, turns knobs and presses buttons.
 
 Because the browser asks, a slow one gets fewer frames and a hidden one none. Its messages are JSON: a
-``FrameRequest`` asks for the next frame, and ``{"panel": key, "knobs": {...}}`` sets live knobs of a panel
-(see ``requests``). A frame is one self-describing binary message (see ``frames``).
+``FrameRequest`` asks for the next frame, ``{"panel": key, "knobs": {...}}`` sets live knobs of a panel, and a
+``Press`` is answered with its number once it has been carried out (see ``requests``). A frame is one
+self-describing binary message (see ``frames``).
 
-No browser can take more than its share. Only the newest message counts: at most one request waits for its
-frame, and a knob has one value. A frame is made when the previous one has been sent, and no run is ever
-started here. ``sockets`` limits the rate and origin of messages.
+No browser can take more than its share. At most one request waits for its frame, a knob has one value, and
+the number of presses that wait is limited. A frame is made when the previous one has been sent. ``sockets``
+limits the rate and origin of messages.
 """
 
 import asyncio
 import contextlib
 import functools
 import gc
+import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
-from streamlit import config, runtime
+from streamlit import runtime
 
 from rbmviz import BadInput
 from rbmviz.knobs import Value
@@ -31,12 +33,14 @@ from rbmviz.session import Comparison
 from rbmviz.session.compiling import COMPILING
 from rbmviz.session.scheduler import SCHEDULER
 from rbmviz_app import insides
+from rbmviz_app.access import base_path
 from rbmviz_app.checkpoints import write_all, write_each_minute
 from rbmviz_app.comparisons import comparisons_by_token, views_by_token
 from rbmviz_app.process import collect_garbage
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder, known_views
-from rbmviz_app.stream.requests import FrameRequest, KnobChange, read_message
+from rbmviz_app.stream.presses import carry_out
+from rbmviz_app.stream.requests import FrameRequest, Press, Received, read_message
 
 UNKNOWN_TOKEN = 4403
 """Close code for an unknown token: the page must not try again."""
@@ -52,6 +56,12 @@ QUIET_SECONDS = 5.0
 
 KNOB_SECONDS = 1 / 60
 """Minimum seconds between two changes of knobs."""
+
+PRESS_SECONDS = 1 / 50
+"""Minimum seconds between two presses of buttons, which come faster only after a lost connection."""
+
+MAX_PRESSES = 200
+"""Maximum number of presses that wait; a page has at most half as many without an answer."""
 
 POLL_SECONDS, PAUSED_POLL_SECONDS, RESTING_POLL_SECONDS = 0.02, 0.1, 0.3
 """Seconds between checks for something new to send: on a running page, a paused page, and a page at rest. On
@@ -69,18 +79,30 @@ MAX_SOCKETS = 8
 
 
 class PendingMessages:
-    """Pending messages of one browser: its newest request, the newest value of each knob."""
+    """Pending messages of one browser: its newest request, the newest value of each knob, all presses."""
 
     def __init__(self) -> None:
         self._request: FrameRequest | None = None
         self._knobs: dict[int, dict[str, Value]] = {}
         self._has_request, self._has_knobs = asyncio.Event(), asyncio.Event()
+        self._presses: asyncio.Queue[Press] = asyncio.Queue(MAX_PRESSES)
 
-    def put(self, message: FrameRequest | KnobChange) -> None:
-        """Add a message, which replaces an earlier request or earlier values of the same knobs."""
+    def put(self, message: Received) -> None:
+        """Add a message, which replaces an earlier request or earlier values of the same knobs.
+
+        Raises
+        ------
+        BadInput
+            If more presses wait than a page of ours leaves without an answer.
+        """
         if isinstance(message, FrameRequest):
             self._request = message
             self._has_request.set()
+        elif isinstance(message, Press):
+            try:
+                self._presses.put_nowait(message)
+            except asyncio.QueueFull:
+                raise BadInput(f"More than {MAX_PRESSES} presses of buttons wait.") from None
         else:
             self._knobs.setdefault(message.panel, {}).update(message.knobs)
             self._has_knobs.set()
@@ -110,6 +132,10 @@ class PendingMessages:
         self._has_knobs.clear()
         knobs, self._knobs = self._knobs, {}
         return knobs
+
+    async def take_press(self) -> Press:
+        """Wait for the next press and remove it."""
+        return await self._presses.get()
 
 
 class EndOfBeat:
@@ -158,6 +184,7 @@ async def live(socket: WebSocket) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_read_messages, socket, pending)
             tasks.start_soon(_change_knobs, comparison, pending)
+            tasks.start_soon(_carry_out_presses, socket, comparison, pending)
             tasks.start_soon(_send_frames, socket, comparison, pending)
     except* WebSocketDisconnect:
         pass
@@ -172,7 +199,7 @@ async def live(socket: WebSocket) -> None:
 
 
 async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
-    """Read the browser's messages and queue them for the other two tasks."""
+    """Read the browser's messages and queue them for the other tasks."""
     last, read = "", None
     while True:
         message = await socket.receive()
@@ -193,6 +220,22 @@ async def _change_knobs(comparison: Comparison, pending: PendingMessages) -> Non
             # In a thread: a run may hold its lock for a moment, which must not delay anybody else.
             await anyio.to_thread.run_sync(functools.partial(comparison.set_live_knobs, panel, **knobs))
         await asyncio.sleep(KNOB_SECONDS)
+
+
+async def _carry_out_presses(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
+    """Carry out presses of buttons in their order, and tell the browser."""
+    while True:
+        press = await pending.take_press()
+        await anyio.to_thread.run_sync(carry_out, comparison, press)
+        await _send(socket.send_text(json.dumps({"done": press.n, "running": comparison.running})))
+        await asyncio.sleep(PRESS_SECONDS)
+
+
+async def _send(sending: Awaitable[None]) -> None:
+    try:
+        await sending
+    except RuntimeError as error:  # the server has already closed the connection
+        raise WebSocketDisconnect from error
 
 
 async def _send_frames(socket: WebSocket, comparison: Comparison, pending: PendingMessages) -> None:
@@ -240,10 +283,7 @@ async def _answer_requests(
                 seconds = RESTING_POLL_SECONDS if rests else PAUSED_POLL_SECONDS
                 request = await pending.newer_request(seconds) or request
         sent_state, frame = state, encoder.encode_next(request)
-        try:
-            await socket.send_bytes(frame)
-        except RuntimeError as error:  # the server has already closed the connection
-            raise WebSocketDisconnect from error
+        await _send(socket.send_bytes(frame))
 
 
 @contextlib.asynccontextmanager
@@ -277,12 +317,6 @@ def _warm_up() -> None:
     # Everything loaded by now stays: later collections can skip it.
     gc.collect()
     gc.freeze()
-
-
-def base_path() -> str:
-    """Return the base path of the server: "", or a path with a leading slash."""
-    base = str(config.get_option("server.baseUrlPath")).strip("/")
-    return f"/{base}" if base else ""
 
 
 def live_path() -> str:

@@ -9,12 +9,13 @@ from rbmviz.charts.style import titles
 from rbmviz.knobs import knobs_of, values_of, write_knobs
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, SPURIOUS, VISITED
 from rbmviz.models import list_models
-from rbmviz.origin import origin, with_origin
+from rbmviz.origin import origin
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sweep_view import front_numbers, range_around
 from rbmviz.sweeps.cell import data_digest, model_digest
-from rbmviz_app import messages, pages
+from rbmviz_app import controls, messages, pages
 from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.controls import Download
 from rbmviz_app.session import TRIED
 
 MAX_TRIED = 100
@@ -188,14 +189,8 @@ def draw_tried(comparison: Comparison[SamplingSetup], named: list[tuple[str, Any
                 "One run each. To know whether two settings really differ, run a sweep with several seeds."
             )
             with st.container(horizontal=True):
-                st.download_button(
-                    "Table",
-                    data=lambda: with_origin(csv_bytes(list(COLUMNS), kept), "tried.csv", known()),
-                    file_name="tried.csv",
-                    icon=":material/download:",
-                    on_click="ignore",
-                    key="download tried",
-                )
+                table = Download("Table", lambda: csv_bytes(list(COLUMNS), kept), "tried.csv", "")
+                controls.downloads("tried", [table], known)
                 st.button("Forget them", key="forget tried", on_click=TRIED.set, args=([],))
 
 

@@ -15,7 +15,7 @@ from rbmviz.trainers import make_trainer
 from rbmviz_app import comparisons, controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.loading_code import load_dataset_lines
-from rbmviz_app.page import catch_up_settings, draw_chart, play_or_pause
+from rbmviz_app.page import catch_up_settings, draw_chart
 from rbmviz_app.pages.weights.exports import study_csv
 from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.study_charts import ESTIMATOR_QUANTITIES, plane_chart, study_chart
@@ -125,8 +125,7 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
             "Pause measuring" if comparison.running else "Go on",
             icon=":material/pause:" if comparison.running else ":material/play_arrow:",
             key="study_play",
-            on_click=play_or_pause,
-            args=(comparison,),
+            on_click=comparison.pause if comparison.running else comparison.resume,
             disabled=shown.stage == DONE,
             help="Training and measuring take a core of this machine until they are done.",
         )

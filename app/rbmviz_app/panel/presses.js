@@ -1,0 +1,74 @@
+// @ts-check
+// Presses of Play, Pause, Step and Reset, from the buttons to the socket. These are in different components, and either
+// may be mounted first, so both find the presses of their page by the address of its socket.
+
+/**
+ * A press, numbered within this page: the server carries out each number once, so that it can be sent again.
+ * @typedef {{ press: string, page: string, n: number }} Press
+ */
+
+/** Maximum number of presses without an answer: further ones are refused. rbmviz_app/stream/socket.py takes some more. */
+const MAX_PRESSES = 100;
+
+class Presses {
+  /** @param {string} url of the socket @returns {Presses} */
+  static of(url) {
+    const shared = /** @type {{ rbmvizPresses?: Map<string, Presses> }} */ (window);
+    shared.rbmvizPresses ??= new Map();
+    const presses = shared.rbmvizPresses.get(url) ?? new Presses();
+    shared.rbmvizPresses.set(url, presses);
+    return presses;
+  }
+
+  constructor() {
+    this.page = [...crypto.getRandomValues(new Uint8Array(8))].map(byte => byte.toString(16).padStart(2, '0')).join('');
+    this.newest = 0;
+    /** Without an answer. @type {Press[]} */
+    this.waiting = [];
+    /** Whether the page plays, as the server said last. */
+    this.running = false;
+    /** Sends a message over the open socket; null: it is closed. @type {((press: Press) => void) | null} */
+    this.send = null;
+    /** Draws the buttons. */
+    this.draw = () => {};
+    /** Called when the server has carried out a press. */
+    this.onDone = () => {};
+  }
+
+  /** Whether the page will play once the server has carried out all presses. @returns {boolean} */
+  get willRun() {
+    const last = this.waiting.filter(({ press }) => press !== 'reset').pop()?.press;
+    return last ? last === 'play' : this.running;
+  }
+
+  /** @param {string} name */
+  press(name) {
+    if (this.waiting.length >= MAX_PRESSES) return;
+    const press = { press: name, page: this.page, n: ++this.newest };
+    this.waiting.push(press);
+    this.send?.(press);
+    this.draw();
+  }
+
+  /** The socket has opened: send what has no answer. @param {(press: Press) => void} send */
+  opened(send) {
+    this.send = send;
+    this.waiting.forEach(send);
+  }
+
+  closed() { this.send = null; }
+
+  /** The server has carried out all presses up to a number. @param {number} n */
+  done(n) {
+    this.waiting = this.waiting.filter(press => press.n > n);
+    this.draw();
+    this.onDone();
+  }
+
+  /** @param {boolean} running whether the page plays */
+  follow(running) {
+    if (running === this.running) return;
+    this.running = running;
+    this.draw();
+  }
+}
