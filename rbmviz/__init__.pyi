@@ -5,6 +5,7 @@ from .coupling import couple
 from .datasets import Dataset, list_datasets, load_dataset
 from .errors import BadInput
 from .metrics import list_metrics
+from .model_files import from_arrays, load_chains
 from .models import from_sklearn, list_models, load_model, to_sklearn
 from .rbm import RBM, Model, Statistics, save_model
 from .samplers import Samples, list_samplers, sample, stream
@@ -24,12 +25,14 @@ __all__ = [
     "Statistics",
     "couple",
     "fit",
+    "from_arrays",
     "from_sklearn",
     "list_datasets",
     "list_metrics",
     "list_models",
     "list_samplers",
     "list_trainers",
+    "load_chains",
     "load_checkpoint",
     "load_dataset",
     "load_model",

@@ -1,11 +1,18 @@
 """Models by name or file, and the doors through which every public function takes a model."""
 
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from rbmviz.array_files import is_file
+import numpy as np
+
+from rbmviz import checks
+from rbmviz.array_files import Damaged, is_file
+from rbmviz.array_names import TRANSPOSED, Names, array_names, as_numpy, oriented
 from rbmviz.errors import BadInput, shown, unknown
-from rbmviz.rbm import RBM, Model, ModelHeader, load_model_file, read_model_header
+from rbmviz.h5_files import read_chains
+from rbmviz.rbm import H5_SUFFIXES, RBM, Model, ModelHeader, load_model_file, read_model_header
 
 AnyModel = str | Path | Model | RBM
 """What stands for a model: the name of a pretrained one, a file, or the object."""
@@ -44,13 +51,20 @@ def list_models() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.safetensors"))
 
 
-def load_model(name: str | Path) -> Model:
+def load_model(name: str | Path, names: Names | None = None, update: int | None = None) -> Model:
     """Return a pretrained model by name, or a model from a file.
 
     Parameters
     ----------
     name : str or Path
-        A name of ``list_models()``, or a path that ends in .safetensors or .npz.
+        A name of ``list_models()``, or a path that ends in .safetensors or .npz, or in .h5: an archive of
+        rbms (PyTorch), or a file of RestrictedBoltzmannMachinesHDF5.jl.
+    names : mapping of str, optional
+        What W, b and c are called in an .npz or a .safetensors, as ``{"W": "weight.T", "b": "bias_v", "c":
+        "bias_h"}``; ``.T`` says that the array is (n_hidden, n_visible). Default: these names, or usual ones
+        such as ``weights``, ``vbias``, ``hbias``; W is then transposed if only that fits the biases.
+    update : int, optional
+        Which update of an archive of rbms (default: the last one).
 
     Raises
     ------
@@ -66,15 +80,73 @@ def load_model(name: str | Path) -> Model:
     >>> model.meta["trainer"]
     'fpcd'
     """
-    if Path(name).suffix in (".safetensors", ".npz"):
-        return load_model_file(name)
+    if Path(name).suffix in (".safetensors", ".npz", *H5_SUFFIXES):
+        return load_model_file(name, names, update)
     if str(name) not in list_models() and is_file(Path(name)):
         raise BadInput(
             f"'{name}' is not a model file, and is not opened: in the program that has written it, save the "
             "weights by numpy.savez('model.npz', W=W, b=b, c=c), with W of shape (n_visible, n_hidden), b of "
-            "the visible and c of the hidden units."
+            "the visible and c of the hidden units, or give them to rbmviz.from_arrays there."
         )
     return load_pretrained(str(name))
+
+
+def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
+    """Return a model of another program's arrays: a ``state_dict`` of torch, the ``vars`` of a PyDeep model.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array or tensor
+        W, b and c under these or other names; what else it holds is ignored. With ``ov`` and ``oh`` the model
+        is centred, as PyDeep's: E(v, h) = -(v - ov)'W(h - oh) - b'(v - ov) - c'(h - oh).
+    names : mapping of str, optional
+        See ``load_model``.
+
+    Raises
+    ------
+    BadInput
+        If an array is missing, or they do not fit each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = {"rbm.weight": np.zeros((2, 3)), "rbm.v_bias": np.zeros(3), "rbm.h_bias": np.zeros(2)}
+    >>> rbmviz.from_arrays(state).rbm
+    RBM(3 visible, 2 hidden units)
+    """
+    if not isinstance(arrays, Mapping):
+        raise BadInput(f"from_arrays: {shown(arrays)} is not a mapping of arrays by name: give a dict.")
+    stated = array_names([str(name) for name in arrays], names, "from_arrays: the mapping")
+    found = {
+        key: checks.numbers(f"from_arrays: {array}", as_numpy(arrays[array.removesuffix(TRANSPOSED)]))
+        for key, array in stated.items()
+    }
+    W, b, c = oriented(found, stated).values()
+    if {"ov", "oh"} <= set(arrays):
+        ov, oh = (checks.numbers(f"from_arrays: {name}", arrays[name]).ravel() for name in ("ov", "oh"))
+        RBM(W, b, c)  # refuses shapes that do not fit
+        if ov.shape != b.shape or oh.shape != c.shape:
+            raise BadInput(f"from_arrays: ov and oh have shapes {ov.shape} and {oh.shape}; W is {W.shape}.")
+        b, c = b - W @ oh, c - ov @ W
+    return Model(RBM(W, b, c))
+
+
+def load_chains(path: str | Path) -> np.ndarray:
+    """Return the chains of an archive of rbms, uint8 (chains, n_visible): starts ``v0`` of as many chains.
+
+    Raises
+    ------
+    BadInput
+        If there is no such archive, it has no chains, or they are not bits.
+    """
+    path = Path(path)
+    try:
+        chains = read_chains(path, f"'{path}'")
+    except Damaged as error:
+        raise BadInput(f"'{path}' is not a readable archive of rbms ({error}).") from None
+    if chains is None:
+        raise BadInput(f"'{path}' has no chains: start at random, without v0.")
+    return checks.bits(f"'{path}': the chains", chains)
 
 
 def read_pretrained_headers() -> dict[str, ModelHeader]:

@@ -15,6 +15,8 @@ from rbmviz.errors import brought_by, shortened
 MOSAIC_TILES = 60
 """Most tiles of a mosaic, in rows of ``MOSAIC_COLUMNS``."""
 MOSAIC_COLUMNS = 20
+GAP = 215
+"""Grey level between tiles, and where there are none."""
 TILE_PIXELS = 40
 """Least width of a tile on the screen; its pixels are enlarged by a whole number."""
 
@@ -75,13 +77,15 @@ def notebook_html(record: Any, rows: np.ndarray | None, shape: tuple[int, int] |
 
 def mosaic(rows: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Return rows (n, pixels) as tiles of one picture, uint8, on one scale: large is black, negative pale."""
-    largest = max(float(np.abs(rows).max()), 1e-12)
-    low = -largest if rows.min() < 0 else 0.0
-    grey = np.round(255 * (largest - rows) / (largest - low)).astype(np.uint8)
+    signed = rows.size > 0 and rows.min() < 0
+    # A few large weights are not to leave all others without contrast.
+    largest = max(float(np.quantile(np.abs(rows), 0.995) if signed else rows.max()), 1e-12)
+    low = -largest if signed else 0.0
+    grey = np.round(255 * np.clip((largest - rows) / (largest - low), 0, 1)).astype(np.uint8)
     across = min(len(rows), MOSAIC_COLUMNS)
     down = -(-len(rows) // across)
     height, width = shape
-    tiles = np.full((down * (height + 1) - 1, across * (width + 1) - 1), 128, np.uint8)
+    tiles = np.full((down * (height + 1) - 1, across * (width + 1) - 1), GAP, np.uint8)
     for i, tile in enumerate(grey):
         y, x = i // across * (height + 1), i % across * (width + 1)
         tiles[y : y + height, x : x + width] = tile.reshape(shape)

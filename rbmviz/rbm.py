@@ -5,7 +5,7 @@
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,13 +19,16 @@ from rbmviz.array_files import (
     Content,
     Damaged,
     Headers,
+    Need,
     is_file,
     read_json,
     read_npz,
     read_safetensors,
     text_of,
 )
-from rbmviz.errors import BadInput
+from rbmviz.array_names import TRANSPOSED, Names, array_names, oriented
+from rbmviz.errors import BadInput, shown
+from rbmviz.h5_files import Layout, h5_bytes, read_h5
 from rbmviz.notebook import data_frame, notebook_html, picture_shape, short_repr
 from rbmviz.output import write_whole
 
@@ -36,6 +39,8 @@ MAX_PARAMETER = 1e30
 
 ENTRIES_PER_BLOCK = 2**22
 """Most numbers in a block of rows: bounds the temporary memory of row-wise results."""
+
+H5_SUFFIXES = (".h5", ".hdf5")
 
 ARRAYS = (*"Wbc", *(f"rates.{name}" for name in "Wbc"))
 
@@ -248,8 +253,25 @@ def model_bytes(model: Model, suffix: str = ".safetensors") -> bytes:
     return content.getvalue()
 
 
-def save_model(model: Model, path: str | Path) -> None:
-    """Write a model as .safetensors or .npz (see ``model_bytes``): the whole file or none.
+def save_model(model: Model | RBM, path: str | Path, layout: Layout = "rbms") -> None:
+    """Write a model: the whole file or none.
+
+    Parameters
+    ----------
+    model : Model or RBM
+        What is written; an RBM has no rates and no metadata.
+    path : str or Path
+        Ends in .safetensors or .npz (see ``model_bytes``), or in .h5 for another program, without rates.
+    layout : "rbms" or "julia"
+        The program that reads an .h5: rbms, whose archive has 100 chains drawn from the visible biases, or
+        RestrictedBoltzmannMachinesHDF5.jl.
+
+    Raises
+    ------
+    BadInput
+        If it is not a model, or the name ends otherwise.
+    OutputFailure
+        If the file cannot be written.
 
     Examples
     --------
@@ -261,14 +283,22 @@ def save_model(model: Model, path: str | Path) -> None:
     >>> bool((again.rbm.W == model.rbm.W).all())
     True
     """
+    if isinstance(model, RBM):
+        model = Model(model)
+    if not isinstance(model, Model):
+        raise BadInput(f"{shown(model)} is not a model to save: give a Model or an RBM, and then the file.")
     suffix = Path(path).suffix
-    if suffix not in (".safetensors", ".npz"):
-        raise BadInput(f"A model file ends in .safetensors or .npz, not '{Path(path).name}'.")
-    write_whole(path, model_bytes(model, suffix))
+    if suffix not in (".safetensors", ".npz", *H5_SUFFIXES):
+        raise BadInput(f"A model file ends in .safetensors, .npz or .h5, not '{Path(path).name}'.")
+    if suffix in H5_SUFFIXES:
+        updates = int(model.meta.get("updates") or 0)
+        write_whole(path, h5_bytes(model.rbm.W, model.rbm.b, model.rbm.c, updates, layout))
+    else:
+        write_whole(path, model_bytes(model, suffix))
 
 
-def load_model_file(path: str | Path) -> Model:
-    """Read a model from .safetensors, or from .npz with arrays W, b, c (and rates.W, rates.b, rates.c).
+def load_model_file(path: str | Path, names: Names | None = None, update: int | None = None) -> Model:
+    """Read a model from .safetensors, .npz or .h5; see ``load_model`` for the parameters.
 
     Raises
     ------
@@ -279,10 +309,25 @@ def load_model_file(path: str | Path) -> Model:
     path = Path(path)
     if not is_file(path):
         raise BadInput(f"There is no model file '{path}'; 'rbmviz list models' shows the pretrained ones.")
-    return load_model_bytes(path, str(path))
+    if path.suffix in H5_SUFFIXES:  # not by ``load_model_bytes``: HDF5 of strangers is not opened
+        return _load_h5(path, update)
+    if update is not None:
+        raise BadInput(f"'{path}' holds one model: leave update = {update} out.")
+    return load_model_bytes(path, str(path), names)
 
 
-def load_model_bytes(content: Content, name: str) -> Model:
+def _load_h5(path: Path, update: int | None) -> Model:
+    try:
+        arrays, meta = read_h5(path, f"'{path}'", update)
+    except Damaged as error:
+        raise BadInput(f"'{path}' is not a readable model file ({error}).") from None
+    try:
+        return Model(RBM(**arrays), None, meta)
+    except BadInput as error:
+        raise BadInput(f"'{path}': {error}") from None
+
+
+def load_model_bytes(content: Content, name: str, names: Names | None = None) -> Model:
     """Return the model in a file's content, as ``load_model_file`` does.
 
     Parameters
@@ -291,29 +336,41 @@ def load_model_bytes(content: Content, name: str) -> Model:
         The bytes (of an upload), or the file that contains them.
     name : str
         The file's name for error messages; its suffix determines the format.
+    names : mapping, optional
+        Names of the arrays W, b and c in the file; default: these, or what other programs call them.
 
     Raises
     ------
     BadInput
         If the content is not a valid model file.
     """
-    read = _read_npz if Path(name).suffix == ".npz" else _read_safetensors
+    available: list[str] = []
+
+    def note(array: str) -> bool:
+        available.append(array)
+        return False
+
     try:
-        arrays, header = read(content, name)
+        _read(content, name, note, lambda headers: 0)
+        available = [array for array in available if array != "rbmviz"]
+        stated = array_names(available, names, f"'{name}'")
+        keys = {array.removesuffix(TRANSPOSED): key for key, array in stated.items()}
+        keys |= {array: array for array in ARRAYS[3:]}
+        found, header = _read(
+            content, name, {*keys, "rbmviz"}.__contains__, lambda headers: _bytes_to_read(headers, keys)
+        )
         meta = read_json(header)
     except Damaged as error:
         raise BadInput(
             f"'{name}' is not a readable model file ({error}); give a .safetensors or an .npz with W, b, c."
         ) from None
-    missing = [array for array in "Wbc" if array not in arrays]
-    if missing:
-        raise BadInput(f"'{name}' has no array {', '.join(missing)}; a model file holds W, b and c.")
+    arrays = {keys[array]: value for array, value in found.items()}
     schema = meta.pop("schema", SCHEMA) if isinstance(meta, dict) else SCHEMA
     if not isinstance(schema, int) or schema > SCHEMA:
         raise BadInput(f"'{name}' was written by a newer rbmviz; update rbmviz to read it.")
     try:
         rates = Statistics(*(arrays.pop(array) for array in ARRAYS[3:])) if len(arrays) == 6 else None
-        rbm = RBM(*(arrays.pop(array) for array in ARRAYS[:3]))
+        rbm = RBM(**oriented({key: arrays.pop(key) for key in "Wbc"}, stated))
         return Model(rbm, rates, meta)
     except BadInput as error:
         raise BadInput(f"'{name}': {error}") from None
@@ -329,20 +386,27 @@ class ModelHeader(NamedTuple):
 
 def read_model_header(path: Path) -> ModelHeader:
     """Read the header of a .safetensors model of the package, without its weights: 24 of them take 4 ms."""
-    arrays, texts = read_safetensors(path, f"'{path.name}'", ("b", "c").__contains__, _bytes_to_read)
+    biases = {"b": "b", "c": "c"}
+    arrays, texts = read_safetensors(
+        path, f"'{path.name}'", biases.__contains__, lambda headers: _bytes_to_read(headers, biases)
+    )
     meta = read_json(texts.get("rbmviz", "{}"))
     meta.pop("schema", None)
     return ModelHeader(len(arrays["b"]), len(arrays["c"]), metadata.checked(meta))
 
 
-def _bytes_to_read(headers: Headers) -> int:
-    """Return the bytes that reading a model takes: its arrays, float32 copies, one mask of finite values."""
-    arrays = {array: headers[array] for array in ARRAYS if array in headers}
+def _bytes_to_read(headers: Headers, keys: Mapping[str, str]) -> int:
+    """Return the bytes that reading a model takes: its arrays, float32 copies, one mask of finite values.
+
+    ``keys``: which of ARRAYS each array of the file is.
+    """
+    arrays = {keys[array]: header for array, header in headers.items() if array in keys}
     for array, header in arrays.items():
         if header.dtype.kind not in "biuf":
             raise Damaged(f"{array} holds no numbers")
         rank = 2 if array.endswith("W") else 1
-        if len(header.shape) != rank:
+        is_column = array in ("b", "c") and len(header.shape) == 2 and 1 in header.shape
+        if len(header.shape) != rank and not is_column:
             raise Damaged(f"{array} has {len(header.shape)} dimensions and not {rank}")
     text = headers.get("rbmviz")
     if text is not None and text.nbytes > 4 * MAX_HEADER:
@@ -351,11 +415,12 @@ def _bytes_to_read(headers: Headers) -> int:
     return read + max((header.size for header in arrays.values()), default=0)
 
 
-def _read_npz(content: Content, name: str) -> tuple[dict[str, np.ndarray], str]:
-    arrays = read_npz(content, f"'{name}'", (*ARRAYS, "rbmviz").__contains__, _bytes_to_read)
-    return arrays, text_of(arrays.pop("rbmviz", None), "rbmviz")
-
-
-def _read_safetensors(content: Content, name: str) -> tuple[dict[str, np.ndarray], str]:
-    arrays, texts = read_safetensors(content, f"'{name}'", ARRAYS.__contains__, _bytes_to_read)
+def _read(
+    content: Content, name: str, wanted: Callable[[str], bool], need: Need
+) -> tuple[dict[str, np.ndarray], str]:
+    """Return the wanted arrays of an .npz or a .safetensors, and the text ``rbmviz`` of its header."""
+    if Path(name).suffix == ".npz":
+        arrays = read_npz(content, f"'{name}'", wanted, need)
+        return arrays, text_of(arrays.pop("rbmviz", None), "rbmviz")
+    arrays, texts = read_safetensors(content, f"'{name}'", wanted, need)
     return arrays, texts.get("rbmviz", "{}")

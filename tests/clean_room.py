@@ -33,7 +33,7 @@ from tests.contract.test_packages import FOLDERS, OF_THE_CHECKOUT
 ROOT = Path(__file__).parents[1]
 MAX_WHEEL_MB = 25
 PATIENCE = 300.0
-EXTRAS = ("app", "cluster", "data", "figures", "sweep")
+EXTRAS = ("app", "cluster", "completion", "data", "figures", "sweep")
 LACKING = {extra: f'pip install "rbmviz[{extra}]"' for extra in EXTRAS}
 
 SMALL = "--dataset bas --trainer pcd --n-hidden 8 --iterations 50"
@@ -63,6 +63,7 @@ COMMANDS = (
     ("reproduce rates_fpcd_self_transitions --quick --out ledger", ""),
     ("replay --model bas_pcd --samplers gibbs rates_fpcd -n 50 --out run.html", "app"),
     ("app --no-browser", "app"),
+    ("completion bash", "completion"),
     ("warmup", ""),
 )
 """Each command of the command line, and the extra without which it refuses."""

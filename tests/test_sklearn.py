@@ -72,6 +72,13 @@ def test_a_fit_is_the_training_of_the_package():
     assert rbm.log_likelihood(X) == pytest.approx(rbmviz.metrics.log_likelihood(model, X))
 
 
+def test_grey_levels_are_the_means_of_bits():
+    """From W = 0 and b = 0 the first exact step of b is the rate times the mean of the data minus a half."""
+    grey = np.random.default_rng(0).random((50, 3))
+    rbm = BernoulliRBM(2, trainer="exact:initial_scale=0", batch_size=50, n_iter=1, learning_rate=0.5)
+    assert np.allclose(rbm.fit(grey).intercept_visible_, 0.5 * (grey.mean(axis=0) - 0.5), atol=1e-6)
+
+
 def test_partial_fit_continues_from_the_parameters_it_finds():
     rbm = BernoulliRBM(3, random_state=0)
     rbm.partial_fit(X).partial_fit(0.5 * X[:7])

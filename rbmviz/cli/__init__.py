@@ -164,6 +164,7 @@ COMMANDS = {
         "export",
         "Write a model as .safetensors or .npz: arrays W, b, c, the rates, and the metadata.",
     ),
+    "completion": ("completion", "Print the script by which a shell completes commands and options."),
     "warmup": ("warmup", "Compile and cache the kernels; later starts take about a second."),
 }
 """The module of each command, and what the command does in a sentence."""

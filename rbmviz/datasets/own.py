@@ -273,11 +273,13 @@ def from_arrays(
 
     Parameters
     ----------
-    x, x_validation, x_test : array or data frame (n, n_visible) or (n, rows, columns)
-        Examples: bits, or grey levels, 0 to 1 or 0 to 255 in all parts. A part that is not given is held out
-        of ``x``: a tenth, at random, with a fixed seed.
-    y, y_validation, y_test : array (n,), optional
-        Classes: whole numbers from 0, or names.
+    x : array or data frame (n, n_visible) or (n, rows, columns)
+        Examples: bits, or grey levels, 0 to 1 or 0 to 255 in all parts.
+    y : array (n,), optional
+        Their classes: whole numbers from 0, or names.
+    x_validation, y_validation, x_test, y_test : arrays, optional
+        The other parts, as ``x`` and ``y``. A part that is not given is held out of ``x``: a tenth, at
+        random, with a fixed seed.
     name : str
         What the data set is called in models that are trained on it (default "your arrays").
     binarise : str or float

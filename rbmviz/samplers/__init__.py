@@ -20,7 +20,7 @@ from rbmviz import checks, registry, rng
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput, shown
 from rbmviz.model_files import AnyModel, as_model
-from rbmviz.notebook import notebook_html, picture_shape
+from rbmviz.notebook import data_frame, notebook_html, picture_shape
 from rbmviz.rbm import RBM, Model
 
 
@@ -79,6 +79,12 @@ class Samples:
     def _repr_html_(self) -> str:
         stated = None if self.model is None else self.model.meta.get("image_shape")
         return notebook_html(self, self.v, picture_shape(self.v.shape[1], stated))
+
+    @property
+    def frame(self) -> Any:
+        """A pandas DataFrame with a row for each sample: ``chain`` if known, traces, and units v0, v1, ..."""
+        chain = {} if self.n_chains is None else {"chain": np.arange(len(self)) % self.n_chains}
+        return data_frame(chain | self.info | {f"v{i}": unit for i, unit in enumerate(self.v.T)})
 
     def by_chain(self) -> dict[str, np.ndarray]:
         """Return ``v``, ``p`` and the traces by chain: (chains, draws, n_visible), (chains, draws).

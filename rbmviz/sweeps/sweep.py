@@ -1,7 +1,8 @@
 """``rbmviz.sweep``: a sweep over samplers in one call, also for models and samplers of your own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,18 +12,69 @@ from rbmviz.checks import whole
 from rbmviz.errors import BadInput, shown
 from rbmviz.knobs import Value, write_algorithm
 from rbmviz.metrics import Kernel
+from rbmviz.model_files import AnyModel, as_model
+from rbmviz.notebook import data_frame
 from rbmviz.output import write_whole
-from rbmviz.rbm import RBM, Model, model_bytes
+from rbmviz.rbm import Model, model_bytes
 from rbmviz.registry import samplers as registered
 from rbmviz.samplers import Sampler
 from rbmviz.sweeps.cell import cells, model_digest
+from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
 from rbmviz.sweeps.execute import run
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
 from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan, Unit
 from rbmviz.sweeps.store import Store
 
-AnyModel = str | Path | Model | RBM
 AnySampler = str | Sampler | type[Sampler]
+
+
+class SweepResult(Mapping[str, np.ndarray]):
+    """What ``rbmviz.sweep`` returns: the table as a mapping of columns, and the setting to take.
+
+    Attributes
+    ----------
+    columns : dict of str to ndarray (rows,)
+        The table, a row for each point of each cell's curve; the object itself is a mapping of it.
+    choice : sweeps.Choice
+        All settings compared at the last point that all have reached; ``sweeps.compare`` compares elsewhere.
+    """
+
+    def __init__(self, columns: Mapping[str, np.ndarray], effort: Unit = "samples") -> None:
+        self.columns, self._effort = dict(columns), effort
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __repr__(self) -> str:
+        rows = len(self.columns["setting"])
+        settings, seeds = (len(np.unique(self.columns[name])) for name in ("setting", "seed"))
+        return f"SweepResult({settings} settings, {seeds} seeds, {rows:,} rows)"
+
+    @property
+    def frame(self) -> Any:
+        """The table as a pandas DataFrame."""
+        return data_frame(self.columns)
+
+    @cached_property
+    def choice(self) -> Choice:
+        """All settings compared; see above."""
+        return compare(self, effort=self._effort)
+
+    @property
+    def best(self) -> ScoredSetting:
+        """The setting with the best mean on the validation part, with its score on the test part."""
+        return self.choice.best
+
+    @property
+    def tied(self) -> tuple[ScoredSetting, ...]:
+        """The settings that cannot be told from the best at 95 %, the best among them."""
+        return self.choice.region
 
 
 def sweep(
@@ -40,7 +92,7 @@ def sweep(
     budget: Unit = "samples",
     kernel: Kernel = "binary",
     start: Literal["data", "random"] = "data",
-) -> dict[str, np.ndarray]:
+) -> SweepResult:
     """Run samplers over a grid of knobs, models and seeds; return the table of all their curves.
 
     Cells whose results are in the folder are not computed again: repeat an interrupted call to continue.
@@ -79,9 +131,9 @@ def sweep(
 
     Returns
     -------
-    dict of str to ndarray (rows,)
-        A row for each point of each cell's curve, see ``rbmviz.sweeps.cell.FIXED_COLUMNS``;
-        ``rbmviz.sweeps.compare`` chooses a setting by it.
+    SweepResult
+        A mapping of columns, ndarray (rows,), with a row for each point of each cell's curve, see
+        ``rbmviz.sweeps.cell.FIXED_COLUMNS``; ``best``, ``tied`` and ``frame``.
 
     Raises
     ------
@@ -97,8 +149,8 @@ def sweep(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     table = rbmviz.sweep("bas_pcd", "rates_fpcd", {"eps": [0.01, 0.1]}, n=100, out=folder)
-    >>> sorted({float(eps) for eps in table["knob_eps"]})
-    [0.01, 0.1]
+    >>> sorted({float(eps) for eps in table["knob_eps"]}), table.best.knobs
+    ([0.01, 0.1], {'eps': 0.1})
     """
     replications = whole("sweep: replications", replications, 1, MAX_SWEEP_CELLS)
     seed = whole("sweep: seed", seed)
@@ -138,7 +190,7 @@ def sweep(
             f"{len(progress.failed):,} of {progress.cells:,} cells failed, the first one "
             f"({first.cell.algorithm}, seed {first.cell.seed}) because: {first.reason}"
         )
-    return store.read(planned).columns
+    return SweepResult(store.read(planned).columns, budget)
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -162,11 +214,7 @@ def _sampler(value: Any) -> Any:
 def _model(value: Any) -> str | Model:
     if isinstance(value, str | Path):
         return str(value)
-    if isinstance(value, RBM):
-        return Model(value)
-    if isinstance(value, Model):
-        return value
-    raise BadInput(f"{shown(value)} is not a model: give a name, a file, a Model or an RBM.")
+    return as_model(value)
 
 
 def _name(model: str | Model, store: Store) -> str:

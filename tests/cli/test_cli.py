@@ -767,13 +767,28 @@ def test_data(capsys, monkeypatch, tmp_path):
     assert run(capsys, "data", "get", "mnist55k")["path"] == str(tmp_path / "mnist.npz")
 
 
+def test_a_shell_completes_what_the_commands_declare(capsys, tmp_path, monkeypatch):
+    script = run(capsys, "completion", "bash")["script"]
+    assert main(["completion", "bash"]) == 0
+    assert capsys.readouterr().out == script.rstrip() + "\n"
+    words = "COMP_WORDS=(rbmviz sample --sam); COMP_CWORD=2; _shtab_rbmviz rbmviz --sam sample"
+    (tmp_path / "script").write_text(script)
+    command = f"source {tmp_path}/script; {words}; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stdout.split() == ["--sampler"]
+    assert main(["completion", "fish"]) == 2
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["completion", "zsh"]) == 2
+    assert "needs the package shtab" in capsys.readouterr().err
+
+
 def test_warmup(capsys):
     assert run(capsys, "warmup")["seconds"] > 0
 
 
 COMMANDS = (
     *"app list sample score sweep train data log-z log-likelihood couple weights gradient".split(),
-    *"export-model warmup".split(),
+    *"export-model completion warmup".split(),
 )
 
 

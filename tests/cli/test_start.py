@@ -184,7 +184,7 @@ def test_help_says_a_shared_knob_once():
         assert "knobs of all" not in knob_help(samplers, [name])
 
 
-@pytest.mark.parametrize("name", ["m.h5", "m.pkl", "m.joblib", "m.pt", "m.npy", "model"])
+@pytest.mark.parametrize("name", ["m.pkl", "m.joblib", "m.pt", "m.npy", "model"])
 def test_a_file_that_is_no_model_is_not_opened(name, capsys, tmp_path):
     (tmp_path / name).write_bytes(b"cos\nsystem\n(S'touch opened'\ntR.")
     said = refused(capsys, "log-z", "--model", tmp_path / name)

@@ -8,16 +8,7 @@ import numpy as np
 import pytest
 
 import rbmviz
-from rbmviz import (
-    RBM,
-    BadInput,
-    list_samplers,
-    list_trainers,
-    make_sampler,
-    make_trainer,
-    metrics,
-    rng,
-)
+from rbmviz import RBM, BadInput, list_samplers, list_trainers, make_sampler, make_trainer, metrics, rng
 from rbmviz.array_files import why
 from rbmviz.knobs import knobs_of
 from rbmviz.rbm import Statistics

@@ -7,7 +7,7 @@ import rbmviz
 from rbmviz import BadInput, Model
 from rbmviz.registry import sampler, samplers
 from rbmviz.samplers.gibbs import Gibbs
-from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells
+from rbmviz.sweeps import Axis, Budget, CellRun, Store, SweepPlan, cells, compare
 
 GRID = {"eps": [0.03, 0.3], "alpha": "0.9:1:2:linear"}
 
@@ -29,6 +29,19 @@ def test_the_table_is_that_of_its_cells(tmp_path):
         np.testing.assert_array_equal(table[name].astype(type_), expected)
     again = rbmviz.sweep("bas_pcd", ["rates_fpcd:k=2"], GRID, 50, 2, out=out, seed=3)
     np.testing.assert_array_equal(again["seconds"], table["seconds"])  # nothing was computed again
+
+
+def test_the_result_names_the_setting_to_take(tmp_path):
+    result = rbmviz.sweep("bas_pcd", "rates_fpcd", {"eps": [1e-4, 0.1]}, 400, 3, out=tmp_path / "out")
+    choice = compare(dict(result))
+    assert result.best == choice.best
+    assert result.best.knobs == {"eps": 0.1}
+    assert result.tied == choice.region
+    assert list(result.frame.columns) == list(result) == list(result.columns)
+    assert len(result.frame) == len(result["n"])
+    assert repr(result).startswith("SweepResult(2 settings, 3 seeds, ")
+    options = {"metrics": ["isl_validation", "isl_test"], "budget": "sweeps", "out": tmp_path / "sweeps"}
+    assert rbmviz.sweep("bas_pcd", "gibbs", {"k": [1, 5]}, 100, 2, **options).choice.effort == "sweeps"
 
 
 def test_a_model_object_and_a_class_of_ones_own(tmp_path, monkeypatch):

@@ -1,0 +1,83 @@
+"""Which arrays of somebody else's model are W, b and c: by their names, or as the caller says."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from rbmviz.array_files import printable
+from rbmviz.errors import BadInput, shown
+
+OTHER_ARRAY_NAMES = {
+    "W": ("w", "weight", "weights", "weight_matrix", "components_"),
+    "b": ("bv", "b_v", "vbias", "v_bias", "bias_v", "visible_bias", "intercept_visible_"),
+    "c": ("bh", "b_h", "hbias", "h_bias", "bias_h", "hidden_bias", "intercept_hidden_"),
+}
+"""Names that other programs give the arrays, in lower case, behind the last full stop: ``rbm.h_bias``."""
+
+TRANSPOSED = ".T"
+"""End of a stated name: the array is (n_hidden, n_visible)."""
+
+Names = Mapping[str, str]
+
+
+def array_names(available: Collection[str], stated: Names | None, what: str) -> dict[str, str]:
+    """Return the name in the file of each of W, b and c.
+
+    Parameters
+    ----------
+    available : collection of str
+        Names of all arrays.
+    stated : mapping, optional
+        Names of some of W, b, c; ``weight.T`` is the transposed array ``weight``.
+    what : str
+        Name of the model in error messages.
+
+    Raises
+    ------
+    BadInput
+        If an array is missing, or several have names that mean the same.
+    """
+    stated = dict(stated or {})
+    holds = ", ".join(printable(str(name))[:40] for name in list(available)[:20]) or "nothing"
+    for key, name in stated.items():
+        if key not in OTHER_ARRAY_NAMES:
+            raise BadInput(f"names has a key {shown(key)}: give the names of W, b and c.")
+        if not isinstance(name, str) or name.removesuffix(TRANSPOSED) not in available:
+            raise BadInput(f"{what} has no array {shown(name)}; it holds {holds}.")
+    found, missing = stated, []
+    for key, others in OTHER_ARRAY_NAMES.items():
+        if key in found:
+            continue
+        alike = [name for name in available if name.rpartition(".")[2].lower() in others]
+        if key in available:
+            found[key] = key
+        elif len(alike) == 1:
+            found[key] = alike[0]
+        else:
+            missing.append(key)
+    if missing:
+        raise BadInput(
+            f"{what} has no array {', '.join(missing)}; a model file holds W, b and c, and this one {holds}: "
+            "say which is which, names={'W': ..., 'b': ..., 'c': ...}, b of the visible units."
+        )
+    return found
+
+
+def oriented(arrays: Mapping[str, np.ndarray], names: Names) -> dict[str, np.ndarray]:
+    """Return W as (n_visible, n_hidden), and b and c as vectors.
+
+    W is transposed if its stated name says so, or if only then it fits b and c. Not so under our own names:
+    there, b and c may as well have been mistaken for each other.
+    """
+    W, b, c = (np.asarray(arrays[key]) for key in "Wbc")
+    b, c = (x.reshape(-1) if x.ndim == 2 and 1 in x.shape else x for x in (b, c))
+    fits_only_transposed = b.shape != c.shape and W.shape == c.shape + b.shape
+    if names["W"].endswith(TRANSPOSED) or (fits_only_transposed and any(names[key] != key for key in "Wbc")):
+        W = W.T
+    return {"W": W, "b": b, "c": c}
+
+
+def as_numpy(array: Any) -> Any:
+    """Return a tensor of torch as an array of numpy; anything else as it is."""
+    return array.detach().cpu().numpy() if hasattr(array, "detach") else array

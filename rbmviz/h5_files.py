@@ -1,0 +1,205 @@
+"""Models in HDF5: the archives of rbms (PyTorch), and the files of RestrictedBoltzmannMachinesHDF5.jl.
+
+An HDF5 file can name other files and run filters of its own; here only numbers and texts that lie in the file
+itself are read, packed by deflate at most, after their declared sizes have been checked.
+"""
+
+import io
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from rbmviz.array_files import MAX_SIZE, Content, Damaged, is_file, printable, why
+from rbmviz.budget import check_memory
+from rbmviz.errors import BadInput, brought_by
+
+Layout = Literal["rbms", "julia"]
+
+JULIA_HEADER = "rbm_hdf5_file_format_version"
+
+MAX_LINKS = 100_000
+"""Most entries of an archive: rbms writes one for each update that it keeps."""
+
+FILTERS = {"gzip", None}
+
+
+class _File:
+    """An open HDF5 file, with the name of it for error messages and the bytes that have been read."""
+
+    def __init__(self, file: Any, what: str) -> None:
+        self.file, self.what, self.nbytes = file, what, 0
+
+    def names(self) -> list[str]:
+        """Return the names at the top."""
+        if len(self.file) > MAX_LINKS:
+            raise Damaged(f"it has {len(self.file):,} entries")
+        return list(self.file)
+
+    def _own(self, path: str) -> Any:
+        """Return the data set at a path, None if there is none; links lead to nothing outside the file."""
+        import h5py
+
+        at = self.file
+        for name in path.split("/"):
+            if not isinstance(at, h5py.Group) or name not in at:
+                return None
+            if not isinstance(at.get(name, getlink=True), h5py.HardLink):
+                raise Damaged(f"{path} is a link")
+            at = at[name]
+        if not isinstance(at, h5py.Dataset):
+            raise Damaged(f"{path} is not an array")
+        if at.is_virtual or at.external or at.compression not in FILTERS:
+            raise Damaged(f"{path} does not lie in the file, or is packed by another method than deflate")
+        return at
+
+    def array(self, path: str) -> np.ndarray | None:
+        """Return an array of numbers; None if there is none."""
+        found = self._own(path)
+        if found is None:
+            return None
+        if found.dtype.kind not in "biuf" or found.shape is None or len(found.shape) > 8:
+            raise Damaged(f"{path} holds no array of numbers")
+        # Of each array the file's type and float32 are in memory, and one copy while it is transposed.
+        self.nbytes += min(math.prod(found.shape) * (found.dtype.itemsize + 8), MAX_SIZE)
+        check_memory(self.what, min(self.nbytes, MAX_SIZE), "give fewer or smaller arrays")
+        array: np.ndarray = found[()]
+        return np.asarray(array)
+
+    def text(self, path: str) -> str:
+        """Return a text, "" if there is none."""
+        found = self._own(path)
+        if found is None:
+            return ""
+        if found.shape != () or found.dtype.kind not in "SO" or found.id.get_storage_size() > 1000:
+            raise Damaged(f"{path} is not a short text")
+        value = found[()]
+        return printable(value.decode(errors="replace") if isinstance(value, bytes) else str(value))[:100]
+
+
+@contextmanager
+def _opened(content: Content, what: str) -> Iterator[_File]:
+    with brought_by("models", f"Reading {what}"):
+        import h5py
+    if isinstance(content, Path) and not is_file(content):
+        raise Damaged("it is not a regular file")
+    try:
+        with h5py.File(content if isinstance(content, Path) else io.BytesIO(content), "r") as file:
+            yield _File(file, what)
+    except (BadInput, Damaged):
+        raise
+    except Exception as error:  # what the library raises on a damaged file
+        raise Damaged(why(error)) from None
+
+
+def read_h5(
+    content: Content, what: str, update: int | None = None
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the arrays W, b, c of a model in HDF5, and its metadata.
+
+    Parameters
+    ----------
+    content : bytes or Path
+        The file.
+    what : str
+        Name of the file in error messages.
+    update : int, optional
+        Which update of an archive of rbms (default: the last one).
+
+    Raises
+    ------
+    BadInput
+        If h5py is not installed, the file needs more than the memory budget, holds a model of another kind,
+        or has no such update.
+    Damaged
+        If it is not an HDF5 file of one of these layouts.
+    """
+    with _opened(content, what) as file:
+        if JULIA_HEADER in (names := file.names()):
+            if update is not None:
+                raise BadInput(f"{what} holds one model: leave update = {update} out.")
+            return _read_julia(file)
+        updates = _updates(names)
+        if not updates:
+            raise Damaged("it is neither an archive of rbms nor a file of RestrictedBoltzmannMachinesHDF5.jl")
+        if (kind := file.text("model_type") or "BBRBM") != "BBRBM":
+            raise BadInput(
+                f"{what} holds a model of the type {kind}: only BBRBM, binary units 0 and 1, is read."
+            )
+        n = updates[-1] if update is None else update
+        if n not in updates:
+            some = updates if len(updates) < 8 else [*updates[:3], "...", *updates[-3:]]
+            raise BadInput(f"{what} has no update {n}; it has {', '.join(map(str, some))}.")
+        arrays = {}
+        for name, theirs in (("W", "weight_matrix"), ("b", "vbias"), ("c", "hbias")):
+            array = file.array(f"update_{n}/params/{theirs}")
+            array = file.array(f"update_{n}/{theirs}") if array is None else array
+            if array is None:
+                raise Damaged(f"update {n} has no {theirs}")
+            arrays[name] = array
+        return arrays, {"trainer": "rbms", "updates": n}
+
+
+def _updates(names: list[str]) -> list[int]:
+    return sorted(int(n[1]) for name in names if (n := re.fullmatch(r"update_(\d{1,15})", name)))
+
+
+def read_chains(content: Content, what: str) -> np.ndarray | None:
+    """Return the chains of an archive of rbms, (chains, n_visible); None if it has none."""
+    with _opened(content, what) as file:
+        return file.array("parallel_chains")
+
+
+def _read_julia(file: _File) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Read the layout of version 1.0.0; Julia's arrays have their first axis last in the file.
+
+    Layers may have several axes: a visible layer of two is a picture.
+    """
+    kinds = [file.text(name) for name in ("rbm_type", "visible_type", "hidden_type")]
+    if file.text(JULIA_HEADER) != "1.0.0" or kinds != ["RBM", "Binary", "Binary"]:
+        raise BadInput(f"{file.what} holds {' / '.join(kinds)}: only an RBM with two Binary layers is read.")
+    found = {name: file.array(name) for name in ("weights", "visible_par", "hidden_par")}
+    weights, b, c = (None if x is None else x.transpose() for x in found.values())
+    if weights is None or b is None or c is None or b.shape[:1] != (1,) or c.shape[:1] != (1,):
+        raise Damaged("weights, visible_par or hidden_par is missing, or is not of one parameter a unit")
+    if weights.shape != b.shape[1:] + c.shape[1:]:
+        raise Damaged(f"the weights have shape {weights.shape}, the layers {b.shape[1:]} and {c.shape[1:]}")
+    meta: dict[str, Any] = {"trainer": "RestrictedBoltzmannMachines.jl"}
+    if b.ndim == 3:
+        meta["image_shape"] = list(b.shape[1:])
+    return {"W": weights.reshape(b.size, c.size), "b": b.ravel(), "c": c.ravel()}, meta
+
+
+def h5_bytes(W: np.ndarray, b: np.ndarray, c: np.ndarray, updates: int, layout: Layout) -> bytes:
+    """Return a model as a file of rbms or of RestrictedBoltzmannMachinesHDF5.jl.
+
+    An archive of rbms has chains: 100 here, bits drawn from the visible biases alone.
+    """
+    with brought_by("models", "Writing HDF5"):
+        import h5py
+    if layout not in ("rbms", "julia"):
+        raise BadInput(f"layout = '{layout}' is not a layout of HDF5: give 'rbms' or 'julia'.")
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        if layout == "julia":
+            texts = {
+                JULIA_HEADER: "1.0.0",
+                "rbm_type": "RBM",
+                "visible_type": "Binary",
+                "hidden_type": "Binary",
+            }
+            arrays = {"weights": W.T, "visible_par": b[:, None], "hidden_par": c[:, None]}
+            for name, value in (texts | arrays).items():
+                file[name] = value
+        else:
+            at = f"update_{updates}"
+            for name, array in (("weight_matrix", W), ("vbias", b), ("hbias", c)):
+                file[f"{at}/params/{name}"] = array
+            drawn = np.random.default_rng(0).random((100, len(b)), np.float32)
+            file["parallel_chains"] = (drawn < 0.5 * (1 + np.tanh(0.5 * b))).astype(np.float32)
+            file[f"{at}/time"], file["model_type"] = 0.0, "BBRBM"
+    return content.getvalue()

@@ -1,0 +1,248 @@
+"""Models of other programs: archives of rbms, files of Julia, arrays under other names; and hostile ones."""
+
+import io
+import itertools
+import sys
+
+import h5py
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+import rbmviz
+from rbmviz import RBM, BadInput, Model, load_model, save_model
+from rbmviz.rbm import load_model_bytes
+
+GENERATOR = np.random.default_rng(0)
+RBM_ = RBM(GENERATOR.normal(size=(6, 4)), GENERATOR.normal(size=6), GENERATOR.normal(size=4))
+SQUARE = RBM(GENERATOR.normal(size=(4, 4)), GENERATOR.normal(size=4), GENERATOR.normal(size=4))
+V = np.array(list(itertools.product([0, 1], repeat=6)), np.uint8)
+
+
+def same(model, rbm=RBM_):
+    return all((getattr(model.rbm, name) == getattr(rbm, name)).all() for name in "Wbc")
+
+
+def archive(path, updates=(1, 20, 300), params="params/", kind="BBRBM"):
+    """Write what ``rbms.io.save_model`` writes; older versions had no folder ``params``."""
+    with h5py.File(path, "w") as file:
+        for n in updates:
+            for name, array in (("weight_matrix", RBM_.W * n), ("vbias", RBM_.b), ("hbias", RBM_.c)):
+                file[f"update_{n}/{params}{name}"] = array
+            file[f"update_{n}/torch_rng_state"] = np.zeros(5056, np.uint8)
+            file[f"update_{n}/numpy_rng_arg0"], file[f"update_{n}/time"] = "MT19937", 0.5
+            file.create_group(f"update_{n}/flags")["pt"] = True
+        file["parallel_chains"], file["model_type"] = V[:5].astype(np.float32), kind
+        file.create_group("hyperparameters")["learning_rate"] = 0.01
+    return path
+
+
+@pytest.mark.parametrize("params", ["params/", ""])
+def test_an_archive_of_rbms(tmp_path, params):
+    path = archive(tmp_path / "run.h5", params=params)
+    assert (load_model(path).rbm.W == np.float32(300) * RBM_.W).all()
+    assert load_model(path).meta == {"trainer": "rbms", "updates": 300}
+    assert same(load_model(path, update=1))
+    chains = rbmviz.load_chains(path)
+    assert (chains == V[:5]).all()
+    assert rbmviz.sample(path, "gibbs:n_chains=5", 10, v0=chains).by_chain()["v"].shape == (5, 2, 6)
+    with pytest.raises(BadInput, match="has no update 7; it has 1, 20, 300"):
+        load_model(path, update=7)
+    many = archive(tmp_path / "many.h5", range(1, 20))
+    with pytest.raises(BadInput, match=r"it has 1, 2, 3, \.\.\., 17, 18, 19"):
+        load_model(many, update=0)
+    with pytest.raises(BadInput, match="of the type IIRBM: only BBRBM"):
+        load_model(archive(tmp_path / "ising.h5", kind="IIRBM"))
+
+
+def test_what_is_written_for_others_is_read_again(tmp_path):
+    model = Model(RBM_, None, {"updates": 12})
+    save_model(model, tmp_path / "a.h5")
+    assert load_model(tmp_path / "a.h5").meta["updates"] == 12
+    save_model(RBM_, tmp_path / "b.hdf5", layout="julia")
+    for name in ("a.h5", "b.hdf5"):
+        assert same(load_model(tmp_path / name))
+    chains = rbmviz.load_chains(tmp_path / "a.h5")
+    assert np.abs(chains.mean(axis=0) - 1 / (1 + np.exp(-RBM_.b))).max() < 0.15  # 3 standard errors of 100
+    with h5py.File(tmp_path / "b.hdf5") as file:  # as HDF5.jl shows Julia's arrays to others: axes reversed
+        assert (file["weights"].shape, file["visible_par"].shape) == ((4, 6), (6, 1))
+    with pytest.raises(BadInput, match="has no chains"):
+        rbmviz.load_chains(tmp_path / "b.hdf5")
+    for wrong, said in ((("x.pt",), "ends in .safetensors, .npz or .h5"), (("x.h5", "j"), "layout = 'j'")):
+        with pytest.raises(BadInput, match=said):
+            save_model(model, tmp_path / wrong[0], *wrong[1:])
+    with pytest.raises(BadInput, match=r"'m.npz' is not a model to save: give a Model or an RBM"):
+        save_model("m.npz", model)
+
+
+def test_a_picture_of_julia_keeps_its_rows(tmp_path):
+    """A layer of 2 x 3 units: Julia's w[i, j, m] is at [m, j, i] in the file."""
+    w, theta = RBM_.W.reshape(2, 3, 4), RBM_.b.reshape(1, 2, 3)
+    with h5py.File(tmp_path / "picture.h5", "w") as file:
+        file["rbm_hdf5_file_format_version"], file["rbm_type"] = "1.0.0", "RBM"
+        file["visible_type"] = file["hidden_type"] = "Binary"
+        file["weights"], file["visible_par"], file["hidden_par"] = w.T, theta.T, RBM_.c[None].T
+    model = load_model(tmp_path / "picture.h5")
+    assert same(model)
+    assert model.meta["image_shape"] == [2, 3]
+    with h5py.File(tmp_path / "picture.h5", "a") as file:
+        file["visible_type"][()] = "Potts"
+    with pytest.raises(BadInput, match="RBM / Potts / Binary: only an RBM with two Binary layers"):
+        load_model(tmp_path / "picture.h5")
+
+
+@pytest.mark.parametrize(
+    ("theirs", "stated"),
+    [
+        ({"weight": RBM_.W.T, "v_bias": RBM_.b, "h_bias": RBM_.c}, None),
+        ({"rbm.weights": RBM_.W, "rbm.visible_bias": RBM_.b, "rbm.hidden_bias": RBM_.c, "lr": RBM_.c}, None),
+        ({"w": RBM_.W, "bv": RBM_.b[None], "bh": RBM_.c[None]}, None),
+        ({"W": RBM_.W, "a": RBM_.b, "b": RBM_.c}, {"b": "a", "c": "b"}),
+        ({"U": RBM_.W.T, "x": RBM_.b, "y": RBM_.c}, {"W": "U.T", "b": "x", "c": "y"}),
+    ],
+)
+def test_other_names_of_the_arrays(tmp_path, theirs, stated):
+    np.savez(tmp_path / "m.npz", **theirs)
+    save_file({name: np.ascontiguousarray(x) for name, x in theirs.items()}, tmp_path / "m.safetensors")
+    for source in ("m.npz", "m.safetensors"):
+        assert same(load_model(tmp_path / source, names=stated))
+    assert same(rbmviz.from_arrays(theirs, stated))
+
+
+def test_what_is_not_stated_is_not_guessed(tmp_path):
+    two = {"W": RBM_.W, "vbias": RBM_.b, "visible_bias": RBM_.b, "hbias": RBM_.c}
+    for arrays, names, said in (
+        ({"W": RBM_.W, "a": RBM_.b, "b": RBM_.c}, None, "no array c;.* this one W, a, b: say which is which"),
+        (two, None, "no array b;"),
+        (two, {"b": "bias"}, "no array 'bias'; it holds W, vbias"),
+        (two, {"V": "vbias"}, "names has a key 'V'"),
+        ({**two, "b": RBM_.c}, None, "b has shape"),
+        ({"W": RBM_.W, "b": RBM_.c, "c": RBM_.b}, None, "b has shape"),
+        ({"W": "text", "b": RBM_.b, "c": RBM_.c}, None, "values are of type"),
+    ):
+        with pytest.raises(BadInput, match=said):
+            rbmviz.from_arrays(arrays, names)
+    with pytest.raises(BadInput, match="not a mapping"):
+        rbmviz.from_arrays([RBM_.W])
+    state = {"weight": SQUARE.W.T, "vbias": SQUARE.b, "hbias": SQUARE.c}
+    assert same(rbmviz.from_arrays(state, {"W": "weight.T"}), SQUARE)
+    assert not same(rbmviz.from_arrays(state), SQUARE)  # nothing tells: taken as (n_visible, n_hidden)
+    (tmp_path / "m.pt").write_bytes(b"PK")
+    with pytest.raises(BadInput, match=r"is not opened.*rbmviz\.from_arrays"):
+        load_model(tmp_path / "m.pt")
+
+
+def test_tensors_and_a_centred_model():
+    class Tensor:
+        def __init__(self, array):
+            self.array = array
+
+        def detach(self):
+            return self
+
+        cpu = detach
+
+        def numpy(self):
+            return self.array
+
+    state = {"weight": Tensor(RBM_.W.T), "v_bias": Tensor(RBM_.b), "h_bias": Tensor(RBM_.c)}
+    assert same(rbmviz.from_arrays(state))
+    ov, oh = GENERATOR.random((1, 6)), GENERATOR.random((1, 4))
+    model = rbmviz.from_arrays({"w": RBM_.W, "bv": RBM_.b[None], "bh": RBM_.c[None], "ov": ov, "oh": oh})
+    h = np.array(list(itertools.product([0, 1], repeat=4)))
+    v = V[:, None]
+    energy = -((v - ov) @ RBM_.W * (h - oh)).sum(-1) - (v - ov) @ RBM_.b - (h - oh) @ RBM_.c
+    ours = -(v @ model.rbm.W * h).sum(-1) - v @ model.rbm.b - h @ model.rbm.c
+    assert np.ptp(energy - ours) < 1e-5  # they differ by a constant
+
+
+def hostile(damage):
+    """Return the bytes of an archive after ``damage`` has been done to its update 1."""
+    content = io.BytesIO()
+    archive(content, updates=[1])
+    with h5py.File(content, "a") as file:
+        group = file["update_1/params"]
+        damage(group)
+    return content.getvalue()
+
+
+def replaced(name, **how):
+    def damage(group):
+        del group[name]
+        group.create_dataset(name, **how)
+
+    return damage
+
+
+def linked(link):
+    def damage(group):
+        del group["vbias"]
+        group["vbias"] = link
+
+    return damage
+
+
+def virtual(group):
+    del group["vbias"]
+    layout = h5py.VirtualLayout(shape=(6,), dtype="f4")
+    layout[:] = h5py.VirtualSource("/etc/hostname", "x", shape=(6,))
+    group.create_virtual_dataset("vbias", layout)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (replaced("weight_matrix", shape=(2**20, 2**20), dtype="f4", chunks=True), "GB"),
+        (replaced("weight_matrix", shape=(2**20, 2**20), dtype="f4"), "GB"),
+        (replaced("vbias", shape=(5,), dtype="f4"), "b has shape"),
+        (replaced("vbias", data=np.full(6, np.nan, "f4")), "NaN or infinite"),
+        (replaced("vbias", data=np.full(6, 1j)), "holds no array of numbers"),
+        (replaced("vbias", data="text"), "holds no array of numbers"),
+        (replaced("vbias", data=h5py.Empty("f4")), "holds no array of numbers"),
+        (replaced("vbias", data=np.zeros(6), compression="lzf"), "another method than deflate"),
+        (
+            replaced("vbias", shape=(6,), dtype="f4", external=[("/etc/hostname", 0, 24)]),
+            "not lie in the file",
+        ),
+        (virtual, "not lie in the file"),
+        (linked(h5py.ExternalLink("/etc/hostname", "/x")), "is a link"),
+        (linked(h5py.SoftLink("/parallel_chains")), "is a link"),
+        (lambda group: group.move("vbias", "other/vbias"), "has no vbias"),
+        (lambda group: [group.pop("vbias"), group.create_group("vbias")], "is not an array"),
+    ],
+)
+def test_hostile_archives_are_refused_in_a_sentence(tmp_path, damage, said):
+    path = tmp_path / "m.h5"
+    path.write_bytes(hostile(damage))
+    with pytest.raises(BadInput, match=f"m.h5'.*{said}"):
+        load_model(path)
+
+
+def test_damaged_archives_are_refused(tmp_path):
+    whole, path = archive(tmp_path / "whole.h5", updates=[1]).read_bytes(), tmp_path / "m.h5"
+    for content in (b"", b"\x89HDF\r\n\x1a\n", whole[:700], whole[: len(whole) // 2], b"x" * 999):
+        path.write_bytes(content)
+        with pytest.raises(BadInput, match="is not a readable model file"):
+            load_model(path)
+    generator, ended = np.random.default_rng(1), 0
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for at in generator.integers(0, len(whole), 20):
+            damaged[at] = generator.integers(256)
+        path.write_bytes(damaged)
+        try:
+            load_model(path)
+        except BadInput:
+            ended += 1
+    assert ended > 10
+    with pytest.raises(BadInput, match="is not a readable model file"):  # HDF5 of strangers is not opened
+        load_model_bytes(whole, "m.h5")
+
+
+def test_without_h5py(monkeypatch, tmp_path):
+    path = archive(tmp_path / "m.h5")
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(BadInput, match=r'needs the package h5py.*pip install "rbmviz\[models\]"'):
+        load_model(path)
+    with pytest.raises(BadInput, match="Writing HDF5 needs the package h5py"):
+        save_model(RBM_, tmp_path / "x.h5")
