@@ -16,7 +16,7 @@ from rbmviz.links import write_changed_panel
 from rbmviz.metadata import data_name
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
-from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.metrics.isl import CURVE_COUNTS, Score
 from rbmviz.models import data_of, load_model
 from rbmviz.rbm import Model
 from rbmviz.registry import samplers as registered
@@ -47,6 +47,8 @@ class _Run:
     state: Any
     metric: ISL
     coverage: Coverage
+    counts: Sequence[int]
+    curve: list[Score] = field(default_factory=list)
     seconds: float = 0.0
     energies: list[np.ndarray] = field(default_factory=list)
 
@@ -54,13 +56,13 @@ class _Run:
         begin = time.perf_counter()
         v = self.sampler.step(self.state, n).v
         self.seconds += time.perf_counter() - begin
-        self.metric.update(v)
+        self.curve += self.metric.curve(v, self.counts)
         self.coverage.update(v)
         self.energies.append(model.rbm.free_energy(v))
 
     def measures(self, fastest: float, labelled: bool) -> dict[str, float]:
         """Return ``MEASURES``; ``fastest`` is the sampling time of the fastest sampler, in seconds."""
-        curve, n = self.metric.curve(), self.metric.n
+        curve, n = self.curve, self.metric.n
         in_time = max(1, n * fastest / self.seconds)
         same_time = max((point for point in curve if point.n <= in_time), key=lambda point: point.n)
         ess = chain_diagnostics(chains_apart(np.concatenate(self.energies), self.sampler.n_chains)).ess
@@ -85,8 +87,9 @@ def _run(
         _Run(
             sampler,
             sampler.init(model, seed, starts[: sampler.n_chains]),
-            ISL(dataset.test, held_out, counts=counts),
+            ISL(dataset.test, held_out),
             Coverage(dataset, CLASSIFIED_EXAMPLES, sampler.n_chains),
+            counts,
         )
         for sampler in samplers
     ]

@@ -228,7 +228,7 @@ def fpcd_row(model: Model, alpha: float, peers: bool, eps: float = 0.03, block: 
 
 def isl_row(test: np.ndarray, samples: np.ndarray, peers: bool, peer_block: int = 256) -> Match:
     """Return the row for streaming ISL: distance histograms of samples to every test point."""
-    metric, block = ISL(test, counts=()), samples[:peer_block]
+    metric, block = ISL(test), samples[:peer_block]
     words = 8 * -(-test.shape[1] // 64)
     return Match(
         Contestant(lambda: metric.update(samples), len(samples)),

@@ -21,6 +21,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest, app_test
 from streamlit.util import calc_hash
 from waiting import PATIENCE
@@ -43,6 +44,9 @@ page.main()
 # that tests start and interrupt; a handler is not handed on to them, and they begin with the default.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Each AppTest reads the metadata of all installed packages: most of the time of a page. Once is enough.
+manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
 
 atexit.register(app_test.TMP_DIR.cleanup)  # Streamlit leaves it to Python, which warns of it at the end
 

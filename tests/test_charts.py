@@ -2,11 +2,11 @@
 
 import json
 
-from rbmviz.charts import Axis, Bars, Curves, Legend, Level, Style, styled
+from rbmviz.charts import Bars, ChartAxis, Curves, Legend, Level, Style, styled
 from rbmviz.charts.axes import LEGEND_LETTERS
 from rbmviz.charts.curves import BAND_OPACITY, LEVEL_DASH, LINE_WIDTH
 
-X, Y = Axis("x", "Samples", "log"), Axis("y", "Share", form="%", domain=(0, 1))
+X, Y = ChartAxis("x", "Samples", "log"), ChartAxis("y", "Share", form="%", domain=(0, 1))
 AB = styled(["a", "b"], ["#111111", "#222222"])
 
 
@@ -19,15 +19,15 @@ def test_a_canvas_draws_the_points_that_have_a_place():
     rows = [{"kind": "point", "name": name, "x": x, "y": y} for name, x, y in points]
     rows += [{"kind": "end", "name": "a", "x": 10, "y": 3, "label": "a", "label_y": 3, "note": "a"}]
     chart = Curves(X, Y, "name", AB, kinds=("end",)).of(rows)
-    content = chart.drawing.content(chart.rows, "Shares")
+    content = chart.plot.content(chart.rows, "Shares")
     assert (content["label"], content["x"]["title"], content["x"]["scale"]) == ("Shares", "Samples", "log")
     assert (content["y"]["percent"], content["y"]["domain"]) == (True, (0, 1))
     [line] = content["lines"]
     assert (line["name"], line["colour"], line["dash"]) == ("a", "#111111", (1, 0))
     assert line["points"] == [(1.0, 2.0), (10.0, 0.12346)]
     json.dumps(content, allow_nan=False)
-    assert chart.drawing.content(chart.rows[:0], "Nothing yet") is None
-    assert list(chart.drawing.of([]).rows.columns) == list(chart.rows.columns)
+    assert chart.plot.content(chart.rows[:0], "Nothing yet") is None
+    assert list(chart.plot.of([]).rows.columns) == list(chart.rows.columns)
 
 
 def test_both_renderers_have_one_look():
@@ -72,13 +72,15 @@ def test_bars_have_sides_and_cells_have_shades():
         {"name": "a", "x": i + 0.1, "x2": i + 0.9, "y": share, "y2": 0.0, "chain": "η"}
         for i, share in enumerate((0.25, 0.5))
     ]
-    bars = Bars(Axis("x", names=names), Axis("y"), "name", AB, pale=("chain", (("ξ", 0.45), ("η", 1.0))))
+    bars = Bars(
+        ChartAxis("x", names=names), ChartAxis("y"), "name", AB, pale=("chain", (("ξ", 0.45), ("η", 1.0)))
+    )
     content = bars.content(bars.of(rows).rows, "Rejected")
     assert [bar["sides"] for bar in content["bars"]] == [[0.1, 0.9, 0.25, 0], [1.1, 1.9, 0.5, 0]]
     assert (content["x"]["names"], content["bars"][0]["colour"]) == (names, "#111111")
     below = bars.of([rows[0] | {"y2": float("nan")}])
     assert bars.content(below.rows, "") is None
-    cells = Bars(Axis("x", names=names), Axis("y", names=names), text_size=10, title="A")
+    cells = Bars(ChartAxis("x", names=names), ChartAxis("y", names=names), text_size=10, title="A")
     [cell] = cells.content(cells.of([row | {"share": 0.25} for row in rows[:1]]).rows, "Heat map")["bars"]
     assert (cell["text"], cell["opacity"]) == ("0.25", 0.5)
     assert cells.spec()["title"] == "A"

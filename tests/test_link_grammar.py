@@ -5,11 +5,7 @@ import pytest
 
 from rbmviz import BadInput, links, make_sampler, make_trainer
 from rbmviz.knobs import write_algorithm
-from rbmviz.links import (
-    read_matrix,
-    read_panels,
-    write_matrix,
-)
+from rbmviz.links import read_matrix, read_panels, write_matrix
 from rbmviz.registry import samplers, trainers
 from rbmviz.samplers import list_samplers
 from rbmviz.trainers import list_trainers

@@ -1,8 +1,8 @@
-"""The comparisons and the views of sweeps of a session, and the lifetime of their threads and memory.
+"""The comparisons and the views of sweeps of a session, and the lifetime of their work and memory.
 
-A comparison (its panels, chains and scores) is kept in the session state. Its threads belong to a resource of
-the session, which Streamlit releases on every disconnect; after a reconnect the same comparison continues
-with new threads. Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten
+A comparison (its panels, chains and scores) is kept in the session state. It is open as long as a resource
+of the session, which Streamlit releases on every disconnect; after a reconnect the same comparison continues.
+Ten seconds after a disconnect the memory of its runs is freed; a reconnect within ten
 minutes, while Streamlit still has the session, rebuilds them.
 """
 
@@ -35,7 +35,7 @@ def _release(comparison: Comparison) -> None:
 
 
 @st.cache_resource(scope="session", on_release=_release, show_spinner=False)
-def _threads(token: str, _comparison: Comparison) -> Comparison:
+def _until_disconnect(token: str, _comparison: Comparison) -> Comparison:
     return _comparison
 
 
@@ -64,7 +64,7 @@ def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bo
     comparisons_by_token()[token] = comparison
     visitor.visit(page, comparison)
     # Before opening it, so that a disconnect in between cannot leave it open.
-    _threads(token, comparison)
+    _until_disconnect(token, comparison)
     if comparison.closed_at is not None:
         comparison.open()
     return comparison, is_new

@@ -643,13 +643,13 @@ def draw_chart(
     key : widget key; alt : description for screen readers; height :
         "stretch" to fill its container, whose height a style sheet sets
     """
-    rows, drawing = chart
+    rows, plot = chart
     if nothing and rows.empty:
         with st.container(key=f"no chart {key}"):  # while presenting, it takes the place of the chart
             st.caption(nothing)
     else:
         size = PRESENTED_FONT_PIXELS if links.presenting() else 0
         height = "stretch" if size else height  # presenting.css makes it as tall as the window allows
-        spec = readable(drawing.spec(), st.context.theme.type, size)
+        spec = readable(plot.spec(), st.context.theme.type, size)
         st.vega_lite_chart(rows, spec, key=key, width=width, height=height, alt=alt)
         publish.chart(key, chart, alt)

@@ -4,9 +4,21 @@
 which ``curves.js`` of the app draws for those who watch a page. Altair and pandas are imported when needed.
 """
 
-from rbmviz.charts.axes import Axis, Legend, Style, styled
+from rbmviz.charts.axes import ChartAxis, Legend, Style, styled
 from rbmviz.charts.bars import Bars
 from rbmviz.charts.curves import Curves, Level
-from rbmviz.charts.drawing import Chart, Drawing, Rows, Spec
+from rbmviz.charts.plot import Chart, Plot, Rows, Spec
 
-__all__ = ["Axis", "Bars", "Chart", "Curves", "Drawing", "Legend", "Level", "Rows", "Spec", "Style", "styled"]
+__all__ = [
+    "Bars",
+    "Chart",
+    "ChartAxis",
+    "Curves",
+    "Legend",
+    "Level",
+    "Plot",
+    "Rows",
+    "Spec",
+    "Style",
+    "styled",
+]

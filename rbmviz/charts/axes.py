@@ -34,7 +34,7 @@ def styled(names: Sequence[str], colours: Sequence[str], first: int = 0) -> tupl
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """A direction of a chart.
 
     Parameters

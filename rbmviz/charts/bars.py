@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rbmviz.charts.axes import Axis, Legend, Style, channel_of
-from rbmviz.charts.drawing import Content, Drawing, short, tooltips
+from rbmviz.charts.axes import ChartAxis, Legend, Style, channel_of
+from rbmviz.charts.plot import Content, Plot, short, tooltips
 from rbmviz.charts.style import GREY
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ WHITE_FROM = 0.45
 
 
 @dataclass(frozen=True)
-class Bars(Drawing):
+class Bars(Plot):
     """How bars are drawn: rectangles from ``x`` to "x2" and from ``y`` to "y2", which are columns.
 
     Parameters
     ----------
-    x, y : Axis
+    x, y : ChartAxis
     series : str
         Column of the names, which have colours; "" (the default): cells, whose column "share" is from 0 to 1.
     styles : tuple of Style
@@ -39,8 +39,8 @@ class Bars(Drawing):
         Of the number of a cell, in pixels.
     """
 
-    x: Axis
-    y: Axis
+    x: ChartAxis
+    y: ChartAxis
     series: str = ""
     styles: tuple[Style, ...] = ()
     tips: tuple[tuple[str, str, str], ...] = ()

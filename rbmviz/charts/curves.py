@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rbmviz.charts.axes import Axis, Legend, Style, channel_of
-from rbmviz.charts.drawing import Content, Drawing, short, tooltips
+from rbmviz.charts.axes import ChartAxis, Legend, Style, channel_of
+from rbmviz.charts.plot import Content, Plot, short, tooltips
 from rbmviz.charts.style import GREY
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ class Level(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Curves(Drawing):
+class Curves(Plot):
     """How curves are drawn.
 
     Parameters
     ----------
-    x, y : Axis
+    x, y : ChartAxis
     series : str
         Column of the names of the curves.
     styles : tuple of Style
@@ -100,8 +100,8 @@ class Curves(Drawing):
         Returns further layers, which are not on a canvas, given altair and a chart with x, y and colour.
     """
 
-    x: Axis
-    y: Axis
+    x: ChartAxis
+    y: ChartAxis
     series: str = ""
     styles: tuple[Style, ...] = ()
     tips: tuple[tuple[str, str, str], ...] = ()
@@ -128,23 +128,16 @@ class Curves(Drawing):
         """Return the columns that are drawn or shown in tooltips."""
         kinds = [name for kind in self.kinds for name in COLUMNS_OF_KIND[kind]]
         used = [self.series, self.order, self.pale, self.size, *(self.band or ())]
-        names = ["kind"] * bool(self.kinds) + [
-            self.x.field,
-            self.y.field,
-            *used,
-            *(name for name, *_ in self.tips),
-        ]
-        return [name for name in [*names, *kinds] if name]
+        shown = [name for name, *_ in self.tips]
+        names = ["kind"] * bool(self.kinds) + [self.x.field, self.y.field, *used, *shown, *kinds]
+        return [name for name in names if name]
 
     # In Vega-Lite
 
     def layers(self, alt: Any, base: Any) -> list[Any]:
         """Return the layers, from the lowest to the highest."""
-        x, y, tips = (
-            self.x.channel(alt, "X"),
-            self.y.channel(alt, "Y"),
-            tooltips(alt, self.tips) or alt.Undefined,
-        )
+        x, y = self.x.channel(alt, "X"), self.y.channel(alt, "Y")
+        tips = tooltips(alt, self.tips) or alt.Undefined
 
         def of(kind: str) -> Any:
             rows = base.transform_filter(f"datum.kind == '{kind}'") if self.kinds else base
@@ -160,10 +153,11 @@ class Curves(Drawing):
             low, high = self.band
             ends = {"y": self.y.channel(alt, "Y", low), "y2": f"{high}:Q", "color": tone}
             held = points.transform_filter(f"isValid(datum.{low}) && isValid(datum.{high})")
-            area = held.mark_area(opacity=BAND_OPACITY, tooltip=None, **joined, **clip)
-            layers.append(
-                (area if self.spread == "area" else held.mark_rule(opacity=self.opacity)).encode(**ends)
-            )
+            if self.spread == "area":
+                band = held.mark_area(opacity=BAND_OPACITY, tooltip=None, **joined, **clip)
+            else:
+                band = held.mark_rule(opacity=self.opacity)
+            layers.append(band.encode(**ends))
         if self.line:
             look = {"strokeWidth": self.line_width} | ({"opacity": self.opacity} if self.opacity < 1 else {})
             order = {"order": f"{self.order}:Q"} if self.order else {}
@@ -188,10 +182,8 @@ class Curves(Drawing):
     def _channel(self, alt: Any, kind: str, values: Sequence[Any]) -> Any:
         if not self.series:
             return alt.value(values[0])
-        names, symbol = (
-            [style.name for style in self.styles],
-            "stroke" if self.line and not self._shapes else "",
-        )
+        names = [style.name for style in self.styles]
+        symbol = "stroke" if self.line and not self._shapes else ""
         return channel_of(alt, kind, self.series, names, values, self.legend, symbol)
 
     @property

@@ -175,8 +175,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             f"'{args.file}' has {x.shape[1]} units and {dataset.name} {dataset.n_visible}: choose other data."
         )
     per_chain = _diagnostics(args, samples)
-    metric = ISL(dataset.test, dataset.validation, kernel=args.kernel, counts=None if args.curve else ())
-    score = metric.update(x).value()
+    metric = ISL(dataset.test, dataset.validation, kernel=args.kernel)
+    curve = metric.curve(x, None if args.curve else ())
+    score = metric.value()
     print_message("Scoring the training set for comparison.")
     own = reference(dataset.train, dataset.test, dataset.validation, kernel=args.kernel)
     result: dict[str, Any] = {
@@ -193,7 +194,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         **per_chain,
     }
     if args.curve:
-        result["curve"] = [[point.n, point.isl] for point in metric.curve()]
+        result["curve"] = [[point.n, point.isl] for point in curve]
     return result
 
 

@@ -36,7 +36,7 @@ from rbmviz.sweeps import (
     figures,
     list_measures,
 )
-from rbmviz.sweeps.choose import robustness, select, telling_point, undirected
+from rbmviz.sweeps.choose import one_source, robustness, select, telling_point, undirected
 from rbmviz.sweeps.execute import SweepProgress, cores
 from rbmviz.sweeps.execute import run as run_cells
 from rbmviz.sweeps.plan import TABLES, Kind
@@ -222,12 +222,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_other_code(store: Store) -> StoredTable:
-    """Return the results of the other version of the code with the most results."""
+    """Return the results of another version of the code, the one with the most rows of each algorithm."""
     stored = store.read()
     if not stored.cells:
         return stored
-    versions, rows = np.unique(stored.columns["version"].astype(str), return_counts=True)
-    columns = select(stored.columns, version=str(versions[rows.argmax()]))
+    columns = one_source(stored.columns)
     n_cells = len(np.unique(columns["identity"].astype(str)))
     sentence = (
         f"'{store.folder}' holds no result of this version of the code; these are the {n_cells:,} of "

@@ -67,30 +67,6 @@ class Score(NamedTuple):
     validation: float
 
 
-class IslPoint(NamedTuple):
-    """ISL after ``n`` samples for several betas; arrays float64 (betas,), in nats except ``betas``."""
-
-    n: int
-    betas: np.ndarray
-    test: np.ndarray
-    std_error: np.ndarray
-    validation: np.ndarray
-
-    def score(self, beta: float | None) -> Score:
-        """Return the score for beta; None: the best beta on the validation part."""
-        if beta is not None:
-            off = np.abs(self.betas - _one_beta(beta))
-            b = int(off.argmin())
-            if not off[b] <= NEAR * (1 - self.betas[b]):
-                raise BadInput(f"ISL: beta = {beta} is not on the grid; name it in betas.")
-        elif np.isnan(self.validation).any():
-            raise BadInput("ISL: there is no validation part to choose beta on; give one, or a beta.")
-        else:
-            b = int(self.validation.argmax())
-        isl, error, validation = (float(x[b]) for x in (self.test, self.std_error, self.validation))
-        return Score(isl, float(self.betas[b]), self.n, error, validation)
-
-
 def _check_betas(betas: np.ndarray) -> None:
     if betas.ndim != 1 or not (len(betas) and ((betas > 0.5) & (betas < 1)).all()):
         raise BadInput("ISL: every beta must lie between 1/2 and 1, and there must be one.")
@@ -150,8 +126,6 @@ class ISL:
         product per beta and is hundreds of times slower.
     betas : sequence of float, optional
         Grid between 1/2 and 1 from which beta is chosen, in any order (default ``BETAS``).
-    counts : sequence of int, optional
-        Sample counts at which ``curve`` has a point (default ``CURVE_COUNTS``).
     counters : dtype, optional
         Smallest type of the counters in the histograms: uint8 (the default) takes least memory, uint32 is
         quickest. Scores are the same.
@@ -169,7 +143,6 @@ class ISL:
         *,
         kernel: Kernel = "binary",
         betas: Sequence[float] | None = None,
-        counts: Sequence[int] | None = None,
         counters: DTypeLike | None = None,
     ) -> None:
         test = _bits("test", test)
@@ -184,7 +157,6 @@ class ISL:
         _check_betas(self.betas)
         self._n_test, self._width, self._kernel = len(test), test.shape[1], kernel
         self._counters = _counter_type(counters)
-        self._counts = CURVE_COUNTS if counts is None else _whole_counts(counts)
         # Data sets are sorted by class or by writer: random groups differ only by chance.
         self._order = rng.generator(0, "isl groups").permutation(len(test))
         groups = min(GROUPS, len(test))
@@ -199,7 +171,6 @@ class ISL:
     def _clear(self) -> None:
         """Forget all samples."""
         self.n = 0
-        self._points: list[IslPoint] = []
         if self._kernel == "binary":
             # Points are counted part by part; each part has its own histograms.
             self._points_at_a_time = max(COUNTERS_AT_A_TIME // (self._width + 1), 1)
@@ -231,6 +202,12 @@ class ISL:
         BadInput
             If shape, type or values are not as described.
         """
+        samples = self._checked(samples)
+        self._add(samples)
+        self.n += len(samples)
+        return self
+
+    def _checked(self, samples: np.ndarray) -> np.ndarray:
         samples = checks.numbers("ISL: samples", samples)
         if samples.ndim != 2 or samples.shape[1] != self._width:
             raise BadInput(f"ISL: the samples have shape {samples.shape}; it must be (m, {self._width}).")
@@ -238,16 +215,7 @@ class ISL:
             _bits("samples", samples)
         elif samples.size and not (samples.min() >= 0 and samples.max() <= 1):
             raise BadInput("ISL: the samples of the mean kernel must be means from 0 to 1.")
-        at = 0
-        while at < len(samples):
-            later = self._counts[np.searchsorted(self._counts, self.n, side="right") :]
-            end = min(len(samples), at + int(later[0]) - self.n) if len(later) else len(samples)
-            self._add(samples[at:end])
-            self.n += end - at
-            at = end
-            if len(later) and self.n == later[0]:
-                self._points.append(self._point(self.betas))
-        return self
+        return samples
 
     def _add(self, samples: np.ndarray) -> None:
         if self._kernel == "binary":
@@ -340,25 +308,24 @@ class ISL:
                 kernels.hamming.log_mixtures(some, log_odds, out[first - begin : last - begin])
         return out + self._width * np.log(betas) - math.log(self.n)
 
-    def _point(self, betas: np.ndarray) -> IslPoint:
-        """Return the ISL of all samples so far for each beta."""
+    def _scores(self, betas: np.ndarray) -> list[Score]:
+        """Return the score of all samples so far for each beta."""
         logs = self._log_densities(betas)
         if len(betas) == 1:
             logs = np.repeat(logs, 2, axis=1)  # numpy sums a single column in another order: see _best
         test, validation = logs[: self._n_test], logs[self._n_test :]
-        nan = np.full(logs.shape[1], np.nan)
         columns = (
             test.mean(axis=0),
             test.std(axis=0) / math.sqrt(self._n_test),
-            validation.mean(axis=0) if len(validation) else nan,
+            validation.mean(axis=0) if len(validation) else np.full(logs.shape[1], np.nan),
         )
-        return IslPoint(self.n, betas, *(x[: len(betas)] for x in columns))
+        return [
+            Score(float(isl), float(beta), self.n, float(error), float(held_out))
+            for beta, isl, error, held_out in zip(betas, *columns, strict=False)
+        ]
 
     def _best(self) -> tuple[Score, np.ndarray]:
-        """Return the score of ``_point``, bit for bit, and log P of the test points.
-
-        Test points are evaluated at one beta only.
-        """
+        """Return the best of ``_scores``, bit for bit, and log P of the test points, at its beta only."""
         self._count()
         b, validation = self._search()
         test = self._log_mixtures(0, self._n_test, self.betas[[b, b]])  # two columns, as in _search
@@ -415,11 +382,19 @@ class ISL:
             raise BadInput("ISL: there are no samples yet.")
         if beta is None and self._kernel == "binary" and self._n_test < len(self._packed):
             return self._best()[0]
-        if beta is None or self._kernel == "mean":
-            return self._point(self.betas).score(beta)
-        betas = np.array([_one_beta(beta)])
-        _check_betas(betas)
-        return self._point(betas).score(beta)
+        if beta is None:
+            if self._n_test == len(self._packed if self._kernel == "binary" else self._rows):
+                raise BadInput("ISL: there is no validation part to choose beta on; give one, or a beta.")
+            return max(self._scores(self.betas), key=lambda score: score.validation)
+        if self._kernel == "binary":
+            betas = np.array([_one_beta(beta)])
+            _check_betas(betas)
+            return self._scores(betas)[0]
+        off = np.abs(self.betas - _one_beta(beta))
+        b = int(off.argmin())
+        if not off[b] <= NEAR * (1 - self.betas[b]):
+            raise BadInput(f"ISL: beta = {beta} is not on the grid; name it in betas.")
+        return self._scores(self.betas)[b]
 
     def value_by_group(self) -> tuple[Score, np.ndarray]:
         """Return ``value()``, and the mean log density of each group of test points.
@@ -447,29 +422,40 @@ class ISL:
         sizes = np.diff([*self._group_starts, self._n_test])
         return score, np.add.reduceat(logs[self._order], self._group_starts) / sizes
 
-    def curve(self, beta: float | None = None) -> list[Score]:
-        """Return one score for each of ``counts`` reached so far.
+    def curve(
+        self, samples: np.ndarray, counts: Sequence[int] | None = None, beta: float | None = None
+    ) -> list[Score]:
+        """Add samples, and return the score at each of ``counts`` that is reached with them.
 
         Parameters
         ----------
+        samples : uint8 or float (m, n_visible)
+            See ``update``.
+        counts : sequence of int, optional
+            Numbers of samples (default ``CURVE_COUNTS``).
         beta : float, optional
             Kernel parameter (default: at each point the best on the validation part).
 
         Raises
         ------
         BadInput
-            If beta is not on the grid, or None without a validation part.
+            See ``update`` and ``value``.
         """
-        return [point.score(beta) for point in self._points]
+        samples = self._checked(samples)
+        ends = (CURVE_COUNTS if counts is None else _whole_counts(counts)) - self.n
+        *parts, rest = np.split(samples, ends[(ends > 0) & (ends <= len(samples))])
+        scores = [self.update(part).value(beta) for part in parts]
+        self.update(rest)
+        return scores
 
 
 @once_per_dataset
 def _empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None) -> ISL:
-    return ISL(dataset.test, dataset.validation, kernel=kernel, counts=(), counters=counters)
+    return ISL(dataset.test, dataset.validation, kernel=kernel, counters=counters)
 
 
 def empty_isl(dataset: Dataset, kernel: Kernel, counters: DTypeLike | None = None) -> ISL:
-    """Return an ISL without samples and ``counts``; all ISLs on one data set share the packed data points.
+    """Return an ISL without samples; all ISLs on one data set share the packed data points.
 
     Parameters
     ----------
@@ -548,7 +534,7 @@ def isl(
     (1000, True, True)
     """
     betas = [beta] if beta is not None and kernel == "mean" else None
-    return ISL(test, validation, kernel=kernel, betas=betas, counts=()).update(samples).value(beta)
+    return ISL(test, validation, kernel=kernel, betas=betas).update(samples).value(beta)
 
 
 def reference(

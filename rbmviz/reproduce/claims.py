@@ -6,6 +6,7 @@ alone (``judge``). A quick run uses wider intervals than a full run and so can o
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
@@ -110,9 +111,13 @@ class Bound:
         if n < 2 or not near or not math.isfinite(error) or math.isnan(value):
             return ""
         deviation, room = error * math.sqrt(n), min(near)
-        for more in range(n + 1, MOST_REPLICATIONS + 1):
-            if Estimate(value, deviation / math.sqrt(more), more).half_width(size) <= room:
-                return f"with about {more:,} in place of {n} replications it would be, if it stays so"
+
+        def decides(more: int) -> bool:
+            return Estimate(value, deviation / math.sqrt(more), more).half_width(size) <= room
+
+        more = bisect_left(range(MOST_REPLICATIONS + 1), True, n + 1, key=decides)  # intervals shrink
+        if more <= MOST_REPLICATIONS:
+            return f"with about {more:,} in place of {n} replications it would be, if it stays so"
         return f"more than {MOST_REPLICATIONS:,} replications would be needed"
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rbmviz.charts import Axis, Curves, Legend, styled
+from rbmviz.charts import ChartAxis, Curves, Legend, styled
 from rbmviz.charts.axes import channel_of
 from rbmviz.registry import samplers, trainers
 from rbmviz.sweeps import figures
@@ -30,7 +30,7 @@ class Drawing:
     rows : sequence of dict
         See ``Row``.
     x, y : str
-        Axis titles, with units.
+        ChartAxis titles, with units.
     mark : "line", "point" or "bar"
         Curves with bands, points with errors, or bars with errors.
     log_x, log_y : bool
@@ -101,7 +101,7 @@ def specification(drawing: Mapping[str, Any], caption: Sequence[str] = ()) -> di
     else:
         chart = chart.properties(data=altair.Data(values=rows))
     if caption:
-        lines = list(figures.in_lines(caption))
+        lines = figures.in_lines(caption)
         below = altair.Chart(altair.Data(values=[{}])).mark_text(
             align="left", baseline="top", fontSize=8, color="#555555", lineBreak="\n"
         )
@@ -116,8 +116,8 @@ def _layers(altair: Any, drawing: Mapping[str, Any]) -> list[Any]:
     series = list(dict.fromkeys(row.get("series", "") for row in rows))
     words = mark == "bar" or any(isinstance(row["x"], str) for row in rows)
     scales: tuple[Any, ...] = tuple("log" if drawing[log] else "linear" for log in ("log_x", "log_y"))
-    x = Axis("x", drawing["x"], "words" if words else scales[0])
-    y = Axis("y", drawing["y"], scales[1], nice=True, zero=mark == "bar")
+    x = ChartAxis("x", drawing["x"], "words" if words else scales[0])
+    y = ChartAxis("y", drawing["y"], scales[1], nice=True, zero=mark == "bar")
     named_by_axis = all(row["x"] == row.get("series") for row in rows)
     legend = None if series == [""] or named_by_axis else Legend("bottom", limit=280)
     tones = colours(series)

@@ -1,4 +1,4 @@
-"""Live runs: commands go in, immutable snapshots come out, on as few threads as possible.
+"""Live runs: commands go in, immutable snapshots come out, and one scheduler drives all.
 
 This layer sits between the algorithms and a front end (page, command line, notebook); it does not import
 Streamlit. A setup holds what the panels of a comparison share and makes the plan of each run:

@@ -3,7 +3,7 @@
 A kind of run defines its preparation (``prepare``), its steps (``advance``, ``record_steps``), the contents
 of its snapshot (``view``) and its background work, if any.
 
-The thread that owns the run calls ``prepare``, ``advance``, ``record_steps``, ``set_knobs``,
+One thread at a time calls ``prepare``, ``advance``, ``record_steps``, ``set_knobs``,
 ``background_work`` and ``complete``; see ``worker``. Any thread may call ``view``, even before ``prepare``,
 but not during a chunk. ``view`` must work after an error has interrupted a chunk, to show the error. If it
 changes anything, the lock that guards chunks guards this, too.
@@ -56,10 +56,9 @@ class Run(abc.ABC):
     """
 
     has_background_work: ClassVar[bool] = False
-    """Whether ``background_work`` ever does anything; if not, the worker requests no turn for it.
+    """Whether ``background_work`` ever does anything; if not, the worker never asks for it.
 
-    A run with background work always has its own thread: the beat does not drive it, and its delays do not
-    count towards the slowdown of the process (``beat``, ``slowdown``).
+    Beats do not drive a run with background work, and its delays do not count as lateness (``scheduler``).
     """
 
     knobs_at_once: ClassVar[bool] = False

@@ -277,9 +277,15 @@ class Scheduler:
             lane.idle -= 1
             lane.others.notify()
         elif lane.threads < lane.most:
-            # If the system refuses it, the next request tries again.
-            threading.Thread(target=self._work, args=(lane,), name=f"rbmviz-{lane.name}", daemon=True).start()
-            lane.threads += 1
+            # A thread begins with the priority of the one that starts it: those of PACED come first.
+            while lane is not self.paced and self.paced.threads < self.paced.most:
+                self._start_thread(self.paced)
+            self._start_thread(lane)
+
+    def _start_thread(self, lane: Lane) -> None:
+        # If the system refuses it, the next request tries again.
+        threading.Thread(target=self._work, args=(lane,), name=f"rbmviz-{lane.name}", daemon=True).start()
+        lane.threads += 1
 
     def _work(self, lane: Lane) -> None:
         _lower_priority(lane.niceness)

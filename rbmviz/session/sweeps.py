@@ -34,6 +34,7 @@ from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, var
 from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Scheduler, Task, Tenant
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
+from rbmviz.sweeps.choose import one_source
 from rbmviz.sweeps.store import Store, encode
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
@@ -573,35 +574,34 @@ def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], 
 
     Cells are identified by setting, model and seed, so that models need not be present. If the folder has
     results of several versions of the program, or of different models with one name, only the largest group
-    of cells is used.
+    of each algorithm's cells is used. Cells of other plans are ignored.
     """
     assert sweep.folder is not None
-    names = ["identity", "setting", "model", "seed", "version", "model_digest", *sweep.scores.columns]
-    stored = Store(sweep.folder).read(names=names)
-    return indexed_cells(sweep.scores, stored.columns), stored.refused
-
-
-def indexed_cells(
-    scores: SweepScores, columns: Mapping[str, np.ndarray]
-) -> list[tuple[int, dict[str, np.ndarray]]]:
-    """Return index and table of each cell of a long table; rows of other plans are ignored."""
-    if not columns or not len(columns["identity"]):
-        return []
+    scores, names = (
+        sweep.scores,
+        ("identity", "setting", "algorithm", "model", "seed", "version", "model_digest"),
+    )
+    stored = Store(sweep.folder).read(names=[*names, *scores.columns])
+    if not stored.cells:
+        return [], stored.refused
     indices = {(one.algorithm, one.model): i for i, one in enumerate(scores.settings)}
     seeds = {seed: k for k, seed in enumerate(scores.plan.seeds)}
+
+    def cell_of(columns: Mapping[str, np.ndarray], row: int) -> int | None:
+        setting = indices.get((columns["setting"][row], columns["model"][row]))
+        seed = seeds.get(int(columns["seed"][row]))
+        return None if setting is None or seed is None else seed * len(scores.settings) + setting
+
+    planned = np.array([cell_of(stored.columns, row) is not None for row in range(len(stored.columns["n"]))])
+    columns = one_source({name: column[planned] for name, column in stored.columns.items()})
+    if not len(columns["n"]):
+        return [], stored.refused
     starts = np.flatnonzero(columns["identity"][1:] != columns["identity"][:-1]) + 1
-    found: dict[tuple[str, str], dict[int, dict[str, np.ndarray]]] = {}
-    for rows in np.split(np.arange(len(columns["identity"])), starts):
-        first = {
-            name: columns[name][rows[0]] for name in ("setting", "model", "seed", "version", "model_digest")
-        }
-        setting, seed = indices.get((first["setting"], first["model"])), seeds.get(int(first["seed"]))
-        if setting is None or seed is None:
-            continue
-        origin = str(first["version"]), str(first["model_digest"]) if len(scores.plan.models) == 1 else ""
-        table = {name: columns[name][rows] for name in scores.columns}
-        found.setdefault(origin, {})[seed * len(scores.settings) + setting] = table
-    return list(max(found.values(), key=len).items()) if found else []
+    tables = {
+        cell_of(columns, rows[0]): {name: columns[name][rows] for name in scores.columns}
+        for rows in np.split(np.arange(len(columns["n"])), starts)
+    }
+    return list(tables.items()), stored.refused  # type: ignore[arg-type]
 
 
 def sweeps_folder() -> Path:

@@ -17,6 +17,7 @@ compared, too.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -140,6 +141,18 @@ def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
     keep = np.ones(len(next(iter(columns.values()))), bool)
     for name, value in values.items():
         keep &= np.asarray(columns[name] == value)
+    return {name: column[keep] for name, column in columns.items()}
+
+
+def one_source(columns: Columns) -> dict[str, np.ndarray]:
+    """Return, of each algorithm on each model name, the rows of one version of the code and one model.
+
+    They are those with the most rows. Each algorithm has versions of its own.
+    """
+    names = ("algorithm", "model", "version", "model_digest")
+    rows = list(zip(*(columns[name].tolist() for name in names), strict=True))
+    most = {row[:2]: row[2:] for row, _ in reversed(Counter(rows).most_common())}
+    keep = np.array([most[row[:2]] == row[2:] for row in rows], bool)
     return {name: column[keep] for name, column in columns.items()}
 
 

@@ -7,13 +7,14 @@ mostly blank. The caption says what was run.
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from rbmviz.charts import Axis, Curves, Style
+from rbmviz.charts import ChartAxis, Curves, Style
 from rbmviz.errors import brought_by
 from rbmviz.sweeps.choose import MOSTLY_BLANK, Choice, ScoredSetting, undirected
 from rbmviz.sweeps.measures import measures
@@ -114,7 +115,7 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     marks = f"{FIGURE_MARKS[0]} {IN_REGION}; {FIGURE_MARKS[1]} {IS_BLANK}"
     said = [*_borders(choices), *_in_words(apart, axes), undirected(by), marks]
     title = altair.TitleParams(
-        f"{label} after {_point(choices)}", subtitle=list(in_lines(filter(None, said))), anchor="start"
+        f"{label} after {_point(choices)}", subtitle=in_lines(filter(None, said)), anchor="start"
     )
     facets = {name: f"{name}:N" for name in ("panel", "model") if len({row[name] for row in rows}) > 1}
     if facets:
@@ -129,7 +130,7 @@ def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> d
     below = altair.Chart(altair.Data(values=[{}])).mark_text(
         align="left", baseline="top", fontSize=8, color="#555555", x=0, y=0, lineBreak="\n"
     )
-    lines = list(in_lines([caption]))
+    lines = in_lines([caption])
     below = below.encode(text=altair.value("\n".join(lines))).properties(width=_WIDTH, height=10 * len(lines))
     whole = altair.vconcat(chart, below).properties(title=title).configure_view(stroke=None)
     return whole.to_dict()
@@ -213,8 +214,8 @@ def _curve(altair: Any, rows: Sequence[Mapping[str, Any]], axis: str, label: str
     numeric = len(values) > 1
     log = numeric and values[0] > 0 and values[-1] >= 8 * values[0]
     curve = Curves(
-        Axis(axis, axis, "log" if log else "linear" if numeric else "words", nice=False),
-        Axis("mean", label),
+        ChartAxis(axis, axis, "log" if log else "linear" if numeric else "words", nice=False),
+        ChartAxis("mean", label),
         styles=(Style("", "#c2410c"),),
         points=30,
         band=("lo", "hi"),
@@ -224,12 +225,8 @@ def _curve(altair: Any, rows: Sequence[Mapping[str, Any]], axis: str, label: str
     return altair.layer(*curve.layers(altair, altair.Chart())).properties(width=_WIDTH, height=_HEIGHT)
 
 
-def in_lines(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the texts in lines of bounded length, broken at spaces where there are any."""
-    for text in texts:
-        while len(text) > _CAPTION_CHARACTERS:
-            at = text.rfind(" ", 1, _CAPTION_CHARACTERS)
-            at = at if at > 0 else _CAPTION_CHARACTERS
-            yield text[:at]
-            text = text[at:].lstrip()
-        yield text
+def in_lines(texts: Iterable[str]) -> list[str]:
+    """Return the texts in lines of bounded length, broken at spaces where there are any."""
+    return [
+        line for text in texts for line in textwrap.wrap(text, _CAPTION_CHARACTERS, break_on_hyphens=False)
+    ]

@@ -392,6 +392,10 @@ class SweepPlan:
         places = sum(math.prod(self._lengths(self._algorithm(text))) for text in self.algorithms)
         return places * max(len(self.models), 1) * len(self.seeds)
 
+    def knob(self, name: str) -> Knob:
+        """Return the knob of an axis, as the first algorithm that has it declares it."""
+        return knob_named(name, [self._algorithm(text) for text in self.algorithms])
+
     def differing_knobs(self) -> list[str]:
         """Return the knobs in which algorithms of one name differ apart from the axes (rates_fpcd:k=5)."""
         read = [TABLES[self.kind].read(text) for text in self.algorithms]

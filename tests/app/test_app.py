@@ -630,8 +630,7 @@ def test_the_mean_kernel_scores_live(page):
     test = page("sample", kernel="mean", p=["gibbs", "rates_fpcd"])
     comparison = test.session_state["comparisons"]["sample"][0]
     wait(
-        lambda: all(s.newest is not None and s.n >= 5 for _, s in comparison.poll()),
-        "scores in every panel",
+        lambda: all(s.newest is not None and s.n >= 5 for _, s in comparison.poll()), "scores in every panel"
     )
     assert comparison.setup.kernel == "mean"
     test.run()

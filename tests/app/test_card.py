@@ -205,14 +205,8 @@ def test_the_card_goes_with_its_page_and_comes_back_with_its_address(page):
             "last step of the lesson “Why chains stick”; next comes the lesson “Pushing yourself away”.",
         ),
         ("quiz", "“Name the sampler”; next comes the challenge “Ten digits by heat alone”."),
-        (
-            "one-step-size",
-            "“One step size” is still to be won; next comes the challenge “Break Gibbs”.",
-        ),
-        (
-            "where-pcd-falls",
-            "“Where PCD falls” is still to be won; it is the last one of this page.",
-        ),
+        ("one-step-size", "“One step size” is still to be won; next comes the challenge “Break Gibbs”."),
+        ("where-pcd-falls", "“Where PCD falls” is still to be won; it is the last one of this page."),
     ],
 )
 def test_the_end_of_a_lesson_is_said_once(page, lesson, said):

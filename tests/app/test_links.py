@@ -27,12 +27,7 @@ VALUES = {
 
 def keys(page):
     """The names of an address that a page reads: of its widgets, and its own."""
-    return [
-        *pages.names_of_page(page),
-        "paused",
-        "paused_at",
-        "present",
-    ]
+    return [*pages.names_of_page(page), "paused", "paused_at", "present"]
 
 
 @pytest.fixture
@@ -90,11 +85,7 @@ def test_a_page_without_panels_stays_so(visit, address_of):
 
 @pytest.mark.parametrize(
     ("name", "key", "value"),
-    [
-        ("coupling", "coupling_start", "data"),
-        ("train", "rule", "0.3"),
-        ("train", "statistic", "weight_norm"),
-    ],
+    [("coupling", "coupling_start", "data"), ("train", "rule", "0.3"), ("train", "statistic", "weight_norm")],
 )
 def test_an_address_opens_again_where_the_page_has_other_words_for_a_value(
     visit, address_of, name, key, value

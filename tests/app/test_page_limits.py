@@ -7,10 +7,7 @@ from rbmviz import make_trainer
 from rbmviz.datasets import load_dataset
 from rbmviz.models import pattern_model
 from rbmviz.pages.weights import STUDIED
-from rbmviz.session import (
-    StudySetup,
-    limits,
-)
+from rbmviz.session import StudySetup, limits
 from rbmviz.session.recorder import HELD_SAMPLES_BYTES
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.chain import landscape as chain

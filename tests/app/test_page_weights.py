@@ -18,13 +18,7 @@ from rbmviz.lessons import read_state
 from rbmviz.session import Comparison, StudiedModel, StudySetup, StudySnapshot, WeightSetup, estimator_study
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.weights import panel as weights_panel
-from rbmviz_app.pages.weights.charts import (
-    EQUAL,
-    log_z_chart,
-    population_titles,
-    shares_chart,
-    sizes_chart,
-)
+from rbmviz_app.pages.weights.charts import EQUAL, log_z_chart, population_titles, shares_chart, sizes_chart
 from rbmviz_app.pages.weights.exports import (
     command_of,
     curves_csv,

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 from waiting import wait
 
 from rbmviz import make_sampler
-from rbmviz.charts import Axis, Curves, Style, styled
+from rbmviz.charts import ChartAxis, Curves, Style, styled
 from rbmviz.session import Comparison, SamplingSetup, VisitorUsage
 from rbmviz_app import session
 from rbmviz_app.access import guarded
@@ -34,7 +34,7 @@ from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 
-CURVES = Curves(Axis("x"), Axis("y"), styles=(Style("", "#111111"),))
+CURVES = Curves(ChartAxis("x"), ChartAxis("y"), styles=(Style("", "#111111"),))
 HOME = "http://127.0.0.1:8501"
 DATA = {"view": "sequence", "pixels": "binary", "side": 2, "n_visible": 5, "panels": [{"key": 0}]}
 
@@ -236,7 +236,7 @@ def test_a_chart_that_fails_does_not_end_the_view_of_those_who_watch(share, cloc
             share.begin_run("sample", "Sample")
             share.publish(question=question)
             for label in ("broken", "no number", "whole"):
-                chart = Broken(Axis("x"), Axis("y"), title=label).of([{"x": 1, "y": 1}])
+                chart = Broken(ChartAxis("x"), ChartAxis("y"), title=label).of([{"x": 1, "y": 1}])
                 share.publish_chart(label, chart, label)
             share.end_run()
             clock.now += 2
@@ -271,7 +271,7 @@ def test_a_step_that_asks_gives_watchers_no_byte_of_its_answer(share, comparison
     comparisons_by_token()["quiz"] = comparison
     specs = panel_specs(comparison, readouts, front=lambda knob: True)
     data = DATA | {"url": "/live/quiz", "panels": specs}
-    chart = Curves(Axis("x"), Axis("y"), "name", styled(names, names)).of(
+    chart = Curves(ChartAxis("x"), ChartAxis("y"), "name", styled(names, names)).of(
         [{"name": "Gibbs", "x": 1.0, "y": 1.0}]
     )
     hidden = {

@@ -93,7 +93,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         assert watcher.page.evaluate("document.documentElement.scrollWidth") == 390
     teacher.page.get_by_role("link", name="Coupling").first.click()
     for watcher in watchers:
-        watcher.page.get_by_role("heading", name="Two chains of one model", exact=False).wait_for()
+        watcher.page.get_by_role("heading", name="Two chains that share", exact=False).wait_for()
         # Bars are drawn, in the colours of the three couplings.
         watcher.until("document.querySelectorAll('.chart .names li').length === 3")
         watcher.until(DRAWN)

@@ -303,12 +303,12 @@ def test_the_action_may_be_left_out_and_come_after_options(line, action, folder,
 def test_results_of_other_code_are_shown_and_computed_anew(capsys, tmp_path, monkeypatch):
     out = tmp_path / "made"
     with monkeypatch.context() as patch:
-        patch.setattr("rbmviz.sweeps.cell.version_of", lambda kind, name: "0123456789abcdef")
-        patch.setattr("rbmviz.sweeps.execute.version_of", lambda kind, name: "0123456789abcdef")
-        before = call(capsys, *SMALL, "--out", out)
+        for module in ("cell", "execute"):
+            patch.setattr(f"rbmviz.sweeps.{module}.version_of", lambda kind, name: f"{len(name):016}")
+        before = call(capsys, *SMALL, "--sampler", "gibbs", "--out", out)
     assert main(["sweep", "show", str(out)]) == 0
     captured = capsys.readouterr()
-    assert "holds no result of this version of the code; these are the 4 of another version" in captured.err
+    assert "holds no result of this version of the code; these are the 6 of another version" in captured.err
     assert call(capsys, "sweep", "show", out)["cells"] == before["cells"]
-    assert call(capsys, "sweep", "resume", out)["computed"] == 4
-    assert len(list(out.glob("*.parquet"))) == 8
+    assert call(capsys, "sweep", "resume", out)["computed"] == 6
+    assert len(list(out.glob("*.parquet"))) == 12

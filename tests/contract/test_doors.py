@@ -8,16 +8,7 @@ import numpy as np
 import pytest
 
 import rbmviz
-from rbmviz import (
-    RBM,
-    BadInput,
-    list_samplers,
-    list_trainers,
-    make_sampler,
-    make_trainer,
-    metrics,
-    rng,
-)
+from rbmviz import RBM, BadInput, list_samplers, list_trainers, make_sampler, make_trainer, metrics, rng
 from rbmviz.array_files import why
 from rbmviz.knobs import knobs_of
 from rbmviz.rbm import Statistics
@@ -126,7 +117,7 @@ def test_numbers_that_are_none(n, model, toy):
     refused(rbmviz.pop_weights, rbm, v0, n)
     refused(metrics.ais_log_z, rbm, n_chains=n)
     refused(metrics.ais_log_z, rbm, betas=n)
-    refused(metrics.ISL, toy.test, counts=[n])
+    refused(metrics.ISL(toy.test).curve, toy.test, [n])
     for name in ("n_hidden", "iterations", "every"):
         if n is not None or name == "iterations":  # None of the others is their default
             refused(rbmviz.train, toy, make_trainer("cd"), **{name: n})

@@ -11,10 +11,7 @@ from rbmviz.kernels import random as kernels
 
 ROOT = Path(__file__).parents[2]
 
-OF_EVERY_PAGE = {
-    *("TITLE", "ICON", "PLACE", "PAGE", "ABOUT"),
-    *("Settings", "PRESETS", "Preset", "READOUTS"),
-}
+OF_EVERY_PAGE = {*("TITLE", "ICON", "PLACE", "PAGE", "ABOUT"), *("Settings", "PRESETS", "Preset", "READOUTS")}
 """What each page of the app says of itself, under one name with one meaning."""
 
 OF_EVERY_RECIPE = "rbmviz/reproduce/recipes/"

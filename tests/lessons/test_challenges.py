@@ -83,10 +83,7 @@ def test_a_step_with_a_goal_is_a_challenge():
         (GOAL + '\nchoose = ["land_pace"]', "Unknown knob or setting 'land_pace'"),
         (GOAL.replace(" at ", " within "), "is not written as 'panel1.crossings > 3 at 600 samples'"),
         (f'won_by = "{LINK}"', "won_by says how a goal is reached, and there is no goal"),
-        (
-            f'{GOAL}\nwon_by = "sample?p=gibbs"',
-            "won_by is about the page sample, and the challenge",
-        ),
+        (f'{GOAL}\nwon_by = "sample?p=gibbs"', "won_by is about the page sample, and the challenge"),
         (f'{GOAL}\nwon_by = "{LINK}&land_seed=3"', "won_by changes land_seed, which the challenge does not"),
         (f'{GOAL}\nwon_by = "{LINK},alpha=0.9"', "won_by changes alpha, which the challenge does not allow"),
         (f'{GOAL}\nwon_by = "{LINK}&l=gibbs"', "won_by changes the panels, which the challenge does not"),

@@ -304,10 +304,7 @@ BAD = {
     "look": [
         ('look = "panel9"', "look = 'panel9' is none of play"),
         ('look = "body"', "is none of play"),
-        (
-            'look = "panel1.crossing"',
-            "to look at 'crossing': did you mean 'crossings'",
-        ),
+        ('look = "panel1.crossing"', "to look at 'crossing': did you mean 'crossings'"),
     ],
     "question": [('questoin = "x"', "did you mean 'question'"), ("", "answers is a list of 0 to 0 texts")],
     "do": [

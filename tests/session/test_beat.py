@@ -68,8 +68,8 @@ def test_one_thread_drives_all_panels_to_the_same_samples(comparison, model, mon
 
 def test_a_panel_leaves_the_beats_for_full_speed_and_comes_back(comparison):
     comparison.set_rate(np.inf)
-    wait(lambda: comparison.poll() and not comparison.beating, "units of their own")
-    assert not comparison._page.drives(1)
+    wait(lambda: comparison.poll() and not comparison._page.drives(1), "units of their own")
+    assert not comparison.beating
     comparison.set_rate(200.0)
     wait(lambda: driven(comparison), "beats again")
 

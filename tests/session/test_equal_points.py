@@ -165,9 +165,7 @@ def test_groups_at_random_have_the_error_of_all_points():
     g = np.random.default_rng(0)
     test, validation = (g.integers(0, 2, (n, 20), dtype=np.uint8) for n in (2000, 10))
     test = test[np.lexsort(test.T)]  # sorted, as data sets are
-    runs = [
-        ISL(test, validation, counts=()).update(g.integers(0, 2, (50, 20), dtype=np.uint8)) for _ in range(2)
-    ]
+    runs = [ISL(test, validation).update(g.integers(0, 2, (50, 20), dtype=np.uint8)) for _ in range(2)]
     groups = [run.value_by_group()[1] for run in runs]
     assert [len(one) for one in groups] == [100, 100]
     logs = [run._log_densities(run.betas)[:2000, run.betas == run.value().beta][:, 0] for run in runs]

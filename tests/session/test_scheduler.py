@@ -1,5 +1,7 @@
 """The scheduler: shares of tenants, priorities and lanes by a clock that tests move; threads and handles."""
 
+import os
+import sys
 import threading
 import time
 
@@ -234,6 +236,21 @@ def test_a_command_during_a_unit_is_served_after_it():
     scheduler.ask(task, Due(Priority.FULL, scheduler.clock()))
     go.set()
     wait(lambda: len(units) == 2, "a second unit")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness of their own")
+def test_paced_work_has_the_priority_of_pages_whoever_asks_for_it():
+    scheduler, found = Scheduler(1), {}
+
+    def work(name):
+        found[name] = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+        if name == "compute":
+            scheduler.ask(paced, Due(Priority.PACED, scheduler.clock()))
+
+    paced = Task(Tenant(), lambda: work("paced"), paced=True)
+    scheduler.ask(Task(Tenant(), lambda: work("compute")), Due(Priority.FULL, scheduler.clock()))
+    wait(lambda: len(found) == 2, "both")
+    assert found["paced"] == os.getpriority(os.PRIO_PROCESS, 0) < found["compute"]
 
 
 def test_a_task_that_fails_is_dropped_and_others_go_on(caplog):

@@ -369,6 +369,15 @@ def test_a_sweep_of_a_server_that_has_ended_is_continued(queue, tmp_path):
     assert queue().list() == []
 
 
+def test_a_sweep_of_two_algorithms_is_read_whole(queue):
+    """Each algorithm has a version of its own."""
+    sweep = queue().add(plan_of(algorithms=["rates_fpcd", "gibbs"]), "a try", "owner")
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    again = queue()
+    [found] = again.list()
+    assert again.get(found.name).scores.n_done == sweep.size == 14
+
+
 def test_a_sweep_goes_on_only_when_all_of_its_files_have_been_read(queue, monkeypatch):
     """Another tab may still read them when it is resumed: complete cells would be run again."""
     first = queue()

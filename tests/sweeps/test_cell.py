@@ -170,7 +170,7 @@ def test_the_identity_holds_everything_that_the_result_depends_on(tmp_path):
     identities = {dataclasses.replace(cell, **change).identity for change in changes}
     assert len(identities | {cell.identity}) == len(changes) + 1
     covered = {name for change in changes for name in change}
-    names_only = {"model", "data", "at"}
+    names_only = {"model", "data"}
     assert covered | names_only == {field.name for field in dataclasses.fields(cell)}
     # The same model under another name is the same cell; a changed one is another.
     save_model(rbmviz.load_model("bas_pcd"), tmp_path / "mine.safetensors")

@@ -7,16 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import rbmviz.coupling
-from rbmviz import (
-    RBM,
-    BadInput,
-    load_dataset,
-    make_trainer,
-    pop_weights,
-    rng,
-    train,
-    trained_model,
-)
+from rbmviz import RBM, BadInput, load_dataset, make_trainer, pop_weights, rng, train, trained_model
 from rbmviz.coupling import ALGORITHMS
 from rbmviz.knobs import knobs_of
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics

@@ -1,5 +1,5 @@
 // @ts-check
-// A chart on a canvas: it draws what Drawing.content of rbmviz/charts/drawing.py returns.
+// A chart on a canvas: it draws what Plot.content of rbmviz/charts/plot.py returns.
 
 /** @typedef {{ title: string, scale: 'linear' | 'log' | 'symlog', percent: boolean, unit: string, domain: [number, number] | null, zero: boolean, ticks: number[], names: string[] }} AxisSpec */
 /** @typedef {{ name: string, colour: string, dash: number[], width: number, points: [number, number][], band: [number, number, number][], band_opacity: number, shape: string, step: boolean }} LineSpec */
@@ -100,7 +100,7 @@ class Curves {
     this.image = element('img', { hidden: true, alt: '' });
     this.title = element('h2', {});
     this.names = element('ul', { class: 'names' });
-    this.node = element('section', { class: 'chart' }, this.title, this.canvas, this.image, this.names);
+    this.node = element('section', { class: 'chart' }, this.title, this.canvas, this.names);
     /** @type {CurvesSpec | null} */
     this.spec = null;
     this.key = '';
@@ -115,6 +115,7 @@ class Curves {
     this.canvas.hidden = spec.image !== '';
     this.image.hidden = !spec.image;
     this.image.alt = spec.label;
+    if (spec.image) this.canvas.after(this.image);
     if (spec.image && this.image.src !== spec.image) this.image.src = spec.image;
     const named = [...spec.lines.filter(({ name }) => name), ...spec.names.map(one => ({ ...one, dash: [], width: 0, shape: 'square' }))];
     const key = JSON.stringify(named.map(({ name, colour, dash, width, shape }) => [name, colour, dash, width, shape]));

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from rbmviz.charts import Axis, Rows
+from rbmviz.charts import ChartAxis, Rows
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz_app.compared import AXIS_TITLES, amount_text
 
@@ -82,11 +82,11 @@ def spread(values: Sequence[float], low: float, high: float, most: float) -> lis
     return [placed[i] for i in range(len(values))]
 
 
-def cost_axis(cost_unit: CostUnit, scale: Literal["linear", "log"], title: str = "") -> Axis:
+def cost_axis(cost_unit: CostUnit, scale: Literal["linear", "log"], title: str = "") -> ChartAxis:
     """Return the axis of what runs have cost; title : "" (the default): the usual one."""
     unit = "s" if cost_unit == "seconds" else ""
     title = title or AXIS_TITLES[cost_unit]
-    return Axis("x", title, scale, "~s", unit, zero=scale == "linear", ticks=8)
+    return ChartAxis("x", title, scale, "~s", unit, zero=scale == "linear", ticks=8)
 
 
 def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = "all") -> Rows:

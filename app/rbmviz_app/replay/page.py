@@ -25,7 +25,7 @@ from rbmviz.session.history import Kinds
 from rbmviz.session.snapshot import FEWEST_SCORED
 from rbmviz_app.charts.style import about
 from rbmviz_app.formulas import equation, prose
-from rbmviz_app.pages.sample.charts import isl_drawing, score_rows
+from rbmviz_app.pages.sample.charts import isl_plot, score_rows
 from rbmviz_app.pages.sample.panel import class_shares
 from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS, rarest_first
 from rbmviz_app.panel.readouts import finite, readout_specs
@@ -117,7 +117,7 @@ def _frame(replay: Replay) -> bytes:
         )
     ]
     runs = zip(styles, replay.histories, strict=True)
-    isl = isl_drawing(styles).of([row for style, run in runs for row in score_rows(style.name, run)])
+    isl = isl_plot(styles).of([row for style, run in runs for row in score_rows(style.name, run)])
     page = {
         "title": replay.title,
         "caption": replay.caption,
@@ -129,7 +129,7 @@ def _frame(replay: Replay) -> bytes:
         "classes": list(replay.labels),
         "data_shares": class_shares(replay.dataset),
         "vocabulary": rarest_first(replay.dataset, n_visible),
-        "isl": isl.drawing.content(isl.rows, "ISL"),
+        "isl": isl.plot.content(isl.rows, "ISL"),
     }
     return write_frame(page, panels)
 

@@ -227,7 +227,7 @@ class Broadcast:
     def _content(self, key: str, chart: Chart, label: str) -> dict[str, Any] | None:
         """Return a chart's content; None: empty, or failed, which must not end the whole view."""
         try:
-            found = chart.drawing.content(chart.rows, label)
+            found = chart.plot.content(chart.rows, label)
             json.dumps(found, allow_nan=False)  # NaN would break the message of all charts
         except Exception:
             if key not in self._charts_logged:  # and not again every second

@@ -74,6 +74,12 @@ def mean_tau(runs: Sequence[Any]) -> Estimate:
     return Estimate.of([float(np.mean(run["tau_mean"])) - TAU_OFFSET for run in runs])
 
 
+def behind(run: Any, other: Any) -> float:
+    """Return the last update at which a training is within 5 nats of another, or above it."""
+    near = np.asarray(run["log_likelihood"]) >= np.asarray(other["log_likelihood"]) - 5
+    return float(run["update"][np.flatnonzero(near)[-1]]) if near.any() else 0.0
+
+
 def peak(run: Any) -> float:
     """Return the update at which the mean meeting time, smoothed over 3 points, is longest."""
     tau = np.convolve(run["tau_mean"], np.ones(3) / 3, mode="valid")
@@ -112,10 +118,9 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
         result["late_half"] = Estimate.of(late(runs[half]))
         result["half_over_UCD"] = paired(late(runs[half]), late(ucd))
         result["tau_half"] = mean_tau(runs[half])
-    highest = [float(run["update"][int(np.argmax(run["log_likelihood"]))]) for run in runs["CD-1"]]
+        result["cd_fails"] = Estimate.of(list(map(behind, runs["CD-1"], runs[half])))
     result |= {
         "peak": Estimate.of([peak(run) for run in ucd]),
-        "cd_fails": Estimate.of(highest),
         "narrower_cd": narrower(ucd, runs["CD-1"]),
         "narrower_pcd": narrower(ucd, runs["PCD"]),
         "tau": mean_tau(ucd),
@@ -215,7 +220,12 @@ RECIPE = Recipe(
             "where_cd_fails",
             "This is where CD begins to fail.",
             "Interestingly, this is exactly where CD begins to fail",
-            Bound("cd_fails", "update at which the likelihood of CD-1 is highest, rate 0.1", 800, 1600),
+            Bound(
+                "cd_fails",
+                "last update at which CD-1 is within 5 nats of half-step UCD, rate 0.1",
+                800,
+                1600,
+            ),
         ),
         claim(
             "narrow_band",

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from rbmviz.charts import Axis, Chart, Curves, Legend, Rows, styled
+from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, styled
 from rbmviz.charts.style import GREY, colours
 from rbmviz.session import LandscapeSnapshot
 
@@ -19,7 +19,7 @@ def walk_chart(named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, ti
     quantity : "visits" or "moments"
     """
     rows = [row for row in walk_rows(named) if row[quantity] > 0]
-    # Whole decades, so that the drawing rarely changes and a live chart keeps its zoom.
+    # Whole decades, so that the plot rarely changes and a live chart keeps its zoom.
     far = 10 ** math.ceil(math.log10(max([10, *(row["n"] for row in rows)])))
     least = 10 ** math.floor(math.log10(min([0.1, *(row[quantity] for row in rows)])))
     guides = [
@@ -37,8 +37,8 @@ def walk_chart(named: Sequence[tuple[str, LandscapeSnapshot]], quantity: str, ti
         if rows
     ]
     return Curves(
-        Axis("n", "Samples (t)", "log", "~s", domain=(1, far), ticks=8),
-        Axis(quantity, title, "log", "~g", domain=(least, 3), ticks=5),
+        ChartAxis("n", "Samples (t)", "log", "~s", domain=(1, far), ticks=8),
+        ChartAxis(quantity, title, "log", "~g", domain=(least, 3), ticks=5),
         "sampler",
         styled([name for name, _ in named], colours([snapshot.algorithm for _, snapshot in named])),
         (("sampler", "Sampler", ""), ("n", "Samples", ","), (quantity, title, ".3g")),

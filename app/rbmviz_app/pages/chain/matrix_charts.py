@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from rbmviz.charts import Axis, Bars, Chart, Curves, Drawing, Legend, Style
+from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Plot, Style
 from rbmviz.charts.style import DASHES, GREY, colour
 
 CHAIN_NAMES = ("A", "Ã")
@@ -32,7 +32,7 @@ LEAST_DISTANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Picture(Drawing):
+class Picture(Plot):
     """A picture of 300 pixels, whose address has all its data."""
 
     title: str
@@ -51,7 +51,7 @@ class Picture(Drawing):
 
     def parts(self, rows: pd.DataFrame) -> dict[str, Any]:
         """Return the address, and axes without a title."""
-        return {"image": rows["url"].iloc[0], "x": Axis("").content(), "y": Axis("").content()}
+        return {"image": rows["url"].iloc[0], "x": ChartAxis("").content(), "y": ChartAxis("").content()}
 
 
 def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0) -> Chart:
@@ -76,8 +76,8 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
         for j, b in enumerate(names)
     ]
     return Bars(
-        Axis("x", "to state", names=tuple(names), orient="top"),
-        Axis("y", "from state", names=tuple(names)[::-1]),
+        ChartAxis("x", "to state", names=tuple(names), orient="top"),
+        ChartAxis("y", "from state", names=tuple(names)[::-1]),
         tips=(("from", "From", ""), ("to", "To", ""), ("share", "Probability", ".4f")),
         text_size=size or (12 if n <= 6 else 10),
         height=340,
@@ -111,8 +111,8 @@ def distance_chart(distances: Sequence[np.ndarray], log: bool) -> Chart:
     steps = max(len(distances[0]) - 1, 1)
     least = 10 ** math.floor(math.log10(min([0.1, *(row["distance"] for row in rows)]))) if log else 0
     return Curves(
-        Axis("step", "Steps", form="d", domain=(0, steps), ticks=min(steps, 10)),
-        Axis(
+        ChartAxis("step", "Steps", form="d", domain=(0, steps), ticks=min(steps, 10)),
+        ChartAxis(
             "distance",
             "Distance to the stationary distribution",
             "log" if log else "linear",
@@ -146,8 +146,8 @@ def spectrum_chart(values: Sequence[np.ndarray]) -> Chart:
             rows.append(ring | {"order": k, "real": radius * math.cos(a), "imaginary": radius * math.sin(a)})
     limits = (-1.08, 1.08)
     return Curves(
-        Axis("real", "Real part", domain=limits, nice=False, ticks=(-1, -0.5, 0, 0.5, 1)),
-        Axis("imaginary", "Imaginary part", domain=limits, nice=False, ticks=(-1, 0, 1), grid=False),
+        ChartAxis("real", "Real part", domain=limits, nice=False, ticks=(-1, -0.5, 0, 0.5, 1)),
+        ChartAxis("imaginary", "Imaginary part", domain=limits, nice=False, ticks=(-1, 0, 1), grid=False),
         "chain",
         CHAIN_STYLES,
         (

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from rbmviz.charts import Axis, Bars, Chart, Curves, Legend, Rows, Style
+from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Rows, Style
 from rbmviz.charts.style import GREY, colour
 from rbmviz.coupling import ALGORITHM_LABELS, STATISTICS
 from rbmviz.session import Results
@@ -77,8 +77,8 @@ def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
         rows.append(row | {"x": x, "x2": x2})
     floor = 10.0 ** np.floor(np.log10(1 / max([1, *(counted.n for counted in pairs)]))) if log else 0.0
     return Bars(
-        Axis("x", "Meeting time τ (sweeps)", "log", "~s", ticks=6),
-        Axis(
+        ChartAxis("x", "Meeting time τ (sweeps)", "log", "~s", ticks=6),
+        ChartAxis(
             *("value", "Share of pairs", "log" if log else "linear", "~%"),
             nice=True,
             zero=True,
@@ -125,8 +125,8 @@ def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
         who = f"{row['series']}, {row['chain']}"
         drawn.append(row | {"x": x, "x2": x + wide, "y2": 0.0, "bin": row["x"], "who": who})
     return Bars(
-        Axis("x", "Rejected proposals of a chain", names=bins),
-        Axis("value", "Share of pairs", form="~%", zero=True, ticks=5),
+        ChartAxis("x", "Rejected proposals of a chain", names=bins),
+        ChartAxis("value", "Share of pairs", form="~%", zero=True, ticks=5),
         "series",
         styles(names),
         (("who", "Chain", ""), ("bin", "Rejected proposals", ""), ("value", "Share of pairs", ".3~%")),
@@ -214,8 +214,8 @@ def line_chart(
     counts = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
     form, ticks = (",d", counts) if kind == "symlog" else ("~s", 6)
     return Curves(
-        Axis("x", x, kind, form, nice=False, ticks=ticks),
-        Axis("value", y, "log" if log else "linear", domain=domain, nice=True),
+        ChartAxis("x", x, kind, form, nice=False, ticks=ticks),
+        ChartAxis("value", y, "log" if log else "linear", domain=domain, nice=True),
         "series",
         styles(names),
         (

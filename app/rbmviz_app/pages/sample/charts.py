@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from rbmviz.charts import Axis, Chart, Curves, Level, Rows, Style, styled
+from rbmviz.charts import Chart, ChartAxis, Curves, Level, Rows, Style, styled
 from rbmviz.charts.curves import Kind
 from rbmviz.charts.style import GREY, colours, labels, titles
 from rbmviz.metrics import Kernel
@@ -123,7 +123,7 @@ def isl_chart(
     line : label and height of the training set's score, if known
     present : whether the chart is for a projector, beside the panels
 
-    The drawing does not depend on the rows, so that a live chart keeps its zoom while rows arrive.
+    The plot does not depend on the rows, so that a live chart keeps its zoom while rows arrive.
     """
     first = best(compared) if kind != "ISL" else None
     if kind == "ISL":
@@ -150,10 +150,10 @@ def isl_chart(
     else:
         rows += common_rows(compared, rows, log=True)
     styles = tuple(curve.style for curve in curves)
-    return isl_drawing(styles, cost_unit, kind, kernel, line, present).of(rows)
+    return isl_plot(styles, cost_unit, kind, kernel, line, present).of(rows)
 
 
-def isl_drawing(
+def isl_plot(
     styles: tuple[Style, ...],
     cost_unit: CostUnit = "samples",
     kind: CurveKind = "ISL",
@@ -168,7 +168,7 @@ def isl_drawing(
     ends: tuple[Kind, ...] = () if present else ("end",)
     return Curves(
         cost_axis(cost_unit, "log"),
-        Axis("y", what),
+        ChartAxis("y", what),
         "sampler",
         styles,
         SCORE_TIPS if kind == "ISL" else difference_tips(cost_unit),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rbmviz.charts import Axis, Chart, Curves, Level, Rows, styled
+from rbmviz.charts import Chart, ChartAxis, Curves, Level, Rows, styled
 from rbmviz.session import TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
@@ -108,7 +108,7 @@ def training_chart(
     common = common_rows(compared, shown, log=log_x)
     return Curves(
         cost_axis(cost_unit, "log" if log_x else "linear"),
-        Axis("y", title, "log" if log else "linear", nice=True),
+        ChartAxis("y", title, "log" if log else "linear", nice=True),
         "trainer",
         styled([name for name, *_ in styles], [tone for *_, tone in styles]),
         (
@@ -154,8 +154,8 @@ def distribution_chart(rows: Rows, styles: Sequence[tuple[str, str, str]], label
     ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
     drawn = [row | {"floor": 0.0} for row in (*rows, *ends.values())]
     return Curves(
-        Axis("x", label, "log" if whole else "linear", "~s", nice=False, ticks=6),
-        Axis("share", "Share of chains", form="~%", zero=True, ticks=4),
+        ChartAxis("x", label, "log" if whole else "linear", "~s", nice=False, ticks=6),
+        ChartAxis("share", "Share of chains", form="~%", zero=True, ticks=4),
         "trainer",
         styled([name for name, *_ in styles], [tone for *_, tone in styles]),
         (

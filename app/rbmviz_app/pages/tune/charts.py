@@ -4,14 +4,14 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rbmviz.charts import Axis, Chart, Curves, Legend, Rows, Style, styled
+from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, Style, styled
 from rbmviz.charts.style import RAMP
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz_app.charts.ends import cost_axis
-from rbmviz_app.pages.tune.panel import axis_label, facet_title, knob_of_plan, short_label, value_text
+from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label, value_text
 
 CURVE_HEIGHT = 300
 SLICE_HEIGHT = 240
@@ -44,7 +44,7 @@ def name_of(scores: SweepScores, index: int) -> str:
     parts = [facet_title(plan, setting)] if facet_title(plan, setting) else []
     for axis, at in list(zip(plan.axes, setting.at, strict=True))[:2]:
         if at >= 0:
-            parts.append(f"{knob_of_plan(plan, axis.knob).label} {value_text(axis.values[at])}")
+            parts.append(f"{plan.knob(axis.knob).label} {value_text(axis.values[at])}")
     return ", ".join(parts)
 
 
@@ -115,7 +115,7 @@ def curves_chart(
     rows.append({"kind": "common", "x": point, "note": "", "label": "", "side": "left"})
     return Curves(
         cost_axis(cost_unit, "log", X_WORDS[cost_unit]),
-        Axis("y", short_label(by)),
+        ChartAxis("y", short_label(by)),
         "setting",
         styled(list(named.values()), [TONES[i % len(TONES)] for i in range(len(named))]),
         (
@@ -173,11 +173,11 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
                 }
             )
     rows += [row | {"kind": "mark", "mark": "diamond", "note": "the best"} for row in rows if row["best"]]
-    knob = knob_of_plan(plan, plan.axes[axis].knob)
+    knob = plan.knob(plan.axes[axis].knob)
     log, label, by = knob.scale == "log" and min(map(float, values)) > 0, axis_label(knob), choice.by
     return Curves(
-        Axis("x", label, "log" if log else "linear", "~g", nice=False, ticks=8),
-        Axis("y", f"{short_label(by)},\nminus the best", zero=True),
+        ChartAxis("x", label, "log" if log else "linear", "~g", nice=False, ticks=8),
+        ChartAxis("y", f"{short_label(by)},\nminus the best", zero=True),
         styles=(Style("", RAMP[0]),),
         tips=(
             ("x", label, "~g"),

@@ -36,7 +36,7 @@ from rbmviz_app.pages.tune.charts import (
     table_rows,
 )
 from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, origin_of, table_csv
-from rbmviz_app.pages.tune.panel import knob_of_plan, sweep_map
+from rbmviz_app.pages.tune.panel import sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
 from rbmviz_app.pages.tune.settings import (
     Settings,
@@ -462,7 +462,7 @@ def about_runs(comparison: Beside, plan: SweepPlan) -> str:
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
         label = comparison[POINTER_PANEL.value].algorithm.label
         sentences.append(f"It follows cells of {label} only; a click opens a cell of another {plan.kind}.")
-    fixed = [knob.label for axis in plan.axes if not (knob := knob_of_plan(plan, axis.knob)).live]
+    fixed = [knob.label for axis in plan.axes if not (knob := plan.knob(axis.knob)).live]
     if fixed:
         sentences.append(
             f"It keeps its own {' and '.join(fixed)}, which cannot change during a run; a click opens a cell "
@@ -517,7 +517,7 @@ def evidence(view: SweepView, comparison: Beside) -> None:
     )
     slices = {axis: found for axis in (0, 1) if (found := slice_chart(scores, choice, axis)) is not None}
     for (axis, found), column in zip(slices.items(), st.columns(max(len(slices), 1)), strict=False):
-        label = knob_of_plan(sweep.plan, sweep.plan.axes[axis].knob).label
+        label = sweep.plan.knob(sweep.plan.axes[axis].knob).label
         with column:
             st.markdown(f"**Through the best cell{on}, along {label.lower()}**")
             draw_chart(
@@ -533,7 +533,7 @@ def evidence(view: SweepView, comparison: Beside) -> None:
             column_config={
                 **{name: st.column_config.Column(title) for name, title in titles.items()},
                 **{
-                    name: st.column_config.Column(knob_of_plan(sweep.plan, name).label)
+                    name: st.column_config.Column(sweep.plan.knob(name).label)
                     for name in (*(axis.knob for axis in sweep.plan.axes), *scores.others)
                 },
             },

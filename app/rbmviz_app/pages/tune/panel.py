@@ -63,12 +63,6 @@ def value_text(value: Value) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def knob_of_plan(plan: SweepPlan, name: str) -> Knob:
-    """Return the knob of an axis, as declared by the first algorithm that has it."""
-    algorithms = [TABLES[plan.kind].read(text) for text in plan.algorithms]
-    return next(knobs_of(one)[name] for one in algorithms if name in knobs_of(one))
-
-
 def axis_label(knob: Knob) -> str:
     """Return the title of an axis: the knob's label with its unit."""
     return f"{knob.label} ({knob.unit})" if knob.unit else knob.label
@@ -89,7 +83,7 @@ def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
     parts += [setting.model] if len(plan.models) > 1 else []
     for axis, at in list(zip(plan.axes, setting.at, strict=True))[2:]:
         if at >= 0:
-            parts.append(f"{knob_of_plan(plan, axis.knob).label} {value_text(axis.values[at])}")
+            parts.append(f"{plan.knob(axis.knob).label} {value_text(axis.values[at])}")
     return ", ".join(parts)
 
 
@@ -101,7 +95,7 @@ def map_spec(
     def axis(i: int) -> dict[str, Any] | None:
         if i >= len(plan.axes):
             return None
-        knob = knob_of_plan(plan, plan.axes[i].knob)
+        knob = plan.knob(plan.axes[i].knob)
         return {"label": axis_label(knob), "values": [value_text(value) for value in plan.axes[i].values]}
 
     groups: dict[tuple[Any, ...], list[int]] = {}

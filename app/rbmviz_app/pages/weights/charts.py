@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rbmviz.charts import Axis, Chart, Curves, Legend, Level, Rows, Style, styled
+from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Level, Rows, Style, styled
 from rbmviz.charts.style import GREY, colours, named_apart
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.session import WeightSnapshot
@@ -63,8 +63,8 @@ def shares_chart(named: Named) -> Chart:
     rows += [{"panel": EQUAL.name, "samples": x, "held": x} for x in np.geomspace(least, 1, 40)]
     # The legend is below the chart, so that it is part of a saved picture.
     return Curves(
-        Axis("samples", "Share of the samples, heaviest first", "log", "~%", ticks=5),
-        Axis("held", "Share of the weight that they hold", form="%", domain=(0, 1)),
+        ChartAxis("samples", "Share of the samples, heaviest first", "log", "~%", ticks=5),
+        ChartAxis("held", "Share of the weight that they hold", form="%", domain=(0, 1)),
         "panel",
         _styles(named, EQUAL),
         (("panel", "Population", ""), ("samples", "The heaviest", ".3~%"), ("held", "hold", ".1%")),
@@ -100,8 +100,8 @@ def sizes_chart(named: Named) -> Chart:
     most = max((row["size"] for row in rows), default=128)
     rows += [{"panel": EQUAL.name, "size": x, "ess": x, "share": 1, "low": 1, "high": 1} for x in (1, most)]
     return Curves(
-        Axis("size", "Samples in a batch", "log", "~s", ticks=5),
-        Axis("share", f"{EFFECTIVE_SHARE} of the batch", form="%", domain=(0, 1)),
+        ChartAxis("size", "Samples in a batch", "log", "~s", ticks=5),
+        ChartAxis("share", f"{EFFECTIVE_SHARE} of the batch", form="%", domain=(0, 1)),
         "panel",
         _styles(named, EQUAL),
         (
@@ -148,8 +148,8 @@ def log_z_chart(named: Named) -> Chart:
         label = "log Z, exact" if truth.method == "exact" else "log Z by AIS, ± 2 errors"
         levels = (Level(truth.log_z, label, band=ends),)
     return Curves(
-        Axis("n", "Samples weighed", "log", "~s", ticks=5),
-        Axis("log_z", NUMBERS["weights"]["truth"].titled()),
+        ChartAxis("n", "Samples weighed", "log", "~s", ticks=5),
+        ChartAxis("log_z", NUMBERS["weights"]["truth"].titled()),
         "panel",
         _styles(named),
         (

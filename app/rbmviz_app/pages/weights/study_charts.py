@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rbmviz.charts import Axis, Chart, Curves, Legend, Level, Rows, Style, styled
+from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Level, Rows, Style, styled
 from rbmviz.charts.style import RAMP, colour
 from rbmviz.session import StudiedModel
 from rbmviz.session.estimator_study import ESTIMATORS
@@ -24,7 +24,7 @@ SHAPES = {
 """Point shapes of the study's estimators, one for each."""
 
 
-STYLES = tuple(
+ESTIMATOR_STYLES = tuple(
     Style(label, colour(trainer), shape=SHAPES[label]) for label, (trainer, _) in ESTIMATORS.items()
 )
 
@@ -71,10 +71,10 @@ TIPS = (
 def plane_chart(models: Iterable[StudiedModel]) -> Chart:
     """Return the chart of bias against variance, with a trail of growing points for each estimator."""
     return Curves(
-        Axis("variance", "Variance (squared, per parameter)", "log", "~g", ticks=6),
-        Axis("bias", "Bias (squared, per parameter)", "log", "~g", ticks=6, grid=False),
+        ChartAxis("variance", "Variance (squared, per parameter)", "log", "~g", ticks=6),
+        ChartAxis("bias", "Bias (squared, per parameter)", "log", "~g", ticks=6, grid=False),
         "estimator",
-        STYLES,
+        ESTIMATOR_STYLES,
         TIPS,
         line_width=1,
         opacity=0.35,
@@ -118,9 +118,9 @@ def study_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
     title = ESTIMATOR_QUANTITIES[quantity] + ("" if ratio else " (squared, per parameter)")
     return Curves(
         HIDDEN_AXIS,
-        Axis(quantity, title, "log", "~g" if ratio else ".0e", ticks=6, grid=False),
+        ChartAxis(quantity, title, "log", "~g" if ratio else ".0e", ticks=6, grid=False),
         "estimator",
-        STYLES,
+        ESTIMATOR_STYLES,
         (*TIPS, ("ratio", ESTIMATOR_QUANTITIES["ratio"], ".3~g")) if ratio else TIPS,
         line_width=1.5,
         opacity=0.7,
@@ -132,7 +132,7 @@ def study_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
     ).of(ratio_rows(models) if ratio else quality_rows(models))
 
 
-HIDDEN_AXIS = Axis("hidden", "Hidden units", "log", "d", ticks=tuple(2.0**i for i in range(12)))
+HIDDEN_AXIS = ChartAxis("hidden", "Hidden units", "log", "d", ticks=tuple(2.0**i for i in range(12)))
 
 
 def ratio_rows(models: Sequence[StudiedModel]) -> Rows:
@@ -155,14 +155,14 @@ def ess_rows(models: Iterable[StudiedModel]) -> Rows:
 
 def _ess_chart(models: Sequence[StudiedModel], quantity: str) -> Chart:
     """Return the chart of the effective share against hidden units, or against sweeps ("sweeps")."""
-    sweeps, rows = Axis("k", "Sweeps", "log", "d", ticks=5), ess_rows(models)
+    sweeps, rows = ChartAxis("k", "Sweeps", "log", "d", ticks=5), ess_rows(models)
     x, group, title = (
         (HIDDEN_AXIS, "k", "Sweeps") if quantity == "ess" else (sweeps, "hidden", "Hidden units")
     )
     names = [str(value) for value in sorted({row[group] for row in rows})]
     return Curves(
         x,
-        Axis("ess", f"{EFFECTIVE_SHARE} of a batch", form="%", domain=(0, 1)),
+        ChartAxis("ess", f"{EFFECTIVE_SHARE} of a batch", form="%", domain=(0, 1)),
         "group",
         styled(names, [RAMP[i % len(RAMP)] for i in range(len(names))]),
         (("hidden", "Hidden units", "d"), ("k", "Sweeps", "d"), ("ess", EFFECTIVE_SHARE, ".1%")),

@@ -12,7 +12,7 @@ Spec = dict[str, Any]
 """A chart in Vega-Lite, as JSON values."""
 
 Content = dict[str, Any]
-"""A chart for ``curves.js``, as JSON values; ``Drawing.content`` lists them."""
+"""A chart for ``curves.js``, as JSON values; ``Plot.content`` lists them."""
 
 Rows = list[dict[str, Any]]
 
@@ -20,8 +20,8 @@ COORDINATE_DIGITS = 5
 """Significant digits of a coordinate on a canvas."""
 
 
-class Drawing(ABC):
-    """How rows are drawn: a frozen data class. Equal drawings have the same spec, which a live chart keeps.
+class Plot(ABC):
+    """How rows are drawn: a frozen data class. Equal plots have the same spec, which a live chart keeps.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Drawing(ABC):
 
         label : description of the chart
 
-        The result has ``label``; ``x`` and ``y`` (``Axis.content``); and
+        The result has ``label``; ``x`` and ``y`` (``ChartAxis.content``); and
 
         - ``lines`` with name ("": not in the legend), colour, dash (none: the points are not joined), width,
           points, ``band`` ((x, low, high) of each point, or none) and its opacity, shape of the points ("":
@@ -85,24 +85,24 @@ class Chart(NamedTuple):
     """Rows, and how they are drawn."""
 
     rows: "pd.DataFrame"
-    drawing: Drawing
+    plot: Plot
 
 
 @functools.lru_cache(maxsize=128)
-def _spec(drawing: Drawing) -> Spec:
+def _spec(plot: Plot) -> Spec:
     """Make a spec, which takes Altair about 35 ms; a page that draws every second needs the same for long."""
     import altair as alt
 
-    title = {"title": drawing.title} if drawing.title else {}
-    layers = drawing.layers(alt, alt.Chart(alt.NamedData("curves")))
-    spec = alt.layer(*layers, **title).properties(height=drawing.height).to_dict()
+    title = {"title": plot.title} if plot.title else {}
+    layers = plot.layers(alt, alt.Chart(alt.NamedData("curves")))
+    spec = alt.layer(*layers, **title).properties(height=plot.height).to_dict()
     inline = spec.pop("datasets", {})
     spec.pop("data", None)  # Altair hoists data that all layers share
     for layer in spec["layer"]:
         source = layer.pop("data", {}).get("name")
         if source in inline:
             layer["data"] = {"values": inline[source]}
-    width = {"width": drawing.width} if drawing.width else {}
+    width = {"width": plot.width} if plot.width else {}
     return spec | width | {"usermeta": {"embedOptions": {"renderer": "canvas"}}}
 
 
