@@ -105,7 +105,7 @@ def test_what_a_challenge_leaves_as_it_is_cannot_be_turned_and_a_late_turn_is_sa
     comparison.step()
     wait(lambda: [shown.n for _, shown in comparison.peek()] == [4], "another update")
     test.run()
-    assert "This does not count: Learning rate was turned on the way. Press Reset first." in said(test)
+    assert "This does not count: Learning rate was changed during the run. Press Reset first." in said(test)
     button(test, "Leave").click().run()
     assert locked(test, "train") == set()
     assert not test.selectbox(key="train_data").disabled

@@ -292,7 +292,7 @@ def button(test, label):
 
 
 def taken_off(test):
-    return any("taken off the page" in toast.value for toast in test.toast)
+    return any("removed from the page" in toast.value for toast in test.toast)
 
 
 def test_uploads_stay_when_their_page_is_opened_again(page, model, own_data):
@@ -317,7 +317,7 @@ def test_a_model_file_that_a_reload_forgets_is_named(page, model, address_of):
     test.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
     assert address_of(test)["own"] == ["mine.npz"]
     again = page("sample", shell=True, p=["gibbs"], own="mine.npz")
-    assert "forgotten the model file of your own, 'mine.npz'" in texts(again, "warning").replace("\\", "")
+    assert "forgotten your model file 'mine.npz'" in texts(again, "warning").replace("\\", "")
     assert "own" not in address_of(again)
 
 

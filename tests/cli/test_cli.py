@@ -746,7 +746,7 @@ def test_export_model(capsys, tmp_path, suffix):
     if suffix == ".npz":
         with np.load(out) as arrays:
             assert {"W", "b", "c"} < set(arrays.files)
-    assert "not 'm.h5'" in refused(capsys, "export-model", "--model", "bas_pcd", "--out", "m.h5")
+    assert "not 'm.pkl'" in refused(capsys, "export-model", "--model", "bas_pcd", "--out", "m.pkl")
     assert "does not exist" in refused(
         capsys, "export-model", "--model", "bas_pcd", "--out", tmp_path / "no" / f"m{suffix}"
     )
