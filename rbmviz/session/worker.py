@@ -114,7 +114,6 @@ class Worker(Generic[R]):
         # Held during a unit, except while a run is prepared: code that reads the state of the run waits.
         self._chunk = threading.Lock()
         self._at_work = False  # a thread does a unit of work
-        self._light = False  # driven by the beats of the page
         self._run: Any  # a Run, or the Rebuild in its place
         self._snapshot: Snapshot
         self._stale = False  # steps were made since the snapshot
@@ -408,13 +407,9 @@ class Worker(Generic[R]):
         if self._at_work:  # it asks when the unit ends
             return
         due = self._next_work()
-        self._light = due is not None and self._is_light()
-        if due is not None and self._light:
-            self._page.scheduler.ask(self._task, None)
-            self._page.drive(self, due.at, now=command)
-        else:
-            self._page.drive(self, None)
-            self._page.scheduler.ask(self._task, due)
+        light = due if self._is_light() else None
+        self._page.drive(self, light and light.at, now=command)
+        self._page.scheduler.ask(self._task, None if light else due)
 
     def _next_work(self) -> Due | None:
         """Return when there is work next, and which; None: not before a command."""
@@ -460,7 +455,7 @@ class Worker(Generic[R]):
 
     def _backlog(self) -> float:
         """Return how many seconds overdue steps may be before they are skipped."""
-        return LIGHT_BACKLOG_SECONDS if self._light else BACKLOG_SECONDS
+        return LIGHT_BACKLOG_SECONDS if self._is_light() else BACKLOG_SECONDS
 
     def _asleep(self) -> bool:
         return time.monotonic() - self._asked_at > LEASE_SECONDS

@@ -753,7 +753,7 @@ def look_back(page, counts, held):
     shown(*(min(max(counts) - 1, n) for n in counts))
     slider.press("Home")
     shown(1, 1)
-    assert "The numbers stay those of now" in page.ask("panels[0].getRootNode().textContent")
+    assert "The numbers stay current" in page.ask("panels[0].getRootNode().textContent")
     slider.press("End")
     shown(*counts)
     slider.press("Home")
