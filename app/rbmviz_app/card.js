@@ -221,6 +221,8 @@ const drawLook = (data, parent) => {
   const ring = () => {
     order();
     const aimed = target(data.look);
+    const fold = aimed?.closest('details');
+    if (fold && performance.now() < parent.rbmvizBringsUntil) fold.open = true;
     // The target is hidden until the question is answered: show the first panel, without a ring.
     const found = aimed?.checkVisibility({ visibilityProperty: true }) ? aimed : null;
     const first = panels()[0];

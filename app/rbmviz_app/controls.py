@@ -130,7 +130,7 @@ def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 1
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     options = [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value]
     help = "\n".join([setting.spec.help, "", *lines])
-    return select(setting, options, help=help, width=width)
+    return select(setting, options, help=help, width=width, label_visibility="collapsed")
 
 
 def model_line(name: str, model: Model) -> None:

@@ -8,17 +8,20 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
     presets;
 3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
 4. ``with PAGE.notes():`` the messages above the panels; always, even if there are none;
-5. the panels, in a function with ``@st.fragment``, so that a click there redraws nothing else. It calls
-   ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
+5. ``left, right = places()``: the grid of the first screen, for the panels and the main chart;
+6. in ``left`` the panels, in a function with ``@st.fragment``, so that a click there redraws nothing else.
+   It calls ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
    ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page``, which may
    redraw the whole page, and last ``PAGE.write_address``, so that the address is written once;
-6. charts, in functions with ``@every_second`` or ``@as_curves_grow`` (see ``timer``), which read
-   ``comparison.peek()`` and call ``draw_chart``. ``peek`` renews no lease, so that a chart alone does not
-   keep a run awake: a run computes for 30 s after the last ``poll``, which the panels' socket calls for each
-   frame. Functions that draw settings call ``catch_up_settings``;
-7. downloads and code (see ``controls``), omitted while presenting.
+7. in ``right`` the main chart, and below the grid the others, in functions with ``@every_second`` or
+   ``@as_curves_grow`` (see ``timer``), which read ``comparison.peek()`` and call ``draw_chart``. ``peek``
+   renews no lease, so that a chart alone does not keep a run awake: a run computes for 30 s after the last
+   ``poll``, which the panels' socket calls for each frame. Functions that draw settings call
+   ``catch_up_settings``;
+8. downloads and code (see ``controls``), omitted while presenting.
 """
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -27,6 +30,7 @@ from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from rbmviz import BadInput, Model
 from rbmviz.charts import Chart
@@ -164,7 +168,7 @@ class LivePage(Generic[S]):
         """
         publish.heading(question or self.question)
         present = links.presenting()
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
             st.title(question or self.question, anchor=False, width="content")
             if not present:
                 self.draw_about(about or self.about)
@@ -526,18 +530,26 @@ class LivePage(Generic[S]):
         return list(zip(self.title([snapshot.algorithm for snapshot in shown]), shown, strict=True))
 
 
+def places() -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Return the places of the panels and of the main chart, which are on the first screen side by side.
+
+    ``style.css`` sizes both; while presenting, only the type is larger.
+    """
+    with st.container(key="live"):
+        return st.container(key="live-panels"), st.container(key="live-chart")
+
+
 def offer_panels(
     comparison: Comparison[Any], what: str, icon: str, add: str, draw_adders: Callable[[], None]
 ) -> None:
-    """Draw a note if there is no panel, and the row of buttons that add one.
+    """Draw a note if there is no panel, and the list of those that can be added.
 
-    what, icon : noun and Material icon for the note; add : label of the row
+    what, icon : noun and Material icon for the note; add : label of the button that opens the list
     """
     if not comparison.panels:
         st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
     if not links.presenting():
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(add, width="content")
+        with st.popover(add, icon=":material/add:", type="tertiary", key=f"add {what}"):
             draw_adders()
 
 
@@ -587,12 +599,17 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             "The lesson asks first: choose an answer on its card." if card.holds_play(page) else "",
         )
         draw_undo(page, comparison)
-        rate = controls.slide(speed, format_func=address_text, width=texts.width)
+        rate = controls.slide(speed, format_func=rate_text, width=texts.width, label_visibility="collapsed")
         if rate != comparison.rate:
             comparison.set_rate(rate)
         if pressed:
             restart_timers(comparison, commanded=True)
     catch_up_settings(page)
+
+
+def rate_text(rate: float) -> str:
+    """Return a number of steps per second as the slider shows it."""
+    return address_text(rate) + ("/s" if math.isfinite(rate) else "")
 
 
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:

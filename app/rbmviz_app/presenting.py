@@ -27,11 +27,9 @@ _reader = st.components.v2.component("rbmviz_reader", js=(folder / "reader.js").
 
 
 def draw_switch() -> None:
-    """Draw the button that starts or ends presenting, at the right end of the navigation bar."""
+    """Draw the right end of the navigation bar: the list of keys, and the menu of link, share and present."""
     with st.container(key="presenting", horizontal=True, gap="small"):
-        copy_link.draw_button()
         keys.draw_list()
-        button.draw()
         if links.presenting():
             # Not in the global style sheet: leaving this sheet out turns all of it off.
             st.html(folder / "presenting.css")
@@ -44,17 +42,22 @@ def draw_switch() -> None:
                 args=("",),
                 help="Back to all controls.",
             )
-        else:
-            st.button(
-                "Present",
-                icon=":material/present_to_all:",
-                shortcut=keys.PRESENT.key,
-                key="present",
-                on_click=PRESENTED.set,
-                args=("1",),
-                help="For a projector: question, images and numbers, large and without scrolling, on every "
-                "page until you leave.",
-            )
+        button.draw_opener()
+        with st.container(key="share-menu"):
+            copy_link.draw_button()
+            if not links.presenting():
+                st.button(
+                    "Present",
+                    icon=":material/present_to_all:",
+                    shortcut=keys.PRESENT.key,
+                    key="present",
+                    on_click=PRESENTED.set,
+                    args=("1",),
+                    type="tertiary",
+                    help="For a projector: question, images and numbers, large and without scrolling, "
+                    "on every page until you leave.",
+                )
+            button.draw()
 
 
 def draw_settings(page: str, knobs: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ const keepEscape = () => {
   window.addEventListener('keydown', event => {
     if (event.key !== 'Escape') return;
     const components = [...document.querySelectorAll('.stBidiComponent *')];
-    if (components.some(node => node.shadowRoot?.querySelector(':popover-open'))) event.stopPropagation();
+    if (document.querySelector(':popover-open') || components.some(node => node.shadowRoot?.querySelector(':popover-open'))) event.stopPropagation();
   }, true);
 };
 

@@ -40,7 +40,8 @@ SPEC = PageSpec(
     name="sample",
     panels_key="p",
     algorithms=samplers,
-    default_panels=("gibbs", "rates_fpcd", "rates_herding", "sample_penalization"),
+    # At step size 0 rates-FPCD is the same chain as Gibbs, so that the first drag of a visitor sets it free.
+    default_panels=("gibbs", "rates_fpcd:eps=0", "rates_herding", "sample_penalization"),
     settings={
         "model": SettingSpec(
             "mnist_fpcd",
@@ -89,8 +90,8 @@ SPEC = PageSpec(
             "The sampled bits, or the probabilities they were drawn from, which are easier to read.",
         ),
         "cells": SettingSpec(
-            10,
-            (6, 8, 10, 12),
+            7,
+            (6, 7, 8, 10, 12),
             "Rows and columns",
             "Size of the grid of samples in each panel.",
         ),

@@ -71,6 +71,8 @@ class SamplingSnapshot(Snapshot):
         What the run had spent at the last turn of a knob.
     turned : mapping of str to Value
         The knobs turned then, with their values.
+    turned_from : Sampler or None
+        The sampler before that turn; None: no knob was turned.
     past : tuple of Segment
         The scores that are kept from before that turn.
     curve : tuple of Point
@@ -123,6 +125,7 @@ class SamplingSnapshot(Snapshot):
     newest_samples: NewestSamples
     begin: Spent = NOTHING_SPENT
     turned: Mapping[str, Value] = field(default_factory=dict)
+    turned_from: Sampler | None = None
     past: tuple[Segment, ...] = ()
     curve: tuple[Point, ...] = ()
     counts: tuple[Counts, ...] = ()
@@ -409,6 +412,7 @@ class SamplingRun(Run):
             sweeps=self.sweeps,
             begin=self._begin,
             turned=self._turned,
+            turned_from=self._past_with if self._past else None,
             past=self._past,
             newest_samples=NewestSamples(self.n - len(v), v, self._means, self.plan.model.rbm.n_visible),
             curve=scores.curve if scores else (),

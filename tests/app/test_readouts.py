@@ -12,6 +12,7 @@ import rbmviz
 import rbmviz_app
 from rbmviz import make_sampler, make_trainer
 from rbmviz.glossary import glossary
+from rbmviz.metrics import isl
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, OF_LANDSCAPE, OF_WEIGHTS
 from rbmviz.pages import PAGES
 from rbmviz.registry import trainers
@@ -128,3 +129,27 @@ def test_no_label_of_a_number_is_written_a_second_time():
         if isinstance(node, ast.Constant) and {str(node.value), str(node.value).partition(" (")[0]} & labels
     ]
     assert second == []
+
+
+def test_what_a_turn_changed_is_said_at_equally_many_samples(model, toy):
+    """The ISL of the first n samples since the newest turn, and of the first n before it."""
+    run = SamplingSetup(model, toy).plan().run(1, make_sampler("rates_fpcd", eps=0.0))
+    run.prepare()
+
+    def text_after(n):
+        while run.n < n:
+            run.record_steps(run.advance(min(run.max_steps(), n - run.n)))
+        return sample.change_text([("rates-FPCD", run.view("paused"))])
+
+    assert text_after(300) == ""
+    run.set_knobs(make_sampler("rates_fpcd", eps=0.03))
+    assert text_after(320) == "rates-FPCD: step size 0 → 0.03, since sample 301"
+    said = re.fullmatch(
+        r"rates-FPCD: step size 0 → 0\.03: ISL after (\d+) samples (-?[\d.]+), before (-?[\d.]+)",
+        text_after(420),
+    )
+    n, now, before = int(said[1]), float(said[2]), float(said[3])
+    assert 100 < n <= 120
+    v = run.held_samples()[1]
+    for score, first in ((now, 300), (before, 0)):
+        assert score == round(isl(v[first : first + n], toy.test, toy.validation).isl, 1)

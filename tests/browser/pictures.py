@@ -34,9 +34,10 @@ PAGES = {
 """Address of each page, and the steps of its slowest panel."""
 
 ANIMATION = (
-    "replay --model mnist_fpcd --samplers gibbs rates_fpcd rates_herding sample_penalization -n 480 --out"
+    "replay --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0 rates_herding sample_penalization"
+    " -n 480 --out"
 ).split()
-"""The command that makes the animation."""
+"""The command that makes the animation: the panels of the Sample page as it opens."""
 
 SIZE = {"width": 1280, "height": 1120}
 """Of the window, in pixels."""

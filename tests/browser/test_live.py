@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import itertools
 import json
 import re
 import zlib
@@ -67,15 +68,19 @@ def test_a_page_that_streamlit_has_lost_is_opened_again_once(live):
     assert page.page.evaluate("window.opened")
 
 
-def test_titles_of_namesakes_are_whole_and_pictures_in_line(live):
+FOLDS = "panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))"
+"""Opens what is under *More*."""
+
+
+def test_titles_of_namesakes_tell_them_apart_and_pictures_are_in_line(live):
     page = live().open("?p=gibbs&p=sample_penalization:eps=0.003&p=sample_penalization&speed=5")
     assert page.ask("panels[1].querySelector('h3').textContent") == "Sample penalization (step size 0.003)"
     for width in (1280, 390):
         page.page.set_viewport_size({"width": width, "height": 900})
         page.until(
-            "panels.every(p => { const h = p.querySelector('h3'), r = h.getBoundingClientRect(),"
-            " next = p.querySelector('header .help').getBoundingClientRect();"
-            f" return innerWidth === {width} && h.scrollWidth <= h.clientWidth && r.right <= next.left }})"
+            "panels.every(p => { const r = p.querySelector('.differs').getBoundingClientRect(),"
+            " next = p.querySelector('.count').getBoundingClientRect();"
+            f" return innerWidth === {width} && r.right <= next.left }})"
         )
         page.until(
             "((a, b) => Math.abs(a - b) <= 0.5)"
@@ -95,6 +100,7 @@ def test_a_dragged_knob_acts_without_a_restart(live):
     page.set_knob(0, "eps", 1.0)
     page.page.wait_for_url("**eps=1.0**")
     assert page.counts()[0] > n
+    page.ask(FOLDS)
     # The terms that knobs move are underlined in the equation, and marked while the knob has the focus.
     terms = "[...panels[0].querySelectorAll('.equation .term')]"
     assert set(page.ask(f"{terms}.map(t => t.dataset.knob)")) == {"alpha", "eps", "k", "statistics"}
@@ -176,7 +182,7 @@ def test_several_chains_say_whether_they_agree(live):
     shown = "p.querySelector('dd[data-readout=rhat]')?.checkVisibility() ?? false"
     page.until("/[0-9]/.test(panels[1].querySelector('dd[data-readout=rhat]').textContent)")
     assert page.ask(f"panels.map(p => {shown})") == [False, False]
-    page.page.get_by_text("More numbers").first.click()  # opens those of all panels
+    page.page.get_by_text("More", exact=True).first.click()  # opens those of all panels
     page.until(f"panels.map(p => {shown}).join() === 'false,true'")
     assert float(page.number(1, "rhat")) > 0.9
 
@@ -298,6 +304,7 @@ def test_the_link_is_copied_or_shown(live):
     page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     button = page.page.get_by_role("button", name="Copy link")
     page.page.wait_for_url("**p=gibbs:**")
+    page.page.get_by_role("button", name="Share", exact=True).click()
     button.click()
     page.page.get_by_role("status").get_by_text("Copied").wait_for()
     assert page.page.evaluate("navigator.clipboard.readText()") == page.page.evaluate("location.href")
@@ -345,8 +352,10 @@ def test_panels_come_and_go(live):
     page.page.get_by_role("button", name="Undo").wait_for(state="hidden")
     page.ask("panels[0].querySelector('.remove').click()")
     page.until("panels.length === 1 && panels[0].querySelector('h3').textContent === 'rates-FPCD'")
+    page.page.get_by_role("button", name="Add a sampler").click()
     page.page.get_by_role("button", name="rates-herding", exact=True).click()
     page.until("panels.length === 2 && Number(panels[1].dataset.n) > 0")
+    page.page.keyboard.press("Escape")
     assert "p=rates_herding" in page.url
     # The new one makes the samples of the other first, and both are compared at the last point of both.
     page.until(
@@ -357,6 +366,7 @@ def test_panels_come_and_go(live):
     page.page.wait_for_url("**axis=seconds**")
     page.until("panels.every(p => /^Scores at [0-9.]+ s \\(/.test(p.querySelector('.standing').textContent))")
     page.page.get_by_text("samples", exact=True).click()
+    page.ask(FOLDS)
     page.page.get_by_role("button", name="More like this: rates-FPCD").click()
     page.page.get_by_role("button", name="Only this sampler, with step size 0.01, 0.03, 0.09, 0.27").click()
     page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
@@ -407,7 +417,7 @@ def test_back_comes_to_the_last_page_at_the_first_press(live):
     page.page.wait_for_url("**/coupling?*")
     page.page.go_back()
     page.page.wait_for_url(there)
-    # The page before has such a box, too, until this one is drawn.
+    page.page.get_by_role("button", name="Settings").click()
     page.page.wait_for_function("document.querySelector('input[aria-label=\"Hidden units\"]')?.value === '8'")
 
 
@@ -446,17 +456,51 @@ def test_single_view_and_means(live):
 def test_a_phone_held_upright_does_not_scroll_sideways(live):
     page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("?speed=5")
     assert page.ask("document.documentElement.scrollWidth") <= 390
-    rights = page.ask("panels.map(p => p.getBoundingClientRect().right)")
-    assert max(rights) <= 390
-    # The first panel is on the first screen, its knobs right below its picture; play stays in sight.
-    below = "getBoundingClientRect()"
-    picture, knob = page.ask(f"['.stage', '.knob'].map(part => panels[0].querySelector(part).{below})")
-    assert picture["bottom"] < knob["top"] < picture["bottom"] + 30
-    assert knob["bottom"] < 844
+    # The first panel, the curve and the edge of the next panel are on the first screen; play stays in sight.
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+    parts = "['.stage', '.strip', '.lead', '.knob'].map(part => panels[0].querySelector(part))"
+    chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
+    boxes = page.ask(f"[...{parts}, {chart}].map(part => part.getBoundingClientRect())")
+    assert all(box["bottom"] <= after["top"] for box, after in itertools.pairwise(boxes))
+    assert boxes[0]["width"] == boxes[0]["height"] == 280
+    assert boxes[-1]["bottom"] <= page.page.get_by_role("button", name="Pause").bounding_box()["y"]
+    assert page.ask("panels.map(p => p.getBoundingClientRect().left)")[1] < 350
     page.page.mouse.move(200, 600)
     page.page.mouse.wheel(0, 1500)
     page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 500")
     assert page.page.get_by_role("button", name="Pause").bounding_box()["y"] < 844
+
+
+SHIFTS = """(() => {
+    window.shifted = 0;
+    new PerformanceObserver(list => {
+        for (const one of list.getEntries()) if (!one.hadRecentInput) window.shifted += one.value;
+    }).observe({ type: 'layout-shift' });
+})()"""
+"""Adds up the layout shifts from now on."""
+
+
+def test_the_first_drag_frees_a_chain_and_all_of_it_is_on_the_first_screen(live):
+    page = live(viewport={"width": 1280, "height": 720})
+    page.open("?paused_at=60")
+    page.until("panels.every(p => p.dataset.n === '60' && p.dataset.status === 'paused')")
+    page.page.evaluate(SHIFTS)
+    page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
+    parts = "p => [...p.querySelectorAll('.stage, .strip, .lead, .body > .knobs > .knob')]"
+    chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
+    bottoms = f"[...panels.flatMap({parts}), {chart}].map(part => part.getBoundingClientRect().bottom)"
+    assert len(page.ask(bottoms)) == 4 * 5 + 1
+    assert max(page.ask(bottoms)) <= 720
+    # At step size 0 the chain is that of Gibbs.
+    cells = "[...panels[0].getRootNode().rbmviz.panels.values()].map(p => p.picture.cells.join())"
+    gibbs, fpcd, *_ = page.ask(cells)
+    assert gibbs == fpcd
+    page.page.get_by_role("button", name="Play Shortcut P").click()
+    page.set_knob(1, "eps", 0.63)
+    page.page.get_by_text("rates-FPCD: step size 0 → 0.0").first.wait_for()
+    page.page.get_by_text(", before ").first.wait_for()
+    assert page.page.evaluate("window.shifted") < 0.1
+    assert max(page.ask(bottoms)) <= 720
 
 
 PLACES = """panels.flatMap(p => [p, ...p.querySelectorAll('.stage, .strip, .lead, .knob, [type=range]')])
@@ -470,6 +514,7 @@ def test_a_warning_moves_nothing_and_the_transport_stays(live, width):
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
     page.page.wait_for_timeout(1500)  # charts have taken their place
+    page.ask(FOLDS)
     before = page.ask(PLACES)
     # What a panel says of itself: where it is behind, what is known since a change, what is wrong. What is
     # asked of it stands in the same call: a frame of the server could come in between.
@@ -541,8 +586,8 @@ def test_a_refused_click_is_said_over_the_page_and_moves_nothing(live):
     page = live().open("chain?land_pace=1&" + "&".join(["l=gibbs"] * 12))
     styled = "getComputedStyle(document.querySelector('h1')).fontSize"  # the sheet is there still
     top = f"[panels[0].getBoundingClientRect().top, {styled}]"
+    page.page.get_by_role("button", name="Add a sampler").click()
     add = page.page.locator(".st-key-chain-add-gibbs button")
-    add.scroll_into_view_if_needed()
     before = page.ask(top)
     add.click()
     page.page.get_by_text("A page has room for 12 panels").wait_for()
@@ -697,9 +742,9 @@ def look_back(page, counts, held):
         )
         for i, (v, made) in enumerate(zip(held, numbers, strict=True)):
             panel = f"[...panels[{i}].getRootNode().rbmviz.panels.values()][{i}]"
-            cells = np.array(page.ask(f"[...{panel}.picture.cells]")).reshape(100, -1)
-            for number in range(max(made - 100, 0), made):
-                np.testing.assert_array_equal(cells[number % 100], 255 * v[number])
+            cells = np.array(page.ask(f"[...{panel}.picture.cells]")).reshape(49, -1)
+            for number in range(max(made - 49, 0), made):
+                np.testing.assert_array_equal(cells[number % 49], 255 * v[number])
             assert not cells[made:].any()
 
     slider = page.page.get_by_label("Look back")

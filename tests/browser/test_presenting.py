@@ -12,10 +12,6 @@ SHOWN_KNOBS = """p => [...p.querySelectorAll('.knob')].filter(k => k.offsetHeigh
     .map(k => k.querySelector('label > span').textContent)"""
 
 
-SHOWN_FORMULAS = """p => [...p.querySelectorAll('.knobs .formulas > *')].filter(f => f.offsetHeight)
-    .map(f => f.textContent)"""
-
-
 def test_a_projector_shows_it_large_and_without_scrolling(live):
     page = live(viewport={"width": 1920, "height": 1080}).open()
     page.page.keyboard.press("f")
@@ -32,10 +28,8 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
         knobs = "panels.map(p => [...p.querySelectorAll('.knob')].filter(k => k.offsetHeight).length)"
         assert set(page.ask(knobs)) == {1}
         page.until("document.querySelector('[data-testid=stMain]').scrollHeight <= innerHeight")
-        if path == "train":  # the pictures have what the numbers and the knob leave of the height
-            page.until("panels.every(p => p.getBoundingClientRect().bottom > 0.8 * innerHeight)")
+        if path == "train":
             assert page.ask(f"panels.map({SHOWN_KNOBS})") == [["Learning rate"]] * 4
-            assert page.ask(f"panels.map({SHOWN_FORMULAS})") == [["θ←θ+ηtu"]] * 4
     page.page.reload()
     page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
     page.page.get_by_role("button", name="Crossings").first.click()
@@ -44,7 +38,7 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
     page.page.get_by_role("dialog", name="Crossings").first.wait_for(state="hidden")
     assert page.page.get_by_role("button", name="Leave").is_visible()
     page.page.keyboard.press("Escape")
-    page.page.get_by_role("button", name="Present").wait_for()
+    page.page.get_by_role("button", name="Leave").wait_for(state="hidden")
     page.page.wait_for_function("!location.search.includes('present')")
 
 

@@ -188,7 +188,8 @@ def panel_spec(
     readouts : callable
         Returns the readouts of a panel, given its algorithm and plan.
     front : callable
-        Returns whether a knob is always visible; the others are under "More knobs".
+        Returns whether a knob may be always visible, as the first two of them are; the others are under
+        "More".
     hidden : sequence of str
         Names of hidden knobs.
     dash : sequence of int

@@ -33,6 +33,7 @@
  * @property {number} n_visible
  * @property {[number, number]} shape
  * @property {boolean} present
+ * @property {number} [usual_side] the side that nobody has chosen: it is smaller on a phone, and with many panels
  * @property {string[]} present_knobs names of the knobs to keep while presenting or embedded; if no panel has any of them while presenting, the first knob of each panel stays
  * @property {boolean} embedded whether the page is embedded in another one, with few controls
  * @property {boolean} reduced_motion whether the server knows that this browser prefers less motion
@@ -57,11 +58,9 @@ const TURN_MS = 16; // maximum rate of sending dragged values: a pointer may mov
 const EDIT_MS = 200; // maximum rate of reporting turned knobs: a held key turns a knob thirty times a second
 const WORDS_MS = 1000; // maximum rate of changing words: faster could not be read
 const ANNOUNCE_MS = 2000; // maximum rate of changing what is read aloud
-const LEAST_STAGE = 120; // pixels: minimum size of pictures in a low window, which then scrolls
 const PAUSED_MS = 500; // a pause of this length is deliberate
-const NARROW = 640; // pixels: equations are folded in windows up to this width
-const BAR_GAP = 8; // pixels below the look-back bar, while presenting
-const FIT_MS = 500; // how often panels are fitted to the window while presenting
+const NARROW = 640; // pixels: up to this width a window shows one panel, with few, large pictures
+const FEW_PANELS = 4, MOST_COLUMNS = 6; // up to so many panels in a row; see style.css
 
 /** @param {number} time by performance.now() @returns {number} whole seconds until that time; 0: it has passed */
 function secondsTo(time) { return Math.max(Math.ceil((time - performance.now()) / 1000), 0); }
@@ -99,18 +98,21 @@ function spaced(ms, hand) {
 }
 
 /**
- * The common parts of all panels: header, pictures, a strip below them, readouts, knobs. A page's own panel fills them.
+ * The common parts of all panels: header, pictures, a strip below them, readouts, knobs, and a fold with everything else.
+ * A page's own panel fills them.
  * The constructor creates the common parts; build, called later, creates pictures and knobs, so that the fields of a
  * page's own panel are set by then.
  * @abstract
  */
 class Panel {
+  /** How many columns of pictures it is wide. */
+  static columns = 1;
   /** Name of the steps of a run. @type {string} */
   unit = '';
   /** Whether its pictures show the start of the run. */
   showsStart = false;
-  /** Whether its runs may warn: then space is reserved, so that no knob moves while it is dragged. */
-  warns = false;
+  /** Number of knobs that are always visible. */
+  mostFront = innerWidth > NARROW ? 2 : 1;
 
   /** @param {PanelSpec} spec @param {Grid} grid */
   constructor(spec, grid) {
@@ -144,7 +146,8 @@ class Panel {
     this.title = element('h3', { 'aria-level': 2 }); // an h2, next to the page's h1, in the size of an h3
     this.readouts = new ReadoutList();
     this.knobs = element('div', { class: 'knobs' });
-    this.equation = new Equation(spec.label, grid);
+    this.moreKnobs = element('div', { class: 'knobs' });
+    this.equation = new Equation();
     // For models of texts: the words of the newest sample.
     this.words = element('p', { class: 'words', hidden: true });
     this.warningText = element('span');
@@ -153,34 +156,30 @@ class Panel {
     this.mark = element('p', { class: 'mark', hidden: true });
     // The container of the pictures.
     this.stage = element('div', { class: 'stage' });
-    this.removeButton = element('button', { class: 'remove', type: 'button', title: 'Remove this panel', 'aria-label': `Remove ${spec.label}`,
-      text: '×', onclick: () => grid.trigger('remove', { key: this.key }) });
+    this.removeButton = element('button', { class: 'remove', type: 'button', 'aria-label': `Remove ${spec.label}`,
+      text: 'Remove', onclick: () => grid.trigger('remove', { key: this.key }) });
     this.menuButton = element('button', { class: 'menu', type: 'button', text: 'More like this' });
     this.menu = explain(this.menuButton, 'More like this');
-    this.readouts.fold.before(this.menuButton, this.menu);
+    this.tools = element('div', { class: 'tools' }, ...helpButton(spec.label, spec.about), this.menuButton, this.menu, this.removeButton);
+    // Everything that the first look does not need; opening it moves no knob.
+    this.more = element('details', { class: 'more', ontoggle: () => grid.openAll(this.more.open) },
+      element('summary', { text: 'More', 'aria-label': `More: ${spec.label}` }), this.tools, this.readouts.more);
     this.node = element('section', { class: 'panel', 'data-key': spec.key },
-      element('header', {}, element('span', { class: 'swatch' }), this.title, ...helpButton(spec.label, spec.about), this.count, this.removeButton),
-      element('div', { class: 'body' }, this.stage, this.spoken, this.words, this.strip, this.readouts.node, this.warning, this.knobs));
+      element('header', {}, element('span', { class: 'swatch' }), this.title, this.count),
+      element('div', { class: 'body' }, this.stage, this.spoken, this.words, this.strip, this.readouts.lead, this.knobs, this.more));
   }
 
   /** Create the pictures and the knobs. */
   build() {
-    this.stage.append(...this.makePictures(), this.note, this.mark);
+    this.stage.append(...this.makePictures(), this.note, this.mark, this.warning);
     for (const canvas of this.node.querySelectorAll('canvas')) canvas.setAttribute('aria-describedby', this.spoken.id);
-    this.node.classList.toggle('warns', this.warns);
-    /** @type {HTMLElement[]} */
-    const front = [];
-    /** @type {HTMLElement[]} */
-    const more = [];
     for (const knob of this.spec.knobs) {
       const control = knobControl(knob, this.spec.values[knob.name], `knob-${this.key}-${knob.name}`,
         (value, done) => this.grid.changeKnobs(this.key, { [knob.name]: value }, knob.live, done));
       this.controls[knob.name] = control;
       markTerms(control.node, knob.name, this.equation.formulas);
-      (knob.front ? front : more).push(control.node);
     }
-    this.knobs.replaceChildren(...front, this.equation.node);
-    if (more.length) this.knobs.append(element('details', { class: 'more' }, element('summary', { text: 'More knobs' }), ...more));
+    this.more.append(this.moreKnobs, this.equation.node);
     this.configure(this.spec);
   }
 
@@ -188,7 +187,8 @@ class Panel {
   configure(spec) {
     this.spec = spec;
     const [, name, differs] = spec.label.match(/^(.*?)( \(.*)?$/) ?? [];
-    this.title.replaceChildren(name ?? spec.label, element('span', { class: 'differs', text: differs ?? '' }));
+    this.title.replaceChildren(element('span', { text: name ?? spec.label }), element('span', { class: 'differs', text: differs ?? '' }));
+    this.title.title = spec.label;
     this.node.style.setProperty('--accent', spec.colour);
     this.node.style.setProperty('--dash', dashed(spec.dash));
     this.readouts.declare(spec.readouts);
@@ -199,13 +199,16 @@ class Panel {
       this.controls[name].relabel(label);
       this.controls[name].lock(spec.locked?.[name] ?? '');
     }
-    const { present, embedded, present_knobs } = this.grid.data, details = /** @type {HTMLDetailsElement | null} */ (this.knobs.querySelector('details.more'));
+    const { present_knobs } = this.grid.data;
     const stay = spec.knobs.filter(({ name }) => present_knobs.includes(name)).map(({ name }) => name);
     const chosenHere = this.grid.data.panels.some(panel => panel.knobs.some(({ name }) => present_knobs.includes(name)));
     if (!chosenHere && spec.knobs.length) stay.push((spec.knobs.find(({ front }) => front) ?? spec.knobs[0]).name);
-    for (const { name } of spec.knobs) this.controls[name].node.classList.toggle('stays', stay.includes(name));
-    if ((present || embedded && present_knobs.length) && details) details.open = true;
-    this.equation.stay(stay, present);
+    const front = spec.knobs.filter(knob => knob.front).slice(0, this.mostFront).map(({ name }) => name);
+    for (const { name } of spec.knobs) {
+      const { node } = this.controls[name], place = front.includes(name) || present_knobs.includes(name) ? this.knobs : this.moreKnobs;
+      node.classList.toggle('stays', stay.includes(name));
+      if (node.parentElement !== place) place.append(node);
+    }
     this.arrange();
   }
 
@@ -224,12 +227,6 @@ class Panel {
 
   /** Create the elements of the stage. @returns {HTMLElement[]} */
   makePictures() { return []; }
-
-  /** The element whose height grows with the width of the stage, when panels are fitted to a window. @returns {HTMLElement | null} */
-  get scaled() { return this.stage.querySelector('canvas.picture'); }
-
-  /** Make pictures of a fixed height as tall as the window allows. @param {number} room pixels */
-  fitHeight(room) {}
 
   /** Lay out pictures and strip for the page's data and this.spec. */
   arrange() {}
@@ -351,7 +348,7 @@ class Panel {
   }
 }
 
-/** @typedef {new (spec: any, grid: Grid) => Panel} PanelClass */
+/** @typedef {(new (spec: any, grid: Grid) => Panel) & { columns: number }} PanelClass */
 
 /** All panels of a page, and the socket that delivers their frames. */
 class Grid {
@@ -361,15 +358,12 @@ class Grid {
     this.PanelOfPage = PanelOfPage;
     this.data = data;
     this.alive = true;
-    /** Whether equations are unfolded: initially if there is room. */
-    this.equationsOpen = innerWidth > NARROW && !data.embedded;
     /** Number of frames shown; tests read it. */
     this.frames = 0;
     /** Whether a frame was due while the page was hidden. */
     this.askWhenShown = false;
     /** The newest request sent. */
     this.asked = '';
-    this.fittedAt = 0;
     this.pauseTimer = 0;
     this.turnKnobs = spaced(TURN_MS, (panel, knobs) => this.send({ panel, knobs }));
     this.tellPage = spaced(EDIT_MS, (key, knobs) => { if (this.alive) this.trigger('edit', { key, knobs }); });
@@ -406,7 +400,7 @@ class Grid {
     this.gap = 0;
     this.onShow = () => { if (!document.hidden && this.askWhenShown) this.askForFrame(); };
     document.addEventListener('visibilitychange', this.onShow);
-    this.resized = new ResizeObserver(() => { this.fitToWindow(); this.draw(); });
+    this.resized = new ResizeObserver(() => { this.arrange(); this.draw(); });
     this.resized.observe(this.host);
     /** @type {WebSocket | null} */
     this.socket = null;
@@ -441,54 +435,30 @@ class Grid {
       this.socket = null;
     }
     this.presses = Presses.of(data.url);
+    this.arrange();
     if (!this.socket) this.connect();
-    else if (JSON.stringify(this.request) !== this.asked) this.askForFrame(); // otherwise a page at rest gets no answer
-    this.fitToWindow();
     this.draw();
   }
 
-  // While presenting, the first chart of the page is beside the panels; see presenting.css.
-  placeChart() {
-    const root = this.host.getRootNode();
-    for (let node = root instanceof ShadowRoot ? root.host : this.host; this.data.present && node.parentElement; node = node.parentElement) {
-      for (let next = node.nextElementSibling; next; next = next.nextElementSibling) {
-        if (!next.querySelector('[data-testid=stVegaLiteChart], [class*=st-key-no-chart]')) continue;
-        node.parentElement.dataset.presented = 'both';
-        node.setAttribute('data-presented', 'panels');
-        next.setAttribute('data-presented', 'chart');
-        return;
-      }
-    }
+  // As many pictures as are large enough; the style sheet of the page computes their size from the number of panels in
+  // a row.
+  arrange() {
+    const n = Math.ceil(this.panels.size * this.PanelOfPage.columns);
+    document.documentElement.style.setProperty('--columns', String(n > FEW_PANELS ? MOST_COLUMNS : Math.max(n, 1)));
+    for (const panel of this.panels.values()) panel.arrange();
+    if (this.socket && JSON.stringify(this.request) !== this.asked) this.askForFrame(); // otherwise a page at rest gets no answer
   }
 
-  // While presenting, all panels fit in the window, in as many columns as make the pictures largest.
-  fitToWindow() {
-    const { host } = this, panels = [...this.panels.values()], n = panels.length;
-    this.fittedAt = performance.now();
-    this.placeChart();
-    if (!this.data.present || !n || innerWidth < 1000) {
-      host.style.removeProperty('grid-template-columns');
-      host.style.removeProperty('--stage');
-      return;
-    }
-    const bar = this.past.node; // over the page, at the bottom of the window, while looking back is possible
-    const covered = bar.classList.contains('open') ? bar.offsetHeight + BAR_GAP : 0;
-    const gap = 16, wide = host.clientWidth, left = innerHeight - host.getBoundingClientRect().top - gap - covered;
-    const [first] = panels, { scaled } = first;
-    if (!scaled?.offsetHeight) return;
-    const ratio = first.stage.offsetWidth / scaled.offsetHeight;
-    const rest = Math.max(...panels.map(({ node, scaled }) => node.offsetHeight - (scaled?.clientHeight ?? 0)));
-    let best = [0, n];
-    for (let columns = 1; columns <= n; columns++) {
-      const across = (wide - gap * (columns - 1)) / columns, down = left / Math.ceil(n / columns) - gap - rest;
-      const size = Math.min(across, down * ratio);
-      if (size > best[0]) best = [size, columns];
-    }
-    host.style.gridTemplateColumns = `repeat(${best[1]}, minmax(0, 1fr))`;
-    const column = (wide - gap * (best[1] - 1)) / best[1];
-    host.style.setProperty('--stage', `${Math.floor(Math.max(best[0], Math.min(column, LEAST_STAGE)))}px`);
-    for (const panel of panels) panel.fitHeight(left / Math.ceil(n / best[1]) - gap - rest);
+  /** Rows and columns of the square of pictures in a panel. */
+  get side() {
+    const { side, usual_side } = this.data;
+    if (side !== usual_side) return side;
+    return innerWidth <= NARROW ? side - 2 : this.panels.size > FEW_PANELS ? side - 1 : side;
   }
+
+  // For comparison, the folds of all panels are open, or none.
+  /** @param {boolean} open */
+  openAll(open) { for (const { more } of this.panels.values()) more.open = open; }
 
   /** @param {string} name @returns {number[]} red, green and blue */
   colour(name) {
@@ -577,8 +547,8 @@ class Grid {
   // The request for what this page can show now. When it changes, the server starts over; frames that answer an older
   // request are dropped.
   get request() {
-    const { fps, view, pixels, side, n_visible } = this.data;
-    const now = { fps, view, pixels, cells: side * side, n_visible, panels: [...this.panels.keys()] };
+    const { fps, view, pixels, n_visible } = this.data;
+    const now = { fps, view, pixels, cells: this.side ** 2, n_visible, panels: [...this.panels.keys()] };
     return this.at === null ? now : { ...now, at: this.at };
   }
 
@@ -607,11 +577,8 @@ class Grid {
     this.frames++;
     this.host.dataset.frames = String(this.frames);
     this.draw();
-    if (this.data.present && performance.now() > this.fittedAt + FIT_MS) this.fitToWindow();
     this.notePause();
-    const wasOpen = this.past.node.classList.contains('open');
     if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
-    if (this.data.present && wasOpen !== this.past.node.classList.contains('open')) this.fitToWindow();
     if (this.reportShown) this.trigger('redraw', true); // after a request for a frame, the server restarts the timers that it has stopped
     this.reportShown = false;
     return true;

@@ -27,13 +27,11 @@ function markTerms(control, knob, node) {
   for (const name of ['focusout', 'pointerleave']) control.addEventListener(name, () => setTimeout(mark));
 }
 
-/** The fold of an equation; formulas are side by side if there is room. */
+/** An equation; formulas are side by side if there is room. */
 class Equation {
-  /** @param {string} label whose equation it is @param {Grid} grid */
-  constructor(label, grid) {
-    this.grid = grid;
+  constructor() {
     this.formulas = element('div', { class: 'formulas' });
-    this.node = element('details', { class: 'equation', open: grid.equationsOpen, ontoggle: () => this.openAll() }, element('summary', { text: 'Equation', 'aria-label': `Equation: ${label}` }), this.formulas);
+    this.node = element('div', { class: 'equation' }, this.formulas);
     this.shown = '';
     // Formulas wider than the panel scroll, also with the arrow keys.
     new ResizeObserver(() => {
@@ -50,18 +48,5 @@ class Equation {
     this.shown = key;
     this.formulas.replaceChildren(...formulas.map(mathml => element('div', {}, formula(mathml))));
     linkTerms(this.formulas, controls);
-  }
-
-  /** While presenting, keep only the formulas with these knobs. @param {string[]} knobs @param {boolean} present */
-  stay(knobs, present) {
-    for (const one of this.formulas.children) one.classList.toggle('stays', knobs.some(name => one.querySelector(`[data-knob="${name}"]`)));
-    if (present) this.node.open = true;
-  }
-
-  // For comparison, the equations of all panels are open, or none.
-  openAll() {
-    this.grid.equationsOpen = this.node.open;
-    const root = /** @type {Document | ShadowRoot} */ (this.node.getRootNode());
-    for (const other of /** @type {NodeListOf<HTMLDetailsElement>} */ (root.querySelectorAll('details.equation'))) other.open = this.node.open;
   }
 }

@@ -99,6 +99,7 @@ function knobControl(knob, value, id, change) {
   const show = v => {
     box.value = round3(v);
     range.setAttribute('aria-valuetext', round3(v));
+    range.classList.toggle('off', knob.zero && v === 0);
     range.style.setProperty('--fill', `${100 * Number(range.value) / STEPS}%`);
   };
   /** @param {number} v */

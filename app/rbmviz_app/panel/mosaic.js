@@ -1,7 +1,7 @@
 // @ts-check
 // Colours, and pictures on a canvas.
 
-const GAP = 2; // pixels of the picture between two cells
+const GAP = 1; // pixels of the picture between two cells
 const RING_MOST = 4; // CSS pixels: maximum width of a cell's frame, however large the picture's pixels
 
 // Colours

@@ -1,5 +1,5 @@
 // @ts-check
-// Numbers under the pictures, declared in rbmviz_app/panel/readouts.py: two large ones, the others folded.
+// Numbers under the pictures, declared in rbmviz_app/panel/readouts.py: two large ones, the others in the panel's fold.
 
 /**
  * A number under the pictures; declared in rbmviz_app/panel/readouts.py.
@@ -123,8 +123,6 @@ class ReadoutList {
   constructor() {
     this.lead = element('dl', { class: 'readouts lead' });
     this.more = element('dl', { class: 'readouts' });
-    this.fold = element('details', { class: 'numbers', ontoggle: () => this.openAll() }, element('summary', { text: 'More numbers' }), this.more);
-    this.node = element('div', {}, this.lead, this.fold);
     this.key = '';
     /** @type {ShownReadout[]} */
     this.shown = [];
@@ -139,13 +137,6 @@ class ReadoutList {
     for (const [list, lead] of /** @type {[HTMLElement, boolean][]} */ ([[this.lead, true], [this.more, false]])) {
       list.replaceChildren(...this.shown.filter(({ spec }) => spec.lead === lead).map(({ node }) => node));
     }
-    this.fold.hidden = !this.more.childElementCount;
-  }
-
-  // For comparison, the numbers of all panels are open, or none.
-  openAll() {
-    const root = /** @type {Document | ShadowRoot} */ (this.node.getRootNode());
-    for (const other of /** @type {NodeListOf<HTMLDetailsElement>} */ (root.querySelectorAll('details.numbers'))) other.open = this.fold.open;
   }
 
   /** @param {Record<string, ReadoutValue>} values @param {boolean} running whether the run is running; otherwise a rate is 0 */

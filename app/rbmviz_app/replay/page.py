@@ -100,7 +100,7 @@ def _script() -> str:
 
 
 def _style() -> str:
-    sheets = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", SAMPLE_FOLDER / "panel.css")
+    sheets = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css")
     files = (*sheets, CHARTS_FOLDER / "curves.css", REPLAY_FOLDER / "replay.css")
     return "\n".join(file.read_text() for file in files)
 

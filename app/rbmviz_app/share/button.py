@@ -1,5 +1,6 @@
-"""The button that shares the page, and says with whom."""
+"""The menu entry that shares the page, and says with whom."""
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import segno
@@ -31,12 +32,22 @@ QR_CODE_PIXELS = 280
 """Width of the QR code: a phone must read it from a projector across a room."""
 
 
+_opener = st.components.v2.component(
+    "rbmviz_share",
+    js=Path(__file__).with_name("menu.js").read_text(),
+    css=Path(__file__).parent.with_name("bar.css").read_text(),
+)
+
+
+def draw_opener() -> None:
+    """Draw the button that opens the menu."""
+    _opener(key="share", data={"label": "Share" if SHARED_PAGE.value is None else "Shared"}, width="content")
+
+
 def draw() -> None:
-    """Draw the button: an explanation, or the link, the number of watchers, and the stop button."""
+    """Draw what the menu says of sharing: an explanation, or the link, the watchers and the stop button."""
     share = SHARED_PAGE.value
-    label, icon = ("Share", "cast_for_education") if share is None else ("Shared", "groups")
-    # One key for both states: the popover stays open and shows the new link.
-    with st.popover(label, icon=f":material/{icon}:", key="sharing"):
+    with st.container(key="sharing"):
         others = reaches_others()
         if not others:
             st.markdown(ONLY_HERE)

@@ -220,11 +220,11 @@ class WatchPage {
       const shown = JSON.stringify(known.map(({ name, label }) => [label, values[name]]));
       if (panel.knobs.dataset.shown === shown) continue;
       panel.knobs.dataset.shown = shown;
-      const open = /** @type {HTMLDetailsElement | null} */ (panel.knobs.querySelector('details.more'))?.open ?? false;
       /** @param {KnobSpec[]} knobs */
       const list = knobs => element('dl', { class: 'knob-values' }, ...knobs.map(({ label, name }) => element('div', { 'data-knob': name }, element('dt', { text: label }), element('dd', { text: knobText(values[name]) }))));
-      const front = known.filter(knob => knob.front), more = known.filter(knob => !knob.front);
-      panel.knobs.replaceChildren(...(front.length ? [list(front)] : []), panel.equation.node, ...(more.length ? [element('details', { class: 'more', open }, element('summary', { text: 'More knobs' }), list(more))] : []));
+      const front = known.filter(knob => knob.front).slice(0, panel.mostFront);
+      panel.knobs.replaceChildren(list(front));
+      panel.moreKnobs.replaceChildren(list(known.filter(knob => !front.includes(knob))));
     }
   }
 

@@ -24,6 +24,7 @@ from rbmviz_app.page import (
     catch_up_settings,
     draw_chart,
     offer_panels,
+    places,
 )
 from rbmviz_app.pages.chain.exports import command_of, walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
@@ -180,14 +181,15 @@ def draw_landscape(present: bool) -> None:
         PAGE.menu()
     comparison = PAGE.open(setup)
     name, _ = PAGE.shown_model(comparison, setup, Settings.land.value, setup.model)
+    left, right = places()
+    with left:
+        panels(comparison, present)
+    with right:
+        draw_walks(comparison)
     if not present:
-        with PAGE.notes():
-            st.caption(messages.plain(landscape_line(name, comparison.setup)))
-    panels(comparison, present)
-    if not present:
+        st.caption(messages.plain(landscape_line(name, comparison.setup)))
         reading_help()
-    draw_walks(comparison)
-    if not present:
+        explain_walks()
         exports(comparison, name)
 
 
@@ -217,7 +219,7 @@ def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
         comparison,
         "sampler",
         "landscape",
-        "Add a panel:",
+        "Add a sampler",
         lambda: controls.adders("chain", labels, lambda name: comparison.add(make_sampler(name))),
     )
     catch_up_page(comparison)
@@ -251,20 +253,23 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     """Draw the convergence of the visits to the model's law; runs every second and renews no lease."""
     if not comparison.panels:
         return
-    wide, narrow = st.columns([5, 2], gap="medium")
-    with wide:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown("**Do the visits converge to the model’s distribution?**")
-            quantity = controls.choose(Settings.land_curve, label_visibility="collapsed")
-        title = VISIT_QUANTITIES[quantity]
-        draw_chart(
-            walk_chart(PAGE.named(comparison), quantity, title),
-            "walks",
-            title,
-            "The curves begin with the first sample.",
-        )
-    with narrow:
-        if quantity == "visits":
+    st.markdown("**Do the visits converge to the model’s distribution?**")
+    title = VISIT_QUANTITIES[Settings.land_curve.value]
+    draw_chart(
+        walk_chart(PAGE.named(comparison), Settings.land_curve.value, title),
+        "walks",
+        title,
+        "The curves begin with the first sample.",
+        height="stretch",
+    )
+    controls.choose(Settings.land_curve, label_visibility="collapsed")
+    catch_up_settings(PAGE.name)
+
+
+def explain_walks() -> None:
+    """Draw the notes on the curves."""
+    with st.container():
+        if Settings.land_curve.value == "visits":
             st.caption(
                 "If a chain mixes, this error falls as 1/√t (upper dashes). Gibbs does so after many "
                 "crossings. rates-FPCD falls much earlier, but changes the distribution it samples: large "
@@ -288,7 +293,6 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
             "1 it does not (in *two halves* the distance stays above 0.65): only units that are on are "
             "penalised, and the chain ends at the empty state."
         )
-    catch_up_settings(PAGE.name)
 
 
 def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:

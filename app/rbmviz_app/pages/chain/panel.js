@@ -18,6 +18,7 @@
 /** Heights of the parts from top to bottom, in pixels. @typedef {{ ground: number, tiles: number, trail: number, visits: number, all: number }} Heights */
 
 const PARTS = [195, 92, 104], TILES = 30; // pixels of ground, trail and visits, and of the pictures between
+const AROUND = 400, PRESENT_AROUND = 430; // pixels of a window around the pictures
 
 /**
  * @param {number} scale factor for all heights; a low window has lower parts, so that the first knob fits
@@ -33,6 +34,7 @@ const LEFT = 24, TRAIL_ROWS = 90;
 const GROUND_TOP = 24; // room for the text above
 
 class LandscapePanel extends Panel {
+  static columns = 4 / 3;
   unit = 'samples';
   canvas = element('canvas', { class: 'picture', role: 'img', 'data-picture': 'landscape' });
   land = this.page.land;
@@ -75,18 +77,13 @@ class LandscapePanel extends Panel {
     link.click();
   }
 
-  /** @param {number} room */
-  fitHeight(room) {
-    const scale = (room - TILES) / PARTS.reduce((sum, height) => sum + height);
-    this.heights = heightsOf(Math.max(0.6, Math.min(1.55, scale)));
-    this.canvas.style.height = `${this.heights.all}px`;
-  }
-
   arrange() {
     this.grid.host.classList.add('landscapes');
     this.node.classList.add('roomy');
     this.strip.hidden = true;
-    if (!this.grid.data.present) this.heights = heightsOf();
+    // As high as the window allows, with numbers and knobs below.
+    const room = innerHeight - (this.grid.data.present ? PRESENT_AROUND : AROUND);
+    this.heights = heightsOf(Math.max(0.6, Math.min(1.55, (room - TILES) / PARTS.reduce((sum, height) => sum + height))));
     this.canvas.style.height = `${this.heights.all}px`;
     this.canvas.setAttribute('aria-label', `Landscape, newest states and visits of ${this.spec.label}`);
     if (this.page.land !== this.land) {

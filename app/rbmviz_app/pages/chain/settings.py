@@ -14,7 +14,12 @@ Settings = PageSettings(PAGES["chain"].settings)
 def choose_landscape() -> LandscapeSetup:
     """Draw the settings of the landscape; return its panels' common setup."""
     small = [name for name, model in TRAINED.value.items() if model.rbm.n_visible <= MAX_VISIBLE_LANDSCAPE]
-    name = controls.select(Settings.land, options=[*Settings.land.spec.options(), *small], width=170)
+    name = controls.select(
+        Settings.land,
+        options=[*Settings.land.spec.options(), *small],
+        width=170,
+        label_visibility="collapsed",
+    )
     controls.slide_number(Settings.land_depth, format="%g", width=150, disabled=name in small)
     with controls.settings("chain"):
         controls.number(Settings.land_seed)

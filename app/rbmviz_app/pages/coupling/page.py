@@ -12,10 +12,15 @@ from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_page
+from rbmviz_app.page import LivePage, Transport, catch_up_page, places
 from rbmviz_app.pages.coupling.charts import all_rows
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
-from rbmviz_app.pages.coupling.pair_charts import ChartSettings, draw_pair_charts, request_results
+from rbmviz_app.pages.coupling.pair_charts import (
+    ChartSettings,
+    draw_main_chart,
+    draw_more_charts,
+    request_results,
+)
 from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from rbmviz_app.pages.coupling.settings import Settings, choose_setup, knob_labels, make_setup
 from rbmviz_app.panel import shape_of
@@ -130,14 +135,19 @@ def main() -> None:
     )
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     with PAGE.notes():
-        if not present and shown_name != RANDOM_MODEL:
-            controls.model_line(shown_name, shown_model)
         if reason:
             messages.note(reason)
             offer_download(data_name(model.meta), "coupling")
     shape = shape_of(shown_model.rbm.n_visible, shown_model.meta.get("image_shape"))
-    panel(comparison, shown_name, shape, present)
+    left, right = places()
+    with left:
+        panel(comparison, shown_name, shape, present)
+    chart_settings = ChartSettings()
+    with right:
+        draw_main_chart(comparison, chart_settings, present)
     if not present:
+        if shown_name != RANDOM_MODEL:
+            controls.model_line(shown_name, shown_model)
         st.caption(
             "**What you see** ξ runs one sweep ahead of η. Orange pixels differ; bright orange means on. "
             "Each chain alone is an exact Gibbs chain. Once equal they stay equal, and the next pair "
@@ -145,9 +155,7 @@ def main() -> None:
             "paper, section 3.2 (algorithm 1) and section 4 (algorithm 3); half-step is the coupling in the "
             "authors’ program."
         )
-    chart_settings = ChartSettings()
-    draw_pair_charts(comparison, chart_settings, present)
-    if not present:
+        draw_more_charts(comparison, chart_settings)
         exports(comparison, chart_settings, shown_name, shown_model, shape)
 
 

@@ -53,19 +53,14 @@ def request_results(comparison: Comparison[CouplingSetup], chart_settings: Chart
         return None
 
 
-def draw_pair_charts(
-    comparison: Comparison[CouplingSetup],
-    chart_settings: ChartSettings,
-    present: bool,
-) -> None:
-    """Draw the chart that answers the page's question, and a fold with the other charts.
+def draw_more_charts(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings) -> None:
+    """Draw a fold with the charts beside the main one.
 
     chart_settings : updated here; downloads read it, because their threads cannot read the settings
     """
-    draw_main_chart(comparison, chart_settings, present)
     with controls.fold(Settings.coupling_more, "More charts") as is_open:
         if is_open:
-            draw_more(comparison, chart_settings, present)
+            draw_more(comparison, chart_settings, False)
 
 
 @every_second
@@ -95,14 +90,13 @@ def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettin
 
 def draw_meeting_times(found: Results | None, present: bool) -> None:
     """Draw the meeting times of all couplings."""
-    wide, narrow = st.columns([5, 2], gap="medium") if not present else (st.container(), st.container())
-    with wide:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            draw_question("When do they meet?")
-            log = controls.toggle(Settings.tau_log)
-        if found is None:
-            return
-        draw_chart(charts.tau_chart(found.pairs, log), "tau", "Shares of pairs by meeting time", NOTHING)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_question("When do they meet?")
+        log = controls.toggle(Settings.tau_log)
+    if found is None:
+        return
+    chart = charts.tau_chart(found.pairs, log)
+    draw_chart(chart, "tau", "Shares of pairs by meeting time", NOTHING, height="stretch")
     if not present:
         cut = " ".join(
             f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
@@ -111,7 +105,7 @@ def draw_meeting_times(found: Results | None, present: bool) -> None:
             else f"{charts.NAMES[c.algorithm]}: all {c.n:,} pairs met."
             for c in found.pairs
         )
-        narrow.caption(
+        st.caption(
             f"{cut} **What you see** The share of pairs that met at each sweep. All couplings have the same "
             "starts. **Try** the preset “Sharing randomness”. UCD paper, figure 5."
         )

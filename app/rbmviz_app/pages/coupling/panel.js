@@ -26,8 +26,8 @@ const PATH_HEIGHT = 64;
 
 /** The pair of chains of one algorithm. */
 class PairColumn {
-  /** @param {PairColumnSpec} spec @param {string} highlight colour of the pixels that differ @param {Grid} grid */
-  constructor(spec, highlight, grid) {
+  /** @param {PairColumnSpec} spec @param {string} highlight colour of the pixels that differ */
+  constructor(spec, highlight) {
     this.spec = spec;
     this.highlight = highlight;
     this.columns = this.zoom = 1;
@@ -47,13 +47,14 @@ class PairColumn {
     this.badge = element('div', { class: 'badge', role: 'status', hidden: true });
     this.readouts = new ReadoutList();
     this.readouts.declare(spec.readouts);
-    this.equation = new Equation(spec.label, grid);
+    this.equation = new Equation();
     this.equation.declare(spec.equation, {});
     this.node = element('div', { class: 'pair-column', 'data-algorithm': spec.name },
       element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label, 'aria-level': 3 }), ...helpButton(spec.label, spec.help), this.caption),
       element('div', { class: 'pair' },
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
-      this.strip, this.readouts.node, this.equation.node);
+      this.strip, this.readouts.lead,
+      element('details', { class: 'more' }, element('summary', { text: 'More', 'aria-label': `More: ${spec.label}` }), this.readouts.more, this.equation.node));
     this.node.style.setProperty('--accent', spec.colour);
     this.node.style.setProperty('--dash', dashed(spec.dash)); // otherwise it would be the panel's, in the panel's colour
   }
@@ -175,9 +176,11 @@ class PairColumn {
 }
 
 class CouplingPanel extends Panel {
+  static columns = 4;
+  mostFront = 4;
   unit = 'sweeps of the pairs on show';
   began = -1;
-  pairColumns = this.page.pair_columns.map(spec => new PairColumn(spec, this.page.highlight, this.grid));
+  pairColumns = this.page.pair_columns.map(spec => new PairColumn(spec, this.page.highlight));
 
   get page() { return /** @type {CouplingPageData} */ (this.grid.data); }
 

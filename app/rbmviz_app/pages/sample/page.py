@@ -23,6 +23,7 @@ from rbmviz_app.page import (
     catch_up_settings,
     draw_chart,
     offer_panels,
+    places,
 )
 from rbmviz_app.pages.sample.charts import (
     curves_of,
@@ -33,7 +34,7 @@ from rbmviz_app.pages.sample.charts import (
 )
 from rbmviz_app.pages.sample.exports import curves_csv, replay_file, runs_of, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
-from rbmviz_app.pages.sample.panel import sample_grid
+from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
@@ -61,15 +62,31 @@ SECONDS_CAPTION = (
 )
 """Explanation of a comparison at equal seconds, below its chart."""
 SPEC = PAGES["sample"]
+FOUR = ("gibbs", "rates_fpcd", "rates_herding", "sample_penalization")
 Settings = PageSettings(SPEC.settings)
 
 
 PRESETS = (
     Preset(
+        "Set it free",
+        "Gibbs is stuck on one digit, and rates-FPCD with step size 0 is the same chain as Gibbs. Drag its "
+        "step size up and watch it reach all ten digits, as rates-herding does.",
+        SPEC.default_panels,
+        invites=("eps",),
+        claims=(
+            "panel1.largest_class > 70 at 1800 samples, not of panel3",
+            "panel2.largest_class > 70 at 1800 samples, not of panel3",
+            "panel3.visited > 9 at 1800 samples, not of panel2",
+            "panel5.visited > 9 at 1800 samples, not of panel2",
+            "panel5.isl > panel2.isl + 50 at 1800 samples",
+        ),
+        variants=("rates_fpcd",),
+    ),
+    Preset(
         "The comparison",
         "Gibbs is stuck on a few digits, mostly one. rates-FPCD and rates-herding soon reach all ten. Sample "
         "penalization is in between.",
-        SPEC.default_panels,
+        FOUR,
         claims=(
             "panel1.largest_class > 70 at 1800 samples, not of panel2",
             "panel2.visited > 9 at 1800 samples, not of panel1",
@@ -100,7 +117,7 @@ PRESETS = (
         "CD-1 training left a trap at the blank image. Gibbs and sample penalization fall into it: most of "
         "their samples are blank. (With two of nine seeds Gibbs sticks to spurious images instead.) The "
         "other two reach all ten digits, because the data statistics pull them back.",
-        SPEC.default_panels,
+        FOUR,
         {"model": "mnist_cd1"},
         (
             "panel1.blank > 50 at 1800 samples, not of panel2",
@@ -144,7 +161,7 @@ PRESETS = (
         "chains sink into the blank image. With fast parameters of their own, chains keep moving, but some "
         "images look like no digit. Fast parameters shared by all chains score best.",
         ("gibbs", "gibbs:n_chains=100", "rates_fpcd:n_chains=100", "rates_fpcd:n_chains=100,share=true"),
-        {"model": "mnist_cd1", "speed": 200},
+        {"model": "mnist_cd1", "speed": 200, "cells": 10},
         (
             "panel2.blank_now > 10 at 6000 samples, not of panel3",
             "panel2.blank_now > panel2.blank_now@1500 + 5 at 6000 samples",
@@ -193,20 +210,21 @@ def main() -> None:
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     comparison.cost_unit = cost_unit
     with PAGE.notes():
-        if name != chosen and shown_name == name:  # replaces the other line, so that no panel moves
+        if name != chosen and shown_name == name:
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
-        elif not present:
-            controls.model_line(shown_name, shown_model)
         if reason:
             messages.note(reason)
             asked = Settings.data.value
             offer_download(data_name(model.meta) if asked == AUTOMATIC else asked, "sample")
-    panels(comparison, present)
+    left, right = places()
+    with left:
+        panels(comparison, present)
+    with right:
+        charts(comparison, comparison.setup.dataset, shown_name)
     if not present:
-        reading_help()
-    charts(comparison, comparison.setup.dataset, shown_name)
-    if not present:
+        controls.model_line(shown_name, shown_model)
+        reading_help(comparison)
         draw_improvement(PAGE, comparison, Settings.improvement)
         data_choice = Settings.data.value
         if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits refused it
@@ -217,8 +235,7 @@ def main() -> None:
 
 def is_default(comparison: Comparison[SamplingSetup]) -> bool:
     """Return whether the page is in its default state, as opened without a query in the address."""
-    default = [make_sampler(name) for name in SPEC.default_panels]
-    return algorithms_of(comparison) == default and all(
+    return algorithms_of(comparison) == PAGE.read(SPEC.default_panels)[0] and all(
         one.value == one.default for one in PAGE.settings.values()
     )
 
@@ -265,15 +282,18 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
         comparison,
         "sampler",
         "grid_view",
-        "Add a panel:",
+        "Add a sampler",
         lambda: controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name))),
     )
     catch_up_page(comparison)
     PAGE.write_address(comparison)
 
 
-def reading_help() -> None:
-    """Draw the notes on how to read the panels and what to try."""
+def reading_help(comparison: Comparison[SamplingSetup]) -> None:
+    """Draw the notes on how to read the panels and the chart, and what to try."""
+    st.caption(YARDSTICK if Settings.curve.value == "ISL" else BANDS)
+    if comparison.cost_unit == "seconds":
+        st.caption(SECONDS_CAPTION)
     st.caption(
         "**What you see** Each tile is one sample; the newest is framed. The strip shows the class of each "
         "sample over time, from its nearest training image (blank samples have none). Bars on the right are "
@@ -290,10 +310,8 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     """Redraw the ISL curves repeatedly, without renewing the lease of a hidden page."""
     if dataset is None or not comparison.panels:
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**How well do the samples cover the unseen images of {messages.plain(dataset.name)}?**")
-        kind = controls.choose(Settings.curve, label_visibility="collapsed")
-        pin_menu(comparison, model_name)
+    st.markdown(f"**How well do the samples cover {messages.plain(dataset.name)}’s unseen images?**")
+    kind = Settings.curve.value
     setup = comparison.setup
     score = training_set_score(
         setup.model, dataset, setup.kernel, lambda dataset, kernel: training_part_isl(dataset.name, kernel)
@@ -305,20 +323,19 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
     curves = curves_of(comparison, [one for _, one in shown])
-    with st.container(key="isl place"):  # while presenting, presenting.css fits it to the window
-        draw_chart(
-            isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present),
-            "isl",
-            f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
-            "The curves begin with the fifth sample.",
-            height="stretch" if present else "content",
-        )
-    if kind != "ISL":
-        st.caption(BANDS)
-    elif line is not None and not present:
-        st.caption(YARDSTICK)
-    if comparison.cost_unit == "seconds":
-        st.caption(SECONDS_CAPTION)
+    draw_chart(
+        isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present),
+        "isl",
+        f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
+        "The curves begin with the fifth sample.",
+        height="stretch",
+    )
+    with st.container(key="changed"):
+        st.caption(change_text(PAGE.named(comparison)) or "&nbsp;")
+    if not present:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            controls.choose(Settings.curve, label_visibility="collapsed")
+            pin_menu(comparison, model_name)
     catch_up_settings(PAGE.name)
 
 

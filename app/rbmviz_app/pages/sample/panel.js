@@ -11,7 +11,6 @@
 
 class SamplePanel extends Panel {
   unit = 'samples';
-  warns = true;
   picture = new Mosaic('samples');
   /** @type {ClassShares | null} */
   classShares = null;
@@ -23,19 +22,14 @@ class SamplePanel extends Panel {
   get page() { return /** @type {SamplePageData} */ (this.grid.data); }
 
   build() {
-    this.readouts.node.before(this.standing);
-    // Both lines have a fixed size, so that longer text moves no knob. The warning and the line about the turn share a
-    // place: the warning covers the line, and only the warning is read aloud.
-    const place = element('div', { class: 'place' });
-    this.warning.replaceWith(place);
-    place.append(this.warning, this.since);
+    this.tools.after(this.standing, this.since);
     super.build();
   }
 
   makePictures() { return [this.picture.frame]; }
 
   arrange() {
-    const { view, shape: [rows, columns], side, classes } = this.page, single = view === 'single';
+    const { view, shape: [rows, columns], classes } = this.page, { side } = this.grid, single = view === 'single';
     this.picture.layout(rows, columns, single ? 2 : side, single ? 1 : side);
     this.picture.canvas.setAttribute('aria-label', `Live samples of ${this.spec.label}`);
     this.strip.setAttribute('aria-label', `Classes of the samples of ${this.spec.label} over time`);
@@ -93,14 +87,14 @@ class SamplePanel extends Panel {
   // Rows are classes, time runs to the right, grey up to the last turn of a knob; the bars on the right are shares
   // since then, ticks the data's shares.
   drawStrip() {
-    // While presenting, class names are large enough to read from afar, if the window has room.
-    const { classes, data_shares, present } = this.page, n = classes.length, row = n > 12 ? 6 : present && innerHeight >= 1000 ? 13 : 10;
+    // In a high window, class names are larger.
+    const { classes, data_shares } = this.page, n = classes.length, row = n > 12 ? 6 : innerHeight >= 1000 ? 13 : innerHeight >= 800 && innerWidth > NARROW ? 10 : 8;
     const names = row > 10 ? 22 : 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour);
     paintOn(this.strip, n * row + 2, (x, width) => {
       const wide = width - names - bars - 6;
       x.fillStyle = translucent(ink, 0.07);
       x.fillRect(names, 0, wide, n * row);
-      x.font = `${row - 1}px ${getComputedStyle(this.node).fontFamily}`;
+      x.font = `${Math.max(row - 1, 8)}px ${getComputedStyle(this.node).fontFamily}`;
       x.textBaseline = 'middle';
       const known = this.classShares, totals = new Float64Array(n);
       if (known && known.n_classes === n) {
@@ -120,7 +114,7 @@ class SamplePanel extends Panel {
       const most = Math.max(0.3, ...totals);
       classes.forEach((name, c) => {
         x.fillStyle = translucent(ink, 0.75);
-        if (row >= 9 || c % 2 === 0) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
+        if (row >= 8 || c % 2 === 0) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
         x.fillStyle = translucent(accent, 0.9);
         x.fillRect(names + wide + 6, c * row, bars * totals[c] / most, row - 2);
         x.fillStyle = translucent(ink, 1);

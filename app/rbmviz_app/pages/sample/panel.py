@@ -10,6 +10,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number, Value
+from rbmviz.pages import PAGES
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
@@ -52,10 +53,7 @@ def knobs_text(algorithm: Sampler, turned: Mapping[str, Value]) -> str:
     known = knobs_of(algorithm)
     if not turned:
         return "all knobs as before"
-    return ", ".join(
-        f"{known[name].label} {value:.3g}" if isinstance(value, float) else f"{known[name].label} {value}"
-        for name, value in turned.items()
-    )
+    return ", ".join(f"{known[name].label} {value_text(value)}" for name, value in turned.items())
 
 
 def since_text(shown: SamplingSnapshot) -> str:
@@ -63,6 +61,43 @@ def since_text(shown: SamplingSnapshot) -> str:
     if not shown.past:
         return ""
     return f"Since sample {shown.begin.samples + 1:,}: {knobs_text(shown.algorithm, shown.turned)}"
+
+
+def change_text(named: Sequence[tuple[str, SamplingSnapshot]]) -> str:
+    """Compare the ISL since the newest turn of a knob with that before it, after equally many samples.
+
+    named : title and snapshot of each panel
+
+    "": no knob was turned
+    """
+    turned = [(name, shown) for name, shown in named if shown.past]
+    if not turned:
+        return ""
+    name, shown = max(turned, key=lambda one: one[1].begin.samples)
+    *_, before, now = shown.segments
+    known = {point.n: point for point in before.curve}
+    at = next((point for point in reversed(now.curve) if point.n in known), None)
+    said = f"{name}: {turn_text(shown)}"
+    if at is None:
+        return f"{said}, since sample {shown.begin.samples + 1:,}"
+    then = known[at.n].isl
+    return f"{said}: ISL after {at.n:,} samples {at.isl:.1f}, before {then:.1f}"
+
+
+def turn_text(shown: SamplingSnapshot) -> str:
+    """Describe the newest turn: each knob with its value before and now."""
+    if shown.turned_from is None or not shown.turned:
+        return knobs_text(shown.algorithm, shown.turned)
+    known, before = knobs_of(shown.algorithm), values_of(shown.turned_from)
+    return ", ".join(
+        f"{known[name].label.lower()} {value_text(before[name])} → {value_text(value)}"
+        for name, value in shown.turned.items()
+    )
+
+
+def value_text(value: Value) -> str:
+    """Return the value of a knob with three digits."""
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def standing_text(shown: SamplingSnapshot) -> str:
@@ -162,7 +197,7 @@ def sample_grid(
 ) -> None:
     """Draw the samplers' panels; see ``Canvas.mount``.
 
-    front : whether a knob is visible; the others are under "More knobs"
+    front : whether a knob may be always visible, as the first two of them are
     knobs_follow : whether controls follow knobs changed elsewhere, such as by the pointer on a map
     looks_back : whether a slider goes back through the newest samples of paused panels
     marks : a word before the title of each panel
@@ -178,6 +213,7 @@ def sample_grid(
         "knobs_follow": knobs_follow,
         "looks_back": looks_back,
         "recorded": recorded,
+        "usual_side": PAGES["sample"].settings["cells"].default,
     }
     _canvas.mount(
         url,

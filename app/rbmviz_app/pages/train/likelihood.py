@@ -107,6 +107,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         "likelihood",
         f"{LIKELIHOOD.label} against {cost_unit}, one curve per panel, each labelled at its end",
         "The first estimate is under way.",
+        height="stretch",
     )
     if compared[0].point is not None:
         st.caption(

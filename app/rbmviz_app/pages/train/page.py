@@ -10,7 +10,7 @@ from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import checkpoints, controls, messages, session
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_page, catch_up_settings, offer_panels
+from rbmviz_app.page import LivePage, Transport, catch_up_page, catch_up_settings, offer_panels, places
 from rbmviz_app.pages.train.likelihood import Levels, draw_charts, levels_of
 from rbmviz_app.pages.train.naming import fresh_starts
 from rbmviz_app.pages.train.panel import train_grid
@@ -116,14 +116,16 @@ def main() -> None:
         messages.alert("data", refused)
         if refused:
             offer_download(Settings.train_data.value, "train")
-        if not present:
-            taken = comparison.setup == settings.setup  # not if the limits refused it
-            st.caption(messages.plain((taken and settings.caption) or data_line(comparison.setup)))
-    chosen = None if present else draw_results(comparison)
-    panels(comparison, settings.begin_file, present)
+    left, right = places()
+    chosen = None if present else draw_results(comparison)  # before the panels, which compare their names
+    with left:
+        panels(comparison, settings.begin_file, present)
+    with right:
+        charts(comparison, levels_of(comparison.setup.dataset))
     if not present:
+        taken = comparison.setup == settings.setup  # not if the limits refused it
+        st.caption(messages.plain((taken and settings.caption) or data_line(comparison.setup)))
         reading_help()
-    charts(comparison, levels_of(comparison.setup.dataset))
     if chosen is not None:
         draw_downloads(comparison, chosen)
 
@@ -152,7 +154,7 @@ def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool
         comparison,
         "trainer",
         "grid_view",
-        "Add a trainer that starts from",
+        "Add a trainer",
         lambda: draw_adders(comparison, begin_file),
     )
     catch_up_page(comparison)

@@ -8,7 +8,6 @@ const ZERO_WEIGHT = 128; // value of a zero weight in a filter's pixels
 
 class TrainPanel extends Panel {
   unit = 'updates';
-  warns = true;
   fantasies = new Mosaic('samples');
   filters = new Mosaic('filters');
   /** Update and value, alternating. @type {Float64Array | null} */
@@ -18,16 +17,13 @@ class TrainPanel extends Panel {
   standing = element('p', { class: 'standing' });
 
   build() {
-    this.readouts.node.before(this.standing);
+    this.tools.after(this.standing);
     super.build();
   }
 
   get trainSpec() { return /** @type {TrainPanelSpec} */ (this.spec); }
 
   makePictures() { return [this.fantasies.frame, this.filters.frame]; }
-
-  // While presenting, the two pictures are stacked (panel.css).
-  get scaled() { return this.grid.data.present ? this.stage : super.scaled; }
 
   arrange() {
     const { view, side, shape: [rows, columns] } = this.grid.data, { label, trace_label, n_hidden } = this.trainSpec;

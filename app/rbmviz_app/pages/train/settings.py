@@ -51,8 +51,8 @@ def choose_setup() -> Chosen:
     """Draw the settings, and load the data."""
     caption = refused = ""
     data_box = st.container(width="content")  # names the training data, which may be a file from Settings
-    n_hidden = controls.number(Settings.hidden, width=130)
     with controls.settings("train"):
+        n_hidden = controls.number(Settings.hidden)
         given, rule, offer, begin_file = draw_uploads()
         seed = controls.number(Settings.train_seed)
         replicates = controls.number(Settings.replicates)
@@ -81,7 +81,9 @@ def choose_setup() -> Chosen:
 
 def choose_data() -> str:
     """Draw the choice of the data; return their name."""
-    return controls.select(Settings.train_data, options=data_names(), width=DATA_WIDTH)
+    return controls.select(
+        Settings.train_data, options=data_names(), width=DATA_WIDTH, label_visibility="collapsed"
+    )
 
 
 def say_data(dataset: Dataset, caption: str) -> None:
@@ -92,6 +94,7 @@ def say_data(dataset: Dataset, caption: str) -> None:
         disabled=True,
         key=f"data shown {dataset.name}",
         width=DATA_WIDTH,
+        label_visibility="collapsed",
         help=caption or "Your file was refused; training continues on the previous data.",
     )
 

@@ -125,8 +125,8 @@ class MapPanel extends Panel {
   build() {
     super.build();
     this.strip.remove();
-    this.removeButton.remove();
-    this.readouts.node.remove();
+    this.readouts.lead.remove();
+    this.more.remove();
     this.warning.remove();
     const rows = element('div', { class: 'row-of-point' }, this.pointName, this.telling);
     const choices = element('div', { class: 'choices' }, element('label', {}, element('span', { text: 'Colour' }), this.by),

@@ -16,12 +16,12 @@ from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_page, offer_panels
+from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_page, offer_panels, places
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.exports import command_of, curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.settings import Settings
-from rbmviz_app.pages.weights.weight_charts import draw_weight_charts
+from rbmviz_app.pages.weights.weight_charts import draw_more_charts, draw_shares
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.shared import data
@@ -132,17 +132,20 @@ def main() -> None:
     comparison = PAGE.open(setup)
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
     with PAGE.notes():
-        if not present:
-            controls.model_line(shown_name, shown_model)
         if name != chosen and shown_name == name:
             own, without = messages.plain(name), messages.plain(chosen)
             st.caption(f"All panels weigh samples of your file '{own}'; without it, samples of {without}.")
         if reason:
             messages.note(reason)
             offer_download(data_name(model.meta), "weights")
-    panels(comparison, present)
-    draw_weight_charts(PAGE, comparison, present)
+    left, right = places()
+    with left:
+        panels(comparison, present)
+    with right:
+        draw_shares(comparison, PAGE, present)
     if not present:
+        controls.model_line(shown_name, shown_model)
+        draw_more_charts(PAGE, comparison)
         exports(comparison, shown_name)
 
 
@@ -172,7 +175,7 @@ def panels(comparison: Comparison[WeightSetup], present: bool) -> None:
         comparison,
         "population",
         "balance",
-        "Add a population, weighed by the proposal",
+        "Add a population",
         lambda: controls.adders(
             "weights",
             {name: name for name in ("visible", "joint", "mixture")},

@@ -27,34 +27,29 @@ CAPTIONS = {
 }
 
 
-def draw_weight_charts(
-    page: LivePage[WeightSetup], comparison: Comparison[WeightSetup], present: bool
-) -> None:
-    """Draw the chart that answers the page's question, and a fold with the other charts and the study."""
-    draw_shares(comparison, page, present)
+def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightSetup]) -> None:
+    """Draw a fold with the other charts and the study."""
     with controls.fold(Settings.weights_more, "More charts") as is_open:
         if is_open:
-            draw_more(comparison, page, present)
-            study(present)
+            draw_more(comparison, page)
+            study(False)
 
 
 @every_second
 def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
-    """Draw the distribution of weight; runs every second and renews no lease."""
+    """Draw the chart that answers the page's question; runs every second and renews no lease."""
     shown = page.named(comparison)
     st.markdown("**Who holds the weight?**")
     if all(snapshot.summary is None for _, snapshot in shown):
         st.caption("Curves begin with the first batches." if shown else "")
         return
-    wide, narrow = st.columns([5, 2], gap="medium") if not present else (st.container(), st.container())
-    with wide:
-        draw_chart(figures.shares_chart(shown), "weights shares", "Who holds the weight?")
+    draw_chart(figures.shares_chart(shown), "weights shares", "Who holds the weight?", height="stretch")
     if not present:
-        narrow.caption(SHARES_LOOK)
+        st.caption(SHARES_LOOK)
 
 
 @every_second
-def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
+def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
     """Draw effective sizes and estimates of log Z; runs every second and renews no lease."""
     shown = page.named(comparison)
     if all(snapshot.summary is None for _, snapshot in shown):
@@ -67,8 +62,7 @@ def draw_more(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], 
         with column:
             st.markdown(f"**{title}**")
             draw_chart(chart, f"weights {name}", title)
-            if not present:
-                st.caption(CAPTIONS[name])
+            st.caption(CAPTIONS[name])
             references = [snapshot.reference for _, snapshot in shown if snapshot.reference]
             if name == "log_z" and references and references[0].warning:
                 st.caption(f":material/warning: AIS: {references[0].warning}")

@@ -1,0 +1,25 @@
+// @ts-check
+// The button that opens the menu of link, share and present: a container of the page, which stays on the page while it is
+// closed, because its buttons have keys.
+
+const MENU = '.st-key-share-menu';
+
+/** @param {{ data: { label: string }, parentElement: any }} mounted */
+export default ({ data, parentElement }) => {
+  let button = parentElement.querySelector('button');
+  if (!button) {
+    const bar = document.createElement('div');
+    bar.className = 'bar';
+    bar.innerHTML = '<button type="button" aria-haspopup="true" aria-expanded="false"></button>';
+    parentElement.append(bar);
+    button = bar.firstElementChild;
+    button.onclick = () => {
+      const menu = /** @type {HTMLElement | null} */ (document.querySelector(MENU));
+      if (!menu) return;
+      menu.popover = 'auto'; // the browser closes it on Escape and on a click elsewhere
+      menu.ontoggle = event => button.setAttribute('aria-expanded', String(/** @type {ToggleEvent} */ (event).newState === 'open'));
+      menu.togglePopover();
+    };
+  }
+  button.textContent = data.label;
+};
