@@ -201,7 +201,7 @@ def test_the_name_of_a_number_opens_its_help(live, hand):
         page.page.keyboard.press("Enter")
     text.wait_for()
     words, formula, source = (text.locator(part).first for part in ("p", "math", ".source"))
-    assert "how well the samples so far foretell the pictures of the test part" in words.text_content()
+    assert "how well the samples so far predict unseen test images" in words.text_content()
     assert "Breuleux" in source.text_content()
     boxes = [part.bounding_box() for part in (words, formula, source)]
     assert [box["y"] for box in boxes] == sorted(box["y"] for box in boxes)

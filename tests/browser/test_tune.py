@@ -17,7 +17,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.page.get_by_role("button", name="Start").click()
     page.until(f"{MAP}.querySelector('.state').textContent.includes('12 of 12 runs, complete')")
     page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Hatched')")
-    page.until(f"{MAP}.querySelector('.note-of-point').textContent.includes('moved here by itself')")
+    page.until(f"{MAP}.querySelector('.note-of-point').textContent.includes('The map moved')")
     # The last column, the lower row: the chain takes its knobs and goes on.
     chart = page.page.locator("canvas.map")
     chart.focus()

@@ -64,7 +64,7 @@ def shares_chart(named: Named) -> Chart:
     # The legend is below the chart, so that it is part of a saved picture.
     return Curves(
         ChartAxis("samples", "Share of the samples, heaviest first", "log", "~%", ticks=5),
-        ChartAxis("held", "Share of the weight that they hold", form="%", domain=(0, 1)),
+        ChartAxis("held", "Share of the weight", form="%", domain=(0, 1)),
         "panel",
         _styles(named, EQUAL),
         (("panel", "Population", ""), ("samples", "The heaviest", ".3~%"), ("held", "hold", ".1%")),
