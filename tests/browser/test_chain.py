@@ -50,6 +50,7 @@ def test_steps_reset_and_another_landscape(live):
     assert page.number(0, "bent") == "0.000"
     assert float(page.number(1, "bent")) > 0.1
     # With another panel the server sends all states again: they are not drawn twice.
+    page.page.get_by_role("button", name="Add a sampler").click()
     page.page.get_by_role("button", name="Sample penalization").click()
     page.until("panels.length === 3 && panels[2].dataset.n === '1'")
     assert page.ask("[...panels[0].getRootNode().rbmviz.panels.values()].map(p => p.trail.length)") == [
@@ -113,7 +114,8 @@ def test_a_page_stays_at_its_own_chains_when_another_visitor_comes(live):
     live(another=True).open("chain")
     one.set_knob(1, "eps", 0.2)
     panel = one.page.locator("section.panel").nth(2)
-    panel.locator("button", has_text="×").first.click()  # draws the panels alone anew
+    panel.get_by_text("More", exact=True).click()
+    panel.get_by_role("button", name="Remove").click()  # draws the panels alone anew
     one.until("panels.length === 2")
     one.page.wait_for_timeout(1500)
     assert len(sockets) == 1

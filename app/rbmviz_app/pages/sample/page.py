@@ -69,8 +69,8 @@ Settings = PageSettings(SPEC.settings)
 PRESETS = (
     Preset(
         "Set it free",
-        "Gibbs is stuck on one digit, and rates-FPCD with step size 0 is the same chain as Gibbs. Drag its "
-        "step size up and watch it reach all ten digits, as rates-herding does.",
+        "Gibbs is stuck on one digit. At step size 0 rates-FPCD is the same chain: drag it up, and watch it "
+        "reach all ten.",
         SPEC.default_panels,
         invites=("eps",),
         claims=(
