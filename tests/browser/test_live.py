@@ -456,7 +456,7 @@ def test_single_view_and_means(live):
 def test_a_phone_held_upright_does_not_scroll_sideways(live):
     page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("?speed=5")
     assert page.ask("document.documentElement.scrollWidth") <= 390
-    # The first panel, the top of its curve and the edge of the next are on the first screen; play stays in sight.
+    # The first panel, the top of its curve and the edge of the next one are on the first screen.
     page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
     parts = "['.stage', '.strip', '.lead', '.knob'].map(part => panels[0].querySelector(part))"
     chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
