@@ -6,12 +6,12 @@ names end in "about" depend on logarithms, exponentials, or sums in an order of 
 
 import dataclasses
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 
 import rbmviz
 from rbmviz.coupling import PairStream
+from rbmviz.datasets import Dataset
 from rbmviz.kernels import batch
 from rbmviz.metrics import ISL, Coverage, ais_log_z, log_z
 
@@ -103,7 +103,7 @@ def _products():
 def _scores():
     data, test, samples = _rows(8, 70), _rows(7, 70, 0.4), _rows(150, 70, 0.45)
     isl = ISL(data, test).update(samples)
-    counts = Coverage(SimpleNamespace(train=data, train_labels=None, validation=test, test=test, classes=()))
+    counts = Coverage(Dataset("rows", data, test, test, "", ""))
     return {
         "histograms": isl.histograms(),
         "isl_about": np.array(isl.value().isl),
