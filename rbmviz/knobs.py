@@ -112,6 +112,13 @@ class Knob:
         return repr(value) if isinstance(value, float) else str(value)
 
 
+def value_text(value: Value) -> str:
+    """Return a knob's value for the reader: on or off, numbers with three digits."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
 def knob(
     default: Value, lo: float = -math.inf, hi: float = math.inf, *, label: str, help: str, **more: Any
 ) -> Any:

@@ -93,7 +93,7 @@ def mosaic(rows: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def grey_png(pixels: np.ndarray) -> bytes:
-    """Return a grey picture, uint8 (height, width), as PNG."""
+    """Return a grey picture, uint8 (height, width), as PNG; pillow is in extras only."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         return (

@@ -35,12 +35,9 @@ const ask = async address => {
 /** @param {{ data: DownloadData, parentElement: any }} mounted */
 export default ({ data, parentElement }) => {
   if (!parentElement.rbmviz) {
-    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-    svg.append(document.createElementNS('http://www.w3.org/2000/svg', 'path'));
-    svg.setAttribute('viewBox', '0 0 24 24');
-    svg.setAttribute('aria-hidden', 'true');
+    const picture = icon();
     const label = element('span'), said = element('p', { role: 'alert', hidden: true });
-    const button = element('button', { type: 'button' }, svg, label);
+    const button = element('button', { type: 'button' }, picture, label);
     const row = element('div', {}, button, said);
     let timer = 0;
     /** @param {string} sentence */
@@ -60,7 +57,7 @@ export default ({ data, parentElement }) => {
       else save(answer, file);
     };
     parentElement.append(row);
-    parentElement.rbmviz = { data, row, button, label, path: svg.firstChild };
+    parentElement.rbmviz = { data, row, button, label, path: picture.firstChild };
   }
   const { button, label, path } = Object.assign(parentElement.rbmviz, { data });
   label.textContent = data.label;

@@ -18,13 +18,8 @@ const ICONS = {
 };
 
 /** @param {string} name @param {ButtonData} data @param {() => void} press @returns {HTMLButtonElement} */
-const button = (name, { key }, press) => {
-  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-  svg.append(document.createElementNS('http://www.w3.org/2000/svg', 'path'));
-  svg.setAttribute('viewBox', '0 0 24 24');
-  svg.setAttribute('aria-hidden', 'true');
-  return element('button', { type: 'button', class: name, onclick: press }, svg, element('span'), ' ', element('kbd', { 'aria-label': `Shortcut ${key}`, text: key }));
-};
+const button = (name, { key }, press) => element('button', { type: 'button', class: name, onclick: press },
+  icon(), element('span'), ' ', element('kbd', { 'aria-label': `Shortcut ${key}`, text: key }));
 
 /** The three buttons of a page. */
 class Buttons {

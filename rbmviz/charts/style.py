@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from rbmviz.knobs import knobs_of, values_of
+from rbmviz.knobs import knobs_of, value_text, values_of
 from rbmviz.registry import samplers, trainers
 
 GREY = "#808080"
@@ -45,7 +45,7 @@ def titles(algorithms: Sequence[Any], origins: Sequence[str] = (), marks: Sequen
         # Named like its slider.
         labels = {knob: knobs_of(algorithm)[knob].label for knob in _differing(namesakes)}
         knobs = ", ".join(
-            f"{label[0].lower()}{label[1:]} {_short(values_of(algorithm)[knob])}"
+            f"{label[0].lower()}{label[1:]} {value_text(values_of(algorithm)[knob])}"
             for knob, label in labels.items()
         )
         named.append((f"{algorithm.label} ({knobs})" if knobs else algorithm.label) + origin)
@@ -70,7 +70,7 @@ def labels(algorithms: Sequence[Any]) -> list[str]:
     for algorithm in algorithms:
         namesakes = [other for other in algorithms if other.name == algorithm.name]
         knobs = ", ".join(
-            f"{knobs_of(algorithm)[knob].label.split()[0].lower()} {_short(values_of(algorithm)[knob])}"
+            f"{knobs_of(algorithm)[knob].label.split()[0].lower()} {value_text(values_of(algorithm)[knob])}"
             for knob in _differing(namesakes)
         )
         of_one_kind = len(namesakes) == len(algorithms)
@@ -78,12 +78,6 @@ def labels(algorithms: Sequence[Any]) -> list[str]:
             (knobs or algorithm.label) if of_one_kind or not knobs else f"{algorithm.label}, {knobs}"
         )
     return named_apart(named)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def named_apart(names: Sequence[str]) -> list[str]:

@@ -190,3 +190,5 @@ def test_a_phone_does_not_scroll_sideways(live):
     while time.monotonic() < end:
         assert page.ask("document.documentElement.scrollWidth") <= 390
     assert page.ask("panels[0].getBoundingClientRect().right") <= 390  # a finger brings the others
+    data = page.page.locator(".st-key-toolbar [data-testid=stSelectbox]").first
+    assert data.bounding_box()["width"] > 100  # the row of controls scrolls, and squeezes nothing

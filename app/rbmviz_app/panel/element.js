@@ -18,3 +18,18 @@ const element = (tag, attributes = {}, ...children) => {
   node.append(...children);
   return node;
 };
+
+/**
+ * Return an icon, which readers of the screen skip.
+ * @param {string} [path] in a square of 24
+ * @returns {SVGSVGElement}
+ */
+const icon = (path = '') => {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  const drawn = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('aria-hidden', 'true');
+  drawn.setAttribute('d', path);
+  svg.append(drawn);
+  return svg;
+};

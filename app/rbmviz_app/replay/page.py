@@ -17,7 +17,7 @@ from rbmviz.array_files import printable
 from rbmviz.charts import Style, styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.equations import equation_of, symbols_of
-from rbmviz.knobs import Value, knobs_of, values_of
+from rbmviz.knobs import Value, knobs_of, value_text, values_of
 from rbmviz.metrics.numbers import SCORES
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
@@ -187,6 +187,5 @@ def knobs_text(algorithm: Sampler, values: Mapping[str, Value]) -> str:
     for name, knob in knobs_of(algorithm).items():
         value = values[name]
         if knob.live or value != knob.default:
-            text = f"{value:.3g}" if isinstance(value, float) else knob.text(value)
-            parts.append(f"{knob.label[0].lower()}{knob.label[1:]} {text}")
+            parts.append(f"{knob.label[0].lower()}{knob.label[1:]} {value_text(value)}")
     return ", ".join(parts)

@@ -388,7 +388,7 @@ def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str],
             "**What you see** The diagonal fades; what it loses goes to the other cells of its row, in "
             "proportion. Both chains have the same stationary distribution: πA = π implies πÃ = π."
         )
-        st.caption("Stationary law: " + law_text(names, law))
+        st.caption("Stationary distribution: " + law_text(names, law))
         if Settings.chain_matrix.value != FROM_LANDSCAPE:  # it has no table to edit
             st.caption("**Try** Let one state rarely stay (a small A_ii): it limits λ for all (section 3).")
 

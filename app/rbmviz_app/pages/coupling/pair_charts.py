@@ -60,7 +60,7 @@ def draw_more_charts(comparison: Comparison[CouplingSetup], chart_settings: Char
     """
     with controls.fold(Settings.coupling_more, "More charts") as is_open:
         if is_open:
-            draw_more(comparison, chart_settings, False)
+            draw_more(comparison, chart_settings)
 
 
 @every_second
@@ -74,7 +74,7 @@ def draw_main_chart(
 
 
 @every_second
-def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings, present: bool) -> None:
+def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings) -> None:
     """Draw the other results of the pairs counted so far; runs every second and renews no lease."""
     chart_settings.renew()
     found = request_results(comparison, chart_settings)
@@ -84,7 +84,7 @@ def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettin
     ):
         with column:
             for part in parts:
-                part(found, present)
+                part(found)
     catch_up_settings("coupling")
 
 
@@ -111,7 +111,7 @@ def draw_meeting_times(found: Results | None, present: bool) -> None:
         )
 
 
-def draw_bound(found: Results | None, present: bool) -> None:
+def draw_bound(found: Results | None) -> None:
     """Draw the bound on the total variation distance."""
     draw_question("How many sweeps until the chain has converged?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -128,30 +128,27 @@ def draw_bound(found: Results | None, present: bool) -> None:
         "Upper bound on the total variation distance against sweeps",
         NOTHING,
     )
-    if not present:
-        exact = (
-            "The grey curve is exact."
-            if len(found.exact)
-            else "The exact curve is being computed."
-            if found.exact_possible
-            else "The model is too large for the exact curve: at most "
-            f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
-        )
-        cut = _cut_off(found.lagged)
-        warning = (
-            f" Cut off: {cut}; so the bound is too small and ends early: raise *Cut off after*."
-            if cut
-            else ""
-        )
-        st.caption(
-            f"{exact}{warning} **What you see** An upper bound on the distance between the chain after t "
-            "sweeps and its model: the mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag "
-            f"{found.lagged[0].lag}, ± 2 standard errors. **Try** lag 1, then a lag near the longest "
-            "meeting times. Biswas, Jacob, Vanetti 2019."
-        )
+    exact = (
+        "The grey curve is exact."
+        if len(found.exact)
+        else "The exact curve is being computed."
+        if found.exact_possible
+        else "The model is too large for the exact curve: at most "
+        f"{MAX_UNITS_EXACT_DISTANCE} units in all, and {MAX_LAW_VISIBLE} visible ones."
+    )
+    cut = _cut_off(found.lagged)
+    warning = (
+        f" Cut off: {cut}; so the bound is too small and ends early: raise *Cut off after*." if cut else ""
+    )
+    st.caption(
+        f"{exact}{warning} **What you see** An upper bound on the distance between the chain after t "
+        "sweeps and its model: the mean of max(0, ⌈(τ − L − t) / L⌉) over pairs of lag "
+        f"{found.lagged[0].lag}, ± 2 standard errors. **Try** lag 1, then a lag near the longest "
+        "meeting times. Biswas, Jacob, Vanetti 2019."
+    )
 
 
-def draw_estimate(found: Results | None, present: bool) -> None:
+def draw_estimate(found: Results | None) -> None:
     """Draw the running estimates of one statistic."""
     draw_question("What do UCD and CD-k estimate?")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -168,25 +165,24 @@ def draw_estimate(found: Results | None, present: bool) -> None:
         f"Running estimates of the {statistic} against pairs",
         NOTHING,
     )
-    if not present:
-        i, j = found.unit
-        exact = (
-            "The grey line is the exact value, by enumeration."
-            if found.truth is not None
-            else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
-        )
-        cut = _cut_off(found.pairs)
-        warning = f" Cut off: {cut}, which biases UCD: raise *Cut off after*." if cut else ""
-        st.caption(
-            f"{exact}{warning} **What you see** Running means over pairs, ± 2 standard errors; visible unit "
-            f"{i + 1}, hidden unit {j + 1}. UCD adds the differences between the two chains, sweep by "
-            f"sweep, until they meet, which removes the bias; CD-{k} stops after {k} sweep{'s' * (k > 1)}. "
-            "Means outside 0 to 1, which few pairs can have, are not drawn. **Try** larger parameters (the "
-            "first slider). UCD paper, section 3.1."
-        )
+    i, j = found.unit
+    exact = (
+        "The grey line is the exact value, by enumeration."
+        if found.truth is not None
+        else f"No exact value: the smaller layer has more than {MAX_UNITS_EXACT_LIKELIHOOD} units."
+    )
+    cut = _cut_off(found.pairs)
+    warning = f" Cut off: {cut}, which biases UCD: raise *Cut off after*." if cut else ""
+    st.caption(
+        f"{exact}{warning} **What you see** Running means over pairs, ± 2 standard errors; visible unit "
+        f"{i + 1}, hidden unit {j + 1}. UCD adds the differences between the two chains, sweep by "
+        f"sweep, until they meet, which removes the bias; CD-{k} stops after {k} sweep{'s' * (k > 1)}. "
+        "Means outside 0 to 1, which few pairs can have, are not drawn. **Try** larger parameters (the "
+        "first slider). UCD paper, section 3.1."
+    )
 
 
-def draw_distance(found: Results | None, present: bool) -> None:
+def draw_distance(found: Results | None) -> None:
     """Draw the Hamming distance over time."""
     draw_question("How far apart are the two chains?")
     if found is None:
@@ -199,15 +195,14 @@ def draw_distance(found: Results | None, present: bool) -> None:
         "Hamming distance of the pairs against sweeps",
         NOTHING,
     )
-    if not present:
-        st.caption(
-            "**What you see** The mean Hamming distance between ξ and η over all pairs, and the middle 80 %; "
-            "pairs that have met count as 0. Algorithm 3 keeps chains close until they meet. UCD paper, "
-            "appendix A.2."
-        )
+    st.caption(
+        "**What you see** The mean Hamming distance between ξ and η over all pairs, and the middle 80 %; "
+        "pairs that have met count as 0. Algorithm 3 keeps chains close until they meet. UCD paper, "
+        "appendix A.2."
+    )
 
 
-def draw_rejected(found: Results | None, present: bool) -> None:
+def draw_rejected(found: Results | None) -> None:
     """Draw the rejected proposals."""
     draw_question("How many proposals are rejected?")
     if found is None:
@@ -215,14 +210,13 @@ def draw_rejected(found: Results | None, present: bool) -> None:
     draw_chart(
         charts.rejected_chart(found.pairs), "rejected", "Shares of pairs by rejected proposals", NOTHING
     )
-    if not present:
-        given_up = sum(c.loops_given_up for c in found.pairs)
-        warning = f" {given_up:,} loops reached it, which biases the estimate." if given_up else ""
-        st.caption(
-            "**What you see** Proposals that a pair rejected, pale for ξ. With algorithm 1 ξ keeps its first "
-            "draw and rejects none; half-step includes proposals for the hidden units. A loop ends at "
-            f"{MAX_PROPOSALS:,} proposals, which it hardly ever reaches.{warning} UCD paper, figure 2, right."
-        )
+    given_up = sum(c.loops_given_up for c in found.pairs)
+    warning = f" {given_up:,} loops reached it, which biases the estimate." if given_up else ""
+    st.caption(
+        "**What you see** Proposals that a pair rejected, pale for ξ. With algorithm 1 ξ keeps its first "
+        "draw and rejects none; half-step includes proposals for the hidden units. A loop ends at "
+        f"{MAX_PROPOSALS:,} proposals, which it hardly ever reaches.{warning} UCD paper, figure 2, right."
+    )
 
 
 def _cut_off(pairs: Sequence[PairStatistics]) -> str:

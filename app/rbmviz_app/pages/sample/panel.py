@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from rbmviz.datasets import Dataset
-from rbmviz.knobs import Knob, knobs_of, values_of
+from rbmviz.knobs import Knob, Value, knobs_of, value_text, values_of
 from rbmviz.metrics.live import live_metrics_of
-from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number, Value
+from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
@@ -93,11 +93,6 @@ def turn_text(shown: SamplingSnapshot) -> str:
         f"{known[name].label.lower()} {value_text(before[name])} → {value_text(value)}"
         for name, value in shown.turned.items()
     )
-
-
-def value_text(value: Value) -> str:
-    """Return the value of a knob with three digits."""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def standing_text(shown: SamplingSnapshot) -> str:

@@ -6,12 +6,13 @@ from typing import Any
 
 from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, Style, styled
 from rbmviz.charts.style import RAMP
+from rbmviz.knobs import value_text
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz_app.charts.ends import cost_axis
-from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label, value_text
+from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label
 
 CURVE_HEIGHT = 300
 SLICE_HEIGHT = 240

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.charts.style import RAMP
-from rbmviz.knobs import Knob, Value, knobs_of
+from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.numbers import Number
 from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
@@ -54,13 +54,6 @@ def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> Pa
 
 
 _canvas = Canvas(Path(__file__).parent)
-
-
-def value_text(value: Value) -> str:
-    """Format a knob's value for an axis."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def axis_label(knob: Knob) -> str:

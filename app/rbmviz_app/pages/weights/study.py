@@ -37,27 +37,26 @@ QUANTITY_CAPTIONS = {
 """What to look for in a quantity's curves, below its chart."""
 
 
-def study(present: bool) -> None:
+def study() -> None:
     """Draw the study, which starts when its fold is first opened, and offer its file."""
     try:
         comparison = open_study()
     except BadInput as error:
         messages.note(f"The growing models are left out. {error}")
         return
-    draw_study(comparison, present)
-    if not present:
-        controls.downloads(
-            "study",
-            [
-                Download(
-                    "Bias and variance",
-                    lambda: study_csv(shown_of(comparison)),
-                    "bias_variance.csv",
-                    "Bias, variance and effective sizes of every estimator on every model (.csv).",
-                )
-            ],
-            lambda: origin_of_study(comparison),
-        )
+    draw_study(comparison)
+    controls.downloads(
+        "study",
+        [
+            Download(
+                "Bias and variance",
+                lambda: study_csv(shown_of(comparison)),
+                "bias_variance.csv",
+                "Bias, variance and effective sizes of every estimator on every model (.csv).",
+            )
+        ],
+        lambda: origin_of_study(comparison),
+    )
 
 
 def open_study() -> Comparison[StudySetup]:
@@ -110,7 +109,7 @@ def use_data(comparison: Comparison[StudySetup], name: str) -> str:
 
 
 @every_second
-def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
+def draw_study(comparison: Comparison[StudySetup]) -> None:
     """Draw the study's controls, progress and charts."""
     catch_up_settings("weights")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -140,15 +139,14 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
     with left:
         st.markdown("**Bias against variance**, larger points for more hidden units")
         draw_chart(plane_chart(shown.models), "plane", "Bias against variance of estimators")
-        if not present:
-            st.caption(
-                "As in section 4.1 and table 1: squared distance of the mean estimate to the exact "
-                "gradient, and of the estimates to their mean, over the number of parameters. Down is less "
-                "bias, left is less noise; a pale point shows no bias yet and sinks as estimates come in. "
-                "LOO leaves each weight out of its own normalisation (eq. 9). A dashed ring marks the share "
-                "of UCD’s pairs cut off before they met, which cause its bias. **Look** at pop-CD below and "
-                "to the right of CD. **Try** other data."
-            )
+        st.caption(
+            "As in section 4.1 and table 1: squared distance of the mean estimate to the exact "
+            "gradient, and of the estimates to their mean, over the number of parameters. Down is less "
+            "bias, left is less noise; a pale point shows no bias yet and sinks as estimates come in. "
+            "LOO leaves each weight out of its own normalisation (eq. 9). A dashed ring marks the share "
+            "of UCD’s pairs cut off before they met, which cause its bias. **Look** at pop-CD below and "
+            "to the right of CD. **Try** other data."
+        )
     with right:
         quantity = controls.select(
             Settings.growth_quantity,
@@ -156,5 +154,4 @@ def draw_study(comparison: Comparison[StudySetup], present: bool) -> None:
             label_visibility="collapsed",
         )
         draw_chart(study_chart(shown.models, quantity), "study", ESTIMATOR_QUANTITIES[quantity])
-        if not present:
-            st.caption(QUANTITY_CAPTIONS["ess" if quantity in ("ess", "sweeps") else quantity])
+        st.caption(QUANTITY_CAPTIONS["ess" if quantity in ("ess", "sweeps") else quantity])

@@ -32,7 +32,7 @@ def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightS
     with controls.fold(Settings.weights_more, "More charts") as is_open:
         if is_open:
             draw_more(comparison, page)
-            study(False)
+            study()
 
 
 @every_second
