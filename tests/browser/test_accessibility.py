@@ -60,6 +60,11 @@ TOO_SMALL = """() => {
 
 WIDTH = "document.querySelector('[data-testid=stMain]').scrollWidth"
 
+SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
+    && !document.querySelector('[data-stale=true]')
+    && document.getAnimations().every(a => !(a instanceof CSSTransition))"""
+"""Streamlit fades what a run has not drawn again yet; colours change by transitions, too."""
+
 BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 
 
@@ -93,8 +98,7 @@ def test_no_page_has_a_barrier_that_is_ours(live, path, theme):
     assert page.page.locator("h1").count() == 1
     page.page.evaluate(AXE)
     page.until(f"{BACKGROUND} === '{THEMES[theme]}'")
-    # Colours change by transitions.
-    page.until("document.getAnimations().every(a => !(a instanceof CSSTransition))")
+    page.until(SETTLED)
     barriers, expected = page.page.evaluate(RUN, RULES), NOT_OURS.get(path, [])
     assert [
         b for b in barriers if not any(b[0] == rule and b[1].endswith(end) for rule, end in expected)
