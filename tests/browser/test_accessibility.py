@@ -62,8 +62,9 @@ WIDTH = "document.querySelector('[data-testid=stMain]').scrollWidth"
 
 SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
     && !document.querySelector('[data-stale=true]')
+    && getComputedStyle(document.documentElement).getPropertyValue('--bar')
     && document.getAnimations().every(a => !(a instanceof CSSTransition))"""
-"""Streamlit fades what a run has not drawn again yet; colours change by transitions, too."""
+"""Streamlit fades what a run has not drawn again yet; colours change by transitions; style.css may come last."""
 
 BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 
