@@ -89,6 +89,14 @@ class Live:
         self.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
         return self
 
+    def open_by_bar(self, title):
+        """Open a page by the navigation bar, which has the less frequent ones under *More*."""
+        links = self.page.get_by_test_id("stTopNavLink"), self.page.get_by_test_id("stTopNavDropdownLink")
+        links[0].first.wait_for()
+        if not links[0].filter(has_text=title).count():
+            self.page.get_by_test_id("stTopNavSection").click()
+        links[0].or_(links[1]).filter(has_text=title).click()
+
     def until(self, condition, timeout=PATIENCE):
         """Wait until a JavaScript condition, in which ``panels`` is the list of panels, is true."""
         end = time.monotonic() + timeout
