@@ -65,7 +65,7 @@ SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptSta
     && !document.querySelector('[data-stale=true]')
     && getComputedStyle(document.documentElement).getPropertyValue('--bar')
     && document.getAnimations().every(a => !(a instanceof CSSTransition))"""
-"""Streamlit fades what a run has not drawn again yet; colours change by transitions; style.css may come last."""
+"""Streamlit fades what a run has not drawn again; colours change by transitions; style.css may come last."""
 
 BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 
