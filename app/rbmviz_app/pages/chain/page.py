@@ -3,7 +3,7 @@
 import streamlit as st
 
 from rbmviz_app import controls, links
-from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
+from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape, reading_notes
 from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_QUESTION, draw_matrix
 from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
@@ -19,7 +19,7 @@ def main() -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="parts"
     ):
-        PAGE.heading(*HEADINGS.get(Settings.little.value, ()))
+        PAGE.heading(*HEADINGS.get(Settings.little.value, ("", "", reading_notes())))
         part = controls.choose(Settings.little, label_visibility="collapsed")
     with st.container():
         if part == "landscape":
