@@ -20,7 +20,7 @@ from rbmviz_app.presets import Preset
 from rbmviz_app.shared import title_of_model
 from rbmviz_app.timer import as_curves_grow
 
-TITLE, ICON, PLACE = "Train", "school", 2
+TITLE, ICON, PLACE = "Train", "school", 3
 PRESETS = (
     Preset(
         "CD falls away",
