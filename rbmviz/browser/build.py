@@ -17,8 +17,6 @@ import numpy as np
 from rbmviz import browser, kernels, rng
 from rbmviz.browser.chains import kind_of, leaves
 from rbmviz.errors import BadInput
-from rbmviz.kernels import webassembly
-from rbmviz.kernels.fast_weights import regime
 
 MAX_BYTES = 150_000
 """Maximum size of the module: it is in every page and in the wheel."""
@@ -58,7 +56,7 @@ def exports() -> dict[str, tuple[Any, dict[str, Any]]]:
     work = {"powers": zeros((1, m + 1, 8)), "weights": zeros(m + 1), "total": zeros(8), "out": zeros((1, 2))}
     nearest = {"index": zeros(1, np.int64), "distance": zeros(1, np.int64), "out": distances}
     prepared = {"chain": chain, "eps": 0.1, "alpha": 0.9, "mean_statistics": False}
-    sample = kernels.fast_weights.sample
+    sample, regime = kernels.fast_weights.sample, kernels.fast_weights.regime
     return {
         "gibbs": (kernels.gibbs.gibbs, gibbs | {"out_v": out_v, "out_p": out_p}),
         "driven_rows": (sample.driven_gibbs, rows | driven),
@@ -105,15 +103,16 @@ def build(folder: Path) -> None:
         if shutil.which(tool) is None:
             raise BadInput(f"{tool} is not installed: it is in Debian's package {package}.")
     exported = exports()  # runs kernels, which needs the processor's form
-    webassembly.begin()
-    webassembly.compile_functions(regime)
+    kernels.webassembly.begin()
+    regime = kernels.fast_weights.regime
+    kernels.webassembly.compile_functions(regime)
     exported["prepare"] = regime.prepare, exported["prepare"][1]
     records: dict[str, Any] = {}
     table: dict[str, Any] = {"functions": {}, "records": records}
     with tempfile.TemporaryDirectory() as work:
         objects = []
         for name, (kernel, arguments) in exported.items():
-            code, slots = webassembly.object_code(kernel, tuple(arguments.values()), name)
+            code, slots = kernels.webassembly.object_code(kernel, tuple(arguments.values()), name)
             leaf_table = described(arguments, records)
             taken = 2 + sum(slots_of(axes) for _, _, axes in leaf_table)
             if taken != len(slots):

@@ -190,4 +190,82 @@ function packRows(v, n, bytes) {
   return packed;
 }
 
-if (typeof module !== 'undefined') module.exports = { BATCH, Chain, Kernels, packRows };
+/**
+ * Points for ISL and examples for classes: packed rows of whole words, as blocks ``points`` and ``examples``.
+ * @typedef {object} ScoreSpec
+ * @property {number} n_test the first points are the test points, the others choose beta
+ * @property {number} width units of a row
+ * @property {[beta: number, log_odds: number, log_on: number][]} betas with log(beta / (1 - beta)) and width * log(beta)
+ * @property {number} threshold distance beyond which a sample is spurious; -1: unknown
+ * @property {number} blank_below units on below which a sample is blank
+ */
+
+/** ISL of the samples since the last change of knobs, and the nearest example of each sample. */
+class Scores {
+  /** @param {Kernels} kernels @param {ScoreSpec} spec @param {Blocks} blocks */
+  constructor(kernels, spec, blocks) {
+    this.kernels = kernels;
+    this.spec = spec;
+    this.words = Math.ceil(spec.width / 64);
+    /** @param {string} name */
+    const rows = name => {
+      const array = kernels.array('uint64', [blocks[name].shape[0], this.words]);
+      kernels.bytes(array).set(blocks[name].data);
+      return array;
+    };
+    const points = rows('points'), examples = rows('examples'), { width, betas } = spec, n = points.shape[0];
+    this.block = kernels.array('uint64', [1, this.words, BATCH]);
+    this.histograms = kernels.array('uint32', [n, width + 1]);
+    this.index = kernels.array('int64', [BATCH]);
+    this.distance = kernels.array('int64', [BATCH]);
+    this.logs = kernels.array('float64', [n, betas.length]);
+    const out = kernels.array('uint32', [BATCH]), odds = kernels.array('float64', [betas.length]);
+    kernels.floats(odds).set(betas.map(([, log_odds]) => log_odds));
+    this.countAll = kernels.bind('count_all', { points, blocks: this.block, histograms: this.histograms, out });
+    this.findNearest = kernels.bind('find_nearest', { points: examples, block: { ...this.block, shape: [this.words, BATCH] }, out });
+    this.mix = kernels.bind('mix', {
+      histograms: this.histograms, log_odds: odds, powers: kernels.array('float64', [Math.ceil(betas.length / MIXTURE_LANES), width + 1, MIXTURE_LANES]),
+      weights: kernels.array('float64', [width + 1]), total: kernels.array('float64', [MIXTURE_LANES]), out: this.logs,
+    });
+    this.n = 0;
+  }
+
+  /** Forget all samples. */
+  clear() {
+    this.n = 0;
+    this.kernels.bytes(this.histograms).fill(0);
+  }
+
+  /**
+   * Count samples, at most BATCH, and return the nearest example of each, with its distance.
+   * @param {Uint8Array} packed rows of whole words
+   * @param {number} n
+   * @returns {{ nearest: number[], distances: number[] }}
+   */
+  add(packed, n) {
+    const { kernels, words } = this, from = new BigUint64Array(packed.buffer, 0, n * words), to = new BigUint64Array(kernels.memory.buffer, this.block.at, words * BATCH);
+    for (let r = 0; r < n; r++) for (let w = 0; w < words; w++) to[w * BATCH + r] = from[r * words + w];
+    this.countAll({ n });
+    this.findNearest({}, { index: rowsOf(this.index, 0, n), distance: rowsOf(this.distance, 0, n) });
+    this.n += n;
+    const [nearest, distances] = [this.index, this.distance].map(array => Array.from(new BigInt64Array(kernels.memory.buffer, array.at, n), Number));
+    return { nearest, distances };
+  }
+
+  /** Return the ISL of the counted samples, at the beta best for the points after the test points, and its standard error. */
+  isl() {
+    const { n_test, betas } = this.spec, all = this.histograms.shape[0], columns = betas.length;
+    this.mix({});
+    const logs = this.kernels.floats(this.logs);
+    /** @param {number} b @param {number} first @param {number} last */
+    const mean = (b, first, last) => {
+      let sum = 0;
+      for (let p = first; p < last; p++) sum += logs[p * columns + b];
+      return sum / (last - first);
+    };
+    const held = betas.map(([, , log_on], b) => mean(b, n_test, all) + log_on), b = held.indexOf(Math.max(...held)), centre = mean(b, 0, n_test);
+    let square = 0;
+    for (let p = 0; p < n_test; p++) square += (logs[p * columns + b] - centre) ** 2;
+    return [centre + betas[b][2] - Math.log(this.n), Math.sqrt(square / n_test / n_test)];
+  }
+}

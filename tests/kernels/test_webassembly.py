@@ -15,7 +15,10 @@ import rbmviz
 from rbmviz import browser
 from rbmviz.browser.build import MAX_BYTES
 from rbmviz.browser.chains import Blocks, chain_spec
+from rbmviz.browser.scores import score_data, spaced
 from rbmviz.knobs import values_of
+from rbmviz.metrics import ISL, Coverage
+from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz_app.stream.frames import write_frame
 
 pytestmark = [
@@ -36,7 +39,7 @@ SAMPLERS = {
 MODELS = "mnist_fpcd", "usps_fpcd", "bas_pcd"
 
 
-def by_engine(folder, model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=browser.FOLDER):
+def by_engine(folder, model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=browser.FOLDER, dataset=None):
     """Return what the engine makes of runs of n samples a setting, by sampler and seed."""
     blocks, chains, jobs = Blocks(), [], []
     for panel, name in enumerate(names):
@@ -45,7 +48,9 @@ def by_engine(folder, model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=brow
         chunks = [(n, values_of(replace(sampler, **knobs))) for knobs in SAMPLERS[name]]
         jobs += [{"panel": panel, "start": start, "chunks": chunks} for start in range(len(seeds))]
     frame = folder / "frame"
-    frame.write_bytes(write_frame({"chains": chains}, [({}, blocks.by_name)]))
+    scores, score_blocks = score_data(dataset)
+    request = {"chains": chains, "score_spec": scores}
+    frame.write_bytes(write_frame(request, [({}, blocks.by_name | score_blocks)]))
     files = module / "kernels.wasm", module / "kernels.json", frame, json.dumps(jobs)
     done = subprocess.run(["node", ENGINE, *files], capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
@@ -74,6 +79,20 @@ def test_the_engine_makes_the_samples_of_the_processor(name, tmp_path):
     """From two seeds, with knobs turned: the same bits; the norms, which are only shown, nearly."""
     model = rbmviz.load_model(name)
     check_same(by_engine(tmp_path, model, 400), model, 400)
+
+
+@pytest.mark.parametrize(("name", "data"), [("bas_pcd", "bas"), ("mnist_fpcd", "mnist5k")])
+def test_the_engine_scores_as_python_does(name, data, tmp_path):
+    """ISL to rounding, of exp and log; the nearest examples exactly."""
+    model, dataset = rbmviz.load_model(name), rbmviz.load_dataset(data)
+    [run] = by_engine(tmp_path, model, 300, ["gibbs"], [0], dataset=dataset).values()
+    sampler, (first, second) = rbmviz.make_sampler("gibbs"), SAMPLERS["gibbs"]
+    state = sampler.init(model, 0)
+    v = np.concatenate([replace(sampler, **knobs).step(state, 300).v for knobs in (first, second)])
+    score = ISL(spaced(dataset.test), spaced(dataset.validation)).update(v).value()
+    np.testing.assert_allclose(run["isl"], [score.isl, score.std_error], rtol=1e-9)
+    coverage = Coverage(dataset, COMPARED_EXAMPLES)
+    np.testing.assert_array_equal(run["nearest"], coverage.nearest(v)[0])
 
 
 @pytest.mark.slow
