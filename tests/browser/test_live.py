@@ -394,7 +394,7 @@ def test_back_comes_to_the_last_page_at_the_first_press(live):
     page = live().open("train?t=cd&train_seed=7&seed=3")
 
     def go(name):
-        page.page.get_by_role("link", name=name).click()
+        page.open_by_bar(name)
         page.page.wait_for_url(f"**/{name.lower()}?**")
 
     for preset in ("Four prototypes", "The yardstick"):

@@ -18,8 +18,10 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
     page.page.wait_for_url("**present=1**")
     for path in ("", "train", "coupling", "weights", "chain"):
         if path:  # by the navigation, which keeps it
-            page.page.locator(f"a[href$='/{path}']").first.click()
+            page.open_by_bar({"chain": "How it works"}.get(path, path.capitalize()))
             page.page.wait_for_url(f"**/{path}?*present=1*")
+        if path == "chain":
+            page.page.get_by_text("2 Landscape", exact=True).click()
         page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
         page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
         words = page.page.locator("h1, .st-key-caption p")

@@ -27,7 +27,7 @@ from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import MODELS_ON_PAGES
 
-TITLE, ICON, PLACE = "Coupling", "join_inner", 3
+TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 PRESETS = (
     Preset(
         "Small enough to know",

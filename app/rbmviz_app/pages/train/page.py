@@ -19,7 +19,7 @@ from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, 
 from rbmviz_app.presets import Preset
 from rbmviz_app.timer import as_curves_grow
 
-TITLE, ICON, PLACE = "Train", "school", 2
+TITLE, ICON, PLACE = "Train", "school", 3
 PRESETS = (
     Preset(
         "CD falls away",

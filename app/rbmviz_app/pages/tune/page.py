@@ -52,7 +52,7 @@ from rbmviz_app.shared import data, pretrained, sweep_queue
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
 
-TITLE, ICON, PLACE = "Tune", "tune", 6
+TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
 """Maximum number of open settings beside the one under the pointer."""
 CHAIN_SIDE = 8

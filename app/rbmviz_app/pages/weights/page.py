@@ -26,7 +26,7 @@ from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.shared import data
 
-TITLE, ICON, PLACE = "Weights", "balance", 4
+TITLE, ICON, PLACE = "Weights", "balance", 6
 PRESETS = (
     Preset(
         "An even batch can lie",
