@@ -24,8 +24,7 @@ ABOUT = (
     "*not run at this size* that nobody has spent the time, which stands beside it. A **quick** run has "
     "fewer seeds and wider intervals (99 %), so that it can only say less than a full one. A **variant** is "
     "no sentence of the paper: another setting, or a warning. *Run it live* "
-    "beside a claim opens a page with its settings; `rbmviz reproduce` repeats an entry on your own "
-    "machine."
+    "beside a claim opens a page with its settings."
 )
 """The page's introduction for newcomers."""
 
