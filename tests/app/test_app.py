@@ -34,7 +34,7 @@ from rbmviz_app.pages.sample.charts import curves_of, isl_chart, pinned_name
 from rbmviz_app.pages.sample.exports import curves_csv, runs_of, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
-from rbmviz_app.pages.sample.tuning import setting_text
+from rbmviz_app.pages.sample.tuning import full_name, setting_text
 from rbmviz_app.pages.train.charts import (
     distribution_chart,
     distribution_rows,
@@ -323,17 +323,13 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
 def test_a_name_says_which_samples_have_these_knobs(comparison):
     driven = comparison.panels[1]
     before = driven.worker.peek()
-    assert (
-        setting_text("rates-FPCD", before)
-        == "rates-FPCD (step size 0.1, decay 1, sweeps per sample 1, chains 1)"
-    )
+    assert setting_text("rates-FPCD", before) == full_name("rates-FPCD", before.algorithm)
     comparison.apply_knobs(driven.key, eps=0.3)
     comparison.step(8)
     wait(lambda: all(s.n == 20 and s.status == "paused" for _, s in comparison.poll()), "twenty samples")
     setting = setting_text("rates-FPCD", driven.worker.peek())
-    assert setting == (
-        "rates-FPCD (step size 0.3, decay 1, sweeps per sample 1, chains 1), from sample 13 of its run on"
-    )
+    turned = full_name("rates-FPCD", make_sampler("rates_fpcd", eps=0.3))
+    assert setting == f"{turned}, from sample 13 of its run on"
     name = pinned_name(setting, "toy", 4, driven.worker.peek())
     assert name == f"{setting}, toy, seed 4, pinned at 20 samples"
 
