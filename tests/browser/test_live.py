@@ -182,7 +182,7 @@ def test_several_chains_say_whether_they_agree(live):
     shown = "p.querySelector('dd[data-readout=rhat]')?.checkVisibility() ?? false"
     page.until("/[0-9]/.test(panels[1].querySelector('dd[data-readout=rhat]').textContent)")
     assert page.ask(f"panels.map(p => {shown})") == [False, False]
-    page.page.get_by_text("More", exact=True).first.click()  # opens those of all panels
+    page.page.locator("summary", has_text="More").first.click()  # opens those of all panels
     page.until(f"panels.map(p => {shown}).join() === 'false,true'")
     assert float(page.number(1, "rhat")) > 0.9
 
