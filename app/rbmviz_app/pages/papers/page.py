@@ -58,7 +58,7 @@ def main() -> None:
     """Draw the page."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.title("What do the papers say, and does it hold here?", anchor=False, width="content")
-        with st.popover("About this page", icon=":material/info:", type="tertiary", key="papers about"):
+        with st.popover("About", icon=":material/info:", type="tertiary", key="papers about"):
             st.markdown(ABOUT)
     st.html(Path(__file__).parent / "papers.css")
     results = ledger()
