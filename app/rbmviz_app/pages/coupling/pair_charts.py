@@ -99,7 +99,7 @@ def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettin
 def draw_meeting_times(found: Results | None) -> None:
     """Draw the meeting times of all couplings."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_question("When do they meet?")
+        draw_question("Meeting times")
         log = controls.toggle(Settings.tau_log)
     if found is None:
         return
@@ -108,22 +108,18 @@ def draw_meeting_times(found: Results | None) -> None:
 
 
 def explain_main_charts(found: Results) -> None:
-    """Draw the notes on meeting times and rejected proposals."""
+    """Say which pairs were cut off, and how to read the rejected proposals."""
     cut = " ".join(
         f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
-        f"after {c.max_sweeps:,} sweeps (the bar at the right of *When do they meet?*)."
-        if c.truncated.any()
-        else f"{charts.NAMES[c.algorithm]}: all {c.n:,} pairs met."
+        f"after {c.max_sweeps:,} sweeps (the bar at the right)."
         for c in found.pairs
+        if c.truncated.any()
     )
+    cut = cut or f"All {sum(c.n for c in found.pairs):,} pairs met."
     given_up = sum(c.loops_given_up for c in found.pairs)
-    warning = f" {given_up:,} loops reached it, which biases the estimate." if given_up else ""
-    st.caption(
-        f"{cut} All couplings have the same starts (UCD paper, figure 5). Rejected proposals are pale for ξ: "
-        "with algorithm 1 it keeps its first draw and rejects none; half-step includes proposals for the "
-        f"hidden units. A loop ends at {MAX_PROPOSALS:,} proposals, which it hardly ever reaches.{warning} "
-        "UCD paper, figure 2, right."
-    )
+    if given_up:
+        cut += f" {given_up:,} loops reached {MAX_PROPOSALS:,} proposals, which biases the estimate."
+    st.caption(f"{cut} Rejected proposals are pale for ξ, which with algorithm 1 rejects none.")
 
 
 def draw_bound(found: Results | None) -> None:
@@ -219,7 +215,7 @@ def draw_distance(found: Results | None) -> None:
 
 def draw_rejected(found: Results | None) -> None:
     """Draw the rejected proposals."""
-    draw_question("How many proposals are rejected?")
+    draw_question("Rejected proposals")
     if found is None:
         return
     chart, text = charts.rejected_chart(found.pairs), "Shares of pairs by rejected proposals"

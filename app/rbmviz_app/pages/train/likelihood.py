@@ -72,10 +72,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         return
     shown, dataset = named(comparison), comparison.setup.dataset
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            f"**How likely are the data under the model?** {messages.plain(dataset.name)}, "
-            f"{how_scored(comparison, shown)}."
-        )
+        st.markdown(f"**Log-likelihood**, {how_scored(comparison, shown)}")
         yardstick = controls.choose(
             Settings.part,
             [name for name, (_, part) in YARDSTICKS.items() if part in levels.independent],
@@ -127,7 +124,7 @@ def how_scored(comparison: Comparison[TrainingSetup], shown: Named) -> str:
     """Return how the likelihoods are computed, and what their bands hold."""
     methods = {snapshot.method for _, snapshot in shown}  # one begun at a model may have another size
     exact = methods == {"exact"}
-    how = "exact, by enumeration" if exact else "estimated by annealed importance sampling"
+    how = "exact" if exact else "estimated by annealed importance sampling"
     how = f"exact for some models, else {how}" if len(methods) > 1 else how
     if comparison.setup.replicates > 1:
         how = f"{how}; bands hold the middle 95 % of the {comparison.setup.replicates} replicates"
@@ -202,6 +199,7 @@ def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
         "inner",
         f"{labels[statistic]} against {cost_unit}",
         "Nothing yet." if not log else "Nothing above zero yet.",
+        height="stretch",
     )
     if not links.presenting():
         distributions(comparison)
