@@ -14,7 +14,14 @@ from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
 from rbmviz_app import card, messages, uploads
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
-from rbmviz_app.shared import MODELS_OF_COMMAND, model_called, own_data, own_models, pretrained_line
+from rbmviz_app.shared import (
+    MODELS_OF_COMMAND,
+    model_called,
+    own_data,
+    own_models,
+    pretrained_line,
+    title_of_model,
+)
 from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
@@ -124,16 +131,18 @@ def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
         yield setting.value
 
 
-def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 180) -> str:
+def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 240) -> str:
     """Draw the list of models: pretrained ones, the default first, the command line's, the visitor's."""
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     options = [*before, *shipped, *MODELS_OF_COMMAND, *own_models()]
     help = "\n".join([setting.spec.help, "", *lines])
-    return select(setting, options, help=help, width=width, label_visibility="collapsed")
+    return select(
+        setting, options, format_func=title_of_model, help=help, width=width, label_visibility="collapsed"
+    )
 
 
-def scored_data(setting: Setting[str], page: str) -> str:
+def scored_data(setting: Setting[str], **more: Any) -> str:
     """Draw the choice of the data to score against, which may be a file; return their name."""
     choice = st.container()
     place = uploads.SCORED_DATA
@@ -141,7 +150,7 @@ def scored_data(setting: Setting[str], page: str) -> str:
         place,
         "Score against your own data",
         uploads.DATA_SUFFIXES,
-        f"Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
+        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
         f"{uploads.FORGOTTEN}",
     )
     before = uploads.read_already(place)
@@ -153,7 +162,7 @@ def scored_data(setting: Setting[str], page: str) -> str:
         messages.error(error)
     uploads.offer_to_leave(place, given)
     with choice:
-        return select(setting, [*setting.spec.options(), *own_data()], variant=str(len(own_data())))
+        return select(setting, [*setting.spec.options(), *own_data()], variant=str(len(own_data())), **more)
 
 
 def model_line(name: str, model: Model) -> None:
@@ -161,9 +170,9 @@ def model_line(name: str, model: Model) -> None:
     st.caption(messages.plain(f"{name}: {describe_model(model)}."))
 
 
-def settings(page: str, label: str = "Settings", icon: str = "tune") -> AbstractContextManager[object]:
+def settings(page: str, label: str = "Settings", icon: str | None = None) -> AbstractContextManager[object]:
     """Draw the popover of a page's settings."""
-    return st.popover(label, icon=f":material/{icon}:", key=f"{page} settings")
+    return st.popover(label, icon=icon and f":material/{icon}:", key=f"{page} settings")
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
