@@ -28,8 +28,7 @@ ABOUT = (
     "number measured here with its standard error, and the reason. *Not decided*: the interval of the number "
     "is too wide, or a part was not measured. *Not run at this size*: nobody has spent the time, which is "
     "given. A **quick** run has fewer seeds and wider intervals (99 %). A **variant** is no sentence of the "
-    "paper: another setting, or a warning. *Run it live* opens a page with the claim's settings; `rbmviz "
-    "reproduce` repeats an entry on your own machine."
+    "paper: another setting, or a warning. *Run it live* opens a page with the claim's settings."
 )
 """The page's introduction for newcomers."""
 

@@ -245,7 +245,7 @@ def is_default(comparison: Comparison[SamplingSetup]) -> bool:
 
 def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     """Draw the settings; return the panels' common setup, and a message if nothing can be scored."""
-    choice = controls.select(Settings.data, format_func=data_label)
+    choice = controls.scored_data(Settings.data, format_func=data_label)
     kernel = controls.choose(Settings.kernel)
     start = controls.choose(Settings.start)
     seed = controls.number(Settings.seed)
@@ -313,9 +313,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     st.markdown(f"**Score on unseen {messages.plain(data_label(dataset.name).partition(' (')[0])}**")
     kind = Settings.curve.value
     setup = comparison.setup
-    score = training_set_score(
-        setup.model, dataset, setup.kernel, lambda dataset, kernel: training_part_isl(dataset.name, kernel)
-    )
+    score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
     present = links.presenting()
     line = None
     if score is not None:  # while presenting, text is large and the chart may be narrow
