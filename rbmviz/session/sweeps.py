@@ -591,13 +591,13 @@ def check_size(plan: SweepPlan) -> None:
     if plan.size > MAX_CELLS_ON_SERVER:
         raise BadInput(
             f"This sweep has {plan.size:,} runs and the server allows {MAX_CELLS_ON_SERVER:,}: take fewer "
-            "values or seeds, or run it with 'rbmviz sweep'."
+            "values or seeds."
         )
     longest = MAX_SECONDS_OF_CELL if plan.budget.unit == "seconds" else MAX_SAMPLES_OF_CELL
     if plan.budget.amount > longest:
         raise BadInput(
             f"A run of {plan.budget.amount:,.10g} {plan.budget.unit} is too long for a server: give "
-            f"{longest:,} at most, or run it with 'rbmviz sweep'."
+            f"{longest:,} at most."
         )
 
 

@@ -385,7 +385,7 @@ def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_o
     plan = {"tune_what": "trainers", "tune_x_n": "2", "tune_y_n": "2", "tune_updates": "20"}
     test = page(**plan, tune_seeds="1", tune_hidden="4", tune_trainers=["cd", "exact"])
     drawn, comparison = map_of(test), comparison_of(test)
-    assert (drawn["x"]["label"], drawn["y"]["label"]) == ("Learning rate", "Sweeps per update")
+    assert (drawn["x"]["label"], drawn["y"]["label"]) == ("Learning rate", "Sweeps")
     assert [facet["title"] for facet in drawn["facets"]] == ["CD-k", "Exact gradient"]
     assert (comparison.setup.dataset.name, comparison.setup.n_hidden) == ("bas", 4)
     button(test, "Start").click().run()

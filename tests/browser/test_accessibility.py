@@ -84,9 +84,10 @@ def open_all(page, path):
         )
         page.until(SPOKEN)
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
-    if path == "papers":  # figure and reasons of an entry
-        page.page.get_by_text("Figure, reasons, and how it is run").first.click()
-    if path not in ("chain", "glossary", "tune", "learn") and "lesson" not in path:
+    if path == "papers":
+        page.page.locator(".papers-entry img").first.wait_for()
+        page.ask("document.querySelectorAll('.papers-entry details').forEach(d => { d.open = true; })")
+    if path not in ("chain", "glossary", "tune", "learn", "papers") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")

@@ -77,7 +77,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     teacher.page.get_by_role("link", name="How it works").first.click()
     teacher.page.get_by_role("button", name="Next: every image").click()
     for watcher in watchers:
-        watcher.page.get_by_role("heading", name="Why does a chain that avoids", exact=False).wait_for()
+        watcher.page.get_by_role("heading", name="Why does avoiding the past", exact=False).wait_for()
         watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")
         watcher.until("document.querySelectorAll('.chart > canvas').length === 1")
     copy = light.page.locator("a.copy").get_attribute("href")
@@ -94,7 +94,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         assert watcher.page.evaluate("document.documentElement.scrollWidth") == 390
     teacher.open_by_bar("Coupling")
     for watcher in watchers:
-        watcher.page.get_by_role("heading", name="Two chains that share", exact=False).wait_for()
+        watcher.page.get_by_role("heading", name="How long until two chains meet", exact=False).wait_for()
         # Bars are drawn, in the colours of the three couplings.
         watcher.until("document.querySelectorAll('.chart .names li').length === 3")
         watcher.until(DRAWN)

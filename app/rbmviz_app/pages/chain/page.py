@@ -3,7 +3,7 @@
 import streamlit as st
 
 from rbmviz_app import card, controls, links, pages, session
-from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
+from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape, reading_notes
 from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_QUESTION, draw_matrix
 from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
@@ -25,7 +25,7 @@ def main() -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="parts"
     ):
-        PAGE.heading(*HEADINGS.get(Settings.little.value, ()))
+        PAGE.heading(*HEADINGS.get(Settings.little.value, ("", "", reading_notes())))
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             part = controls.choose(
                 Settings.little,
