@@ -21,17 +21,19 @@ ABOUT = (
     "what the paper says, what was **measured here** with its standard error, and a **verdict** that "
     "follows from the numbers alone. *Not decided* means that the interval in which the number lies, which "
     "is wide after few replications, reaches across a bound of the claim, or that a part was not measured; "
-    "*not run at this size* that nobody has spent the time, which stands beside it. A **quick** run has "
-    "fewer seeds and wider intervals (99 %), so that it can only say less than a full one. A **variant** is "
-    "no sentence of the paper: another setting, or a warning. *Run it live* "
-    "beside a claim opens a page with its settings; `rbmviz reproduce` repeats an entry on your own "
-    "machine."
+    "*in part* and *contradicted in part* that some of a claim's parts are decided, or that the run was too "
+    "short for the whole claim; *not run at this size* that nobody has spent the time, which stands beside "
+    "it. A **quick** run has fewer seeds and wider intervals (99 %), so that it can only say less than a "
+    "full one; a **medium** one takes half an hour. A **variant** is no sentence of the paper: another "
+    "setting, or a warning. *Run it live* beside a claim opens a page with its settings; `rbmviz reproduce` "
+    "repeats an entry on your own machine."
 )
 """The page's introduction for newcomers."""
 
 VERDICT_BADGES: dict[str, tuple[str, str]] = {
     "holds": ("green", "check_circle"),
     "in part": ("orange", "contrast"),
+    "contradicted in part": ("orange", "remove_circle"),
     "does not hold here": ("red", "cancel"),
     "not decided": ("gray", "help"),
     "not run at this size": ("blue", "hourglass_empty"),
