@@ -219,3 +219,19 @@ def test_the_papers_meeting_times_are_counted_from_one():
     """Chains that all meet at once, at sweep 2 of algorithm 1, have the paper's mean meeting time 1."""
     run = {"tau_mean": [2.0, 2.0]}
     assert unbiased_cd_bas.mean_tau([run, run]).value == 1
+
+
+def test_every_number_of_the_findings_is_stored():
+    """Each row names the stored numbers, shows each of them, and no other number with an error."""
+    rows = [line.split(" | ") for line in (ROOT / "docs" / "findings.md").read_text().splitlines()]
+    rows = [row for row in rows if len(row) == 4 and "`" in row[3]]
+    assert len(rows) > 15
+    for _, _, here, source in rows:
+        recipe, *keys = re.findall(r"`([^`]+)`", source)
+        numbers = {key: n for claim in stored(recipe)["claims"] for key, n in numbers_of(claim).items()}
+        texts = [numbers[key].text for key in keys]
+        for text in texts:
+            assert text in here, (recipe, text)
+            here = here.replace(text, "", 1)
+        assert "±" not in here
+        assert not re.search(r"\d\.\d", here), here

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
 from rbmviz import rng
 from rbmviz.datasets import load_dataset
@@ -21,7 +21,7 @@ from rbmviz.trainers.batches import mean_hidden, statistics, sweep
 from rbmviz.trainers.parameters import FixedParameters, Parameters
 
 SMALL = {"bas_cd1": "bas", "modes_cd1": "modes", "bas_pcd": "bas", "bas_ucd": "bas", "bas_pop_cd": "bas"}
-DIGITS = {"usps_cd1": "usps", "mnist_cd1": "mnist"}
+DIGITS = {"usps_cd1": "usps"}
 
 
 def optimum(rbm: RBM, v: np.ndarray, steps: int) -> tuple[RBM, float]:
@@ -37,10 +37,11 @@ def optimum(rbm: RBM, v: np.ndarray, steps: int) -> tuple[RBM, float]:
     def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
         W, b, c = theta[: m * n].reshape(m, n), theta[m * n : -n], theta[-n:]
         x = h @ W.T + b
-        logs = h @ c + np.logaddexp(0, x).sum(axis=1)
+        e = np.exp(-np.abs(x))
+        logs = h @ c + np.maximum(x, 0).sum(axis=1) + np.log(np.prod(1 + e, axis=1))
         total = float(logsumexp(logs))
         p = np.exp(logs - total)
-        v_mean = p[:, None] * expit(x)
+        v_mean = p[:, None] * np.where(x > 0, 1, e) / (1 + e)
         model = np.concatenate([(v_mean.T @ h).ravel(), v_mean.sum(axis=0), p @ h])
         return total - float(rates @ theta), model - rates
 
@@ -90,11 +91,11 @@ def polished_by_chains(
 
 
 def work(size: Size) -> list[Work]:
-    """Return the exact optima of small models, and models of digits polished by chains."""
+    """Return the exact optima of small models, and a model of digits polished by chains."""
     jobs: list[Work] = [
-        Job(model, polished, {"model": model, "data": data, "steps": 400}) for model, data in SMALL.items()
+        Job(model, polished, {"model": model, "data": data, "steps": 120}) for model, data in SMALL.items()
     ]
-    chains = {"updates": 3000, "chains": 100, "eps": 0.003, "betas": 2000}
+    chains = {"updates": 1000, "chains": 100, "eps": 0.003, "betas": 1000}
     for model, data in DIGITS.items():
         arguments = chains | {"model": model, "data": data}
         jobs += per_seed(model, polished_by_chains, arguments, seeds(size, quick=3, full=3))
@@ -156,7 +157,7 @@ RECIPE = Recipe(
         ),
         claim(
             "digits",
-            "Polished by chains, models of digits are better on their training rows.",
+            "Polished by chains, a model of digits is better on its training rows.",
             "No sentence of the paper, which throws the moving parameters away",
             *(
                 Bound(f"{model}_train", f"gain of `{model}`, training rows (nats)", at_least=0)
@@ -166,7 +167,7 @@ RECIPE = Recipe(
         ),
         claim(
             "held_out",
-            "They are better on held-out rows, too.",
+            "It is better on held-out rows, too.",
             "No sentence of the paper",
             *(
                 Bound(f"{model}_held_out", f"gain of `{model}`, held-out rows (nats)", at_least=0)
@@ -179,12 +180,12 @@ RECIPE = Recipe(
         "With the rates R of the training rows fixed, rates-FPCD follows the gradient of R.theta - log Z, a "
         "concave function of theta and a bound on the log-likelihood: one whole M-step of EM, where training "
         "takes one gradient step and computes the rates again. For five models that can be enumerated its "
-        "optimum is found by L-BFGS (400 steps), and again for the rates of that optimum. Two models of "
-        "digits, trained by CD-1, follow it by 100 Gibbs chains, 3,000 updates with a step that falls from "
-        "0.003 to 0; their likelihoods are estimated by annealed importance sampling (64 chains, 2,000 "
-        "temperatures). The data serve for R and for the scores alone."
+        "optimum is sought by L-BFGS (120 steps, so that gains are lower bounds), and again for the rates of "
+        "that optimum. A model of digits, trained by CD-1, follows it by 100 Gibbs chains, 1,000 updates with "
+        "a step that falls from 0.003 to 0; its likelihoods are estimated by annealed importance sampling (64 "
+        "chains, 1,000 temperatures). The data serve for R and for the scores alone."
     ),
-    cost={"quick": 8.0, "full": 8.0},
-    needs=("mnist", "usps"),
+    cost={"quick": 2.0, "full": 2.0},
+    needs=("usps",),
     live_link=link_to("sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_cd1", improvement="true"),
 )
