@@ -181,9 +181,9 @@ RECIPE = Recipe(
         "concave function of theta and a bound on the log-likelihood: one whole M-step of EM, where training "
         "takes one gradient step and computes the rates again. For five models that can be enumerated its "
         "optimum is sought by L-BFGS (120 steps, so that gains are lower bounds), and again for the rates of "
-        "that optimum. A model of digits, trained by CD-1, follows it by 100 Gibbs chains, 1,000 updates with "
-        "a step that falls from 0.003 to 0; its likelihoods are estimated by annealed importance sampling (64 "
-        "chains, 1,000 temperatures). The data serve for R and for the scores alone."
+        "that optimum. A model of digits, trained by CD-1, follows it by 100 Gibbs chains, 1,000 updates "
+        "with a step that falls from 0.003 to 0; its likelihoods are estimated by annealed importance "
+        "sampling (64 chains, 1,000 temperatures). The data serve for R and for the scores alone."
     ),
     cost={"quick": 2.0, "full": 2.0},
     needs=("usps",),
