@@ -1,6 +1,6 @@
 # Written by .ci/knob-stubs from the registry; tests/contract/test_stubs.py compares.
 from collections.abc import Callable
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Literal, TypedDict, Unpack, overload
 
 from rbmviz.model_files import AnyModel
 from rbmviz.rbm import Model
@@ -35,6 +35,9 @@ class SamplePenalizationKnobs(TypedDict, total=False):
     units: Literal["binary", "symmetric"]  # default binary
     n_chains: int  # 1 to 1000; default 1
     share: bool  # default False
+
+class _AnySamplerKnobs(TypedDict, total=False):
+    n_chains: int  # 1 to 1000; default 1
 
 class _CommonKnobs(TypedDict, total=False):
     learning_rate: float  # 1e-06 to 10; default 0.05
@@ -97,7 +100,7 @@ def make_sampler(
     name: Literal["sample_penalization"], **knobs: Unpack[SamplePenalizationKnobs]
 ) -> Sampler: ...
 @overload
-def make_sampler(name: str, **knobs: Any) -> Sampler: ...
+def make_sampler(name: str, **knobs: Unpack[_AnySamplerKnobs]) -> Sampler: ...
 @overload
 def make_trainer(name: Literal["cd"], *, iterations: int = 1000, **knobs: Unpack[CDKnobs]) -> Trainer: ...
 @overload
@@ -121,7 +124,7 @@ def make_trainer(name: Literal["pt"], *, iterations: int = 1000, **knobs: Unpack
 @overload
 def make_trainer(name: Literal["ucd"], *, iterations: int = 1000, **knobs: Unpack[UCDKnobs]) -> Trainer: ...
 @overload
-def make_trainer(name: str, *, iterations: int = 1000, **knobs: Any) -> Trainer: ...
+def make_trainer(name: str, *, iterations: int = 1000, **knobs: Unpack[_CommonKnobs]) -> Trainer: ...
 @overload
 def fit(
     x: AnyData,
@@ -255,5 +258,5 @@ def fit(
     callback: Callable[[Progress], object] | None = None,
     max_seconds: float = ...,
     progress_bar: bool | None = None,
-    **knobs: Any,
+    **knobs: Unpack[_CommonKnobs],
 ) -> Model: ...
