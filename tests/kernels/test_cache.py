@@ -1,8 +1,11 @@
 """The cache of compiled kernels, damaged, shared, read-only or filled by others: never wrong, never fatal."""
 
+import contextlib
 import random
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from file_limits import largest_file
@@ -10,7 +13,7 @@ from llvmlite.binding import ObjectFileRef
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCPUCodegen
 
-from rbmviz.kernels import _jit, compiled
+from rbmviz.kernels import _jit, _numba, compiled
 
 pytestmark = pytest.mark.compiled
 
@@ -147,3 +150,28 @@ def test_kernels_run_if_the_inside_of_numba_has_changed(change, tmp_path):
     names = {}
     exec(BERNOULLI, names)
     assert eval(done.stdout) == names["bits"].tolist()
+
+
+def test_threads_do_not_see_each_others_folder(monkeypatch):
+    made = []
+
+    class Slow:
+        def __init__(self, function):
+            folder = _numba.settings.CACHE_DIR
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait(0.2)  # for the other thread, if it can come here, too
+            made.append((function, folder, _numba.settings.CACHE_DIR))
+
+    class Dispatcher:
+        _cache = None
+
+        def __init__(self, name):
+            self.py_func = name
+
+    both = threading.Barrier(2)
+    before = _numba.settings.CACHE_DIR
+    monkeypatch.setattr(_numba, "_KernelCache", Slow)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda name: _numba.cache_in(name, Dispatcher(name)), ["one", "two"]))
+    assert sorted(made) == [("one",) * 3, ("two",) * 3]
+    assert before == _numba.settings.CACHE_DIR
