@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 import rbmviz_app
-from rbmviz_app import card, embedding, messages, pages, presenting
+from rbmviz_app import card, doors, embedding, messages, pages, presenting
 from rbmviz_app.links import open_link
 from rbmviz_app.share import publish
 
@@ -31,5 +31,7 @@ presenting.draw_switch()
 publish.begin_run(name, modules[name].TITLE, card.hidden_from_watchers(name))
 messages.draw_link_warnings()
 card.draw(name)
+if name == next(iter(modules)):
+    doors.draw_line()
 page.run()
 publish.end_run()

@@ -22,7 +22,7 @@ from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz_app import challenge, keys, links, messages, pages, session, uploads
 from rbmviz_app.charts.style import number_text
-from rbmviz_app.session import COMPARISONS, OPEN_STEP, LessonStep
+from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
@@ -303,6 +303,8 @@ def draw(page: str) -> None:
             _draw_while_it_changes(comparison, offers_reveal)
         else:
             while_running(draw_open, can_change)
+        if step.question and SHARED_PAGE.value is not None:
+            while_running(functools.partial(_draw_votes, step), True)
         # Outside the timed fragment, which would lose a click if it disappeared at that moment.
         if offers_reveal:
             _draw_reveal_button(step, place)
@@ -416,6 +418,15 @@ def _draw_question(step: Step, place: LessonStep) -> int | None:
         session.LESSON_ANSWERS.ensure()[place] = answer
         st.rerun()  # Play is on the page
     return answer
+
+
+def _draw_votes(step: Step) -> None:
+    """Draw how many watchers have chosen each answer; the numbers are all that the server knows of them."""
+    share = SHARED_PAGE.value
+    votes = share.votes() if share is not None else []
+    if sum(votes):
+        lines = (f"**{n}** {messages.plain(text)}" for n, text in zip(votes, step.answers, strict=False))
+        st.markdown("**Votes**  \n" + "  \n".join(lines))
 
 
 def _note_seen(step: Step, place: LessonStep) -> dict[int, float]:

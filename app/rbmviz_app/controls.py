@@ -13,8 +13,15 @@ from rbmviz.models import describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
 from rbmviz_app import card, messages, uploads
-from rbmviz_app.session import OFFERED_FILES, TRAINED, Setting
-from rbmviz_app.shared import MODELS_OF_COMMAND, model_called, pretrained_line, title_of_model
+from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
+from rbmviz_app.shared import (
+    MODELS_OF_COMMAND,
+    model_called,
+    own_data,
+    own_models,
+    pretrained_line,
+    title_of_model,
+)
 from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
@@ -125,14 +132,37 @@ def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
 
 
 def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 240) -> str:
-    """Draw the list of models: pretrained ones, the default first, the command line's, the Train page's."""
+    """Draw the list of models: pretrained ones, the default first, the command line's, the visitor's."""
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
-    options = [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value]
+    options = [*before, *shipped, *MODELS_OF_COMMAND, *own_models()]
     help = "\n".join([setting.spec.help, "", *lines])
     return select(
         setting, options, format_func=title_of_model, help=help, width=width, label_visibility="collapsed"
     )
+
+
+def scored_data(setting: Setting[str], **more: Any) -> str:
+    """Draw the choice of the data to score against, which may be a file; return their name."""
+    choice = st.container()
+    place = uploads.SCORED_DATA
+    given = uploads.uploader(
+        place,
+        "Score against your own data",
+        uploads.DATA_SUFFIXES,
+        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
+        f"{uploads.FORGOTTEN}",
+    )
+    before = uploads.read_already(place)
+    try:
+        own = uploads.own_data(place, given, ALL_SETTINGS["rule"].value)
+        if own is not None and own is not before:
+            set_undrawn({setting.key: own.content.name})
+    except BadInput as error:
+        messages.error(error)
+    uploads.offer_to_leave(place, given)
+    with choice:
+        return select(setting, [*setting.spec.options(), *own_data()], variant=str(len(own_data())), **more)
 
 
 def model_line(name: str, model: Model) -> None:
@@ -153,8 +183,8 @@ def own_model(name: str, key: str, label: str) -> tuple[str, Model]:
         label,
         ["safetensors", "npz"],
         "Arrays W (visible, hidden), b and c; optionally rates.W, rates.b and rates.c. It replaces the "
-        "chosen model until you remove it here, or a preset, a lesson or another page opens one. A reload "
-        "forgets it: upload it again.",
+        "chosen model until you remove it here, or a preset, a lesson or another page opens one; other "
+        f"pages list it. {uploads.FORGOTTEN}",
     )
     try:
         own = uploads.own_model(key, given)

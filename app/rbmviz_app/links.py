@@ -33,6 +33,9 @@ COOKIE = "rbmviz_owner"
 OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
 """96 random bits."""
 
+OWN_CHOICES = ("data", "tune_data")
+"""Settings that choose data, which may be a file of the visitor's; its name has a file's ending."""
+
 MAX_REPEATED_STEPS = 20_000
 """Maximum number of steps repeated when a paused page is reopened: seconds of computing."""
 
@@ -135,7 +138,7 @@ def open_link(page: str) -> None:
     # How it works begins at its first part; links to the landscape, which do not name it, stay such links.
     if not any(given("chain", name) for name in [*pages.names_of_page("chain"), presets.KEY]):
         values["little"] = "units"
-    refused = []
+    refused: list[str] = []
     for name, setting in pages.settings(page).items():
         texts = given(page, name)
         if not texts:
@@ -145,6 +148,11 @@ def open_link(page: str) -> None:
         except BadInput as error:
             if name == "train_data":
                 session.add_link_warning(f"The link's data are left out. {error}", page)
+            elif setting.key in (*OWN_CHOICES, *checkpoints.CHOICES.values()) and "." in texts[-1]:
+                session.add_link_warning(
+                    f"The server has forgotten your file {shown(texts[-1])}: upload it again in Settings.",
+                    page,
+                )
             else:
                 stands = " ".join(address_texts(values.get(name, setting.default)))
                 refused.append(f"{name} = {stands[:MAX_SHOWN]} (not {shown(' '.join(texts))})")
@@ -166,6 +174,8 @@ def _read_setting(setting: session.Setting[Any], texts: list[str]) -> Any:
     name = texts[-1]
     if setting.key == "train_data" and name not in setting.spec.options():  # a variant of a listed value
         return shared.data(name).name
+    if setting.key in OWN_CHOICES and name in shared.own_data():
+        return name
     if setting.key in (*checkpoints.CHOICES.values(), "land") and shared.is_own_model(name):
         return name
     return setting.spec.read(setting.key, texts)

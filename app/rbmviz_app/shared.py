@@ -19,8 +19,10 @@ from rbmviz.models import describe_model, load_pretrained, model_title, read_pre
 from rbmviz.pages import RANDOM_MODEL, Sources
 from rbmviz.session import VisitorUsage
 from rbmviz.session.sweeps import SweepQueue, sweeps_folder
+from rbmviz.session.training_file import is_upload
 from rbmviz.sweeps import SweepPlan
-from rbmviz_app.session import ALLOWANCE, TRAINED, visitors
+from rbmviz.sweeps.cell import data_digest
+from rbmviz_app.session import ALLOWANCE, TRAINED, UPLOADS, visitors
 
 T = TypeVar("T")
 
@@ -115,29 +117,47 @@ def once(key: Hashable, make: Callable[[], T]) -> T:
     return _shared("made", 32).get(key, make)
 
 
+def own_data() -> dict[str, Dataset]:
+    """Return the data that this visitor has uploaded on any page, by name; the name has a file's ending."""
+    found = [one.content for one in UPLOADS.value.values() if isinstance(one.content, Dataset)]
+    return {dataset.name: dataset for dataset in found if is_upload(dataset)}
+
+
+def own_models() -> dict[str, Model]:
+    """Return this visitor's models, by name: from files uploaded on any page, or from the Train page."""
+    files = {one.name: one.content for one in UPLOADS.value.values() if isinstance(one.content, Model)}
+    return {name: model for name, model in files.items() if name not in MODELS_OF_COMMAND} | TRAINED.value
+
+
 def data(name: str) -> Dataset:
-    """Load a registered data set, or a variant of one.
+    """Return the visitor's data of this name, or load a registered data set or a variant of one.
 
     Names come from links and from models' metadata: never read a file.
     """
-    return _shared("data", 4).get(name, lambda: load_registered(name))
+    own = own_data().get(name)
+    return own if own is not None else _shared("data", 4).get(name, lambda: load_registered(name))
 
 
 @st.cache_resource(show_spinner=False, max_entries=100)
-def training_part_isl(name: str, kernel: Kernel) -> float:
+def _training_part_isl(key: str, kernel: Kernel, _dataset: Dataset) -> float:
+    return reference(_dataset.train, _dataset.test, _dataset.validation, kernel=kernel).isl
+
+
+def training_part_isl(dataset: Dataset, kernel: Kernel) -> float:
     """Return the ISL of a data set's training part against its own test part."""
-    dataset = data(name)
-    return reference(dataset.train, dataset.test, dataset.validation, kernel=kernel).isl
+    # All visitors share the results, and two may have files of one name.
+    key = data_digest(dataset) if is_upload(dataset) else dataset.name
+    return _training_part_isl(key, kernel, dataset)
 
 
 def is_own_model(name: str) -> bool:
-    """Return whether this is a model from the Train page or the command line."""
-    return name in TRAINED.value or name in MODELS_OF_COMMAND
+    """Return whether this is a model from a file, the Train page or the command line."""
+    return name in own_models() or name in MODELS_OF_COMMAND
 
 
 def model_called(name: str) -> Model:
-    """Return the listed model with this name: from the Train page, the command line, or pretrained."""
-    return TRAINED.value.get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
+    """Return the listed model with this name: the visitor's, the command line's, or pretrained."""
+    return own_models().get(name) or MODELS_OF_COMMAND.get(name) or pretrained(name)
 
 
 class _PageSources(Sources):

@@ -46,7 +46,7 @@ LIVE = Rate(250, 250, 4096)
 """The live path: a page at 60 frames a second that drags a knob sends 120 messages."""
 
 WATCHING = Rate(4, 4, 64)
-"""Watchers send two words."""
+"""Watchers send three words."""
 
 PATIENCE_SECONDS = 10.0
 """Maximum seconds that a message waits; a sender further ahead is not one of our pages, and is refused."""

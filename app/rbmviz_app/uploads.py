@@ -38,6 +38,13 @@ from rbmviz_app.session import (
 UPLOADERS = {"sample": "sample_own", "weights": "weights_own", "train": "own_data"}
 """The uploader of each page whose file replaces the chosen model or data."""
 
+SCORED_DATA = "score_data"
+"""The uploader of data to score against; data of any uploader can be chosen for this."""
+
+DATA_SUFFIXES = ["npz", "npy", "csv", "txt", "zip"]
+
+FORGOTTEN = "The server forgets the file when you reload or close the page: upload it again then."
+"""What the server forgets, and when; data on the Train page are kept with their trainings."""
 
 PART = "own"
 """Name in the address: the visitor's own model file on the page, which a reload forgets."""
@@ -257,6 +264,11 @@ def put_in_place(place: str, name: str, content: Model | Dataset, key: object = 
     VISITOR.ensure().keep(place, _size(content))
     UPLOADS.ensure()[place] = Upload(name, key, content)
     return UPLOADS.value[place]
+
+
+def read_already(place: str) -> Upload | None:
+    """Return what was last read in an uploader."""
+    return UPLOADS.value.get(place)
 
 
 def drop_upload(place: str) -> None:

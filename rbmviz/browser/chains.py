@@ -23,6 +23,12 @@ KINDS = {
 }
 """Samplers that browsers can run, and their kernels."""
 
+SEEDS = 10
+"""Seeds that a page can begin at."""
+
+RECORDED = 1000
+"""Samples of each panel that browsers without WebAssembly SIMD play."""
+
 SHUFFLED_BYTES = 100_000
 """Size from which the bytes of a block are stored by their places in a number."""
 

@@ -13,6 +13,7 @@ from rbmviz.cli.origins import origin_of
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.metrics.ais import DEFAULT_CHAINS, TEMPERATURES
+from rbmviz.metrics.monte_carlo import MAX_MONTE_CARLO, MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.models import data_of, load_model
 from rbmviz.rbm import Model
 
@@ -26,20 +27,29 @@ def add(commands: Any) -> None:
     _add_method(command)
     example = "rbmviz log-likelihood --model bas_pcd --dataset bas"
     command = add_command(commands, "log-likelihood", example, run, text)
-    _add_method(command)
+    _add_method(command, "monte-carlo")
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
+    command.add_argument(
+        "--sweeps",
+        type=WholeNumber(0, MAX_MONTE_CARLO),
+        default=MONTE_CARLO_SWEEPS,
+        help=f"sweeps of the chains of monte-carlo, which start at the rows (default {MONTE_CARLO_SWEEPS})",
+    )
 
 
-def _add_method(command: argparse.ArgumentParser) -> None:
+def _add_method(command: argparse.ArgumentParser, *more: str) -> None:
     command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
     command.add_argument(
-        "--method", choices=("exact", "ais"), default="exact", help="how log Z is computed (default exact)"
+        "--method",
+        choices=("exact", "ais", *more),
+        default="exact",
+        help="how it is computed (default exact)",
     )
     command.add_argument(
         "--chains",
         type=WholeNumber(2, 10**7),
-        default=DEFAULT_CHAINS,
-        help=f"chains of AIS (default {DEFAULT_CHAINS})",
+        help=f"chains of AIS (default {DEFAULT_CHAINS})"
+        + f", or of monte-carlo for each row (default {MONTE_CARLO_CHAINS})" * bool(more),
     )
     command.add_argument(
         "--temperatures",
@@ -60,8 +70,9 @@ def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
         return {"log_z": metrics.log_z(model.rbm), "std_error": 0.0, "method": "exact"}
     done: list[np.ndarray] = []
     interrupted = False
-    blocks = metrics.ais_blocks(model, n_chains=args.chains, betas=args.temperatures, seed=args.seed)
-    with tqdm(total=args.chains, unit="chain", file=sys.stderr, disable=None) as bar:
+    chains = args.chains or DEFAULT_CHAINS
+    blocks = metrics.ais_blocks(model, n_chains=chains, betas=args.temperatures, seed=args.seed)
+    with tqdm(total=chains, unit="chain", file=sys.stderr, disable=None) as bar:
         try:
             for log_weights in blocks:
                 done.append(log_weights)
@@ -94,20 +105,30 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.command == "log-z":
         return _log_z(model, args) | {"origin": origin_of(args, {args.model: model})}
     dataset = data_of(model, args.dataset, load_dataset)
-    estimate = _log_z(model, args)
     parts = {part: getattr(dataset, part) for part in PART_CHOICES}
-    means = {
-        part: -float(model.rbm.free_energy(v).mean()) - estimate["log_z"] if len(v) else None
-        for part, v in parts.items()
-    }
+    if args.method == "monte-carlo":
+        settings = {"chains": args.chains or MONTE_CARLO_CHAINS, "sweeps": args.sweeps}
+        estimate: dict[str, Any] = {"method": args.method, **settings}
+
+        def score(v: np.ndarray) -> float:
+            return metrics.monte_carlo_likelihood(model.rbm, v, seed=args.seed, **settings)
+    else:
+        estimate = _log_z(model, args)
+
+        def score(v: np.ndarray) -> float:
+            return -float(model.rbm.free_energy(v).mean()) - estimate["log_z"]
+
+    means = {part: score(v) if len(v) else None for part, v in parts.items()}
     source = origin_of(args, {args.model: model}, dataset)
     return {"log_likelihood": means["test"], **means, **estimate, "origin": source}
 
 
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
-    error = "" if result["method"] == "exact" else f" +- {result['std_error']:.2g}"
     how = result["method"]
+    error = f" +- {result['std_error']:.2g}" if how == "ais" else ""
+    if how == "monte-carlo":
+        how += f", {result['chains']:,} chains x {result['sweeps']:,} sweeps from each row"
     if how == "ais":
         chains, temperatures = result["n_chains"], result["n_temperatures"]
         how += f", {chains:,} chains x {temperatures:,} temperatures, ESS {result['ess']:.1f}"

@@ -5,7 +5,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from rbmviz.browser.chains import check_runs
+from rbmviz.browser.chains import RECORDED, SEEDS, check_runs
 from rbmviz.cli import SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help
 from rbmviz.cli.origins import origin_of
@@ -19,12 +19,6 @@ from rbmviz.origin import with_origin
 from rbmviz.output import write_whole
 from rbmviz.registry import samplers
 from rbmviz.session import Allowance, SamplingRun, SamplingSetup, Start
-
-RECORDED = 1000
-"""Samples of each sampler that browsers without WebAssembly SIMD play."""
-
-SEEDS = 10
-"""Seeds that the page can begin at, from ``--seed`` on."""
 
 MAX_PANELS = 6
 """Samplers in a page: each has a worker, and phones have few cores."""

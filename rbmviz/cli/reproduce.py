@@ -7,7 +7,7 @@ from typing import Any
 from rbmviz.cli import WholeNumber, add_command, print_message
 from rbmviz.cli.sweep import MAX_WORKERS
 from rbmviz.errors import BadInput
-from rbmviz.reproduce import PAPERS, Recipe, Size, all_recipes, recipe_named, reproduce
+from rbmviz.reproduce import PAPERS, SIZES, Recipe, Size, all_recipes, recipe_named, reproduce
 from rbmviz.reproduce.ledger import measured_texts, verdict_text
 from rbmviz.reproduce.recipe import minutes_text, number_text
 from rbmviz.reproduce.run import result_of
@@ -24,9 +24,10 @@ def add(commands: Any) -> None:
     )
     command.add_argument("name", nargs="?", default="", help="a recipe, or 'all' (default: list them)")
     command.add_argument("--out", metavar="DIR", help="folder of the results; it is made if need be")
-    command.add_argument(
-        "--quick", action="store_true", help="fewer seeds and shorter runs: it may leave claims undecided"
-    )
+    sizes = command.add_mutually_exclusive_group()
+    for size, meaning in (("quick", "minutes"), ("medium", "at most 30 core-minutes, or 60 of large models")):
+        text_of_size = f"fewer seeds and shorter runs, {meaning}: it may leave claims undecided"
+        sizes.add_argument(f"--{size}", action="store_const", const=size, dest="size", help=text_of_size)
     command.add_argument(
         "--workers",
         type=WholeNumber(1, MAX_WORKERS),
@@ -37,22 +38,23 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Run recipes and return their claims with verdicts, or list the recipes."""
     if not args.name:
-        if args.out is not None or args.quick:
+        if args.out is not None or args.size:
             raise BadInput("reproduce: name a recipe, or 'all'.")
         return {"recipes": [_listed(name, recipe) for name, recipe in all_recipes().items()]}
-    size: Size = "quick" if args.quick else "full"
+    size: Size = args.size or "full"
     chosen = all_recipes() if args.name == "all" else {args.name: recipe_named(args.name)}
     if args.out is None:
         raise BadInput("reproduce: give the folder of the results, --out DIR.")
-    cost = sum(recipe.cost.get(size, 0.0) for recipe in chosen.values() if recipe.is_run(size))
+    cost = sum(recipe.cost.get(recipe.nearest(size), 0.0) for recipe in chosen.values() if recipe.work)
     print_message(f"About {minutes_text(cost)} core-minutes, less what is in '{args.out}' already.")
     claims: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []
     minutes, interrupted = 0.0, False
     for name, recipe in chosen.items():
+        nearest = recipe.nearest(size)
         try:
             reproduced = reproduce(
-                name, recipe, args.out, size, workers=args.workers, on_progress=print_message
+                name, recipe, args.out, nearest, workers=args.workers, on_progress=print_message
             )
         except KeyboardInterrupt:
             if not claims:
@@ -65,7 +67,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
                 raise
             failed.append({"recipe": name, "reason": str(error)})
             print_message(f"{name}: {error}")
-            reproduced = result_of(name, recipe, size, None, 0.0)
+            reproduced = result_of(name, recipe, nearest, None, 0.0)
             for claim in reproduced["claims"]:
                 claim["reason"] = f"{error} {claim['reason']}"
         minutes += reproduced["core_minutes"]
@@ -100,18 +102,18 @@ def text(result: dict[str, Any]) -> str:
     if "recipes" in result:
         rows = result["recipes"]
         width = max(len(row["recipe"]) for row in rows)
-        lines, paper = [f"{'':<{width}} {'quick':>7} {'full':>8}  core-minutes"], ""
+        lines, paper = [f"{'':<{width}} {'quick':>7} {'medium':>7} {'full':>8}  core-minutes"], ""
         for row in rows:
             if row["paper"] != paper:
                 paper = row["paper"]
                 lines += ["", paper]
-            quick, full = (
+            quick, medium, full = (
                 minutes_text(row["core_minutes"][size]) if size in row["core_minutes"] else "-"
-                for size in ("quick", "full")
+                for size in SIZES
             )
             needs = f" (needs {', '.join(row['needs'])})" if row["needs"] else ""
             title = f"{row['number']}: {row['title']}{needs}"
-            lines.append(f"{row['recipe']:<{width}} {quick:>7} {full:>8}  {title}")
+            lines.append(f"{row['recipe']:<{width}} {quick:>7} {medium:>7} {full:>8}  {title}")
         return "\n".join(lines)
     lines = []
     for claim in result["claims"]:

@@ -246,16 +246,21 @@ class _KernelCache(FunctionCache):
             pass
 
 
+_cache_dir = threading.Lock()
+"""Of numba's CACHE_DIR: modules of kernels may be imported by several threads at once."""
+
+
 def cache_in(folder: str, compiled: Any) -> None:
     """Keep the machine code of a dispatcher in ``folder``, if it can be used; else every process compiles."""
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = folder  # read when the cache is made, so restored at once
-    try:
-        compiled._cache = _KernelCache(compiled.py_func)  # as enable_caching() sets numba's own
-    except (OSError, RuntimeError):
-        pass
-    finally:
-        settings.CACHE_DIR = before
+    with _cache_dir:
+        before = settings.CACHE_DIR
+        settings.CACHE_DIR = folder  # read when the cache is made, so restored at once
+        try:
+            compiled._cache = _KernelCache(compiled.py_func)  # as enable_caching() sets numba's own
+        except (OSError, RuntimeError):
+            pass
+        finally:
+            settings.CACHE_DIR = before
 
 
 # Interrupts

@@ -43,7 +43,7 @@ SPEC = PageSpec(
     name="coupling",
     panels_key="c",
     algorithms=_Couplings(),
-    default_panels=("coupling:scale=1.5",),
+    default_panels=("coupling:scale=0.5",),
     settings={
         "coupling_model": SettingSpec(
             RANDOM_MODEL,
@@ -54,14 +54,14 @@ SPEC = PageSpec(
             makes_samples=True,
         ),
         "coupling_visible": SettingSpec(
-            16,
+            100,
             Whole(1, 1000),
             "Visible units",
             "Pixels of an image. The exact curves need at most about 20.",
             makes_samples=True,
         ),
         "coupling_hidden": SettingSpec(
-            10,
+            40,
             Whole(1, 1000),
             "Hidden units",
             "All parameters are drawn from N(0, 1) and then scaled, as in the UCD paper, appendix A.2.",

@@ -9,7 +9,7 @@ from rbmviz.metrics import Kernel
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.models import list_models
-from rbmviz.pages.settings import SettingSpec, compared_at, seed_setting
+from rbmviz.pages.settings import SettingSpec, seed_setting
 from rbmviz.pages.spec import AUTOMATIC, PageSpec, Sources
 from rbmviz.registry import samplers
 from rbmviz.samplers import Sampler
@@ -95,7 +95,14 @@ SPEC = PageSpec(
             "Rows and columns",
             "Size of the grid of samples in each panel.",
         ),
-        "axis": SettingSpec("samples", tuple(SAMPLER_UNITS), "Compare at equal", compared_at("samples")),
+        "axis": SettingSpec(
+            "samples",
+            tuple(SAMPLER_UNITS),
+            "Compare at equal",
+            "Compare scores at the largest number of samples, sweeps or seconds of computing that every "
+            "panel has reached. All other numbers are of the newest samples. It does not change the speed. "
+            "Seconds depend on this machine and its load.",
+        ),
         "curve": SettingSpec(
             "ISL",
             ("ISL", "difference to the best"),

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from rbmviz.errors import BadInput, shown
 from rbmviz.links import address_text, read_number
-from rbmviz.session.equal_points import CostUnit
 
 
 class Whole(NamedTuple):
@@ -101,19 +100,6 @@ class SettingSpec:
 def seed_setting(help: str) -> SettingSpec:
     """Return the setting of a page's seed; ``help``: what the same seed repeats."""
     return SettingSpec(0, Whole(0, 2**31 - 1), "Seed", help, makes_samples=True)
-
-
-def compared_at(made_unit: CostUnit) -> str:
-    """Return the help text for the choice of the unit of comparison between panels.
-
-    made_unit : what the page's runs make: samples or updates
-    """
-    newest = " All other numbers are of the newest samples." if made_unit == "samples" else ""
-    return (
-        f"Compare scores at the largest number of {made_unit}, sweeps or seconds of computing that every "
-        f"panel has reached.{newest} It does not change the speed. Seconds depend on this machine and its "
-        "load."
-    )
 
 
 def read_value(name: str, text: str, allowed: Allowed) -> Any:

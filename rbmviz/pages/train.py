@@ -6,11 +6,12 @@ from typing import Any
 
 from rbmviz.datasets import list_datasets
 from rbmviz.metrics.numbers import Number, own_numbers
-from rbmviz.pages.settings import SettingSpec, Whole, compared_at, seed_setting
+from rbmviz.pages.settings import SettingSpec, Whole, seed_setting
 from rbmviz.pages.spec import PageSpec, Sources
 from rbmviz.registry import trainers
 from rbmviz.session import TrainingSetup
 from rbmviz.session.equal_points import TRAINER_UNITS
+from rbmviz.session.training import YARDSTICKS
 from rbmviz.trainers import STATS, Trainer, list_trainers
 
 
@@ -93,12 +94,25 @@ SPEC = PageSpec(
         ),
         "part": SettingSpec(
             "train",
-            ("train", "test"),
-            "Part",
-            "The training images, or held-out test images. (In Bars and Stripes both are the same patterns.)",
+            tuple(YARDSTICKS),
+            "Likelihood of",
+            "The training examples, or examples held out from training: a model that learns its examples by "
+            "heart gains on the first and loses on the second. (In Bars and Stripes both are the same.)",
         ),
         "train_axis": SettingSpec(
-            "updates", tuple(TRAINER_UNITS), "Compare at equal", compared_at("updates")
+            "updates",
+            tuple(TRAINER_UNITS),
+            "Curves against",
+            "The axis of both charts. Each panel has its own newest numbers. Seconds depend on this machine "
+            "and its load.",
+        ),
+        "train_equal": SettingSpec(
+            False,
+            (False, True),
+            "Compare at equal",
+            "Mark the last number of updates, sweeps or seconds that every panel has reached, and rank the "
+            "panels there.",
+            left_alone=True,
         ),
         "statistic": SettingSpec(
             "", statistics, "Statistic", "A number that trainers report. Trainers without it are left out."

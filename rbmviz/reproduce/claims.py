@@ -2,7 +2,8 @@
 
 A claim has *bounds* on estimates. A bound is shown if the estimate's whole confidence interval lies within
 it, contradicted if the interval lies outside, and undecided otherwise. The verdict follows from the bounds
-alone (``judge``). A quick run uses wider intervals than a full run and so can only decide less.
+alone (``judge``), by the same rule for and against a claim. A quick run uses wider intervals than a full run
+and so can only decide less.
 """
 
 import math
@@ -14,16 +15,21 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 from scipy.special import stdtrit
 
-Size = Literal["quick", "full"]
-SIZES: tuple[Size, ...] = ("quick", "full")
+Size = Literal["quick", "medium", "full"]
+SIZES: tuple[Size, ...] = get_args(Size)
 
-VerdictName = Literal["holds", "in part", "does not hold here", "not decided", "not run at this size"]
+VerdictName = Literal[
+    "holds", "in part", "contradicted in part", "does not hold here", "not decided", "not run at this size"
+]
 VERDICTS: tuple[VerdictName, ...] = get_args(VerdictName)
+
+WEAKER: dict[VerdictName, VerdictName] = {"holds": "in part", "does not hold here": "contradicted in part"}
+"""What a shortened run can say in place of each decided verdict."""
 
 MOST_REPLICATIONS = 2000
 """Replications above which a reason only says that more are needed."""
 
-CONFIDENCE_BY_SIZE: dict[Size, float] = {"quick": 0.99, "full": 0.95}
+CONFIDENCE_BY_SIZE: dict[Size, float] = {"quick": 0.99, "medium": 0.95, "full": 0.95}
 """Level of the intervals by size."""
 
 
@@ -37,7 +43,8 @@ class Estimate(NamedTuple):
     error : float
         Standard error of the mean; 0 if exact, NaN if unknown.
     n : int
-        Replications; 1 if the error has another source, which is taken as normal.
+        Replications; 1 if the error has another source, which is taken as normal. Two decide nothing: their
+        error is as uncertain as the number.
     """
 
     value: float
@@ -49,10 +56,11 @@ class Estimate(NamedTuple):
         """Return mean and standard error of replications; the error of a single one is unknown."""
         x = np.asarray(values, np.float64)
         error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.nan
+        error = 0.0 if len(x) > 1 and np.ptp(x) == 0 else error  # no rounding error for equal values
         return cls(float(x.mean()) if len(x) else math.nan, error, len(x))
 
     def interval(self, size: Size) -> tuple[float, float]:
-        """Return the confidence interval of a quick or full run, by Student's t for several replications."""
+        """Return the confidence interval of a run, by Student's t for several replications."""
         half = self.half_width(size)
         return self.value - half, self.value + half
 
@@ -63,12 +71,17 @@ class Estimate(NamedTuple):
         return float(stdtrit(degrees, tail)) * self.error
 
     @property
+    def cap(self) -> str:
+        """What is said of several replications without an error; else "". They lie at a cap."""
+        return f" (the same in all {self.n} replications: a cap)" if self.n > 1 and not self.error else ""
+
+    @property
     def text(self) -> str:
         """The number with its error."""
         if math.isnan(self.value):
             return "unknown"
         if self.error == 0:
-            return f"{self.value:.4g}"
+            return f"{self.value:.4g}{self.cap}"
         if math.isnan(self.error):
             return f"{self.value:.4g} (error unknown)"
         return f"{self.value:.4g} ± {self.error:.2g}"
@@ -89,7 +102,7 @@ def measured_text(label: str, estimate: Estimate) -> str:
     text += f": {factor:,g} times" if factor < 1e6 else f": {factor:.3g} times"
     if math.isnan(error):
         return f"{text} (error unknown)"
-    return f"{text}, within a factor of {spread:g}" if error else text
+    return f"{text}, within a factor of {spread:g}" if error else f"{text}{estimate.cap}"
 
 
 @dataclass(frozen=True)
@@ -114,7 +127,7 @@ class Bound:
     def holds(self, estimate: Estimate, size: Size) -> bool | None:
         """Return whether an estimate shows this bound (True), contradicts it (False) or neither (None)."""
         lo, hi = estimate.interval(size)
-        if math.isnan(lo) or math.isnan(hi):
+        if math.isnan(lo) or math.isnan(hi) or estimate.n == 2:
             return None
         if self.at_least <= lo and hi <= self.at_most:
             return True
@@ -165,8 +178,9 @@ class PaperClaim:
         The paper's number or words.
     bounds : sequence of Bound
         What must be shown.
-    only_in_part : dict of str to str
-        By size, why a run of that size can show the claim in part only.
+    shortened : dict of str to str
+        By size, why a run of that size is too short for the whole claim: it can show or contradict it in part
+        only.
     if_undecided : str
         Why more replications would not decide it; by default the reason says how many would.
     live_link : str
@@ -180,7 +194,7 @@ class PaperClaim:
     text: str
     paper: str
     bounds: tuple[Bound, ...]
-    only_in_part: Mapping[str, str] | None = None
+    shortened: Mapping[str, str] | None = None
     if_undecided: str = ""
     live_link: str = ""
     variant: bool = False
@@ -211,15 +225,15 @@ def judge(claim: PaperClaim, numbers: Mapping[str, Estimate], size: Size) -> Ver
     claim : PaperClaim
     numbers : mapping of str to Estimate
         The estimates by key; a missing one was not measured at this size.
-    size : "quick" or "full"
+    size : "quick", "medium" or "full"
         Size of the run.
 
     Returns
     -------
     Verdict
-        "holds" if every bound is shown, "does not hold here" if all are contradicted, "in part" if some
-        are shown and others not, "not decided" if none is shown and not all are contradicted, and "not run at
-        this size" if nothing was measured.
+        "holds" if every bound is shown and "does not hold here" if all are contradicted, unless the run is
+        shortened; else "in part" if some are shown, "contradicted in part" if some are contradicted and none
+        is shown, and "not decided" if neither. "Not run at this size" if nothing was measured.
     """
     measured = [bound for bound in claim.bounds if bound.number in numbers]
     if not measured:
@@ -230,24 +244,18 @@ def judge(claim: PaperClaim, numbers: Mapping[str, Estimate], size: Size) -> Ver
     words = {True: "as the paper says", False: "not as the paper says", None: "not decided"}
     reasons = []
     for bound, outcome in zip(measured, decided, strict=True):
-        needed = (
-            "" if outcome is not None or claim.if_undecided else bound.needed(numbers[bound.number], size)
-        )
-        reasons.append(
-            f"{measured_text(bound.label, numbers[bound.number])}, expected {bound.text}: {words[outcome]}"
-            + (f" ({needed})." if needed else ".")
-        )
+        number = numbers[bound.number]
+        needed = "" if outcome is not None or claim.if_undecided else bound.needed(number, size)
+        said = f"{measured_text(bound.label, number)}, expected {bound.text}: {words[outcome]}"
+        reasons.append(said + (f" ({needed})." if needed else "."))
     reasons += [claim.if_undecided] * bool(claim.if_undecided and None in decided)
     reasons += [f"{label}: not measured at this size." for label in missing]
     name: VerdictName = "not decided"
-    if all(outcome is True for outcome in outcomes):
-        name = "holds"
-    elif all(outcome is False for outcome in outcomes):
-        name = "does not hold here"
-    elif True in outcomes:
-        name = "in part"
-    limit = (claim.only_in_part or {}).get(size, "")
-    if name == "holds" and limit:
-        name = "in part"
+    if len(set(outcomes)) == 1 and outcomes[0] is not None:
+        name = "holds" if outcomes[0] else "does not hold here"
+    elif True in outcomes or False in outcomes:
+        name = "in part" if True in outcomes else "contradicted in part"
+    if (limit := (claim.shortened or {}).get(size)) and name in WEAKER:
+        name = WEAKER[name]
         reasons.append(limit)
     return Verdict(name, " ".join(reasons))

@@ -87,9 +87,9 @@ def per_seed(
     return [Job(f"{name}-{seed}", function, {**arguments, "seed": seed}) for seed in each]
 
 
-def seeds(size: Size, quick: int, full: int) -> tuple[int, ...]:
-    """Return the seeds of a run: 0, 1, ..., below ``quick`` or ``full``."""
-    return tuple(range(quick if size == "quick" else full))
+def seeds(size: Size, quick: int, full: int, medium: int = 0) -> tuple[int, ...]:
+    """Return the seeds of a run: 0, 1, ..., below the number of its size."""
+    return tuple(range({"quick": quick, "medium": medium, "full": full}[size]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,8 @@ class Recipe:
     about : str
         How it is measured here and how that differs from the paper, in whole sentences.
     cost : dict of str to float
-        Core-minutes by size, measured or extrapolated; the recipe does not run at a missing size.
+        Core-minutes by size, measured or extrapolated; the recipe does not run at a missing size. A recipe
+        whose full run takes more than 30 has a medium size of at most 30 (60 for two of population CD).
     live_link : str
         Address of the page that runs it live, see ``pages.link_to``, for claims without their own.
     needs : sequence of str
@@ -138,6 +139,10 @@ class Recipe:
     work: Callable[[Size], Sequence[Work]] | None = None
     numbers: Callable[[Measurements, Size], dict[str, Estimate]] | None = None
     drawing: Callable[[Measurements, Size], Drawing] | None = None
+
+    def nearest(self, size: Size) -> Size:
+        """Return the size itself; for a medium one the full one if that is cheap."""
+        return "full" if size == "medium" and size not in self.cost else size
 
     def is_run(self, size: Size) -> bool:
         """Whether it runs at this size."""

@@ -133,8 +133,8 @@ def reproduce(
         The recipe.
     folder : str or Path
         Folder of the results of all recipes, created if needed.
-    size : "quick" or "full"
-        A quick run has fewer seeds and shorter runs; it may leave claims undecided.
+    size : "quick", "medium" or "full"
+        Smaller runs have fewer seeds or are shorter; they may leave claims undecided.
     workers : int, optional
         Threads of sweeps, and jobs at a time (default: number of cores).
     on_progress : callable, optional
@@ -298,7 +298,7 @@ def result_of(
             **{"claims": claims, "figure": drawn, "needs": list(recipe.needs)},
             **{"cost": dict(recipe.cost), "core_minutes": round(core_minutes, 3)},
             **_origin(recipe, size, measured),
-            "command": f"rbmviz reproduce {name} --out results{' --quick' * (size == 'quick')}",
+            "command": f"rbmviz reproduce {name} --out results" + f" --{size}" * (size != "full"),
             "cite": [provenance.how_to_cite(), f"{paper.cite} {paper.url}"],
         }
     )

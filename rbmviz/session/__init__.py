@@ -3,8 +3,9 @@
 This layer sits between the algorithms and a front end (page, command line, notebook); it does not import
 Streamlit. A setup holds what the panels of a comparison share and makes the plan of each run:
 ``SamplingSetup`` for a model, ``LandscapeSetup`` for a small model, ``TrainingSetup`` for training on data,
-``CouplingSetup`` for two coupled chains, ``WeightSetup`` for weighted samples of pop-CD, and ``StudySetup``
-for models on which estimators are compared. ``run`` has the base class of all runs.
+``CouplingSetup`` for two coupled chains, ``WeightSetup`` for weighted samples of pop-CD, ``PopulationSetup``
+for the bias of populations of up to a million, and ``StudySetup`` for models on which estimators are
+compared. ``run`` has the base class of all runs.
 """
 
 from rbmviz.session.again import RunLog
@@ -22,6 +23,7 @@ from rbmviz.session.history import RunHistory
 from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnapshot
 from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.limits import Limits, VisitorUsage, limits
+from rbmviz.session.population_bias import PopulationRun, PopulationSetup, PopulationSnapshot
 from rbmviz.session.recorder import Allowance, write_array
 from rbmviz.session.release import close_and_free
 from rbmviz.session.sampling import (
@@ -53,6 +55,9 @@ __all__ = [
     "Origin",
     "Panel",
     "Point",
+    "PopulationRun",
+    "PopulationSetup",
+    "PopulationSnapshot",
     "Results",
     "RunHistory",
     "RunLog",

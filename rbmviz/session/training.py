@@ -68,6 +68,25 @@ def _mean_and_band(values: np.ndarray) -> tuple[float, float, float]:
     return float(values.mean()), float(low), float(high)
 
 
+class Yardstick(NamedTuple):
+    """A log-likelihood of the data: what it is called, and the rows that it is of.
+
+    Attributes
+    ----------
+    label : str
+        Its name on the page.
+    part : "train" or "test"
+        The part of the data that is scored.
+    """
+
+    label: str
+    part: str
+
+
+YARDSTICKS = {"train": Yardstick("training", "train"), "test": Yardstick("held out", "test")}
+"""The likelihoods of a training, by the name of their field in ``Likelihood``."""
+
+
 class Likelihood(NamedTuple):
     """Mean log-likelihood of the replicates after an update, in nats per example.
 
@@ -97,12 +116,12 @@ class Likelihood(NamedTuple):
         least = np.nanmin([*self.ess, np.inf])
         return float(least) if least < MIN_ESS else None
 
-    def band(self, part: str) -> tuple[float, float, float]:
-        """Return mean, low and high of the ``"train"`` or ``"test"`` part; NaN if a value is not finite.
+    def band(self, yardstick: str) -> tuple[float, float, float]:
+        """Return mean, low and high of one of YARDSTICKS; NaN if a value is not finite.
 
         The band holds the middle 95 % of the replicates; of a single one, two standard errors of AIS.
         """
-        values: np.ndarray = getattr(self, part)
+        values: np.ndarray = getattr(self, yardstick)
         if len(values) == 1:
             spread = 2 * float(self.std_error[0])
             return float(values[0]), float(values[0]) - spread, float(values[0]) + spread
@@ -152,8 +171,7 @@ class TrainingSnapshot(Snapshot):
     sweeps : float
         Sweeps of all chains so far, averaged over the replicates.
     compared : Compared or None
-        The common point of a comparison: ``likelihoods`` end there, and ``newest`` are the last statistics
-        traced by then. None: everything is current. See ``equal_points.at_common_point``.
+        The common point of a comparison, and the likelihood there; see ``equal_points.at_common_point``.
     """
 
     algorithm: Trainer
@@ -229,15 +247,8 @@ class TrainingSnapshot(Snapshot):
         return found._replace(update=int(found.update))
 
     def at_common_point(self, compared: Compared) -> Self:
-        """Return the snapshot with curves and statistics up to the common point."""
-        at = compared.scores
-        if at is None:
-            return replace(self, compared=compared, likelihoods=(), newest={})
-        name = _FIELDS[compared.cost_unit]
-        before = [one for one in self.likelihoods if getattr(one, name) < getattr(at, name)]
-        traced = [one for one in self.traces if getattr(one, name) <= getattr(at, name)]
-        newest = {key: traced[-1].band(key)[0] for key in traced[-1].stats} if traced else {}
-        return replace(self, compared=compared, likelihoods=(*before, at), newest=newest)
+        """Return the snapshot with the common point; everything else stays current."""
+        return replace(self, compared=compared)
 
     def without_arrays(self) -> Self:
         """Return the snapshot with curves, but without models and samples."""

@@ -1,6 +1,7 @@
 """What presets claim, measured as the claims of lessons are: the same runs, without a browser.
 
-``python tests/app/preset_runs.py 5`` writes the numbers of every claim for five seeds, a table in Markdown.
+``python tests/app/preset_runs.py 5`` writes the numbers of every claim for five seeds, a table in Markdown;
+``--preset gibbs-sticks`` only those of presets with this name in the address.
 """
 
 import argparse
@@ -103,11 +104,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("seeds", type=int)
     parser.add_argument("pages", nargs="*", default=list(PAGES))
+    parser.add_argument("--preset", help="only presets with this name in the address")
     args = parser.parse_args()
     head = ("preset", "claim", "least", "most", "holds")
     lines = itertools.chain(
         (head, ["---"] * len(head)),
-        *(rows(live_page(name), one, args.seeds) for name in args.pages for one in live_page(name).presets),
+        *(
+            rows(live_page(name), one, args.seeds)
+            for name in args.pages
+            for one in live_page(name).presets
+            if args.preset in (None, one.slug)
+        ),
     )
     for line in lines:
         sys.stdout.write(f"| {' | '.join(map(str, line))} |\n")

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 import threading
 import tracemalloc
 from dataclasses import replace
@@ -34,7 +35,7 @@ from rbmviz_app.pages.sample.charts import curves_of, isl_chart, pinned_name
 from rbmviz_app.pages.sample.exports import curves_csv, runs_of, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
-from rbmviz_app.pages.sample.tuning import setting_text
+from rbmviz_app.pages.sample.tuning import full_name, setting_text
 from rbmviz_app.pages.train.charts import (
     distribution_chart,
     distribution_rows,
@@ -45,6 +46,7 @@ from rbmviz_app.pages.train.charts import (
     training_chart,
 )
 from rbmviz_app.pages.train.exports import training_csv
+from rbmviz_app.pages.train.likelihood import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
@@ -323,17 +325,13 @@ def test_the_chart_shows_differences_pins_and_changes_of_knobs(comparison):
 def test_a_name_says_which_samples_have_these_knobs(comparison):
     driven = comparison.panels[1]
     before = driven.worker.peek()
-    assert (
-        setting_text("rates-FPCD", before)
-        == "rates-FPCD (step size 0.1, decay 1, sweeps per sample 1, chains 1)"
-    )
+    assert setting_text("rates-FPCD", before) == full_name("rates-FPCD", before.algorithm)
     comparison.apply_knobs(driven.key, eps=0.3)
     comparison.step(8)
     wait(lambda: all(s.n == 20 and s.status == "paused" for _, s in comparison.poll()), "twenty samples")
     setting = setting_text("rates-FPCD", driven.worker.peek())
-    assert setting == (
-        "rates-FPCD (step size 0.3, decay 1, sweeps per sample 1, chains 1), from sample 13 of its run on"
-    )
+    turned = full_name("rates-FPCD", make_sampler("rates_fpcd", eps=0.3))
+    assert setting == f"{turned}, from sample 13 of its run on"
     name = pinned_name(setting, "toy", 4, driven.worker.peek())
     assert name == f"{setting}, toy, seed 4, pinned at 20 samples"
 
@@ -751,11 +749,12 @@ def test_frames_of_training(trainings):
     panels = read_frame(FrameEncoder(trainings).encode_next(request)).panels
     for (head, blocks), (_, shown) in zip(panels, trainings.poll(), strict=True):
         assert head["n"] == 40
-        assert head["standing"] == "Scores at 38 updates"  # the last point that both have passed
-        at = shown.scores_at("updates", 38)
-        assert len(at.train) == 2
+        # Each panel has its own newest numbers, not those at the last point that both have passed (38).
+        assert head["standing"] == "Scored at 40 updates"
+        at = shown.likelihoods[-1]
+        assert (at.update, len(at.train)) == (40, 2)
         assert head["readouts"]["likelihood"] == at.train.mean()
-        best = max(point.train.mean() for point in shown.likelihoods if point.update <= 38)
+        best = max(point.train.mean() for point in shown.likelihoods)
         assert head["readouts"]["below_best"] == best - at.train.mean()
         assert head["readouts"]["own_speed"] == pytest.approx(40 / shown.seconds)
         np.testing.assert_array_equal(blocks["v"], np.unpackbits(shown.fantasy.v[-9:], axis=1, count=5))
@@ -765,27 +764,7 @@ def test_frames_of_training(trainings):
     assert "trace" not in panels[0].blocks  # CD has no quantity of its own
     updates, values = panels[1].blocks["trace"].T
     assert updates.tolist() == list(range(1, 41))
-    assert values[37] == panels[1].head["readouts"]["tau_mean"]
-    # At equal sweeps CD, with 30 chains, has made many more updates than UCD, with 100 pairs.
-    trainings.cost_unit = "sweeps"
-    cd, ucd = (panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels)
-    assert cd["standing"].startswith(
-        "Scores at 1,155 Gibbs sweeps (38 updates): this panel is behind, the first has "
-    )
-    assert ucd["standing"].startswith("Scores at 1,155 Gibbs sweeps (3 updates)")
-    # Without chains there is nothing to compare at equal sweeps, and nobody waits for it.
-    trainings.add(make_trainer("exact"))
-    trainings.step(2)
-
-    def third():
-        return trainings.peek()[2][1]
-
-    wait(lambda: third().n == 42 and third().passed("sweeps") is None, "its scores")
-    request = request._replace(panels=[panel.key for panel in trainings.panels])
-    heads = [panel.head for panel in read_frame(FrameEncoder(trainings).encode_next(request)).panels]
-    assert heads[2]["standing"] == "Makes no sweeps: not compared at equal sweeps."
-    assert heads[2]["readouts"]["likelihood"] is None
-    assert heads[0]["standing"].startswith("Scores at 1,")
+    assert values[-1] == panels[1].head["readouts"]["tau_mean"]
 
 
 def test_training_curves_and_their_files(trainings):
@@ -805,6 +784,21 @@ def test_training_curves_and_their_files(trainings):
     assert data["kind"].value_counts().to_dict() == {"point": len(rows), "end": 2, "common": 1}
     assert list(data[data["kind"] == "end"]["label"]) == ["CD-k", "UCD"]
     assert list(data[data["kind"] == "common"]["x"]) == [38]
+    first, second = (snapshot.scores_at("updates", 38).train.mean() for _, snapshot in shown)
+    order = "panel 0 .*, panel 1 " if first > second else "panel 1 .*, panel 0 "
+    assert re.match(order, ranking(shown, compared, "train"))
+    # At equal sweeps CD, with 30 chains, has made many more updates than UCD, with 100 pairs; without chains
+    # there is nothing to compare, and nobody waits for it.
+    trainings.cost_unit = "sweeps"
+    trainings.add(make_trainer("exact"))
+    trainings.step(2)
+    wait(lambda: trainings.peek()[2][1].n == 42, "its updates")
+    wait(lambda: trainings.peek()[2][1].passed("sweeps") is None, "its scores")
+    cd, ucd, exact = (one.compared for _, one in trainings.at_common_point(trainings.peek()))
+    assert cd.scores.update > 10 * ucd.scores.update
+    assert exact.scores is None
+    shown.append(("exact", trainings.peek()[2][1]))
+    assert ranking(shown, [cd, ucd, exact], "train").endswith("exact not scored there")
     _, in_seconds = training_chart(rows, styles, "seconds", "nats")
     assert "' s'" in in_seconds.spec()["layer"][0]["encoding"]["x"]["axis"]["labelExpr"]  # 0.1 s, not 100m
     in_sweeps, _ = training_chart(rows, styles, "sweeps", "nats")

@@ -1,6 +1,7 @@
 """The card of a lesson: it sets every control, waits for an answer, sees what is claimed, and has a link."""
 
 import importlib
+import re
 from urllib.parse import urlencode
 
 import numpy as np
@@ -20,7 +21,7 @@ from rbmviz_app.card import panel_names
 from rbmviz_app.formulas import mathml
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.chain import matrix
-from rbmviz_app.pages.chain.units import sentence
+from rbmviz_app.pages.chain.units import UNITS_QUESTION, sentence
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import LessonStep
 from tests.lessons.test_lessons import GOOD
@@ -285,14 +286,35 @@ def test_the_page_lists_all_lessons_and_those_of_the_command_line(page, monkeypa
     state = {"lesson reached": {"stick": 3}}
     test = page("learn", shell=True, state=state)
     known = [load_lesson(name) for name in shipped_lessons()]
-    titles = [lesson.title for lesson in known if not lesson.is_challenge]
+    titles = [*(lesson.title for lesson in known if not lesson.is_challenge), "A lesson"]
     challenges = [lesson.title for lesson in known if lesson.is_challenge]
-    assert [one.value for one in test.header] == [*titles, "A lesson", "Challenges", *challenges]
+    path = f"The path: {len(titles)} lessons, 0 read"
+    numbered = [[f"{i}. {title}" for i, title in enumerate(part, 1)] for part in (titles, challenges)]
+    assert [one.value for one in test.header] == [path, *numbered[0], "Challenges", *numbered[1]]
+    pictures = [one for one in test.get("html") if '<img class="lesson-picture"' in one.proto.body]
+    assert len(pictures) == 3 + len(known)  # doors, and every shipped lesson
     assert [one.label for one in test.button if one.label.startswith("Go on")] == ["Go on at step 3"]
     next(one for one in test.button if one.key == "open a-lesson").click().run()
     assert not test.exception
     assert [one.label for one in test.radio] == ["How often?"]
     assert list(PAGES)  # the pages that lessons can be about
+
+
+@pytest.mark.parametrize(("door", "opened"), [("see", None), ("stick", ("stick", 0)), ("tune", ("tune", 0))])
+def test_the_doors_open_the_units_and_two_lessons(page, door, opened):
+    test = page("learn", shell=True)
+    next(one for one in test.button if one.key == f"open door {door}").click().run()
+    assert not test.exception
+    place = test.session_state["open step"] if "open step" in test.session_state else None
+    assert place == opened
+    if door == "see":
+        assert [one.value for one in test.title] == [UNITS_QUESTION]
+
+
+def test_a_lesson_that_was_read_is_counted_on_the_path(page):
+    lesson = load_lesson("stick")
+    test = page("learn", shell=True, state={"lesson reached": {"stick": len(lesson.steps)}})
+    assert re.fullmatch(r"The path: \d+ lessons, 1 read", test.header[0].value)
 
 
 def test_a_step_opens_the_drawn_units_which_are_drawn_one_by_one(page, address_of):

@@ -29,7 +29,7 @@ def test_what_a_challenge_may_let_choose_has_a_name(name):
 @pytest.mark.parametrize("name", RUN_SETTINGS)
 def test_a_challenge_locks_every_widget_that_the_setup_is_made_of(page, monkeypatch, name):
     monkeypatch.setattr(card, "why_setting_locked", lambda key: "Locked." * (key in RUN_SETTINGS[name]))
-    test = page(name)
+    test = page(name, **({"little": "landscape"} if name == "chain" else {}))
     kinds = ("selectbox", "number_input", "slider", "select_slider", "button_group")
     widgets = {(one.key or "").partition(" ")[0]: one for kind in kinds for one in test.get(kind)}
     assert {key: widgets[key].disabled for key in RUN_SETTINGS[name]} == dict.fromkeys(

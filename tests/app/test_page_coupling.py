@@ -268,7 +268,7 @@ def comparison_of(test):
 
 
 def test_the_page_is_alive(page):
-    test = page(coupling_more="true")
+    test = page(coupling_more="true", coupling_visible="12", coupling_hidden="5")
     comparison = comparison_of(test)
     wait(lambda: comparison.poll()[0][1].n > 3, "sweeps")
     wait(lambda: all(d.counted.n > 20 for d in comparison.poll()[0][1].displayed_pairs), "pairs")
@@ -297,7 +297,7 @@ def test_the_page_follows_its_link(page, address_of):
 def test_a_broken_link_is_named(page):
     test = page(c="coupling:scal=3")
     assert any("did you mean 'scale'" in warning.value for warning in test.warning)
-    assert comparison_of(test).panels[0].worker.algorithm.scale == 1.5
+    assert comparison_of(test).panels[0].worker.algorithm.scale == 0.5
 
 
 def test_what_is_folded_costs_nothing(page):

@@ -481,7 +481,7 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     button(test, "Keep rates-FPCD").click().run()
     assert not test.exception
     [kept] = test.session_state["tried"]
-    assert kept.setting == "rates-FPCD (step size 0.1, decay 1, sweeps per sample 2, chains 1)"
+    assert kept.setting == full_name("rates-FPCD", samplers.read("rates_fpcd:eps=0.1,k=2"))
     assert np.isfinite(kept.isl)
     setup = test.session_state["comparisons"]["sample"][0].setup
     assert (kept.model, kept.model_digest) == ("bas_pcd", model_digest(setup.model))
@@ -498,9 +498,8 @@ def test_from_sample_to_a_sweep_around_a_panel(page, opened, elsewhere):
     test.run()
     button(test, "Keep rates-FPCD").click().run()
     kept = test.session_state["tried"][-1]
-    assert kept.setting.endswith(
-        f"step size 0.5, decay 1, sweeps per sample 2, chains 1), from sample {turned + 1:,} of its run on"
-    )
+    name = full_name("rates-FPCD", samplers.read("rates_fpcd:eps=0.5,k=2"))
+    assert kept.setting == f"{name}, from sample {turned + 1:,} of its run on"
     assert (kept.samples, kept.isl) == (64, comparison.peek()[0][1].curve[-1].isl)
 
 

@@ -15,7 +15,15 @@ from rbmviz.charts.style import colours
 from rbmviz.datasets import Dataset, load_dataset
 from rbmviz.gradient import GradientQuality
 from rbmviz.lessons import read_state
-from rbmviz.session import Comparison, StudiedModel, StudySetup, StudySnapshot, WeightSetup, estimator_study
+from rbmviz.session import (
+    Comparison,
+    PopulationSetup,
+    StudiedModel,
+    StudySetup,
+    StudySnapshot,
+    WeightSetup,
+    estimator_study,
+)
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.weights import panel as weights_panel
 from rbmviz_app.pages.weights.charts import EQUAL, log_z_chart, population_titles, shares_chart, sizes_chart
@@ -27,6 +35,7 @@ from rbmviz_app.pages.weights.exports import (
     tiles_png,
     weights_npz,
 )
+from rbmviz_app.pages.weights.population import population_chart
 from rbmviz_app.pages.weights.study import origin_of_study
 from rbmviz_app.pages.weights.study_charts import plane_chart, study_chart
 from rbmviz_app.stream.encoder import FrameEncoder
@@ -370,3 +379,21 @@ def test_models_grow_on_other_data(page, monkeypatch, tmp_path):
     test.selectbox(key="grown").set_value("letters").run()
     assert any("letters" in error.value for error in test.error)
     assert study.setup.dataset.name == "modes"
+
+
+def test_the_bias_of_large_populations_is_measured_while_its_fold_is_open(page):
+    test = page(weights_model="bas_cd1", weights_pace="1")
+    assert "population" not in test.session_state["comparisons"]  # nothing runs that is not seen
+    test = page(weights_model="bas_cd1", weights_pace="1", weights_more="true")
+    comparison = test.session_state["comparisons"]["population"][0]
+    assert comparison.setup == PopulationSetup(test.session_state["comparisons"]["weights"][0].setup)
+    wait(lambda: len(comparison.poll()[0][1].pop_cd) >= 6, "a round of blocks")
+    test.button(key="population_play").click().run()
+    assert not comparison.running
+    rows, drawn = population_chart(comparison.peek()[0][1])
+    assert list(rows["n"])[:3] == [4, 16, 64]
+    assert rows["bias"].is_monotonic_decreasing
+    assert drawn.levels[0].value > rows["bias"].max()  # CD's
+    test.selectbox(key="weights_model").set_value("mnist_fpcd").run()
+    assert not test.exception
+    assert any("bias of large populations is left out" in note.value for note in test.info)

@@ -114,7 +114,10 @@ def test_a_live_comparison_is_kept_with_the_changes_of_its_knobs(model, toy):
         comparison.close()
         panel.worker.join(30)
     assert history.n == 80
-    assert [(n, knobs["eps"]) for n, knobs in history.changes] == [(0, 0.03), (20, 0.5)]
+    assert [(n, knobs["eps"]) for n, knobs in history.changes] == [
+        (0, rbmviz.make_sampler("rates_fpcd").eps),
+        (20, 0.5),
+    ]
     [shown] = parts(replay_html(Replay("t", "", [history], toy, (1, 5))))[3].panels
     assert "step size 0.5" in shown.head["knobs_at"][-1][1]
     before, since = shown.head["segments"]

@@ -377,6 +377,12 @@ SAID = {
     "nearly": "alive ",
     "bytes": b"alive",
     "no text": b"\xff",
+    "a vote for nothing": "vote",
+    "a vote of two digits": "vote 10",
+    "a vote below zero": "vote -1",
+    "a vote in other digits": "vote \u0663",
+    "a vote and more": "vote 1\n",
+    "a vote in words": "vote <b>1</b>",
 }
 
 
@@ -387,6 +393,44 @@ def test_watchers_change_nothing(client, comparison, said):
         (socket.send_bytes if isinstance(said, bytes) else socket.send_text)(said)
         assert closed(socket) == (UNSUPPORTED, "Who watches can say nothing here.")
     assert [panel.worker.algorithm for panel in comparison.panels] == before
+
+
+CARD = {"head": "Lesson", "title": "One", "answers": ["a", "b", "c"], "right": -1}
+
+
+def test_the_last_vote_of_a_connection_counts_at_most_two_a_second_until_the_answer(share, clock):
+    first, second = object(), object()
+    share.vote(first, 0)
+    assert share.votes() == []  # no card is open
+    share.publish(card=CARD)
+    for connection, answer in ((first, 0), (second, 1), (first, 2)):
+        share.vote(connection, answer)
+    assert share.votes() == [1, 1, 0]  # the second one of the first connection came too early
+    clock.now += 0.5
+    share.vote(first, 2)
+    share.vote(second, 3)  # the step has no such answer
+    assert share.votes() == [0, 1, 1]
+    share.publish(card=CARD | {"right": 1})
+    clock.now += 1
+    share.vote(second, 0)
+    assert share.votes() == [0, 1, 1]  # the answer is known
+    share.forget_vote(second)
+    assert share.votes() == [0, 0, 1]
+    share.publish(card=CARD | {"title": "Two"})
+    assert share.votes() == [0, 0, 0]
+    share.vote(second, 0)
+    assert share.votes() == [1, 0, 0]
+
+
+def test_a_vote_travels_as_an_index_and_goes_with_its_connection(client, share):
+    share.publish(card=CARD)
+    with connect(client) as socket, connect(client) as other:
+        socket.send_text("vote 1")
+        other.send_text("vote 1")
+        wait(lambda: share.votes() == [0, 2, 0], "both votes are counted")
+        other.send_text("vote 9")  # ignored: the card may have changed meanwhile
+        other.send_text("alive")
+    wait(lambda: share.votes() == [0, 0, 0], "the votes are gone")
 
 
 def test_who_is_silent_is_sent_away_and_may_come_back(client, monkeypatch):

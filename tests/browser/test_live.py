@@ -711,7 +711,7 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
     counts, files = page.counts(), {}
-    for name in ("Samples", "Curves", "Mosaic", "Replay file"):
+    for name in ("Samples", "Curves", "Mosaic", "Replay file", "Live page"):
         with page.page.expect_download() as download:
             page.page.get_by_role("button", name=name, exact=True).click()
         files[name] = tmp_path / download.value.suggested_filename
@@ -722,6 +722,7 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
         data = re.search(rb'data-packed="deflate">([^<]*)<', files["Replay file"].read_bytes())[1]
         for i, panel in enumerate(read_frame(zlib.decompress(base64.b64decode(data))).panels):
             np.testing.assert_array_equal(panel.blocks["v"], archive[f"v{i}"])
+    assert b"worker-src blob:" in files["Live page"].read_bytes()
     curves = files["Curves"].read_text()
     assert curves.startswith(
         "sampler,n,seconds,isl,std_error,beta,sweeps,change,n_scored,kernel,origin\nGibbs,1,"

@@ -138,6 +138,21 @@ def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened)
     assert page("rbmviz.panels.map(panel => panel.n)") == [0, 0]
 
 
+def test_the_newest_samples_are_held(opened):
+    """After more samples than a page holds."""
+    page, n = opened("bas_pcd.html"), 45_000
+    page("rbmviz.ready.then(() => document.querySelector('.play').click())")
+    wait(lambda: len(set(page("rbmviz.panels.map(panel => panel.n)"))) == 1, "all pause at the same")
+    crc = page(f"""(async () => {{
+        const panel = rbmviz.panels[0];
+        panel.reset(1);
+        await panel.step({n});
+        return {CRC_32}(panel.samples({n} - 15000, 15000));
+    }})()""")
+    v = rbmviz.sample("bas_pcd", "gibbs", n, seed=1).v
+    assert crc == zlib.crc32(v[-15_000:].tobytes())
+
+
 def test_scripts_are_told_what_they_cannot_have(opened):
     page = opened("bas_pcd.html")
     page("rbmviz.ready")

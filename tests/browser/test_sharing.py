@@ -2,9 +2,13 @@
 
 import pytest
 
+from rbmviz.lessons import load_lesson
 from tests.browser.test_accessibility import AXE, RULES, RUN
 
 pytestmark = pytest.mark.browser
+
+STICK, STEP = load_lesson("stick"), 4
+"""A lesson, and one of its steps that ask."""
 
 CELLS, SIDE, GAP = 6, 4, 2
 """Pictures in a row and in a column of a panel, pixels of a picture in both directions and between two."""
@@ -107,3 +111,24 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     assert light.page.goto(url).status == 404
     assert "no longer shared" in light.page.inner_text("main")
     light.errors.clear()  # Chromium reports the status, which is meant
+
+
+def test_watchers_vote_and_the_teacher_sees_the_counts(live):
+    teacher = live()
+    teacher.page.goto(f"{teacher.address}/learn?lesson=stick&step={STEP}")
+    teacher.page.locator(".st-key-lesson [role=radiogroup]").wait_for()
+    url = started(teacher)
+    phones = [live(viewport={"width": 390, "height": 844}, another=True) for _ in range(2)]
+    for phone in phones:
+        phone.page.goto(url)
+        phone.page.locator(".ballot button").first.wait_for()
+        phone.page.locator(".ballot button").nth(1).click()
+        assert phone.page.evaluate("document.documentElement.scrollWidth") == 390
+    votes = teacher.page.locator(".st-key-lesson").get_by_text("Votes")
+    votes.wait_for()
+    answers = STICK.steps[STEP - 1].answers
+    teacher.page.locator(".st-key-lesson p", has_text=f"2 {answers[1]}").wait_for()
+    phones[0].page.locator(".ballot button").first.click()  # the last one counts
+    teacher.page.locator(".st-key-lesson p", has_text=f"1 {answers[0]}").wait_for()
+    phones[0].page.evaluate(AXE)
+    assert phones[0].page.evaluate(RUN, RULES) == []

@@ -1,6 +1,7 @@
 """The Train page in a browser."""
 
 import json
+import re
 import struct
 import time
 
@@ -22,12 +23,13 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     page.until("panels[1].querySelector('dd[data-readout=tau_mean]').textContent.match(/[0-9]/)")
     assert float(page.number(1, "tau_mean")) >= 2
     page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
-    # The numbers are those at a point that both have passed, of updates or of sweeps, and say so.
-    standing = "panels.map(p => p.querySelector('.standing').textContent.split(/[.,:] | \\(/)[0])"
-    page.until(f"new Set({standing}).size === 1 && {standing}[0].match(/^Scores at [0-9,]+ updates$/)")
+    # Each panel's numbers are its newest, and say so; the switch compares them where both have been.
+    scored = "panels.every(p => /^Scored at [0-9,]+ updates$/.test(p.querySelector('.standing').textContent))"
+    page.until(scored)
+    page.page.get_by_text("Compare at equal", exact=True).click()
+    page.page.get_by_text(re.compile(r"At [0-9,]+ updates: \w.* −[0-9.]+, \w.* −[0-9.]+\.")).wait_for()
     page.page.get_by_role("radio", name="sweeps").click()
-    page.until(f"new Set({standing}).size === 1 && {standing}[0].match(/^Scores at [0-9,]+ Gibbs sweeps$/)")
-    assert "(" in page.ask("panels[1].querySelector('.standing').textContent")  # so many updates
+    page.page.get_by_text(re.compile(r"At [0-9,]+ Gibbs sweeps: ")).wait_for()
     page.page.get_by_role("radio", name="updates").click()
     # A learning rate of 10 throws the likelihood away; the run goes on, it is not begun anew.
     n = page.counts()[0]

@@ -56,7 +56,7 @@ def test_list(capsys):
     eps = {
         knob["name"]: knob for s in everything["samplers"] if s["name"] == "rates_fpcd" for knob in s["knobs"]
     }["eps"]
-    assert (eps["lo"], eps["hi"], eps["default"]) == (1e-4, 1.0, 0.03)
+    assert (eps["lo"], eps["hi"], eps["default"]) == (1e-4, 1.0, make_sampler("rates_fpcd").eps)
     assert set(run(capsys, "list", "models")) == {"models"}
     assert "did you mean 'samplers'" in refused(capsys, "list", "sampler")
     assert main(["list"]) == 0

@@ -15,6 +15,8 @@ from waiting import PATIENCE, wait
 
 from rbmviz.cli import main, parser
 from rbmviz.cli import sweep as command
+from rbmviz.knobs import write_algorithm
+from rbmviz.samplers import make_sampler
 from rbmviz.sweeps.store import PLAN_FILE, Store
 
 SMALL = "sweep --model bas_pcd --sampler rates_fpcd --axis eps=0.03,0.3 -n 300 --replications 2".split()
@@ -121,7 +123,7 @@ def test_knobs_of_flags_and_of_texts(capsys, tmp_path):
     )  # fmt: skip
     plan = Store(tmp_path / "s").plan()
     assert plan.algorithms == (
-        "rates_fpcd:eps=0.03,alpha=0.9,k=3,statistics=sampled,n_chains=2,share=false",
+        write_algorithm(make_sampler("rates_fpcd", alpha=0.9, k=3, n_chains=2)),
         "gibbs:temperature=1.0,k=3,n_chains=2",
     )
     assert (plan.budget.unit, plan.budget.amount, plan.seeds) == ("sweeps", 20, (7,))
@@ -164,7 +166,7 @@ def test_what_is_refused_before_anything_is_computed(capsys, folder, tmp_path):
         ([*known, "--axis", "eps=log:0.1:x:3"], "cannot be read"),
         ([*known, "--axis", "eps=0.001:1:999", "--axis", "alpha=0.1:1:999"], "cells, of which 100,000 are"),
         ([*known, "--metric", "isl2"], "Unknown metric"),
-        ([*known, "--temperature", "2"], "has no knob 'temperature'"),
+        ([*known, "--max-sweeps", "2"], "has no knob 'max_sweeps'"),
         ([*known, "--n-hidden", "5"], "--n-hidden belongs to trainers"),
         ([*known, "--budget", "seconds"], "needs -n"),
         ([*known, "--trainer", "cd"], "give samplers"),

@@ -15,6 +15,7 @@ import rbmviz
 import rbmviz.sweeps
 from rbmviz.cli import parser
 from rbmviz.cli.knob_flags import read_algorithms
+from rbmviz.knobs import knobs_of
 from rbmviz.registry import samplers, trainers
 
 ROOT = Path(__file__).parents[2]
@@ -101,6 +102,18 @@ def test_what_is_named_is_there():
                 assert (ROOT / path).exists(), f"{page.name} names {path}"
         for name in re.findall(r"`(test_\w+)`", text):
             assert f"def {name}(" in tests, f"{page.name} names {name}"
+
+
+def test_defaults_that_the_pages_of_algorithms_state_are_those_of_the_knobs():
+    """Each as `knob` ... (5 by default)."""
+    found = 0
+    for table in (samplers, trainers):
+        for name in table:
+            text = " ".join((DOCS / "algorithms" / f"{name}.md").read_text().split())
+            for knob, value in re.findall(r"`(\w+)`[^`.()]*\(([\d.]+) by default\)", text):
+                assert float(value) == knobs_of(table[name])[knob].default, f"{name}.md: {knob}"
+                found += 1
+    assert found >= 6
 
 
 def test_every_public_name_stands_in_the_reference():

@@ -319,7 +319,7 @@ def test_a_session_runs_them(new_files, open_worker, model, toy):
 
 @pytest.mark.parametrize(("name", "new"), [("sample", "flips"), ("chain", "flips"), ("train", "mean_cd")])
 def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, new):
-    test = page(name)
+    test = page(name, **({"little": "landscape"} if name == "chain" else {}))
     test.button(key=f"{name} add {new}").click().run()
     assert not test.exception
     [(comparison, _)] = test.session_state["comparisons"].values()

@@ -1,9 +1,12 @@
 """The Monte Carlo likelihood against enumeration of its chains, and against a naive program."""
 
+import json
+
 import numpy as np
 import pytest
 
-from rbmviz import RBM, BadInput
+from rbmviz import RBM, BadInput, load_dataset, load_model
+from rbmviz.cli import main
 from rbmviz.metrics import log_likelihood, monte_carlo_likelihood
 from rbmviz.metrics.exact import _states
 
@@ -89,3 +92,23 @@ def test_bad_input_is_refused():
         monte_carlo_likelihood(rbm, np.zeros((1, 4), np.uint8), chains=0)
     with pytest.raises(BadInput, match="the shape is"):
         monte_carlo_likelihood(rbm, np.zeros((1, 5), np.uint8))
+
+
+def test_the_command(capsys):
+    asked = [
+        "log-likelihood",
+        "--model",
+        "bas_pcd",
+        "--dataset",
+        "bas",
+        "--method",
+        "monte-carlo",
+        "--sweeps",
+        "3",
+    ]
+    assert main([*asked, "--chains", "50", "--seed", "4", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    rows, rbm = load_dataset("bas").train, load_model("bas_pcd").rbm
+    assert result["train"] == monte_carlo_likelihood(rbm, rows, chains=50, sweeps=3, seed=4)
+    assert main(asked) == 0
+    assert "monte-carlo, 100 chains x 3 sweeps from each row" in capsys.readouterr().out

@@ -58,15 +58,22 @@ def test_a_recipe_says_all(name):
         assert claim.bounds
 
 
+MOST_MEDIUM = {"population_cd_bias_large": 60, "population_cd_large": 60}
+"""Core-minutes of a medium run, where they are more than 30."""
+
+
 @pytest.mark.parametrize("name", [name for name, recipe in RECIPES.items() if recipe.work])
 def test_its_work_can_be_planned(name):
     """Plans are checked when they are made; a piece's arguments are JSON, and those of its function."""
     recipe, identified = RECIPES[name], set()
-    for size in SIZES:
+    assert recipe.cost["full"] <= 30 or recipe.cost["medium"] <= MOST_MEDIUM.get(name, 30)
+    for size in (size for size in SIZES if size in recipe.cost):
         work = recipe.work(size)
         names = [part.name for part in work]
         assert len(names) == len(set(names))
         for part in work:
+            if isinstance(part, SweepRun):
+                assert len(part.plan.seeds) != 2  # two decide nothing
             if isinstance(part, Job):
                 assert json.loads(json.dumps(part.arguments)) == part.arguments
                 inspect.signature(part.function).bind(**part.arguments)
@@ -270,3 +277,19 @@ def test_the_papers_meeting_times_are_counted_from_one():
     """Chains that all meet at once, at sweep 2 of algorithm 1, have the paper's mean meeting time 1."""
     run = {"tau_mean": [2.0, 2.0]}
     assert unbiased_cd_bas.mean_tau([run, run]).value == 1
+
+
+def test_every_number_of_the_findings_is_stored():
+    """Each row names the stored numbers, shows each of them, and no other number with an error."""
+    rows = [line.split(" | ") for line in (ROOT / "docs" / "findings.md").read_text().splitlines()]
+    rows = [row for row in rows if len(row) == 4 and "`" in row[3]]
+    assert len(rows) > 15
+    for _, _, here, source in rows:
+        recipe, *keys = re.findall(r"`([^`]+)`", source)
+        numbers = {key: n for claim in stored(recipe)["claims"] for key, n in numbers_of(claim).items()}
+        texts = [numbers[key].text for key in keys]
+        for text in texts:
+            assert text in here, (recipe, text)
+            here = here.replace(text, "", 1)
+        assert "±" not in here
+        assert not re.search(r"\d\.\d", here), here

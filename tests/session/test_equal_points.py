@@ -206,8 +206,8 @@ def test_trainings_are_read_off_between_their_scores(toy):
     assert shown.scores_at("updates", 21) is None
     [at] = points.at_common_point([(shown, False)], "sweeps")
     assert at.compared.point == max(point for point in points.POINTS["sweeps"] if point <= 400)
-    assert at.likelihoods[-1].sweeps == at.compared.point
-    assert at.newest["weight_norm"] == shown.traces[at.likelihoods[-1].update - 1].stats["weight_norm"][0]
+    assert at.compared.scores.sweeps == at.compared.point
+    assert at.likelihoods == shown.likelihoods  # all but the point stays current
     # A branch goes on counting, and knows nothing of before it began.
     branch = plan._replace(origin=run.origin()).run(1, make_trainer("cd", batch_size=10))
     branch.prepare()

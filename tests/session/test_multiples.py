@@ -76,7 +76,7 @@ def test_panels_beside_one_begin_with_all_others_and_can_be_undone(model, toy):
         others = with_knob(make_sampler("rates_fpcd"), "eps", [0.01, 0.09, 0.27])
         comparison.add_beside(key, others, instead=True)
         eps = [panel.worker.algorithm.eps for panel in comparison.panels]
-        assert eps == [0.01, 0.03, 0.09, 0.27]
+        assert eps == [0.01, make_sampler("rates_fpcd").eps, 0.09, 0.27]
         assert comparison.panels[1] is before[1]
         assert [n for n, _ in made()] == [0] * 4
         assert comparison.undo()

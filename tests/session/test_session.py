@@ -25,7 +25,6 @@ from rbmviz.session import (
     replay,
 )
 from rbmviz.session import worker as worker_module
-from rbmviz.session.equal_points import Compared
 from rbmviz.session.recorder import MAX_HELD_SAMPLES, MIN_HELD_SAMPLES, Recorder
 from rbmviz.session.scheduler import Page, Scheduler
 from rbmviz.trainers import make_trainer, train
@@ -401,11 +400,9 @@ def test_replicates_are_the_trainings_of_their_seeds(open_worker, toy, name):
         np.testing.assert_array_equal(shown.models[r].W, want.rbm.W)
         reconstruction.append(want.stats["reconstruction"])
     assert (shown.models[0].W != shown.models[1].W).any()
-    # The numbers of a panel are means, here and at a common point.
+    # The numbers of a panel are means.
     assert reconstruction[0] != reconstruction[1]
     assert shown.newest["reconstruction"] == pytest.approx(np.mean(reconstruction))
-    at = Compared("updates", 30, shown.likelihoods[-1], 30, 30, 30, 0)
-    assert shown.at_common_point(at).newest == pytest.approx(shown.newest, nan_ok=True)
 
 
 def test_every_point_is_the_exact_likelihood_of_its_update(open_worker, toy):

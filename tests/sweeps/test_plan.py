@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rbmviz.errors import BadInput
-from rbmviz.knobs import knobs_of
+from rbmviz.knobs import knobs_of, write_algorithm
 from rbmviz.registry import samplers
 from rbmviz.samplers import make_sampler
 from rbmviz.sweeps import Axis, Budget, SweepPlan
@@ -62,9 +62,7 @@ def test_the_order_is_seeds_outermost_and_coarse_to_fine():
 
 def test_settings_name_all_knobs_so_that_defaults_may_change():
     setting = plan(axes=[EPS]).settings()[0]
-    assert setting == GridSetting(
-        "rates_fpcd:eps=0.01,alpha=1.0,k=1,statistics=sampled,n_chains=1,share=false", "bas_pcd", 0, (0,)
-    )
+    assert setting == GridSetting(write_algorithm(make_sampler("rates_fpcd", eps=0.01)), "bas_pcd", 0, (0,))
     assert plan(algorithms=[make_sampler("gibbs", k=3)]).algorithms == (
         "gibbs:temperature=1.0,k=3,n_chains=1",
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from rbmviz import browser
-from rbmviz.browser.chains import Blocks, chain_spec
+from rbmviz.browser.chains import Blocks, chain_spec, check_runs
 from rbmviz.browser.scores import score_data
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
@@ -42,6 +42,17 @@ def check_size(model: Model) -> None:
             f"A model of {model.rbm.n_visible:,} x {model.rbm.n_hidden:,} units is too large for a page: its "
             f"weights and rates take {size / 1e6:,.0f} MB, and {MAX_WEIGHT_BYTES / 1e6:,.0f} MB is the limit."
         )
+
+
+def is_playable(samplers: Sequence[Sampler], model: Model) -> bool:
+    """Return whether a page can run the samplers on the model."""
+    try:
+        check_size(model)
+        for sampler in samplers:
+            check_runs(sampler)
+    except BadInput:
+        return False
+    return True
 
 
 def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 from typing import Any
 
 import anyio
@@ -21,8 +22,8 @@ from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Audience, Watcher
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 
-ALIVE, KEY_FRAME = "alive", "key"
-"""Messages that a watcher may send: that it is alive, and that it needs a key frame."""
+ALIVE, KEY_FRAME, VOTE = "alive", "key", re.compile("vote ([0-9])", re.ASCII)
+"""Messages of watchers: that they are alive, that they need a key frame, and the index of an answer."""
 
 ALIVE_SECONDS = 90.0
 """Seconds of silence after which a watcher counts as gone: phones that lose the network close no
@@ -95,7 +96,7 @@ async def watch_live(socket: WebSocket) -> None:
     try:
         with AUDIENCE.watching(share, watcher):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_read, socket, watcher)
+                tasks.start_soon(_read, socket, share, watcher)
                 await _send(socket, watcher)
                 tasks.cancel_scope.cancel()
     except* WebSocketDisconnect:
@@ -122,8 +123,8 @@ async def _send(socket: WebSocket, watcher: Watcher) -> None:
         raise WebSocketDisconnect from error
 
 
-async def _read(socket: WebSocket, watcher: Watcher) -> None:
-    """Read a watcher's messages: that it is alive, or that it needs a key frame.
+async def _read(socket: WebSocket, share: Share, watcher: Watcher) -> None:
+    """Read a watcher's messages: that it is alive, that it needs a key frame, or a vote.
 
     Raises
     ------
@@ -137,9 +138,11 @@ async def _read(socket: WebSocket, watcher: Watcher) -> None:
             message: Any = await socket.receive()
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1005))
-        text = message.get("text")
+        text = message.get("text") or ""
         if text == KEY_FRAME:
             watcher.needs_key = True
+        elif vote := VOTE.fullmatch(text):
+            share.vote(watcher, int(vote[1]))
         elif text != ALIVE:
             raise BadInput("Who watches can say nothing here.")
 

@@ -17,6 +17,9 @@ AWAY_SECONDS = 600.0
 SHARE_SECONDS = 8 * 3600.0
 """Maximum duration of a share: nobody remembers it the next day."""
 
+VOTE_SECONDS = 0.5
+"""Least time between two votes of a connection; an earlier one does not count."""
+
 ENDED = "This view is no longer shared: ask for the new link."
 """Message for watchers whose token has expired or never existed."""
 
@@ -96,6 +99,8 @@ class Share:
         self._away_since: float | None = None
         self._stopped = False
         self._drawn: set[str] = set()  # by the current run of the whole script
+        self._votes: dict[object, tuple[int, float]] = {}  # answer and time, by connection
+        self._voted_on: tuple[str, str] | None = None  # the step that they are about
         self._lock = threading.Lock()
 
     @property
@@ -117,6 +122,35 @@ class Share:
     def leave(self) -> None:
         """Record that the connection to the shared page was lost or closed."""
         self._away_since = self._clock()
+
+    def vote(self, connection: object, answer: int) -> None:
+        """Count the answer of a watching connection to the question on the card; its last one counts.
+
+        An answer that the step does not have is ignored, because the watcher's page may be a moment behind.
+        """
+        card, now = self.view.card, self._clock()
+        if card is None or card["right"] >= 0 or not 0 <= answer < len(card["answers"]):
+            return
+        with self._lock:
+            if self._voted_on != _step_of(card):
+                self._votes, self._voted_on = {}, _step_of(card)
+            if now - self._votes.get(connection, (0, -VOTE_SECONDS))[1] >= VOTE_SECONDS:
+                self._votes[connection] = answer, now
+
+    def forget_vote(self, connection: object) -> None:
+        """Forget the vote of a connection that has closed, so that nobody votes twice by coming back."""
+        with self._lock:
+            self._votes.pop(connection, None)
+
+    def votes(self) -> list[int]:
+        """Return the number of votes for each answer of the step on the card."""
+        card = self.view.card
+        if card is None:
+            return []
+        with self._lock:
+            votes = self._votes.values() if self._voted_on == _step_of(card) else ()
+            answers = [answer for answer, _ in votes]
+        return [answers.count(answer) for answer in range(len(card["answers"]))]
 
     def publish(self, **changes: Any) -> None:
         """Change fields of the view; values equal to the current ones keep their identity."""
@@ -168,3 +202,7 @@ class Share:
             self.publish(drawing=None)
         if "canvas" not in self._drawn:
             self.publish(canvas="", data=None, comparison=None)
+
+
+def _step_of(card: Mapping[str, Any]) -> tuple[str, str]:
+    return card["head"], card["title"]

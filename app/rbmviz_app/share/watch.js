@@ -13,6 +13,7 @@ const UNSUPPORTED = 1003; // close code: this page has sent an invalid message; 
 const TRY_AGAIN_MS = [1000, 2000, 4000, 8000];
 const ALIVE_MS = 20000; // interval of telling the server that the page is alive
 const SILENT_MS = 15000; // silence after which the server counts as gone: it sends something every five seconds
+const VOTE_MS = 550; // least time between two votes: the server counts two a second
 const SAY_MS = 2000; // maximum rate of changing what is read aloud
 
 /** The panels of the watched page, without a socket or controls. */
@@ -87,6 +88,8 @@ class WatchPage {
     this.sayTimer = 0;
     this.title = '';
     this.step = '';
+    /** The chosen answer, its step, and the socket that has sent it. */
+    this.vote = { answer: -1, step: '', socket: /** @type {WebSocket | null} */ (null), sentAt: -VOTE_MS, timer: 0 };
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
     new ResizeObserver(() => this.draw()).observe(root);
     document.addEventListener('visibilitychange', () => { if (!document.hidden && !this.socket && !this.over) this.connect(); });
@@ -228,17 +231,40 @@ class WatchPage {
     }
   }
 
+  /** Send the newest choice, at most twice a second. */
+  sendVote() {
+    clearTimeout(this.vote.timer);
+    this.vote.timer = setTimeout(() => {
+      this.vote.sentAt = performance.now();
+      this.vote.socket = this.socket;
+      this.send(`vote ${this.vote.answer}`);
+    }, Math.max(0, this.vote.sentAt + VOTE_MS - performance.now()));
+  }
+
+  /** @param {string[]} answers @param {string} step @returns {HTMLElement} buttons to choose from */
+  ballot(answers, step) {
+    if (this.vote.step !== step) Object.assign(this.vote, { answer: -1, step });
+    else if (this.vote.answer >= 0 && this.vote.socket !== this.socket) this.sendVote(); // a vote ends with its connection
+    const buttons = answers.map((text, i) => element('button', { type: 'button', text, 'aria-pressed': String(i === this.vote.answer) }));
+    buttons.forEach((button, i) => button.addEventListener('click', () => {
+      this.vote.answer = i;
+      buttons.forEach((other, j) => other.setAttribute('aria-pressed', String(i === j)));
+      this.sendVote();
+    }));
+    return element('div', { class: 'ballot', role: 'group', 'aria-label': 'Your answer; only its number is sent' }, ...buttons);
+  }
+
   /** @param {CardMessage | null} card */
   showCard(card) {
     this.root.classList.toggle('with-card', card !== null);
     this.card.hidden = card === null;
     if (!card) { this.step = ''; return; }
-    const answers = element('ul', { class: 'answers' }, ...card.answers.map((text, i) => element('li', { class: i === card.right ? 'right' : '', text: i === card.right ? `${text} (right)` : text })));
+    const step = `${card.head}. ${card.title}`;
+    const answers = card.right < 0 && card.answers.length ? this.ballot(card.answers, step) : element('ul', { class: 'answers' }, ...card.answers.map((text, i) => element('li', { class: i === card.right ? 'right' : '', text: i === card.right ? `${text} (right)` : text })));
     const claims = element('ul', { class: 'claims' }, ...card.claims.map(({ text, value, seen }) => element('li', { class: seen ? 'seen' : '' }, `${seen ? '✓' : '○'} ${text}`, value ? element('strong', { text: `: ${value}` }) : '')));
     this.card.replaceChildren(element('p', { class: 'head', text: card.head }), element('h2', { text: card.title }), ...blocksOf(card.text), element('div', { class: 'question' }, ...blocksOf(card.question)),
       ...(card.answers.length ? [answers] : []), element('div', { class: 'do' }, element('strong', { text: 'The teacher does this. ' }), ...blocksOf(card.do)),
       ...(card.claims.length ? [claims] : []), ...(card.reveal.length ? [element('div', { class: 'reveal' }, ...blocksOf(card.reveal))] : []));
-    const step = `${card.head}. ${card.title}`;
     if (step !== this.step) this.say(step);
     this.step = step;
   }

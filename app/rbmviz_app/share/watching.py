@@ -2,7 +2,7 @@
 
 A broadcast has one encoder for all watchers of a share. Changes are sent to watchers who are up to date. A
 watcher who has just joined, or was too slow for its waiting messages, gets a key frame instead: everything on
-the page now. Watchers only report that they are alive, or that they need a key frame.
+the page now. Watchers only report that they are alive, that they need a key frame, or an answer.
 """
 
 import asyncio
@@ -339,6 +339,7 @@ class Audience:
             yield
         finally:
             broadcast.watchers.discard(watcher)
+            share.forget_vote(watcher)
             share.watchers = len(broadcast.watchers)
             if not broadcast.watchers and self._broadcasts.get(share.token, (None,))[0] is broadcast:
                 task.cancel()

@@ -18,8 +18,8 @@ IMAGES = ("letters", "mnist")
 
 def work(size: Size) -> list[Work]:
     """Return models of two data sets."""
-    n = 400 if size == "quick" else 20_000
-    return [job for data in IMAGES for job in models(data, n, seeds(size, quick=4, full=12))]
+    n = 20_000 if size == "full" else 400
+    return [job for data in IMAGES for job in models(data, n, seeds(size, quick=4, medium=16, full=12))]
 
 
 def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
@@ -70,7 +70,7 @@ RECIPE = Recipe(
         "5,000 with 500); the exact gradient is enumerated, and where a bias is lost in the noise of the "
         "estimates, the noise stands in its place, so that a ratio is too small if anything."
     ),
-    cost={"quick": 2.5, "full": 120.0},
+    cost={"quick": 2.5, "medium": 18.0, "full": 120.0},
     live_link=link_to("weights", ("pop_cd:n_chains=246",), weights_model="letters_fpcd", grown="letters"),
     needs=("letters", "mnist"),
 )

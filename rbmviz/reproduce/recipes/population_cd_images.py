@@ -12,12 +12,15 @@ from rbmviz.sweeps import Axis, Budget, SweepPlan
 
 TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "pop-CD-1": "pop_cd:k=1", "PT-10": "pt:n_temperatures=10"}
 BATCH = {"mnist": 500, "letters": 246}
-UPDATES = {"mnist": {"quick": 1000, "full": 20_000}, "letters": {"quick": 2000, "full": 30_000}}
+UPDATES = {
+    "mnist": {"quick": 1000, "medium": 5000, "full": 20_000},
+    "letters": {"quick": 2000, "medium": 10_000, "full": 30_000},
+}
 RATES = (0.1, 0.01)
 
 
 def work(size: Size) -> list[Work]:
-    """Return trainers on two data sets; a quick run has only the larger rate."""
+    """Return trainers on two data sets; only a full run has the smaller rate, and PT-10."""
     return [
         SweepRun(
             data,
@@ -31,7 +34,7 @@ def work(size: Size) -> list[Work]:
                 ),
                 axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
                 data=data,
-                seeds=seeds(size, quick=2, full=25),
+                seeds=seeds(size, quick=3, medium=3, full=25),
                 budget=Budget("updates", UPDATES[data][size]),
                 metrics=("log_likelihood",),
             ),
@@ -81,7 +84,7 @@ RECIPE = Recipe(
             "On MNIST pop-CD-1 reaches higher likelihoods than CD-1.",
             "Pop-CD-1 still reaches higher likelihood values than CD-1, which stops improving after 3,000",
             Bound("mnist_cd", "end, pop-CD-1 less CD-1, MNIST, rate 0.1 (nats)", at_least=0),
-            only_in_part={
+            shortened={
                 "quick": "A quick run ends at 1,000 updates, before the plateau of which the paper speaks."
             },
         ),
@@ -91,7 +94,7 @@ RECIPE = Recipe(
             "All algorithms performed almost the same on Letters",
             Bound("letters_cd", "end, pop-CD-1 less CD-1, Letters, rate 0.1 (nats)", -0.5, 0.5),
             Bound("letters_pcd", "end, pop-CD-1 less PCD, Letters, rate 0.1 (nats)", -0.5, 0.5),
-            only_in_part={"quick": "A quick run ends at 2,000 updates; the paper's has 10,000 and 30,000."},
+            shortened={"quick": "A quick run ends at 2,000 updates; the paper's has 10,000 and 30,000."},
             live_link=link_to(
                 "train",
                 (
@@ -122,7 +125,7 @@ RECIPE = Recipe(
         "training part. A quick run has 2 seeds, the rate 0.1, and fewer updates than the paper; PT-10 and "
         "the rate 0.01 are part of a full run."
     ),
-    cost={"quick": 2.2, "full": 2500.0},
+    cost={"quick": 3.3, "medium": 20.0, "full": 2500.0},
     live_link=link_to("train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="mnist5k"),
     needs=("mnist", "letters"),
 )

@@ -19,7 +19,10 @@ TRAINERS = {
     "PT-10": "pt:n_temperatures=10",
 }
 BATCH = {"bas": 32, "modes": 500}
-UPDATES = {"bas": {"quick": 10_000, "full": 50_000}, "modes": {"quick": 3000, "full": 10_000}}
+UPDATES = {
+    "bas": {"quick": 10_000, "medium": 50_000, "full": 50_000},
+    "modes": {"quick": 3000, "medium": 10_000, "full": 10_000},
+}
 RATES = (0.1, 0.01)
 
 
@@ -40,7 +43,7 @@ def work(size: Size) -> list[Work]:
                 algorithms=tuple(setting(label, data) for label in TRAINERS),
                 axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
                 data=data,
-                seeds=seeds(size, quick=5, full=25),
+                seeds=seeds(size, quick=5, medium=5, full=25),
                 budget=Budget("updates", UPDATES[data][size]),
                 metrics=("log_likelihood",),
             ),
@@ -108,6 +111,8 @@ def each(data: str, rate: float, words: str) -> tuple[Bound, ...]:
 FALLS = {"CD-1": {"at_least": 0.1}, "PCD": {"at_least": 0.1}, "pop-CD-1": {"at_most": 0.1}}
 PLOTS = (("bas", 0.1, "BAS"), ("modes", 0.1, "Modes"), ("bas", 0.01, "BAS"), ("modes", 0.01, "Modes"))
 
+SHORT = {"quick": "A quick run has a fifth (Modes: a third) of the paper's updates."}
+
 RECIPE = Recipe(
     paper="population_cd",
     place=10,
@@ -119,6 +124,7 @@ RECIPE = Recipe(
             "Pop-CD reaches significantly higher likelihoods than CD-1 and CD-10.",
             "Pop-CD-1 as well as pop-CD-10 outperformed CD-1 and CD-10 (means of 25 trials)",
             *(bound for panel in PLOTS for bound in each(*panel)),
+            shortened=SHORT,
         ),
         claim(
             "no_divergence",
@@ -129,6 +135,7 @@ RECIPE = Recipe(
                 for data, rate, words in PLOTS
                 for label, limit in FALLS.items()
             ),
+            shortened=SHORT,
         ),
         claim(
             "k_does_not_matter",
@@ -140,6 +147,7 @@ RECIPE = Recipe(
                 )
                 for data, rate, words in PLOTS
             ),
+            shortened=SHORT,
             live_link=link_to(
                 "train",
                 tuple(f"pop_cd:k={k},learning_rate=0.1,batch_size=32" for k in (1, 10)),
@@ -156,6 +164,7 @@ RECIPE = Recipe(
                 )
                 for data, rate, words in PLOTS
             ),
+            shortened=SHORT,
             live_link=link_to(
                 "train",
                 (
@@ -171,7 +180,7 @@ RECIPE = Recipe(
         "rows and as many chains. A quick run has 5 seeds at the rate 0.1 and 10,000 (Bars and Stripes) and "
         "3,000 updates (Modes); a full one 25 seeds at both rates and the paper's 50,000 and 10,000."
     ),
-    cost={"quick": 3.2, "full": 600.0},
+    cost={"quick": 3.2, "medium": 18.0, "full": 600.0},
     live_link=link_to(
         "train",
         ("cd:learning_rate=0.1", "pcd:learning_rate=0.1,schedule=constant", "pop_cd:learning_rate=0.1"),

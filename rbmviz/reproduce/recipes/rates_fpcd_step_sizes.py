@@ -100,9 +100,7 @@ RECIPE = Recipe(
             "Lower by a factor of 10 to 100 in most cases",
             Bound("ratio_1", "log10 of herding's best step over that of rates-FPCD, k = 1", 1, 2),
             Bound("ratio_5", "log10 of herding's best step over that of rates-FPCD, k = 5", 1, 2),
-            only_in_part={
-                "quick": "A quick run has 10,000 samples: the best steps of the long run are others."
-            },
+            shortened={"quick": "A quick run has 10,000 samples: the best steps of the long run are others."},
             if_undecided="More seeds alone would not decide it: the grid has an error of its own, and the "
             "optimum is flat, so that its place is mostly chance.",
         ),

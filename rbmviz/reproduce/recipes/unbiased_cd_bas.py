@@ -55,6 +55,8 @@ def work(size: Size) -> list[Work]:
     if size == "quick":
         quick = ("CD-1", "PCD", "UCD", "half-step UCD")
         return [*jobs(quick, 0.1, range(8)), *jobs(("CD-1", "PCD"), SMALL_RATE, range(3))]
+    if size == "medium":
+        return [*jobs(list(TRAINERS), 0.1, range(3)), *jobs(("CD-1", "PCD"), SMALL_RATE, range(3))]
     most = jobs(list(TRAINERS), 0.1, range(100))
     return [*most, *jobs(("CD-1", "PCD", "UCD"), SMALL_RATE, range(20))]
 
@@ -315,7 +317,7 @@ RECIPE = Recipe(
         "in the paper. The printed rate of 0.01 is measured beside 0.1, with which meeting times rise where "
         "the paper's do. A quick run has three to eight trainings of each, and no CD with more sweeps."
     ),
-    cost={"quick": 6.1, "full": 400.0},
+    cost={"quick": 6.1, "medium": 26.0, "full": 400.0},
     live_link=link_to(
         "train",
         (

@@ -49,25 +49,29 @@ def meeting_and_times(
     return {"tau": float(tau.mean()), "rejected": float(coupled.rejected.mean()), "seconds": seconds}
 
 
+def lengths(size: Size) -> tuple[int, ...]:
+    """Return the updates of the short trainings."""
+    return (300,) if size == "quick" else (300, 2000)
+
+
 def work(size: Size) -> list[Work]:
     """Return pairs and times after short trainings by PCD; a full run also has the long trainings."""
     quick = size == "quick"
     arguments: dict[str, Any] = DATA | {"knobs": KNOBS}
     arguments |= {"timed": 1, "pairs": 200} if quick else {"timed": 5, "pairs": 1000}
-    lengths = (300,) if quick else (300, 2000)
     jobs: list[Work] = []
-    for updates in lengths:
-        each = seeds(size, quick=3, full=5)
+    for updates in lengths(size):
+        each = seeds(size, quick=3, medium=3, full=5)
         jobs += per_seed(f"short-{updates}", meeting_and_times, arguments | {"updates": updates}, each)
-    for label, text in () if quick else TRAINERS.items():
+    for label, text in TRAINERS.items() if size == "full" else ():
         long: dict[str, Any] = DATA | {"n_hidden": 1000, "updates": FULL_UPDATES, "points": 50}
         long |= {"betas": 5000, "trainer": f"{text},{KNOBS}"}
-        jobs += per_seed(label, large_training, long, range(2))
+        jobs += per_seed(label, large_training, long, range(3))
     return jobs
 
 
 def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
-    short = f"short-{300 if size == 'quick' else 2000}-"  # the longest of the short trainings
+    short = f"short-{lengths(size)[-1]}-"  # the longest of the short trainings
     result = {
         "tau": measured.mean(short, lambda run: run["tau"] - TAU_OFFSET),
         "rejected": measured.mean(short, "rejected"),
@@ -82,7 +86,7 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
 
 def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
-    for updates in (300,) if size == "quick" else (300, 2000):
+    for updates in lengths(size):
         short, name = f"short-{updates}-", f"{updates:,} updates"
         rows += dots([(name, measured.mean(short, "tau"))], "pairs", "mean of min(τ, 1,001) (sweeps)")
         rows += dots([(name, measured.mean(short, "rejected"))], "pairs", "rejected proposals a pair")
@@ -126,7 +130,7 @@ RECIPE = Recipe(
             "Meeting times settle near 27 to 30 sweeps (figure 11).",
             "Gets stable around 30 after 2000 iterations; about 27 on average",
             Bound("tau", "mean of min(τ, 1,001) − 1 after the training (sweeps)", 20, 40),
-            only_in_part={
+            shortened={
                 "quick": "A quick run has 300 updates, by PCD; the paper's sentence is about more than 2,000."
             },
             live_link=ucd_alone(),
@@ -136,7 +140,7 @@ RECIPE = Recipe(
             "The rejection step costs little (figure 11, right).",
             "The cost for rejection sampling can be ignored",
             Bound("rejected", "rejected proposals a pair after the training", at_most=2),
-            only_in_part={"quick": "A quick run has 300 updates, by PCD."},
+            shortened={"quick": "A quick run has 300 updates, by PCD."},
             live_link=ucd_alone(statistic="rejected_mean"),
         ),
         claim(
@@ -144,7 +148,7 @@ RECIPE = Recipe(
             "UCD takes longer than CD-30 (table 3).",
             "Minutes: CD-1 25.63, CD-30 311.89, UCD 494.01: 19 times CD-1, 1.6 times CD-30",
             Bound("time", "time of an update, UCD over CD-30", at_least=1),
-            only_in_part={"quick": "A quick run times single updates after 300 updates of PCD."},
+            shortened={"quick": "A quick run times single updates after 300 updates of PCD."},
         ),
     ),
     about=(
@@ -155,7 +159,7 @@ RECIPE = Recipe(
         "the trainings of figures 4 and 10, with 5,000 updates each; by the paper's own times one UCD "
         "training takes 494 minutes of 12 cores."
     ),
-    cost={"quick": 1.4, "full": 5900.0},
+    cost={"quick": 1.4, "medium": 20.0, "full": 8800.0},
     live_link=link_to(
         "train",
         ("cd:learning_rate=0.1", "ucd:learning_rate=0.1,schedule=linear"),

@@ -65,7 +65,7 @@ def work(size: Size) -> list[Work]:
     large = {"data": "simulated", "hidden": 100, "rows": 1000, "updates": updates, "points": 10}
     small = large | {"hidden": 12, "rows": 100, "updates": updates * 2 // 5}
     jobs: list[Work] = [Job("truth", true_scores, {})]
-    for seed in seeds(size, quick=2, full=3):
+    for seed in seeds(size, quick=3, full=3):
         for label, text in TRAINERS.items():
             for key, setting, batch in ((LARGE, large, 1000), (SMALL, small, 100)):
                 trainer = f"{text},{KNOBS},batch_size={batch},n_chains=1000"
@@ -144,14 +144,14 @@ RECIPE = Recipe(
             "By the paper's likelihood CD and PCD diverge in the end; UCD does not (figure 3).",
             "CD and PCD eventually diverge, whereas UCD follows the typical behavior of SG",
             *_falls("monte_carlo", 1),
-            only_in_part=SHORT,
+            shortened=SHORT,
         ),
         claim(
             "held_out",
             "The same by the likelihood of held-out rows.",
             "No sentence of the paper, whose likelihood is of the training rows",
             *_falls("held_out", 1),
-            only_in_part=SHORT,
+            shortened=SHORT,
             variant=True,
         ),
         claim(
@@ -159,7 +159,7 @@ RECIPE = Recipe(
             "The same by the likelihood of the training rows, estimated by annealed importance sampling.",
             "Approximated by Monte Carlo averages",
             *_falls("train", 1),
-            only_in_part=SHORT,
+            shortened=SHORT,
             variant=True,
         ),
         claim(
@@ -174,7 +174,7 @@ RECIPE = Recipe(
                 )
                 for label in ("CD-1", "PCD")
             ),
-            only_in_part=SHORT,
+            shortened=SHORT,
             variant=True,
         ),
         claim(
@@ -191,7 +191,7 @@ RECIPE = Recipe(
                 "fall of the exact gradient by training rows (nats a row)",
                 at_most=0.5,
             ),
-            only_in_part=SHORT,
+            shortened=SHORT,
             variant=True,
         ),
     ),

@@ -5,15 +5,15 @@ from rbmviz.metrics.landscape import MAX_VISIBLE_LANDSCAPE
 from rbmviz.pages import PAGES
 from rbmviz.session import LandscapeSetup
 from rbmviz_app import controls
-from rbmviz_app.session import COMPARISONS, TRAINED, PageSettings
-from rbmviz_app.shared import page_sources
+from rbmviz_app.session import COMPARISONS, PageSettings
+from rbmviz_app.shared import own_models, page_sources
 
 Settings = PageSettings(PAGES["chain"].settings)
 
 
 def choose_landscape() -> LandscapeSetup:
     """Draw the settings of the landscape; return its panels' common setup."""
-    small = [name for name, model in TRAINED.value.items() if model.rbm.n_visible <= MAX_VISIBLE_LANDSCAPE]
+    small = [name for name, model in own_models().items() if model.rbm.n_visible <= MAX_VISIBLE_LANDSCAPE]
     name = controls.select(
         Settings.land,
         options=[*Settings.land.spec.options(), *small],

@@ -130,7 +130,7 @@ def rejected_chart(pairs: Sequence[PairStatistics]) -> Chart:
         "series",
         styles(names),
         (("who", "Chain", ""), ("bin", "Rejected proposals", ""), ("value", "Share of pairs", ".3~%")),
-        LEGEND,
+        None,  # the histogram above has the legend
         ("chain", (("ξ", 0.45), ("η", 1.0))),
         height=HEIGHT,
     ).of(drawn)

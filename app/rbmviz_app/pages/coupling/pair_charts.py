@@ -1,4 +1,4 @@
-"""The charts of the pairs counted so far on the Coupling page: one visible, four folded."""
+"""The charts of the pairs counted so far on the Coupling page: two visible, three folded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def request_results(comparison: Comparison[CouplingSetup], chart_settings: Chart
 
 
 def draw_more_charts(comparison: Comparison[CouplingSetup], chart_settings: ChartSettings) -> None:
-    """Draw a fold with the charts beside the main one.
+    """Draw a fold with the charts beside the main ones.
 
     chart_settings : updated here; downloads read it, because their threads cannot read the settings
     """
@@ -67,9 +67,18 @@ def draw_more_charts(comparison: Comparison[CouplingSetup], chart_settings: Char
 def draw_main_chart(
     comparison: Comparison[CouplingSetup], chart_settings: ChartSettings, present: bool
 ) -> None:
-    """Draw the meeting times of the pairs counted so far; runs every second and renews no lease."""
+    """Draw meeting times and rejected proposals of the pairs counted so far.
+
+    Runs every second and renews no lease.
+    """
     chart_settings.renew()
-    draw_meeting_times(request_results(comparison, chart_settings), present)
+    found = request_results(comparison, chart_settings)
+    draw_meeting_times(found)
+    if not present:
+        with st.container(key="rejected", gap="xxsmall"):  # style.css halves the charts for it
+            draw_rejected(found)
+            if found is not None:
+                explain_main_charts(found)
     catch_up_settings("coupling")
 
 
@@ -78,17 +87,16 @@ def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettin
     """Draw the other results of the pairs counted so far; runs every second and renews no lease."""
     chart_settings.renew()
     found = request_results(comparison, chart_settings)
-    columns = st.columns(2, gap="large")
-    for column, parts in zip(
-        columns, ((draw_bound, draw_distance), (draw_estimate, draw_rejected)), strict=True
-    ):
-        with column:
-            for part in parts:
-                part(found)
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_bound(found)
+        draw_distance(found)
+    with right:
+        draw_estimate(found)
     catch_up_settings("coupling")
 
 
-def draw_meeting_times(found: Results | None, present: bool) -> None:
+def draw_meeting_times(found: Results | None) -> None:
     """Draw the meeting times of all couplings."""
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_question("Meeting times")
@@ -97,14 +105,21 @@ def draw_meeting_times(found: Results | None, present: bool) -> None:
         return
     chart = charts.tau_chart(found.pairs, log)
     draw_chart(chart, "tau", "Shares of pairs by meeting time", NOTHING, height="stretch")
-    if not present:
-        cut = " ".join(
-            f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
-            f"after {c.max_sweeps:,} sweeps (the bar at the right)."
-            for c in found.pairs
-            if c.truncated.any()
-        )
-        st.caption(cut or f"All {sum(c.n for c in found.pairs):,} pairs met.")
+
+
+def explain_main_charts(found: Results) -> None:
+    """Say which pairs were cut off, and how to read the rejected proposals."""
+    cut = " ".join(
+        f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
+        f"after {c.max_sweeps:,} sweeps (the bar at the right)."
+        for c in found.pairs
+        if c.truncated.any()
+    )
+    cut = cut or f"All {sum(c.n for c in found.pairs):,} pairs met."
+    given_up = sum(c.loops_given_up for c in found.pairs)
+    if given_up:
+        cut += f" {given_up:,} loops reached {MAX_PROPOSALS:,} proposals, which biases the estimate."
+    st.caption(f"{cut} Rejected proposals are pale for ξ, which with algorithm 1 rejects none.")
 
 
 def draw_bound(found: Results | None) -> None:
@@ -200,19 +215,11 @@ def draw_distance(found: Results | None) -> None:
 
 def draw_rejected(found: Results | None) -> None:
     """Draw the rejected proposals."""
-    draw_question("How many proposals are rejected?")
+    draw_question("Rejected proposals")
     if found is None:
         return
-    draw_chart(
-        charts.rejected_chart(found.pairs), "rejected", "Shares of pairs by rejected proposals", NOTHING
-    )
-    given_up = sum(c.loops_given_up for c in found.pairs)
-    warning = f" {given_up:,} loops reached it, which biases the estimate." if given_up else ""
-    st.caption(
-        "**What you see** Proposals that a pair rejected, pale for ξ. With algorithm 1 ξ keeps its first "
-        "draw and rejects none; half-step includes proposals for the hidden units. A loop ends at "
-        f"{MAX_PROPOSALS:,} proposals, which it hardly ever reaches.{warning} UCD paper, figure 2, right."
-    )
+    chart, text = charts.rejected_chart(found.pairs), "Shares of pairs by rejected proposals"
+    draw_chart(chart, "rejected proposals", text, NOTHING, height="stretch")
 
 
 def _cut_off(pairs: Sequence[PairStatistics]) -> str:

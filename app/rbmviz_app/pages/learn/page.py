@@ -1,5 +1,6 @@
-"""All lessons and challenges: topic, progress, and a button that opens each."""
+"""Learn: three doors for newcomers, the lessons as a path of cards, and the challenges."""
 
+from base64 import b64encode
 from pathlib import Path
 
 import streamlit as st
@@ -14,9 +15,29 @@ ABOUT_LESSONS = (
     "A lesson is a series of cards beside the live pages. A card sets up the page, asks for your "
     "prediction, tells you what to try, and turns green once you see the effect. The arrow keys move "
     "between steps, and each step has an address to share. A challenge sets a goal and names the knobs you "
-    "may change. Begin with *Why chains stick*."
+    "may change. New here? Take one of the three doors."
 )
 """The page's introduction for newcomers."""
+
+PICTURES = Path(__file__).parent / "pictures"
+"""Samples of the shipped models, one picture for each lesson."""
+
+DOORS = (
+    (
+        "see",
+        "rbm",
+        "See it in two minutes",
+        "Click six pixels and four hidden units through one Gibbs sweep.",
+    ),
+    (
+        "stick",
+        "stick",
+        "Why chains stick",
+        "A chain waits in one valley for luck. See why, and three ways out.",
+    ),
+    ("tune", "tune", "Tune your own", "A map of settings: find the step size and decay that work best."),
+)
+"""The doors at the top: name, lesson of the picture (and to open), title, and what is behind it."""
 
 
 def main() -> None:
@@ -29,25 +50,66 @@ def main() -> None:
     if sentence := card.finished_sentence():
         messages.note(sentence)  # announced as it appears: its role is "status"
     card.draw_progress_reader()
-    lessons = card.lessons().values()
-    for lesson in lessons:
-        if not lesson.is_challenge:
-            draw_lesson(lesson)
+    draw_doors()
+    challenges = [lesson for lesson in card.lessons().values() if lesson.is_challenge]
+    path = [lesson for lesson in card.lessons().values() if not lesson.is_challenge]
+    done = sum(_steps_read(lesson) == len(lesson.steps) for lesson in path)
+    st.header(f"The path: {len(path)} lessons, {done} read", anchor=False)
+    draw_cards("path", path)
     st.header("Challenges", anchor=False)
     st.markdown("A goal, and the knobs that you may turn. The card turns green when you reach it.")
-    for lesson in lessons:
-        if lesson.is_challenge:
-            draw_lesson(lesson)
+    draw_cards("challenges", challenges)
     messages.show_toasts()
     links.write("learn", {})
 
 
-def draw_lesson(lesson: Lesson) -> None:
-    """Draw the entry of a lesson: title, minutes, topic, and the button that opens it."""
-    n, reached = len(lesson.steps), session.LESSON_PROGRESS.value.get(lesson.name, 0)
-    reached = min(reached, n)
+def draw_doors() -> None:
+    """Draw the three doors for those who are new."""
+
+    def see() -> None:
+        session.show({"little": "units"})
+        card.leave()
+
+    with st.container(horizontal=True, key="learn doors"):
+        for name, lesson, title, words in DOORS:
+            with st.container(border=True, key=f"door {name}"):
+                st.html(picture(lesson))
+                if st.button(
+                    title, key=f"open door {name}", type="primary", on_click=see if name == "see" else None
+                ):
+                    if name == "see":
+                        card.switch_page("chain")
+                    card.show_step(lesson, 0, "learn")
+                st.markdown(words)
+
+
+def draw_cards(key: str, lessons: list[Lesson]) -> None:
+    """Draw lessons as cards, numbered in their order."""
+    with st.container(horizontal=True, key=f"learn {key}"):
+        for number, lesson in enumerate(lessons, 1):
+            draw_lesson(lesson, number)
+
+
+def picture(lesson: str) -> str:
+    """Return the picture of a lesson as HTML; "" if it has none, like one from the command line."""
+    file = PICTURES / f"{lesson}.png"
+    if not file.is_file():
+        return ""
+    source = f"data:image/png;base64,{b64encode(file.read_bytes()).decode()}"
+    return f'<img class="lesson-picture" alt="" src="{source}">'
+
+
+def _steps_read(lesson: Lesson) -> int:
+    return min(session.LESSON_PROGRESS.value.get(lesson.name, 0), len(lesson.steps))
+
+
+def draw_lesson(lesson: Lesson, number: int) -> None:
+    """Draw the card of a lesson: picture, title, minutes, topic, progress, and the button that opens it."""
+    n, reached = len(lesson.steps), _steps_read(lesson)
     with st.container(border=True, key=f"lesson entry {lesson.name}"):
-        st.header(messages.plain(lesson.title), anchor=False)
+        if drawn := picture(lesson.name):
+            st.html(drawn)
+        st.header(f"{number}. {messages.plain(lesson.title)}", anchor=False)
         st.markdown(lesson.about)
         said = f"About {lesson.minutes} minutes."
         if not lesson.is_challenge:

@@ -26,16 +26,18 @@ ABOUT = (
     "comes the figure measured here; it downloads at the width of a journal's column. Below it each claim is "
     "one line with its **verdict**, which follows from the numbers alone; open it for the paper's words, the "
     "number measured here with its standard error, and the reason. *Not decided*: the interval of the number "
-    "is too wide, or a part was not measured. *Not run at this size*: nobody has spent the time, which is "
-    "given. A **quick** run has fewer seeds and wider intervals (99 %). A **variant** is no sentence of the "
-    "paper: another setting, or a warning. *Run it live* opens a page with the claim's settings; `rbmviz "
-    "reproduce` repeats an entry on your own machine."
+    "is too wide, or a part was not measured. *Contradicted in part*: no part is shown, and a part is "
+    "undecided or the run was too short for the whole claim. *Not run at this size*: nobody has spent the "
+    "time, which is given. A **quick** run has fewer seeds and wider intervals (99 %), a **medium** one "
+    "takes half an hour. A **variant** is no sentence of the paper: another setting, or a warning. *Run it "
+    "live* opens a page with the claim's settings."
 )
 """The page's introduction for newcomers."""
 
 VERDICT_BADGES: dict[str, tuple[str, str]] = {
     "holds": ("green", "check_circle"),
     "in part": ("orange", "contrast"),
+    "contradicted in part": ("orange", "remove_circle"),
     "does not hold here": ("red", "cancel"),
     "not decided": ("gray", "help"),
     "not run at this size": ("blue", "hourglass_empty"),

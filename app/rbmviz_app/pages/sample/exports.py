@@ -1,9 +1,11 @@
 """Files of the Sample page, and code that repeats it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rbmviz import BadInput
+from rbmviz.browser.chains import RECORDED, SEEDS
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel
 from rbmviz.models import describe_model
@@ -13,6 +15,7 @@ from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.sample.charts import CURVE_COLUMNS, curve_rows
 from rbmviz_app.panel import shape_of
+from rbmviz_app.play.page import play_html
 from rbmviz_app.replay import FASTEST, Replay
 from rbmviz_app.replay.page import replay_html
 
@@ -28,8 +31,22 @@ def replay_file(comparison: Comparison[SamplingSetup], model_name: str, caption:
 
     caption : caption of the preset that the screen shows; "": none
     """
+    return replay_html(_replay(comparison, model_name, caption, side))
+
+
+def live_file(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> bytes:
+    """Return a page in which the panels run in the browser, from their starts; see ``replay_file``."""
+    setup = comparison.setup
+    replay = _replay(comparison, model_name, caption, side)
+    replay = replace(replay, histories=[history.last(RECORDED) for history in replay.histories])
+    seeds = range(setup.seed, setup.seed + SEEDS)
+    starts = [(seed, setup._replace(seed=seed).starts(1)) for seed in seeds]
+    return play_html(replay, setup.model, starts)
+
+
+def _replay(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> Replay:
     model, dataset, seed = comparison.setup.model, comparison.setup.dataset, comparison.setup.seed
-    replay = Replay(
+    return Replay(
         model_name,
         caption or f"{describe_model(model)}. Seed {seed}.",
         [panel.worker.read(RunHistory.of) for panel in comparison.panels],
@@ -38,7 +55,6 @@ def replay_file(comparison: Comparison[SamplingSetup], model_name: str, caption:
         side,
         min(comparison.rate, FASTEST),
     )
-    return replay_html(replay)
 
 
 Changes = Sequence[tuple[int, dict[str, Value]]]

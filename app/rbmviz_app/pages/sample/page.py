@@ -32,11 +32,12 @@ from rbmviz_app.pages.sample.charts import (
     pins_of,
     reference_label,
 )
-from rbmviz_app.pages.sample.exports import curves_csv, replay_file, runs_of, snippet
+from rbmviz_app.pages.sample.exports import curves_csv, live_file, replay_file, runs_of, snippet
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
 from rbmviz_app.panel import shape_of
+from rbmviz_app.play.page import is_playable
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
 from rbmviz_app.shared import data, title_of_model, training_part_isl
@@ -245,7 +246,7 @@ def is_default(comparison: Comparison[SamplingSetup]) -> bool:
 
 def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     """Draw the settings; return the panels' common setup, and a message if nothing can be scored."""
-    choice = controls.select(Settings.data, format_func=data_label)
+    choice = controls.scored_data(Settings.data, format_func=data_label)
     kernel = controls.choose(Settings.kernel)
     start = controls.choose(Settings.start)
     seed = controls.number(Settings.seed)
@@ -313,9 +314,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     st.markdown(f"**Score on unseen {messages.plain(data_label(dataset.name).partition(' (')[0])}**")
     kind = Settings.curve.value
     setup = comparison.setup
-    score = training_set_score(
-        setup.model, dataset, setup.kernel, lambda dataset, kernel: training_part_isl(dataset.name, kernel)
-    )
+    score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
     present = links.presenting()
     line = None
     if score is not None:  # while presenting, text is large and the chart may be narrow
@@ -416,6 +415,19 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
                     "replay.html",
                     "A web page that replays these samples without a server or a network: for slides or a "
                     "course page (.html).",
+                ),
+                *(
+                    [
+                        Download(
+                            "Live page",
+                            lambda: live_file(comparison, model_name, caption, side),
+                            "live.html",
+                            "A web page in which these samplers run, offline, with their knobs; it contains "
+                            "the model and up to 6,000 examples of the data (.html).",
+                        )
+                    ]
+                    if is_playable([panel.worker.algorithm for panel in comparison.panels], model)
+                    else []
                 ),
             ],
             lambda: origin(code(), models={model_name: model}, data=[dataset], seeds=[setup.seed]),

@@ -20,13 +20,13 @@ UPPER_BOUND_LABEL = "the data themselves"
 """Label of the line that no curve can pass."""
 
 
-def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], part: str) -> Rows:
-    """Return all points of the log-likelihood curves on the "train" or "test" part: mean and band."""
+def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], yardstick: str) -> Rows:
+    """Return all points of the log-likelihood curves by one of YARDSTICKS: mean and band."""
     return [
         _row(name, point, band)
         for name, snapshot in named
         for point in snapshot.likelihoods
-        if all(map(math.isfinite, band := point.band(part)))
+        if all(map(math.isfinite, band := point.band(yardstick)))
     ]
 
 

@@ -1,5 +1,6 @@
 """The charts below the trainers: the likelihood of the data, and one statistic of the trainers."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -8,10 +9,12 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import independent_log_likelihood
 from rbmviz.metrics.exact import attainable_log_likelihood
 from rbmviz.metrics.numbers import LIKELIHOOD, SCORED_EXAMPLES
-from rbmviz.session import Comparison, TrainingSetup
-from rbmviz.session.training import LIVE_AIS_CHAINS, scored_examples
+from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
+from rbmviz.session.equal_points import Compared
+from rbmviz.session.training import LIVE_AIS_CHAINS, YARDSTICKS, scored_examples
 from rbmviz.trainers import STATS
 from rbmviz_app import controls, links, messages
+from rbmviz_app.compared import amount_text
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.train.charts import (
     UPPER_BOUND_LABEL,
@@ -36,6 +39,9 @@ READ_DISTRIBUTION = {
 
 LEARNED_UPDATES = 1000
 """Updates after which a trainer not above independent pixels is reported."""
+
+Named = Sequence[tuple[str, TrainingSnapshot]]
+"""Snapshots of the panels by unique name."""
 
 
 class Levels(NamedTuple):
@@ -64,34 +70,28 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     """Draw likelihood curves, and one statistic of the trainers."""
     if not comparison.panels:
         return
-    shown = named(comparison)
-    methods = {snapshot.method for _, snapshot in shown}  # one begun at a model may have another size
-    exact = methods == {"exact"}
+    shown, dataset = named(comparison), comparison.setup.dataset
     with st.container(horizontal=True, vertical_alignment="center"):
-        how = "exact" if exact else "estimated by annealed importance sampling"
-        how = f"exact for some models, else {how}" if len(methods) > 1 else how
-        if comparison.setup.replicates > 1:
-            how = f"{how}; bands hold the middle 95 % of the {comparison.setup.replicates} replicates"
-        elif not exact:
-            how = f"{how}, ± 2 errors"
-        dataset = comparison.setup.dataset
-        if len(dataset.train) > SCORED_EXAMPLES:
-            how = f"{how}; over {SCORED_EXAMPLES:,} evenly spaced examples"
-        st.markdown(f"**Log-likelihood**, {how}")
-        part = controls.choose(
+        st.markdown(f"**Log-likelihood**, {how_scored(comparison, shown)}")
+        yardstick = controls.choose(
             Settings.part,
-            options=["train", "test"] if len(dataset.test) else ["train"],
+            [name for name, (_, part) in YARDSTICKS.items() if part in levels.independent],
+            format_func=lambda name: YARDSTICKS[name].label,
             label_visibility="collapsed",
         )
-    cost_unit = comparison.cost_unit
-    compared = [one.compared for _, one in comparison.at_common_point(comparison.peek(), newest=True)]
-    rows = likelihood_rows(shown, part)
+        at_equal = controls.toggle(Settings.train_equal)
+    part, cost_unit, unit = YARDSTICKS[yardstick].part, comparison.cost_unit, units_of(dataset)
+    compared = [one.compared for _, one in comparison.at_common_point(comparison.peek())] if at_equal else []
+    rows = likelihood_rows(shown, yardstick)
     floor = likelihood_floor(rows)
-    lines, unit, independent = [], units_of(dataset), levels.independent[part]
+    independent = levels.independent[part]
+    exact = {snapshot.method for _, snapshot in shown} == {"exact"}
+    lines = []
     if exact and part == "train" and levels.attainable is not None:
         lines.append((UPPER_BOUND_LABEL, levels.attainable))
-    if in_sight(independent, rows, floor):
-        lines.append((f"independent {unit}", independent))
+    reference = f"independent {unit} {minus(f'{independent:,.1f}')}"
+    if is_visible := in_sight(independent, rows, floor):
+        lines.append((reference, independent))
     draw_chart(
         training_chart(
             rows,
@@ -108,16 +108,56 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         "The first estimate is under way.",
         height="stretch",
     )
+    if compared and compared[0].point is not None:
+        st.caption(f"At {amount_text(cost_unit, compared[0].point)}: {ranking(shown, compared, yardstick)}.")
+    if rows and not is_visible:
+        st.caption(f"Below the chart: {reference}, which every model should beat.")
     if floor is not None:
         st.caption(
             f"▼ A curve is below {floor:,.1f}, where the axis ends; point at the triangle to read its value."
         )
+    warn_of_scores(shown, yardstick, independent, unit)
+    draw_statistic(comparison)
+
+
+def how_scored(comparison: Comparison[TrainingSetup], shown: Named) -> str:
+    """Return how the likelihoods are computed, and what their bands hold."""
+    methods = {snapshot.method for _, snapshot in shown}  # one begun at a model may have another size
+    exact = methods == {"exact"}
+    how = "exact" if exact else "estimated by annealed importance sampling"
+    how = f"exact for some models, else {how}" if len(methods) > 1 else how
+    if comparison.setup.replicates > 1:
+        how = f"{how}; bands hold the middle 95 % of the {comparison.setup.replicates} replicates"
+    elif not exact:
+        how = f"{how}, ± 2 errors"
+    if len(comparison.setup.dataset.train) > SCORED_EXAMPLES:
+        how = f"{how}; over {SCORED_EXAMPLES:,} evenly spaced examples"
+    return how
+
+
+def ranking(shown: Named, compared: Sequence[Compared], yardstick: str) -> str:
+    """Return the panels with their likelihoods at the common point, the best first."""
+    scored = [(name, one.scores) for (name, _), one in zip(shown, compared, strict=True)]
+    values = {name: scores.band(yardstick)[0] for name, scores in scored if scores is not None}
+    ranked = sorted(values.items(), key=lambda item: -item[1])
+    missing = [name for name, scores in scored if scores is None]
+    texts = [f"{name} {minus(f'{value:,.2f}')}" for name, value in ranked]
+    return messages.plain(", ".join([*texts, *(f"{name} not scored there" for name in missing)]))
+
+
+def minus(number: str) -> str:
+    """Return a formatted number with the sign that text has."""
+    return number.replace("-", "−")
+
+
+def warn_of_scores(shown: Named, yardstick: str, independent: float, unit: str) -> None:
+    """Name the panels that have learned nothing, and those with doubtful estimates."""
     below = [
         name
         for name, snapshot in shown
         if (newest := next(reversed(snapshot.likelihoods), None)) is not None
         and newest.update >= LEARNED_UPDATES
-        and newest.band(part)[1] <= independent
+        and newest.band(yardstick)[1] <= independent
     ]
     if below:
         st.caption(
@@ -133,7 +173,6 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
                 f"{newest.doubtful_ess:.1f} of {LIVE_AIS_CHAINS} chains carry the estimate: the curve is "
                 "probably too high there."
             )
-    draw_statistic(comparison)
 
 
 def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:

@@ -13,7 +13,7 @@ class TrainPanel extends Panel {
   /** Update and value, alternating. @type {Float64Array | null} */
   trace = null;
 
-  /** The point at which the numbers were taken. */
+  /** The update at which the likelihood was computed. */
   standing = element('p', { class: 'standing' });
 
   build() {

@@ -12,7 +12,7 @@ from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
 from rbmviz_app.charts.style import origin_text
-from rbmviz_app.compared import point_text
+from rbmviz_app.compared import amount_text
 from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.frames import Bits, Block
@@ -46,13 +46,11 @@ def _trace(shown: TrainingSnapshot) -> np.ndarray | None:
     return trace[np.isfinite(trace[:, 1])]
 
 
-@frame_encoder(
-    TrainingSnapshot, readouts, ("samples", "filters", "both"), adjust_all=Comparison.at_common_point
-)
+@frame_encoder(TrainingSnapshot, readouts, ("samples", "filters", "both"))
 def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) -> PanelContent | None:
     """Encode fantasies (``v`` or ``mean``) of a new update and, twice a second, ``trace`` and ``filters``.
 
-    The numbers belong to the common point of all panels, which ``standing`` describes.
+    The numbers are the panel's newest; ``standing`` says after which update the likelihood was computed.
     """
     if shown.models and shown.models[0].n_visible != request.n_visible:
         return None
@@ -73,10 +71,8 @@ def encode(shown: TrainingSnapshot, request: FrameRequest, client: ClientState) 
     newest_sent = {"updates": shown.n} if fantasy is not None else {}
     if not client.numbers_due:
         return PanelContent({}, blocks, client.after(newest_sent))
-    standing = ""
-    if shown.compared is not None:
-        scores = shown.compared.scores
-        standing = point_text(shown.compared, "updates", scores.update if scores is not None else None)
+    newest = shown.likelihoods[-1] if shown.likelihoods else None
+    standing = f"Scored at {amount_text('updates', newest.update)}" if newest is not None else ""
     knobs = {name: value for name, value in values_of(shown.algorithm).items() if not isinstance(value, str)}
     values = {"standing": standing, "knobs": knobs}
     return PanelContent(values, blocks, client.after(newest_sent, slow), shown.warning)

@@ -14,8 +14,8 @@ from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
 from rbmviz.session.training import MAX_UNITS_EXACT_LIKELIHOOD
 from rbmviz.trainers.checkpoint import load_checkpoint
 from rbmviz_app import controls, messages, uploads
-from rbmviz_app.session import LAST_DATASET, OPENED_CHECKPOINT, TRAINED, PageSettings
-from rbmviz_app.shared import data, pretrained
+from rbmviz_app.session import LAST_DATASET, OPENED_CHECKPOINT, PageSettings
+from rbmviz_app.shared import data, own_models, pretrained
 from rbmviz_app.uploads import one_reader
 
 DATA_WIDTH = 180
@@ -134,8 +134,9 @@ def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
     own = uploads.uploader(
         OWN_DATA,
         "Train on your own data",
-        ["npz", "npy", "csv", "txt", "zip"],
-        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt).",
+        uploads.DATA_SUFFIXES,
+        "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
+        "Other pages can score against them.",
     )
     rule = controls.choose(
         Settings.rule, format_func=lambda rule: rule if rule == "bernoulli" else f"above {rule}"
@@ -193,5 +194,5 @@ def beginnings(dataset: Dataset, begin_file: Any) -> dict[str, RBM | None]:
         except BadInput as error:
             messages.error(error)
     found |= {name: pretrained(name).rbm for name in list_models()}
-    found |= {name: model.rbm for name, model in TRAINED.value.items()}
+    found |= {name: model.rbm for name, model in own_models().items()}
     return {name: rbm for name, rbm in found.items() if rbm is None or rbm.n_visible == dataset.n_visible}

@@ -6,6 +6,7 @@ from rbmviz.session import Comparison, WeightSetup
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.weights import charts as figures
+from rbmviz_app.pages.weights.population import population
 from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.study import study
 from rbmviz_app.timer import every_second
@@ -25,6 +26,7 @@ def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightS
     with controls.fold(Settings.weights_more, "More charts") as is_open:
         if is_open:
             draw_more(comparison, page)
+            population(comparison)
             study()
 
 

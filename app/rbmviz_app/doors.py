@@ -1,0 +1,25 @@
+"""The line that leads first-time visitors to Learn; the browser remembers that it was closed.
+
+It is in the bar, where nothing moves when it goes.
+"""
+
+from pathlib import Path
+
+import streamlit as st
+
+from rbmviz_app import card, links, session
+
+_line = st.components.v2.component(
+    "rbmviz_doors",
+    js=Path(__file__).with_name("doors.js").read_text(),
+    css=Path(__file__).with_name("doors.css").read_text(),
+)
+
+
+def draw_line() -> None:
+    """Draw the line, unless a lesson is open or the page is presented or embedded."""
+    if card.opened() is not None or links.presenting() or session.EMBEDDED.value:
+        return
+    with st.container(key="doors"):
+        if _line(key="doors line", data={}, on_open_change=lambda: None).open:
+            card.switch_page("learn")

@@ -1,0 +1,99 @@
+"""The bias of pop-CD against the number of its samples, measured on the model of the page."""
+
+import math
+
+import streamlit as st
+
+from rbmviz import BadInput
+from rbmviz.charts import Chart, ChartAxis, Curves, Level, Style
+from rbmviz.charts.style import colour
+from rbmviz.session import Comparison, PopulationSetup, PopulationSnapshot, WeightSetup
+from rbmviz.session.population_bias import BLOCK, POPULATION_RUNS, POPULATION_SIZES
+from rbmviz.trainers import make_trainer
+from rbmviz_app import comparisons, messages
+from rbmviz_app.page import draw_chart
+from rbmviz_app.timer import every_second
+
+TITLE = "Does a larger population take the bias away?"
+
+
+def population(shown: Comparison[WeightSetup]) -> None:
+    """Draw the chart of the bias; measuring starts when its fold is first opened.
+
+    shown : the comparison of the page, whose model and starts are measured
+    """
+    setup = PopulationSetup(shown.setup)
+    try:
+        setup.plan()
+        comparison, is_new = comparisons.open_comparison("population", setup, math.inf)
+        if not comparison.panels:
+            comparison.add(make_trainer("pop_cd"))
+        elif comparison.setup != setup:
+            comparison.change(setup)
+        if is_new:
+            comparison.resume()
+    except BadInput as error:
+        messages.note(f"The bias of large populations is left out. {error}")
+        return
+    draw_population(comparison)
+
+
+@every_second
+def draw_population(comparison: Comparison[PopulationSetup]) -> None:
+    """Draw the controls, the progress and the chart."""
+    # Like the study, it renews its lease: no canvas requests it, and the work is finite.
+    comparison.poll()
+    shown: PopulationSnapshot = comparison.peek()[0][1]
+    share = min(shown.n * BLOCK / (POPULATION_RUNS * POPULATION_SIZES[-1]), 1.0)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(TITLE, anchor=False)
+        st.button(
+            "Pause measuring" if comparison.running else "Go on",
+            icon=":material/pause:" if comparison.running else ":material/play_arrow:",
+            key="population_play",
+            on_click=comparison.pause if comparison.running else comparison.resume,
+            disabled=share == 1,
+            help="Measuring takes a core of this machine until it is done, about a minute.",
+        )
+    if shown.error:
+        messages.error(shown.error)
+    st.progress(share, f"{shown.n * BLOCK:,} samples in {POPULATION_RUNS} runs.")
+    chart = population_chart(shown)
+    draw_chart(chart, "population bias", TITLE, "Points come in with the first blocks of samples.")
+    st.caption(
+        "Squared distance of the mean estimate to the exact statistics of the model, per parameter, ± 2 "
+        "standard errors, without sizes whose bias is within their error. Chains start where those above do; "
+        "one sweep, proposal *visible*. **Look** where the curve flattens: the samples miss part of the "
+        "probability, and more of them do not show it (section 3.2). **Try** the model *bas_cd1*."
+    )
+
+
+def population_chart(shown: PopulationSnapshot) -> Chart:
+    """Return the bias of pop-CD against its number of samples, on two logarithmic scales, and that of CD."""
+    rows = [
+        {
+            "estimator": "pop-CD-1",
+            "n": size,
+            "bias": found.bias_corrected,
+            "low": max(found.bias_corrected - 2 * found.std_error, found.bias_corrected / 10),
+            "high": found.bias_corrected + 2 * found.std_error,
+            "estimates": found.replications,
+        }
+        for size, found in shown.pop_cd.items()
+        if found.resolved
+    ]
+    return Curves(
+        ChartAxis("n", "Samples of an estimate", "log", "~s", domain=(POPULATION_SIZES[0], 2e6)),
+        ChartAxis("bias", "Bias (squared, per parameter)", "log", ".0e", ticks=6),
+        "estimator",
+        (Style("pop-CD-1", colour("pop_cd")),),
+        (
+            ("n", "Samples", ","),
+            ("bias", "Bias, squared, per parameter", ".2e"),
+            ("estimates", "Estimates", ","),
+        ),
+        points=40,
+        band=("low", "high"),
+        levels=(Level(shown.cd.bias, "CD-1, with any number"),) if shown.cd is not None else (),
+        height=340,
+    ).of(rows)

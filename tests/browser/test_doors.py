@@ -1,0 +1,27 @@
+"""The line for newcomers in the bar of the first page: it opens Learn, and stays closed."""
+
+from playwright.sync_api import expect
+
+PLACE = "JSON.stringify(document.querySelector('.transport')?.getBoundingClientRect())"
+
+
+def test_the_line_moves_nothing_when_it_is_closed_and_stays_closed(live):
+    page = live().open("?p=gibbs")
+    browser = page.page
+    line = browser.get_by_role("button", name="New here? Three ways in")
+    expect(line).to_be_visible()
+    before = browser.evaluate(PLACE)
+    browser.get_by_role("button", name="Close the line for newcomers").click()
+    expect(line).to_have_count(0)
+    assert browser.evaluate(PLACE) == before
+    page.open("?p=gibbs")
+    browser.locator(".st-key-doors").wait_for(state="attached")
+    expect(line).to_have_count(0)
+
+
+def test_the_line_opens_the_doors(live):
+    page = live().open("?p=gibbs")
+    page.page.get_by_role("button", name="New here? Three ways in").click()
+    page.page.wait_for_url("**/learn*")
+    expect(page.page.get_by_role("button", name="See it in two minutes")).to_be_visible()
+    expect(page.page.locator("img.lesson-picture").first).to_be_visible()
