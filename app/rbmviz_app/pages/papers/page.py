@@ -29,8 +29,8 @@ ABOUT = (
     "is too wide, or a part was not measured. *Contradicted in part*: no part is shown, and a part is "
     "undecided or the run was too short for the whole claim. *Not run at this size*: nobody has spent the "
     "time, which is given. A **quick** run has fewer seeds and wider intervals (99 %), a **medium** one "
-    "takes half an hour. A **variant** is no sentence of the paper: another setting, or a warning. *Run it live* "
-    "opens a page with the claim's settings; `rbmviz reproduce` repeats an entry on your own machine."
+    "takes half an hour. A **variant** is no sentence of the paper: another setting, or a warning. *Run it "
+    "live* opens a page with the claim's settings; `rbmviz reproduce` repeats an entry on your own machine."
 )
 """The page's introduction for newcomers."""
 
