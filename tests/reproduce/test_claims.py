@@ -142,7 +142,11 @@ def test_how_many_replications_would_decide():
     [
         ("log10 of bias", Estimate(2.0, 0.3, 5), "bias: 100 times, within a factor of 2"),
         ("log10 of variance", Estimate(-1.0), "variance: 0.1 times"),
-        ("log10 of bias", Estimate(8.646, 0.0, 3), "bias: 4.43e+08 times"),
+        (
+            "log10 of bias",
+            Estimate(8.646, 0.0, 3),
+            "bias: 4.43e+08 times (the same in all 3 replications: a cap)",
+        ),
         ("log10 of bias", Estimate(math.nan), "log10 of bias: unknown"),
         ("pairs", Estimate(2.0, 0.3, 5), "pairs: 2 ± 0.3"),
     ],
