@@ -254,7 +254,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         [NEW_SWEEP, *known],
         format_func=labels.__getitem__,
         variant=" ".join(labels.values()),  # they show the status
-        width=300,
+        width=240,
         label_visibility="collapsed",
     )
     if sweep.status == "planned" or is_recorded:

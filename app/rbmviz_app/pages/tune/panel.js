@@ -329,7 +329,7 @@ class MapPanel extends Panel {
     const lines = Math.ceil(facets.length / across);
     const apartX = x.apart ? APART : 0, apartY = y?.apart ? APART : 0;
     const cellW = Math.max(4, Math.min(CELL_MOST * 1.5, (room - (between + apartX) * (across - 1) - apartX) / (across * most)));
-    const cellH = Math.max(CELL_LEAST, Math.min(CELL_MOST, cellW * 0.8, Math.max(200, Math.min(420, innerHeight - 450)) / rows)), high = rows * cellH + apartY, wide = most * cellW + apartX;
+    const cellH = Math.max(CELL_LEAST, Math.min(CELL_MOST, cellW * 0.8, Math.max(200, Math.min(420, innerHeight - 500)) / rows)), high = rows * cellH + apartY, wide = most * cellW + apartX;
     const xWide = Math.max(...x.values.map(text => probe.measureText(text).width)), slanted = xWide > cellW - 4;
     // A title wider than its cells is split, with one line per part.
     probe.font = `600 12px ${family}`;
