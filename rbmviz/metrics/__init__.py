@@ -26,6 +26,7 @@ from rbmviz.metrics.gibbs_chain import (
 )
 from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
+from rbmviz.metrics.pca import PrincipalPlane, principal_plane
 from rbmviz.metrics.tempering import Ladder, Tempered, tempered_ladders, tempered_statistics
 
 
@@ -42,6 +43,7 @@ __all__ = [
     "Kernel",
     "Ladder",
     "Landscape",
+    "PrincipalPlane",
     "Tempered",
     "ais_blocks",
     "ais_log_z",
@@ -59,6 +61,7 @@ __all__ = [
     "log_z",
     "model_statistics",
     "paired_error",
+    "principal_plane",
     "probabilities",
     "reference",
     "remove_self_transitions",

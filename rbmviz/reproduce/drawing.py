@@ -9,14 +9,11 @@ from typing import Any, Literal
 
 from rbmviz.charts import ChartAxis, Curves, Legend, styled
 from rbmviz.charts.axes import channel_of
-from rbmviz.registry import samplers, trainers
+from rbmviz.charts.style import colours_of_names
 from rbmviz.sweeps import figures
 
 Row = dict[str, Any]
 """x and y; optionally low and high, series (the curve or the group of bars) and panel (the plot)."""
-
-FREE_COLOURS = ("#bd4c0c", "#7a7a7a", "#618651", "#b583b4", "#8a6d1d", "#2f6f8f", "#a03b5a", "#4b4fa0")
-"""Colours of series that are not algorithms, and of further settings of an algorithm."""
 
 FIGURE_WIDTH, FIGURE_HEIGHT = 360, 220
 
@@ -68,22 +65,6 @@ def to_csv(drawing: Mapping[str, Any]) -> bytes:
     return content.getvalue().encode()
 
 
-def colours(series: Sequence[str]) -> list[str]:
-    """Return a colour per series: of the algorithm that its name begins with, if that is free."""
-    colour_of = {}
-    for table in (samplers, trainers):
-        for name in table:
-            for word in (name, table[name].label):
-                colour_of[word.lower()] = table[name].colour
-    taken: list[str] = []
-    for label in series:
-        own = max((word for word in colour_of if label.lower().startswith(word)), key=len, default="")
-        free = [colour for colour in FREE_COLOURS if colour not in taken]
-        colour = colour_of.get(own, "")
-        taken.append(colour if colour and colour not in taken else free[0] if free else FREE_COLOURS[-1])
-    return taken
-
-
 def specification(drawing: Mapping[str, Any], caption: Sequence[str] = ()) -> dict[str, Any]:
     """Return a drawing (``Drawing.to_json``) as a Vega-Lite specification.
 
@@ -120,7 +101,7 @@ def _layers(altair: Any, drawing: Mapping[str, Any]) -> list[Any]:
     y = ChartAxis("y", drawing["y"], scales[1], nice=True, zero=mark == "bar")
     named_by_axis = all(row["x"] == row.get("series") for row in rows)
     legend = None if series == [""] or named_by_axis else Legend("bottom", limit=280)
-    tones = colours(series)
+    tones = colours_of_names(series)
     if mark == "bar":
         tone = channel_of(altair, "Color", "series", series, tones, legend, "square")
         base = altair.Chart().encode(x=x.channel(altair, "X"), color=tone)

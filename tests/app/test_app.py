@@ -17,6 +17,7 @@ from PIL import Image
 from waiting import PATIENCE, wait
 
 from rbmviz import RBM, Model, make_sampler, make_trainer, sample
+from rbmviz.charts.ends import spread
 from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
 from rbmviz.links import write_changed_panel
@@ -26,7 +27,6 @@ from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
 from rbmviz_app import loading_code
-from rbmviz_app.charts.ends import spread
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import amount_text
