@@ -380,7 +380,7 @@ def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *,
     named = _named(samples, Samples, "samples")
     data = _data(dataset, named)
     drawn = [(name, one.v[at := evenly(len(one), n)], at) for name, one in named.items()]
-    chart = catalogue.plane(_styles(named), principal_plane(data).shares)
+    chart = catalogue.plane(_styles(named), principal_plane(data).shares, Legend(columns=4))
     return _finished(_drawn(chart.of(catalogue.plane_rows(data, drawn, n))))
 
 

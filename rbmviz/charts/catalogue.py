@@ -167,14 +167,14 @@ def plane_rows(data: Dataset, named: Sequence[tuple[str, np.ndarray, np.ndarray]
     return rows
 
 
-def plane(styles: Sequence[Style], shares: np.ndarray) -> Curves:
+def plane(styles: Sequence[Style], shares: np.ndarray, legend: Legend | None = None) -> Curves:
     """Return how rows are drawn in the first two principal directions, above the data.
 
     shares : share of the data's variance in each direction
     """
     x, y = (
-        ChartAxis(field, f"{word} principal component ({share:.0%} of the variance)", "linear", "~g", ticks=6)
-        for field, word, share in zip("xy", ("First", "Second"), shares, strict=True)
+        ChartAxis(field, f"Component {number} ({share:.0%} of variance)", "linear", "~g", ticks=6)
+        for field, number, share in zip("xy", (1, 2), shares, strict=True)
     )
     return Curves(
         *(x, y, "sampler", (DATA, *styles)),
@@ -182,6 +182,6 @@ def plane(styles: Sequence[Style], shares: np.ndarray) -> Curves:
         line="",
         points=22,
         pale="sampled",
-        legend=Legend(columns=3),
+        legend=legend,
         height=320,
     )

@@ -4,11 +4,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from rbmviz.charts import Chart, Curves, Rows, Style, catalogue, styled
 from rbmviz.charts.curves import Kind
 from rbmviz.charts.ends import end_rows
 from rbmviz.charts.style import GREY, colours, labels, titles
-from rbmviz.metrics import Kernel
+from rbmviz.datasets import Dataset
+from rbmviz.metrics import Kernel, principal_plane
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import Comparison, RunHistory, SamplingSetup, SamplingSnapshot
@@ -31,6 +34,9 @@ MIN_CURVE_SAMPLES = 5
 DIFFERENCE_SPAN = 10
 """Differences begin at 1 / DIFFERENCE_SPAN of the common point: large early differences would flatten the
 later ones and their bands."""
+
+PLANE_SAMPLES = 300
+"""Most samples of a panel, and examples of the data, in the plane of principal directions."""
 
 CurveKind = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus the best panel's."""
@@ -76,6 +82,17 @@ def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSna
         for i, (style, pin) in enumerate(zip(looks, pins, strict=True), 1)
     ]
     return live + pinned
+
+
+def plane_chart(curves: Sequence[Curve], dataset: Dataset) -> Chart:
+    """Return the chart of the newest samples of all curves, and of the data, in two directions."""
+    drawn = []
+    for curve in curves:
+        newest = curve.shown.newest_samples
+        v = np.unpackbits(newest.v, axis=1, count=newest.n_visible)[-PLANE_SAMPLES:]
+        drawn.append((curve.name, v, np.arange(curve.shown.n - len(v), curve.shown.n)))
+    rows = catalogue.plane_rows(dataset, drawn, PLANE_SAMPLES)
+    return catalogue.plane([curve.style for curve in curves], principal_plane(dataset).shares).of(rows)
 
 
 def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:

@@ -30,6 +30,7 @@ from rbmviz_app.pages.sample.charts import (
     isl_chart,
     pinned_name,
     pins_of,
+    plane_chart,
     reference_label,
 )
 from rbmviz_app.pages.sample.exports import curves_csv, replay_file, runs_of, snippet
@@ -56,6 +57,12 @@ YARDSTICK = (
     "images about as well as they do."
 )
 """Reference for the curves, below their chart."""
+PLANE = (
+    "Grey: training images. In colour: the newest samples of each panel. The axes are the two directions in "
+    "which the training images vary most (principal components). A sampler that is stuck fills a corner."
+)
+"""How to read the principal components, below their chart."""
+NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE}
 SECONDS_CAPTION = (
     "Seconds are the computing time of each sampler on this machine. They depend on its load: two identical "
     "runs may differ by a third. Samples and sweeps do not."
@@ -291,7 +298,7 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
 
 def reading_help(comparison: Comparison[SamplingSetup]) -> None:
     """Draw the notes on how to read the panels and the chart, and what to try."""
-    st.caption(YARDSTICK if Settings.curve.value == "ISL" else BANDS)
+    st.caption(NOTES[Settings.curve.value])
     if comparison.cost_unit == "seconds":
         st.caption(SECONDS_CAPTION)
     st.caption(
@@ -323,18 +330,21 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
     curves = curves_of(comparison, [one for _, one in shown])
-    draw_chart(
-        isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present),
-        "isl",
-        f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
-        "The curves begin with the fifth sample.",
-        height="stretch",
-    )
+    if kind == "PCA":
+        chart, said = plane_chart(curves, dataset), "Newest samples and data in two principal directions"
+    else:
+        chart = isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present)
+        said = f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end"
+    draw_chart(chart, "isl", said, "The curves begin with the fifth sample.", height="stretch")
     with st.container(key="changed"):
         st.caption(change_text(PAGE.named(comparison)) or "&nbsp;")
     if not present:
         with st.container(horizontal=True, vertical_alignment="center"):
-            controls.choose(Settings.curve, label_visibility="collapsed")
+            # Short, so that the next button stays in the row.
+            named = {"difference to the best": "minus best"}
+            controls.choose(
+                Settings.curve, label_visibility="collapsed", format_func=lambda kind: named.get(kind, kind)
+            )
             pin_menu(comparison, model_name)
     catch_up_settings(PAGE.name)
 
