@@ -72,6 +72,7 @@ def mosaic(
     Returns
     -------
     altair.HConcatChart
+        The chart.
 
     Raises
     ------
@@ -99,6 +100,7 @@ def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
     Returns
     -------
     altair.HConcatChart
+        The chart.
 
     Raises
     ------
@@ -124,6 +126,7 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
     Returns
     -------
     altair.VConcatChart
+        The chart.
 
     Raises
     ------
@@ -154,6 +157,7 @@ def isl(
     Returns
     -------
     altair.LayerChart
+        The chart.
 
     Raises
     ------
@@ -189,6 +193,7 @@ def likelihood(
     Returns
     -------
     altair.LayerChart
+        The chart.
 
     Raises
     ------
@@ -234,6 +239,7 @@ def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> A
     Returns
     -------
     altair.LayerChart
+        The chart.
 
     Raises
     ------
@@ -266,6 +272,7 @@ def log_weights(populations: Population | Mapping[str, Population]) -> Any:
     Returns
     -------
     altair.LayerChart
+        The chart.
 
     Raises
     ------
@@ -299,6 +306,7 @@ def sweep_map(result: Any) -> Any:
     Returns
     -------
     altair.VConcatChart
+        The chart.
 
     Raises
     ------
@@ -325,6 +333,7 @@ def landscape(
     Returns
     -------
     altair.LayerChart
+        The chart.
 
     Raises
     ------
@@ -371,6 +380,7 @@ def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *,
     Returns
     -------
     altair.LayerChart
+        The chart.
 
     Raises
     ------
@@ -397,6 +407,7 @@ def compare(samples: Mapping[str, Samples] | Samples, dataset: AnyDataset = None
     Returns
     -------
     altair.VConcatChart
+        The chart.
 
     Raises
     ------
