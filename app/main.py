@@ -11,6 +11,7 @@ from starlette.routing import Route
 from rbmviz_app import process
 from rbmviz_app.access import base_path, guarded
 from rbmviz_app.insides import ClicksOnce
+from rbmviz_app.pages.papers import figures
 from rbmviz_app.share import routes as watching
 from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream import files
@@ -28,7 +29,10 @@ process.configure_allocators()
 process.allow_open_files()
 app = st.App(
     Path(__file__).with_name("shell.py"),
-    routes=[*routes, *files.routes, *watching.routes, Route(f"{base_path()}/sample", open_first_page)],
+    routes=[
+        *(*routes, *files.routes, *figures.routes, *watching.routes),
+        Route(f"{base_path()}/sample", open_first_page),
+    ],
     middleware=[*guarded(), Middleware(Sockets), Middleware(ClicksOnce), Middleware(CountedUploads)],
     lifespan=lifespan,
 )

@@ -17,13 +17,11 @@ icon = f"data:image/png;base64,{b64encode((folder / 'icon.png').read_bytes()).de
 st.set_page_config(page_title="rbmviz: see Markov chains mix", page_icon=icon, layout="wide")
 st.html(folder / "style.css")
 modules = pages.found()
-page = st.navigation(
-    [
-        st.Page(pages.file_of(name), title=module.TITLE, icon=f":material/{module.ICON}:", url_path=name)
-        for name, module in modules.items()
-    ],
-    position="top",
-)
+entries = [
+    st.Page(pages.file_of(name), title=module.TITLE, icon=f":material/{module.ICON}:", url_path=name)
+    for name, module in modules.items()
+]
+page = st.navigation({"": entries[: pages.IN_BAR], "More": entries[pages.IN_BAR :]}, position="top")
 name = page.url_path or next(iter(modules))
 open_link(name)
 card.follow_address(name)

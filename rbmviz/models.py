@@ -1,8 +1,7 @@
 """Models and their data: what a model is scored on, models of scikit-learn, small constructed models."""
 
 import itertools
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,16 +60,48 @@ def describe_model(model: Model | ModelHeader) -> str:
     'Bars and Stripes; 16 visible and 16 hidden units, trained by CD-1 for 10,000 updates'
     """
     size, meta = model.rbm if isinstance(model, Model) else model, model.meta
-    base = (data_name(meta) or "").partition("@")[0]
-    line = f"{size.n_visible} visible and {size.n_hidden} hidden units"
-    if base in list(datasets):
-        about = (datasets[base].__doc__ or "").splitlines()[0]
-        line = f"{re.split(r'[:;(]|, ', about)[0].strip().rstrip('.')}; {line}"
-    trainer, updates = meta.get("trainer"), meta.get("updates")
-    if trainer in list(trainers):
-        label = trainers[str(trainer)].label.replace("-k", f"-{(meta.get('knobs') or {}).get('k', 'k')}")
-        line += f", trained by {label}" + (f" for {updates:,} updates" if updates else "")
-    return line
+    label, by, updates = _data_of_title(meta), _trainer_of_title(meta), meta.get("updates")
+    line = f"{label}; " if label else ""
+    line += f"{size.n_visible} visible and {size.n_hidden} hidden units"
+    return line + (by and f", trained by {by}" + (f" for {updates:,} updates" if updates else ""))
+
+
+def model_title(meta: Mapping[str, Any]) -> str:
+    """Return what people read instead of a model's name; "" if its metadata do not say enough.
+
+    Examples
+    --------
+    >>> rbmviz.models.model_title(rbmviz.load_model("mnist_fpcd").meta)
+    'MNIST digits, trained by FPCD'
+    """
+    label, by = _data_of_title(meta), _trainer_of_title(meta)
+    return f"{label}, trained by {by}" if label and by else ""
+
+
+def data_label(name: str) -> str:
+    """Return what people read instead of the name of data, which may be a variant; others keep theirs.
+
+    Examples
+    --------
+    >>> rbmviz.models.data_label("mnist5k"), rbmviz.models.data_label("bas@3")
+    ('MNIST digits (5,000)', 'Bars and Stripes, 3')
+    """
+    base, _, variant = name.partition("@")
+    if base not in list(datasets):
+        return name
+    return f"{datasets[base].label}{variant and f', {variant}'}"
+
+
+def _data_of_title(meta: Mapping[str, Any]) -> str:
+    base = (meta.get("dataset") or data_name(meta) or "").partition("@")[0]
+    return data_label(base).partition(" (")[0] if base in list(datasets) else ""
+
+
+def _trainer_of_title(meta: Mapping[str, Any]) -> str:
+    trainer = meta.get("trainer")
+    if trainer not in list(trainers):
+        return ""
+    return trainers[str(trainer)].label.replace("-k", f"-{(meta.get('knobs') or {}).get('k', 'k')}")
 
 
 def from_sklearn(estimator: Any, data: np.ndarray | None = None) -> Model:

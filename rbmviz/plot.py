@@ -44,7 +44,7 @@ AnyDataset = Dataset | str | Path | None
 """A data set, its name or its file; None: the data that the model was trained on."""
 AnyRows = Samples | Dataset | np.ndarray
 
-PLOT_WIDTH, PICTURE_WIDTH, CLASS_PIXELS, ENLARGED = 480, 42, 14, 4
+CHART_WIDTH, PICTURE_WIDTH, CLASS_PIXELS, ENLARGED = 480, 42, 14, 4
 """Width of a plot, least width of a tile, height of a class in a strip, enlargement of pixels in files."""
 
 
@@ -427,7 +427,7 @@ def compare(samples: Mapping[str, Samples] | Samples, dataset: AnyDataset = None
         newest = {name: one[-49:] for name, one in named.items()}
         columns = [[tiles] for tiles in _mosaics(newest, data.image_shape, 49, 7, False)]
     if data.classes:
-        width = columns[0][0].width if columns[0] else PLOT_WIDTH
+        width = columns[0][0].width if columns[0] else CHART_WIDTH
         for column, drawn in zip(columns, _strips(named, data, width), strict=True):
             column.append(drawn)
     above = [alt.hconcat(*(alt.vconcat(*column) for column in columns))] if columns[0] else []
@@ -475,7 +475,7 @@ def _shape(n_visible: int, *stated: Sequence[int] | None) -> tuple[int, int]:
     return shape
 
 
-def _drawn(chart: Chart, width: float = PLOT_WIDTH) -> Any:
+def _drawn(chart: Chart, width: float = CHART_WIDTH) -> Any:
     """Return a chart as an object of Altair that may be part of others."""
     _altair()
     return chart.altair(width)
@@ -522,7 +522,7 @@ def _mosaics(
     return pictures
 
 
-def _strips(named: Mapping[str, Samples], data: Dataset, width: float = PLOT_WIDTH) -> list[Any]:
+def _strips(named: Mapping[str, Samples], data: Dataset, width: float = CHART_WIDTH) -> list[Any]:
     if not data.classes:
         raise BadInput(f"plot.strip: {data.name} has no labels, so that samples have no class.")
     coverage, charts = metrics.Coverage(data, metrics.coverage.COMPARED_EXAMPLES), []

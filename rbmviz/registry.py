@@ -145,7 +145,7 @@ def live_metric(name: str) -> Callable[[F], F]:
     return _entry(live_metrics, name)
 
 
-def dataset(name: str, *, bundled_with: str = "", file: str = "") -> Callable[[F], F]:
+def dataset(name: str, *, label: str = "", bundled_with: str = "", file: str = "") -> Callable[[F], F]:
     """Return a decorator that registers a function that returns a Dataset.
 
     The first line of the function's docstring is the description of the data set.
@@ -154,6 +154,8 @@ def dataset(name: str, *, bundled_with: str = "", file: str = "") -> Callable[[F
     ----------
     name : str
         The word of the command line and of links.
+    label : str
+        What people read, with what tells it from its namesakes in brackets; default ``name``.
     bundled_with : str
         The package that brings the data; "" for data that are generated or lie in a file.
     file : str
@@ -161,7 +163,8 @@ def dataset(name: str, *, bundled_with: str = "", file: str = "") -> Callable[[F
     """
 
     def register(function: F) -> F:
-        function.bundled_with, function.file = bundled_with, file or name  # type: ignore[attr-defined]
+        function.label, function.bundled_with = label or name, bundled_with  # type: ignore[attr-defined]
+        function.file = file or name  # type: ignore[attr-defined]
         return _entry(datasets, name)(function)
 
     return register

@@ -87,7 +87,7 @@ def test_bars_have_sides_and_cells_have_shades():
 
 
 def test_a_legend_has_lines_that_a_phone_has_room_for():
-    name = "best, pointer: Learning rate 1, Sweeps per update 10"
+    name = "best, pointer: Learning rate 1, Sweeps 10"
     drawing = Curves(X, Y, "name", (Style(name, "#111111"),), legend=Legend(limit=0))
     text = layers_of(drawing, "line")[0]["encoding"]["color"]["legend"]["labelExpr"]
     lines = json.loads(text.removesuffix("[datum.label]")[1:-1])[name]

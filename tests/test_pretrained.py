@@ -57,7 +57,7 @@ def test_headers_say_what_the_models_are():
 def test_a_line_says_what_a_model_is(model):
     cd, plain = load_model("mnist_cd1"), "5 visible and 3 hidden units"
     assert describe_model(cd) == (
-        "Handwritten digits 28 x 28; 784 visible and 500 hidden units, trained by CD-1 for 40,000 updates"
+        "MNIST digits; 784 visible and 500 hidden units, trained by CD-1 for 40,000 updates"
     )
     for meta in ({}, {"dataset": "nosuch@7", "trainer": "nosuch", "updates": 3}):
         assert describe_model(Model(model.rbm, None, meta)) == plain

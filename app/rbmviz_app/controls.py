@@ -14,7 +14,7 @@ from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
 from rbmviz_app import card, messages, uploads
 from rbmviz_app.session import OFFERED_FILES, TRAINED, Setting
-from rbmviz_app.shared import MODELS_OF_COMMAND, model_called, pretrained_line
+from rbmviz_app.shared import MODELS_OF_COMMAND, model_called, pretrained_line, title_of_model
 from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
@@ -124,13 +124,15 @@ def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
         yield setting.value
 
 
-def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 180) -> str:
+def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 240) -> str:
     """Draw the list of models: pretrained ones, the default first, the command line's, the Train page's."""
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     options = [*before, *shipped, *MODELS_OF_COMMAND, *TRAINED.value]
     help = "\n".join([setting.spec.help, "", *lines])
-    return select(setting, options, help=help, width=width, label_visibility="collapsed")
+    return select(
+        setting, options, format_func=title_of_model, help=help, width=width, label_visibility="collapsed"
+    )
 
 
 def model_line(name: str, model: Model) -> None:
@@ -138,9 +140,9 @@ def model_line(name: str, model: Model) -> None:
     st.caption(messages.plain(f"{name}: {describe_model(model)}."))
 
 
-def settings(page: str, label: str = "Settings", icon: str = "tune") -> AbstractContextManager[object]:
+def settings(page: str, label: str = "Settings", icon: str | None = None) -> AbstractContextManager[object]:
     """Draw the popover of a page's settings."""
-    return st.popover(label, icon=f":material/{icon}:", key=f"{page} settings")
+    return st.popover(label, icon=icon and f":material/{icon}:", key=f"{page} settings")
 
 
 def own_model(name: str, key: str, label: str) -> tuple[str, Model]:

@@ -14,7 +14,7 @@ import streamlit as st
 
 from rbmviz.errors import MAX_SHOWN, BadInput, shown
 from rbmviz.links import address_texts
-from rbmviz_app import checkpoints, embedding, pages, session, shared, uploads
+from rbmviz_app import checkpoints, embedding, pages, presets, session, shared, uploads
 from rbmviz_app.share import publish
 
 _address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
@@ -132,6 +132,9 @@ def open_link(page: str) -> None:
     # A link to the page that shows the command line's model is complete: what it leaves out is the default.
     if shared.FIRST_CHOICE and not any(given("sample", name) for name in pages.names_of_page("sample")):
         values[checkpoints.CHOICES["sample"]] = shared.FIRST_CHOICE[0]
+    # How it works begins at its first part; links to the landscape, which do not name it, stay such links.
+    if not any(given("chain", name) for name in [*pages.names_of_page("chain"), presets.KEY]):
+        values["little"] = "units"
     refused = []
     for name, setting in pages.settings(page).items():
         texts = given(page, name)

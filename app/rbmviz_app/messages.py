@@ -20,9 +20,17 @@ WORD_JOINER = "\u2060"
 """A zero-width character; it ends an address, because no address contains it."""
 
 
+COMMAND = re.compile(
+    r"\s*\([^()]*'(?:rbmviz|pip) [^']*'[^()]*\)"
+    r"|\s*[:;,]\s[^.:;,]*'(?:rbmviz|pip) [^']*'[^:;]*?(?=[.;](?:\s|$)|$)"
+)
+"""The part of a sentence of the package that advises a command: a page has controls instead."""
+
+
 def plain(text: object) -> str:
-    """Return Markdown that shows the text literally, on one line, without links, pictures or HTML."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: MAX_MESSAGE + 1]).split())
+    """Return Markdown that shows the text literally, on one line: no links, pictures, HTML, commands."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: 2 * MAX_MESSAGE]).split())
+    line = COMMAND.sub("", line)
     if len(line) > MAX_MESSAGE:
         line = line[:MAX_MESSAGE] + "…"
     return MARKS.sub(r"\\\g<0>", ADDRESS.sub(rf"\g<0>{WORD_JOINER}", line))

@@ -3,7 +3,7 @@
 A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page.py`` as the template. Its
 ``main`` draws, in this order:
 
-1. ``PAGE.heading()``: the question, and "About this page";
+1. ``PAGE.heading(notes=...)``: the question, and "About" with the notes on how to read the page;
 2. ``with PAGE.toolbar():`` the page's own settings, from which it builds its setup, and ``PAGE.menu()``, the
     presets;
 3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
@@ -24,7 +24,7 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
@@ -161,23 +161,26 @@ class LivePage(Generic[S]):
         """Return the panels' common setup, for values of the settings by name."""
         return self.spec.setup(values, shared.page_sources())
 
-    def heading(self, question: str = "", about: str = "") -> bool:
+    def heading(self, question: str = "", about: str = "", notes: Sequence[str] = ()) -> bool:
         """Draw the question; return whether the page is for a projector.
 
         question, about : texts of a part of the page, if they differ from the page's
+        notes : paragraphs on how to read the panels and charts, and what to try; below ``about``
         """
         publish.heading(question or self.question)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
             st.title(question or self.question, anchor=False, width="content")
             if not present:
-                self.draw_about(about or self.about)
+                self.draw_about(about or self.about, notes)
         return present
 
-    def draw_about(self, about: str) -> None:
-        """Draw the button that opens the page's introduction for newcomers."""
-        with st.popover("About this page", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
+    def draw_about(self, about: str, notes: Sequence[str]) -> None:
+        """Draw the button that opens the page's introduction for newcomers, and its notes."""
+        with st.popover("About", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
             st.markdown(about)
+            for note in notes:
+                st.markdown(note)
             st.caption("The *Glossary* explains all words and numbers.")
 
     @contextmanager
@@ -200,7 +203,7 @@ class LivePage(Generic[S]):
     def menu(self) -> None:
         """Draw the menu of presets."""
         key = session.popover_key(f"{self.name} presets")
-        with st.popover("Presets", icon=":material/auto_stories:", key=key):
+        with st.popover("Presets", key=key):
             for preset in self.presets:
                 key = f"{self.name} preset {preset.label}"
                 st.button(preset.label, key=key, on_click=self.apply, args=(preset,), type="tertiary")
@@ -658,13 +661,13 @@ def draw_chart(
     """Draw a chart, or the text ``nothing`` if there are no rows yet.
 
     key : widget key; alt : description for screen readers; height :
-        "stretch" to fill its container, whose height a style sheet sets
+        "stretch" for a main chart, whose height a style sheet sets: with and without rows, and while it loads
     """
     rows, plot = chart
-    if nothing and rows.empty:
-        with st.container(key=f"no chart {key}"):  # while presenting, it takes the place of the chart
+    with st.container(key=f"main chart {key}") if height == "stretch" else nullcontext():
+        if nothing and rows.empty:
             st.caption(nothing)
-    else:
+            return
         size = PRESENTED_FONT_PIXELS if links.presenting() else 0
         height = "stretch" if size else height  # presenting.css makes it as tall as the window allows
         spec = readable(plot.spec(), st.context.theme.type, size)

@@ -389,26 +389,26 @@ OPENED_CHECKPOINT: Entry[str] = Entry("opened checkpoint", str)
 """Train: the uploaded checkpoint for which a panel was opened."""
 
 EDITED_MATRIX: Entry[np.ndarray | None] = Entry("edited matrix", lambda: None)
-"""Little chain: the editor's initial matrix, float64 (states, states); None: the preset's."""
+"""How it works: the editor's initial matrix, float64 (states, states); None: the preset's."""
 
 TABLE_VERSION: Entry[int] = Entry("table version", int)
-"""Little chain: how often the editor was refilled. It is part of the key, so that edits are discarded."""
+"""How it works: how often the editor was refilled. It is part of the key, so that edits are discarded."""
 
 AXES_PUT_AWAY: Entry[dict[str, dict[str, Any]]] = Entry("axes put away", dict)
 """Tune: settings that name knobs, by key, of the kind not tuned now (samplers or trainers)."""
 
 CHAIN_STARTS: Entry[dict[int, int]] = Entry("chain starts", dict)
-"""Little chain: the start state of a chain, by its number of states."""
+"""How it works: the start state of a chain, by its number of states."""
 
 LAST_CHAIN: Entry[tuple[np.ndarray, list[str]] | None] = Entry("last chain", lambda: None)
-"""Little chain: the last table that was a transition matrix, and the names of its states."""
+"""How it works: the last table that was a transition matrix, and the names of its states."""
 
 LAMBDA: Entry[float | None] = Entry("lambda", lambda: None)
-"""Little chain: lambda, subtracted from the diagonal; None: half of the largest possible."""
+"""How it works: lambda, subtracted from the diagonal; None: half of the largest possible."""
 
 
 DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
-"""Little chain: the small model whose units are drawn one by one."""
+"""How it works: the small model whose units are drawn one by one."""
 
 SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict)
 """Tune: the newest views of sweeps, by name, and their tokens."""

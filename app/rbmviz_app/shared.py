@@ -15,8 +15,8 @@ from rbmviz.datasets import Dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson
 from rbmviz.metrics import Kernel, reference
-from rbmviz.models import describe_model, load_pretrained
-from rbmviz.pages import Sources
+from rbmviz.models import describe_model, load_pretrained, model_title, read_pretrained_headers
+from rbmviz.pages import RANDOM_MODEL, Sources
 from rbmviz.session import VisitorUsage
 from rbmviz.session.sweeps import SweepQueue, sweeps_folder
 from rbmviz.sweeps import SweepPlan
@@ -97,6 +97,17 @@ def pretrained(name: str) -> Model:
 def pretrained_line(name: str) -> str:
     """Describe a shipped model in one line."""
     return describe_model(pretrained(name))
+
+
+@functools.cache
+def _titles() -> dict[str, str]:
+    titles = {name: model_title(header.meta) for name, header in read_pretrained_headers().items()}
+    return titles | {RANDOM_MODEL: "Random model"}
+
+
+def title_of_model(name: str) -> str:
+    """Return what people read instead of the name of a model; visitors' own names stay."""
+    return _titles().get(name) or name
 
 
 def once(key: Hashable, make: Callable[[], T]) -> T:

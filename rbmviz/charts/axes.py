@@ -57,6 +57,8 @@ class ChartAxis:
         Whether the range includes zero.
     ticks : int or tuple of float
         Approximate number of ticks, or their places; 0 (the default): Vega's own.
+    tick_labels : tuple of str
+        Labels of ``ticks``, if they are places; empty (the default): the numbers.
     names : tuple of str
         Names of the places from 0 to 1, 1 to 2, ... on an axis without numbers.
     grid : bool
@@ -74,6 +76,7 @@ class ChartAxis:
     nice: bool | None = None
     zero: bool = False
     ticks: int | tuple[float, ...] = 0
+    tick_labels: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     grid: bool = True
     orient: str = ""
@@ -100,7 +103,10 @@ class ChartAxis:
             axis |= {"values": [place + 0.5 for place in range(len(self.names))], "domain": False}
         elif self.ticks:
             axis |= {"tickCount": self.ticks} if isinstance(self.ticks, int) else {"values": list(self.ticks)}
-        if self.unit:
+        if self.tick_labels and not isinstance(self.ticks, int):
+            # Vega's index of a tick runs from 0 to 1.
+            axis["labelExpr"] = f"{json.dumps(self.tick_labels)}[round(datum.index * {len(self.ticks) - 1})]"
+        elif self.unit:
             axis["labelExpr"] = f"format(datum.value, '~g') + ' {self.unit}'"
         elif self.form == "~s" and self.scale == "linear":
             axis["labelExpr"] = "datum.value ? datum.label : '0'"

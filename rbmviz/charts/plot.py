@@ -28,6 +28,8 @@ TALL = 480
 """Height of charts with large text, in pixels."""
 WINDOW_PER_WORD = 50
 """Maximum size of large text, as a share of the window's height."""
+NARROW_WINDOW, TITLE_SIZE = 640, 14
+"""Up to this width of the window, in pixels, axes have no titles; font size of the others, Streamlit's."""
 
 
 class Plot(ABC):
@@ -151,7 +153,9 @@ def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
         {"labelFontSize": words_size, "titleFontSize": words_size} if size else {}
     )
     note = ({"color": ink, "fill": ink} if ink else {}) | ({"fontSize": words_size} if size else {})
-    own = {"axis": words, "legend": words, "style": {"note": note}} | (
+    # A title longer than a low axis leaves no room for the chart: on a phone the words above it must do.
+    titles = {"titleFontSize": {"expr": f"windowSize()[0] > {NARROW_WINDOW} ? {TITLE_SIZE} : 0"}}
+    own = {"axis": titles | words, "legend": words, "style": {"note": note}} | (
         {"title": {"fontSize": words_size}} if size else {}
     )
     height = {"height": max(spec["height"], TALL)} if size else {}

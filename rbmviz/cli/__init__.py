@@ -119,6 +119,10 @@ COMMANDS = {
         "replay",
         "Samplers side by side as one file that plays them: a page without a server (.html), or a .gif.",
     ),
+    "play": (
+        "play",
+        "Samplers side by side, live in any browser: one file that needs no server and no network.",
+    ),
     "score": (
         "score",
         "Score a sample file by ISL on a data set's test part; beta is chosen on its validation part.",

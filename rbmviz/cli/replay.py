@@ -89,7 +89,7 @@ def add(commands: Any) -> None:
     )
 
 
-def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
+def scored_data(model: Model, args: argparse.Namespace) -> Dataset | None:
     """Return the data to score against; None, with a message, if the model's own data are missing."""
     if args.dataset is not None:
         return data_of(model, args.dataset, load_dataset)
@@ -104,7 +104,7 @@ def _data(model: Model, args: argparse.Namespace) -> Dataset | None:
         return None
 
 
-def _algorithms(args: argparse.Namespace) -> list[Sampler]:
+def samplers_of(args: argparse.Namespace) -> list[Sampler]:
     """Return the samplers with their knobs; knobs in a sampler's text take precedence over flags."""
     if len(args.samplers) > MAX_SIDE_BY_SIDE:
         raise BadInput(f"replay: {len(args.samplers)} samplers: a page has room for {MAX_SIDE_BY_SIDE}.")
@@ -127,9 +127,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         moving = importlib.import_module("rbmviz_app.charts.moving")
         shape_of = importlib.import_module("rbmviz_app.panel").shape_of
     model = load_model(args.model)
-    algorithms = _algorithms(args)
+    algorithms = samplers_of(args)
     kept = _kept(args, model, len(algorithms))
-    dataset = _data(model, args)
+    dataset = scored_data(model, args)
     if args.init == "data" and dataset is None:
         raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
     needed = model.rates is None and any(sampler.needs_rates for sampler in algorithms)
@@ -140,7 +140,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     plan = SamplingSetup(model, dataset, args.seed, init, allowance=allowance).plan()
     for algorithm in algorithms:
         check_memory("replay: the run", plan.bytes(algorithm), "give fewer chains")
-    histories, interrupted = _histories([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
+    histories, interrupted = histories_of([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
     replay = app.Replay(
         args.title if args.title is not None else Path(args.model).stem,
         args.caption if args.caption is not None else f"{describe_model(model)}. Seed {args.seed}.",
@@ -183,7 +183,7 @@ def _kept(args: argparse.Namespace, model: Model, n_runs: int) -> int:
     return kept
 
 
-def _histories(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
+def histories_of(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
     """Let each run make n samples; return what is kept of them, and whether an interrupt has ended it."""
     try:
         with tqdm(total=n * len(runs), unit="sample", file=sys.stderr, disable=None) as bar:

@@ -9,7 +9,7 @@ from rbmviz.cli.sweep import MAX_WORKERS
 from rbmviz.errors import BadInput
 from rbmviz.reproduce import PAPERS, Recipe, Size, all_recipes, recipe_named, reproduce
 from rbmviz.reproduce.ledger import measured_texts, verdict_text
-from rbmviz.reproduce.recipe import minutes_text
+from rbmviz.reproduce.recipe import minutes_text, number_text
 from rbmviz.reproduce.run import result_of
 
 
@@ -19,8 +19,8 @@ def add(commands: Any) -> None:
     command = add_command(commands, "reproduce", example, run, text)
     command.description = (
         "Repeat a figure, a table or a claim of the papers: numbers with errors, the picture, and a verdict\n"
-        "on each claim. Without a name it lists the recipes with their costs. What is computed is kept in\n"
-        "the folder, so that an interrupted run continues."
+        "on each claim. Without a name it lists the recipes by figure and table, with their costs. What is\n"
+        "computed is kept in the folder, so that an interrupted run continues."
     )
     command.add_argument("name", nargs="?", default="", help="a recipe, or 'all' (default: list them)")
     command.add_argument("--out", metavar="DIR", help="folder of the results; it is made if need be")
@@ -78,7 +78,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
 def _listed(name: str, recipe: Recipe) -> dict[str, Any]:
     return {
         **{"recipe": name, "paper": PAPERS[recipe.paper].title, "title": recipe.title},
-        **{"source": recipe.source, "core_minutes": dict(recipe.cost) if recipe.work else {}},
+        **{"source": recipe.source, "number": number_text(recipe.source)},
+        **{"core_minutes": dict(recipe.cost) if recipe.work else {}},
         **{"needs": list(recipe.needs), "claims": [claim.name for claim in recipe.claims]},
     }
 
@@ -99,14 +100,18 @@ def text(result: dict[str, Any]) -> str:
     if "recipes" in result:
         rows = result["recipes"]
         width = max(len(row["recipe"]) for row in rows)
-        lines = [f"{'':<{width}} {'quick':>7} {'full':>8}  core-minutes"]
+        lines, paper = [f"{'':<{width}} {'quick':>7} {'full':>8}  core-minutes"], ""
         for row in rows:
+            if row["paper"] != paper:
+                paper = row["paper"]
+                lines += ["", paper]
             quick, full = (
                 minutes_text(row["core_minutes"][size]) if size in row["core_minutes"] else "-"
                 for size in ("quick", "full")
             )
             needs = f" (needs {', '.join(row['needs'])})" if row["needs"] else ""
-            lines.append(f"{row['recipe']:<{width}} {quick:>7} {full:>8}  {row['title']}{needs}")
+            title = f"{row['number']}: {row['title']}{needs}"
+            lines.append(f"{row['recipe']:<{width}} {quick:>7} {full:>8}  {title}")
         return "\n".join(lines)
     lines = []
     for claim in result["claims"]:

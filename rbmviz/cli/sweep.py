@@ -131,8 +131,8 @@ def _add_grid(action: argparse.ArgumentParser) -> None:
         "--grid",
         action="append",
         metavar="KNOB=VALUES",
-        help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log or :linear after it, "
-        "eps=0.001:0.3:13:log (repeatable)",
+        help="values of a knob: eps=0.01,0.03,0.1 or lo:hi:number, with :log, :linear or :log1m (a log scale "
+        "of 1 - x, with 1 itself) after it: eps=0.001:0.3:13:log, alpha=0.8:1:6:log1m (repeatable)",
     )
     grid.add_argument(
         "--replications",
@@ -260,10 +260,10 @@ def _check_installed(args: argparse.Namespace) -> None:
 
 def _axis(written: str, algorithms: Sequence[Any]) -> Axis:
     """Read an axis; the scale may also come first, ``eps=log:0.001:1:13``."""
-    match = re.fullmatch(r"([^=]*)=(log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
+    match = re.fullmatch(r"([^=]*)=(log1m|log|lin|linear):([^:]*:[^:]*:[^:]*)", written)
     if match:
         name, scale, rest = match.groups()
-        written = f"{name}={rest}:{'log' if scale == 'log' else 'linear'}"
+        written = f"{name}={rest}:{'linear' if scale == 'lin' else scale}"
     return Axis.read(written, algorithms)
 
 

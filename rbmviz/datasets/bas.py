@@ -8,7 +8,7 @@ from rbmviz.errors import BadInput
 from rbmviz.registry import dataset
 
 
-@dataset("bas")
+@dataset("bas", label="Bars and Stripes")
 def bas(size: int | str = 4) -> Dataset:
     """Bars and Stripes (size x size, default 4): 2^size patterns of whole rows, 2^size of whole columns.
 

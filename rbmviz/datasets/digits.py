@@ -13,7 +13,7 @@ from rbmviz.errors import lacking
 from rbmviz.registry import dataset
 
 
-@dataset("digits", bundled_with="scikit-learn")
+@dataset("digits", label="Digits 8 × 8", bundled_with="scikit-learn")
 def digits(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 8 x 8, bundled with scikit-learn: 1,197 / 300 / 300, shuffled with a fixed seed.
 

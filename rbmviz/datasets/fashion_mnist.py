@@ -18,7 +18,7 @@ CLASSES = (
 )
 
 
-@dataset("fashion_mnist")
+@dataset("fashion_mnist", label="Fashion-MNIST")
 def fashion_mnist(binarise: str | float = "0.5") -> Dataset:
     """Garments 28 x 28: 50,000 / 10,000 / 10,000.
 

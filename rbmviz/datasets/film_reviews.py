@@ -8,7 +8,7 @@ from rbmviz.datasets.raw import arrays
 from rbmviz.registry import dataset
 
 
-@dataset("film_reviews")
+@dataset("film_reviews", label="Film reviews")
 def film_reviews() -> Dataset:
     """Presence of 1,000 word stems in 25,000 reviews of films: 80 / 10 / 10 %, shuffled with a fixed seed.
 

@@ -7,7 +7,7 @@ from rbmviz.datasets.raw import arrays
 from rbmviz.registry import dataset
 
 
-@dataset("letters")
+@dataset("letters", label="Handwritten letters")
 def letters() -> Dataset:
     """Handwritten letters 16 x 8: Taskar's folds 1 to 9, every tenth word for validation; test is fold 0."""
     raw = arrays("letters")

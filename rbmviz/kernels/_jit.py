@@ -7,7 +7,6 @@ decorator    who can call it      may make arrays  how kernels call it
 `inner`      Python and kernels   no               by a jump to its `private` form
 `private`    kernels              no               by a jump
 `inline`     kernels              no               inlined into the caller
-`reduction`  Python and kernels   no               numba's own way
 ===========  ===================  ===============  ====================================================
 
 With ``NUMBA_DISABLE_JIT=1`` all run as Python (see ``_without_jit``). If numba's inside is not what
@@ -57,7 +56,7 @@ FLAGS: dict[str, Any] = {
     "no_cfunc_wrapper": True,  # nobody calls kernels from C: saves a twentieth of compiling
 }
 # Deliberately absent: parallel=True (two Python threads on numba's workqueue layer abort the process) and
-# fastmath, except in ``reduction`` (sums keep the order of the code, so that oracles are bit-exact).
+# fastmath (sums keep the order of the code, so that oracles, and browsers, have the same bits).
 
 PRIVATE_FLAGS: dict[str, Any] = {**FLAGS, "no_cpython_wrapper": True, "_nrt": False}
 
@@ -100,7 +99,7 @@ def kernel(function: Callable[..., Any], **more: Any) -> Any:
     if settings.DISABLE_JIT:
         return PythonKernel(function)
     if inside is None:
-        return njit(**PUBLIC_FLAGS, fastmath=more.get("fastmath", False))(function)
+        return njit(**PUBLIC_FLAGS)(function)
     compiled = njit(**FLAGS, **more, pipeline_class=inside.KernelCompiler)(function)
     if CACHE_FOLDER is not None:
         inside.cache_in(CACHE_FOLDER, compiled)
@@ -132,15 +131,6 @@ def private(function: Callable[..., Any], **more: Any) -> Any:
     compiled = njit(**PRIVATE_FLAGS, **more, pipeline_class=inside.PrivateCompiler)(function)
     compiled.__class__ = inside.PrivateKernel
     return compiled
-
-
-def reduction(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that makes no array and may sum in any order; the order depends on the processor.
-
-    Meant for displayed numbers, such as norms. ``fast_weights.norm.dot`` names the one place where samples
-    depend on the order. Kernels call it numba's own way: it has no ``private`` form.
-    """
-    return kernel(function, _nrt=False, fastmath={"reassoc"})
 
 
 def inline(function: Callable[..., Any]) -> Any:

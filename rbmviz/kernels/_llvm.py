@@ -26,6 +26,9 @@ from rbmviz.kernels._without_jit import PythonIntrinsic
 
 settings: Any = numba.config  # its names appear at run time only
 
+for_webassembly = False
+"""Whether kernels are built for browsers (``webassembly``), where only 16 bits become a number at once."""
+
 IRBuilder = ir.IRBuilder
 BIT, BYTE, INT, WORD = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
@@ -198,7 +201,14 @@ def spread(build: Any, value: Any, lanes: int) -> Any:
 
 def word_of(build: Any, bits: Any) -> Any:
     """Return a vector of up to 64 bits as a number of 64 bits, first lane lowest."""
-    return build.zext(build.bitcast(bits, ir.IntType(bits.type.count)), WORD)
+    if not for_webassembly:
+        return build.zext(build.bitcast(bits, ir.IntType(bits.type.count)), WORD)
+    word = constant(WORD, 0)
+    for first in range(0, bits.type.count, 16):
+        lanes = build.sext(pick(build, bits, range(first, first + 16)), vector(BYTE, 16))
+        part = build.zext(call(build, "llvm.wasm.bitmask.v16i8", INT, lanes), WORD)
+        word = build.or_(word, build.shl(part, constant(WORD, first)))
+    return word
 
 
 def call(build: Any, name: str, kind: Any, *arguments: Any) -> Any:

@@ -142,6 +142,21 @@ def add_counts(new, n, total):
     return needed
 
 
+@inner
+def find_nearest(points, block, index, distance, out):
+    """Do the work of ``nearest`` without making an array; out uint32 (BLOCK_SAMPLES,): work space."""
+    n = index.shape[0]
+    for i in range(n):
+        distance[i] = i64(1) << i64(62)
+    for point in range(points.shape[0]):
+        distances(points[point], block, n, out)
+        for i in range(n):
+            d = i64(out[i])
+            if d < distance[i]:
+                distance[i] = d
+                index[i] = point
+
+
 @kernel
 def nearest(points, block, index, distance):
     """Find the nearest point of each sample of a block: its index (the first in a tie) and distance.
@@ -152,16 +167,7 @@ def nearest(points, block, index, distance):
     n = index.shape[0]
     if block.shape != (points.shape[1], BLOCK_SAMPLES) or n > BLOCK_SAMPLES or distance.shape[0] != n:
         raise ValueError("nearest: the arrays do not fit each other")
-    out = np.empty(BLOCK_SAMPLES, np.uint32)
-    for i in range(n):
-        distance[i] = i64(1) << i64(62)
-    for point in range(points.shape[0]):
-        distances(points[point], block, n, out)
-        for i in range(n):
-            d = i64(out[i])
-            if d < distance[i]:
-                distance[i] = d
-                index[i] = point
+    find_nearest(points, block, index, distance, np.empty(BLOCK_SAMPLES, np.uint32))
 
 
 MIXTURE_LANES = 8
@@ -190,6 +196,36 @@ def mix_lanes(build, weights, n, powers, out):
     out.store(0, total.read())
 
 
+@inner
+def mix(histograms, log_odds, powers, weights, total, out):
+    """Do the work of ``log_mixtures`` without making an array.
+
+    powers float64 (groups of MIXTURE_LANES betas, distances, MIXTURE_LANES), weights (distances,), total
+    (MIXTURE_LANES,): work space; powers must be 0 where a group has no beta.
+    """
+    n_distances, betas = histograms.shape[1], log_odds.shape[0]
+    groups = (betas + MIXTURE_LANES - 1) // MIXTURE_LANES
+    for b in range(betas):
+        ratio, power = np.exp(-log_odds[b]), 1.0
+        for d in range(n_distances):
+            powers[b // MIXTURE_LANES, d, b % MIXTURE_LANES] = power
+            power *= ratio
+    for point in range(histograms.shape[0]):
+        histogram = histograms[point]
+        first = 0
+        while first < n_distances - 1 and histogram[first] == 0:
+            first += 1
+        last = n_distances
+        while last > first + 1 and histogram[last - 1] == 0:
+            last -= 1
+        for d in range(first, last):
+            weights[d - first] = histogram[d]
+        for g in range(groups):
+            mix_lanes(weights, last - first, powers[g], total)
+            for b in range(g * MIXTURE_LANES, min((g + 1) * MIXTURE_LANES, betas)):
+                out[point, b] = np.log(total[b % MIXTURE_LANES]) - first * log_odds[b]
+
+
 @kernel
 def log_mixtures(histograms, log_odds, out):
     """Write log sum_d histogram[d] exp(-d log_odds[b]) for every histogram and b, float64 (points, betas).
@@ -207,23 +243,4 @@ def log_mixtures(histograms, log_odds, out):
         raise ValueError("log_mixtures: the arrays do not fit each other")
     groups = (betas + MIXTURE_LANES - 1) // MIXTURE_LANES
     powers = np.zeros((groups, n_distances, MIXTURE_LANES))
-    for b in range(betas):
-        ratio, power = np.exp(-log_odds[b]), 1.0
-        for d in range(n_distances):
-            powers[b // MIXTURE_LANES, d, b % MIXTURE_LANES] = power
-            power *= ratio
-    weights, total = np.empty(n_distances), np.empty(MIXTURE_LANES)
-    for point in range(histograms.shape[0]):
-        histogram = histograms[point]
-        first = 0
-        while first < n_distances - 1 and histogram[first] == 0:
-            first += 1
-        last = n_distances
-        while last > first + 1 and histogram[last - 1] == 0:
-            last -= 1
-        for d in range(first, last):
-            weights[d - first] = histogram[d]
-        for g in range(groups):
-            mix_lanes(weights, last - first, powers[g], total)
-            for b in range(g * MIXTURE_LANES, min((g + 1) * MIXTURE_LANES, betas)):
-                out[point, b] = np.log(total[b % MIXTURE_LANES]) - first * log_odds[b]
+    mix(histograms, log_odds, powers, np.empty(n_distances), np.empty(MIXTURE_LANES), out)

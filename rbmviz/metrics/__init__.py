@@ -26,6 +26,7 @@ from rbmviz.metrics.gibbs_chain import (
 )
 from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
+from rbmviz.metrics.monte_carlo import monte_carlo_likelihood
 from rbmviz.metrics.pca import PrincipalPlane, principal_plane
 from rbmviz.metrics.tempering import Ladder, Tempered, tempered_ladders, tempered_statistics
 
@@ -60,6 +61,7 @@ __all__ = [
     "log_likelihood",
     "log_z",
     "model_statistics",
+    "monte_carlo_likelihood",
     "paired_error",
     "principal_plane",
     "probabilities",

@@ -76,8 +76,10 @@ class Coverage:
 
     Attributes
     ----------
+    packed, labels : uint64 (examples, words), int64 (examples,) or None
+        The training examples that samples are compared with, packed (``hamming.pack``), and their classes.
     examples : int
-        Number of training examples that samples are compared with.
+        Number of these training examples.
     threshold : float
         99th percentile of the distances of held-out data (validation and test) to their nearest training
         examples, in bits. NaN without held-out data: then no sample is far.
@@ -103,8 +105,8 @@ class Coverage:
     def __init__(self, dataset: Dataset, max_examples: int | None = None, n_chains: int = 1) -> None:
         if max_examples is not None and max_examples < 1:
             raise BadInput(f"Coverage: max_examples = {max_examples}; compare with at least one.")
-        self._packed, self._labels, self.threshold, self.blank_below = _examples(dataset, max_examples)
-        self.examples = len(self._packed)
+        self.packed, self.labels, self.threshold, self.blank_below = _examples(dataset, max_examples)
+        self.examples = len(self.packed)
         self._width = dataset.train.shape[1]
         self.data_shares = np.zeros(0)
         if dataset.train_labels is not None:
@@ -144,13 +146,13 @@ class Coverage:
             raise BadInput(f"Coverage: the samples have shape {v.shape}; it must be (n, {self._width}).")
         if v.dtype != np.uint8 or (v.size and v.max() > 1):
             raise BadInput("Coverage: the samples must be uint8 rows of 0 and 1.")
-        return _nearest(self._packed, v)
+        return _nearest(self.packed, v)
 
     def kinds(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return classes, int64 (n,), empty without labels; which samples are blank; which are spurious."""
         index, distance = self.nearest(v)
         blank = self.is_blank(v)
-        classes = np.zeros(0, np.int64) if self._labels is None else self._labels[index]
+        classes = np.zeros(0, np.int64) if self.labels is None else self.labels[index]
         return classes, blank, blank | (distance > self.threshold)
 
     def is_blank(self, v: np.ndarray) -> np.ndarray:
@@ -180,7 +182,7 @@ class Coverage:
         self._blank += int(blank.sum())
         self._on += int(v.sum(dtype=np.int64))
         self._spurious += int(spurious.sum())
-        if self._labels is None or not len(v):
+        if self.labels is None or not len(v):
             return np.zeros(0, np.int64)
         newest = np.concatenate([self._last, classes])
         self.switches += int((newest[self._n_chains :] != newest[: -self._n_chains]).sum())

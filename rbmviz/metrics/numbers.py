@@ -181,7 +181,7 @@ def _blank_now(snapshot: Any) -> Value:
 
 VISITED = Number(
     "visited",
-    "Classes visited",
+    "Classes",
     "How many of the classes in the data (for digits: 0 to 9) the chain has shown so far. A sample has the "
     "class of its nearest training image. Blank images, and others unlike anything in the data, have no "
     "class. A stuck chain stays at 1 or 2.",
@@ -360,7 +360,7 @@ OF_EVERY_TRAINER: tuple[Number, ...] = (
     LIKELIHOOD,
     Number(
         "below_best",
-        "Below its best",
+        "Below best",
         "Nats lost since the model was best: 0 while it improves. A trainer that gets worse loses more and "
         "more.",
         lambda snapshot: below_best(snapshot.likelihoods),
@@ -480,7 +480,7 @@ OF_WEIGHTS: tuple[Number, ...] = (
     ),
     _pooled(
         "max_share",
-        "Heaviest sample holds",
+        "Heaviest holds",
         "Share of a batch’s weight held by its heaviest sample, mean over all batches. Near 100 %, the other "
         "samples were drawn for nothing.",
         lambda snapshot: snapshot.max_share,

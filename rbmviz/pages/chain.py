@@ -1,4 +1,4 @@
-"""Little chain: a model with few enough states to draw them all, an editable matrix, an RBM unit by unit."""
+"""How it works: an RBM unit by unit, a model with few enough states to draw them all, an editable matrix."""
 
 import math
 from collections.abc import Mapping
@@ -41,10 +41,10 @@ SPEC = PageSpec(
     settings={
         "little": SettingSpec(
             "landscape",
-            ("landscape", "matrix", "units"),
+            ("units", "landscape", "matrix"),
             "Look at",
-            "Every state of a small model while chains move among them; the idea itself, on a "
-            "matrix; or a model drawn unit by unit.",
+            "A model drawn unit by unit; every state of a small model while chains move among them; then "
+            "the idea itself, on a matrix.",
             left_alone=True,
         ),
         "land": SettingSpec(

@@ -17,7 +17,13 @@ from rbmviz.session.sweeps import MAX_SAMPLES_OF_CELL
 from rbmviz.sweeps import list_measures
 from rbmviz.sweeps.from_settings import KIND_OF, NO_AXIS
 from rbmviz.sweeps.measures import MAX_UNITS_EACH_POINT
+from rbmviz.sweeps.plan import SCALES
 from rbmviz.trainers import list_trainers
+
+SPACING = (
+    "*log*: equal ratios. *linear*: equal steps. *log1m*: equal ratios of 1 − x, for values close to 1, such "
+    "as 0.9, 0.99, 0.999; 1 itself comes last."
+)
 
 
 class _SamplersAndTrainers:
@@ -75,14 +81,14 @@ SPEC = PageSpec(
         "tune_x_n": SettingSpec(
             7, Whole(1, 40), "Values", "Number of values on this axis; whole numbers may give fewer."
         ),
-        "tune_x_scale": SettingSpec("log", ("log", "linear"), "Spacing", "Equal ratios, or equal steps."),
+        "tune_x_scale": SettingSpec("log", SCALES, "Spacing", SPACING),
         "tune_y": SettingSpec("alpha", FreeText(), "Up"),
         "tune_y_from": SettingSpec(0.8, RealNumber(0, 1e4), "From"),
         "tune_y_to": SettingSpec(1.0, RealNumber(0, 1e4), "To"),
         "tune_y_n": SettingSpec(
-            5, Whole(1, 40), "Values", "Number of values on this axis; whole numbers may give fewer."
+            6, Whole(1, 40), "Values", "Number of values on this axis; whole numbers may give fewer."
         ),
-        "tune_y_scale": SettingSpec("linear", ("log", "linear"), "Spacing", "Equal ratios, or equal steps."),
+        "tune_y_scale": SettingSpec("log1m", SCALES, "Spacing", SPACING),
         "tune_z": SettingSpec(
             NO_AXIS, FreeText(), "Side by side", "A third knob: a map for each of its values."
         ),

@@ -74,6 +74,24 @@ class Estimate(NamedTuple):
         return f"{self.value:.4g} ± {self.error:.2g}"
 
 
+LOGARITHM = "log10 of "
+"""Beginning of the label of an estimate that is the logarithm of a factor."""
+
+
+def measured_text(label: str, estimate: Estimate) -> str:
+    """Return label and estimate as text: in place of a logarithm its factor, as the papers print it."""
+    value, error, _ = estimate
+    if not label.startswith(LOGARITHM) or math.isnan(value):
+        return f"{label}: {estimate.text}"
+    with np.errstate(over="ignore"):
+        factor, spread = (float(f"{np.power(10.0, power):.3g}") for power in (value, error))
+    text = label.removeprefix(LOGARITHM)
+    text += f": {factor:,g} times" if factor < 1e6 else f": {factor:.3g} times"
+    if math.isnan(error):
+        return f"{text} (error unknown)"
+    return f"{text}, within a factor of {spread:g}" if error else text
+
+
 @dataclass(frozen=True)
 class Bound:
     """Bounds on one estimate.
@@ -83,7 +101,7 @@ class Bound:
     number : str
         Key of the estimate.
     label : str
-        What is estimated, with its unit.
+        What is estimated, with its unit. "log10 of ...": its factor is what readers see.
     at_least, at_most : float
         The estimate must lie between these.
     """
@@ -122,12 +140,15 @@ class Bound:
 
     @property
     def text(self) -> str:
-        """The bounds in words."""
+        """The bounds in words; of a logarithm, those of its factor, which papers print."""
+        low, high = self.at_least, self.at_most
+        if self.label.startswith(LOGARITHM):
+            low, high = (float(f"{10.0**bound:.3g}") for bound in (low, high))
         if math.isinf(self.at_most):
-            return f"at least {self.at_least:g}"
+            return f"at least {low:,g}"
         if math.isinf(self.at_least):
-            return f"at most {self.at_most:g}"
-        return f"from {self.at_least:g} to {self.at_most:g}"
+            return f"at most {high:,g}"
+        return f"from {low:,g} to {high:,g}"
 
 
 @dataclass(frozen=True)
@@ -213,7 +234,7 @@ def judge(claim: PaperClaim, numbers: Mapping[str, Estimate], size: Size) -> Ver
             "" if outcome is not None or claim.if_undecided else bound.needed(numbers[bound.number], size)
         )
         reasons.append(
-            f"{bound.label}: {numbers[bound.number].text}, expected {bound.text}: {words[outcome]}"
+            f"{measured_text(bound.label, numbers[bound.number])}, expected {bound.text}: {words[outcome]}"
             + (f" ({needed})." if needed else ".")
         )
     reasons += [claim.if_undecided] * bool(claim.if_undecided and None in decided)

@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from rbmviz.reproduce.claims import SIZES, VERDICTS, Estimate, Size
+from rbmviz.reproduce.claims import SIZES, VERDICTS, Estimate, Size, measured_text
 from rbmviz.reproduce.papers import PAPERS
 from rbmviz.reproduce.recipe import Recipe, all_recipes, live_link_of, minutes_text
 from rbmviz.reproduce.run import result_of
@@ -21,13 +21,20 @@ RESULTS_FOLDER = Path(str(resources.files("rbmviz.reproduce") / "results"))
 """Folder of the results that ship with the program: ``<recipe>-<size>.json`` and ``.svg``."""
 
 
+def _stored_file(name: str, ending: str) -> bytes:
+    paths = (RESULTS_FOLDER / f"{name}-{size}.{ending}" for size in reversed(SIZES))
+    return next((path.read_bytes() for path in paths if path.is_file()), b"")
+
+
 def stored(name: str) -> dict[str, Any] | None:
     """Return the stored result of a recipe, of the larger size; None if there is none."""
-    for size in reversed(SIZES):
-        path = RESULTS_FOLDER / f"{name}-{size}.json"
-        if path.is_file():
-            return json.loads(path.read_bytes())
-    return None
+    content = _stored_file(name, "json")
+    return json.loads(content) if content else None
+
+
+def stored_figure(name: str) -> bytes:
+    """Return the figure of the stored result of a recipe, as SVG; empty if there is none."""
+    return _stored_file(name, "svg")
 
 
 def ledger() -> list[dict[str, Any]]:
@@ -67,7 +74,7 @@ def numbers_of(claim: Mapping[str, Any]) -> dict[str, Estimate]:
 def measured_texts(claim: Mapping[str, Any]) -> list[str]:
     """Return the label, value and error of each measured number of a claim of a result, as text."""
     numbers = numbers_of(claim)
-    return [f"{entry['label']}: {numbers[entry['number']].text}" for entry in claim["measured"]]
+    return [measured_text(entry["label"], numbers[entry["number"]]) for entry in claim["measured"]]
 
 
 def counts_of(results: Sequence[Mapping[str, Any]], variants: bool = False) -> dict[str, int]:

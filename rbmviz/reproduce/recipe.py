@@ -2,8 +2,10 @@
 
 import functools
 import importlib
+import math
 import operator
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -99,7 +101,7 @@ class Recipe:
     paper : str
         Key of ``PAPERS``.
     place : int
-        Order in the ledger, within the paper.
+        Order in the ledger, within the paper, of recipes without a figure or of the same one.
     title : str
     source : str
         Section, figure or table of the paper.
@@ -142,6 +144,35 @@ class Recipe:
         return self.work is not None and size in self.cost
 
 
+def numbers_of_source(source: str) -> list[tuple[str, int]]:
+    """Return the figures and tables that a recipe's source names, figures first, each with its number.
+
+    Examples
+    --------
+    >>> numbers_of_source("Section 6.1, figure 2; appendix B.1, figures 6 and 7 and table 1")
+    [('figure', 2), ('figure', 6), ('figure', 7), ('table', 1)]
+    """
+    named = re.findall(r"(figure|table)s? (\d+(?:(?:, | and )\d+)*)", source)
+    return sorted((kind, int(number)) for kind, text in named for number in re.findall(r"\d+", text))
+
+
+def number_text(source: str) -> str:
+    """Return the numbers of figures and tables as text; the whole source if it names none.
+
+    Examples
+    --------
+    >>> number_text("Section 6.1, figure 2; appendix B.1, figures 6 and 7 and table 1")
+    'Figures 2, 6, 7; table 1'
+    """
+    numbers = numbers_of_source(source)
+    parts = []
+    for kind in dict.fromkeys(kind for kind, _ in numbers):
+        own = [str(number) for other, number in numbers if other == kind]
+        parts.append(f"{kind}{'s' * (len(own) > 1)} {', '.join(own)}")
+    text = "; ".join(parts)
+    return text[:1].upper() + text[1:] or source
+
+
 def live_link_of(recipe: Recipe, claim: PaperClaim) -> str:
     """Return the address of the page that runs a claim live."""
     return claim.live_link or recipe.live_link
@@ -154,15 +185,20 @@ def minutes_text(minutes: float) -> str:
 
 @functools.cache
 def all_recipes() -> dict[str, Recipe]:
-    """Return the recipes by name, the name of their file, in the order of the papers."""
+    """Return the recipes by name, the name of their file: by paper, then by number of figure and table."""
     recipes: dict[str, Recipe] = {}
     for file in pkgutil.iter_modules(importlib.import_module(RECIPES).__path__):
         module = importlib.import_module(f"{RECIPES}.{file.name}")
         functions = {name: getattr(module, name, None) for name in ("work", "numbers", "drawing")}
         recipes[file.name] = replace(module.RECIPE, **functions)
     papers = list(PAPERS)
-    order = sorted(recipes, key=lambda name: (papers.index(recipes[name].paper), recipes[name].place))
-    return {name: recipes[name] for name in order}
+
+    def order(name: str) -> tuple[int, tuple[str, float], int]:
+        recipe = recipes[name]
+        first = min(numbers_of_source(recipe.source), default=("without", math.inf))
+        return papers.index(recipe.paper), first, recipe.place
+
+    return {name: recipes[name] for name in sorted(recipes, key=order)}
 
 
 def recipe_named(name: str) -> Recipe:

@@ -2,7 +2,8 @@
 
 The folder has a folder per recipe and size with the folders of its sweeps (``rbmviz.sweeps.Store``), a file
 ``<sweep>-seconds.json`` per sweep (processor time of its cells), a file ``<job>-<hash>.json`` per job, and at
-the end ``result.json``, ``figure.svg`` and ``figure.csv``. Stored sweeps and jobs are not computed again.
+the end ``result.json``, ``figure.csv`` and the figure in three forms. Stored sweeps and jobs are not computed
+again.
 """
 
 import ast
@@ -36,7 +37,7 @@ from rbmviz.sweeps import run as run_cells
 from rbmviz.sweeps.cell import data_digest, forget, model_digest
 from rbmviz.sweeps.execute import cores
 
-RESULT_FILE, FIGURE_FILE, ROWS_FILE = "result.json", "figure.svg", "figure.csv"
+RESULT_FILE, ROWS_FILE = "result.json", "figure.csv"
 
 MAX_JOB_BYTES = 2**22
 """Largest file of a job or a result, in bytes."""
@@ -342,7 +343,7 @@ def _origin(recipe: Recipe, size: Size, measured: Measurements | None) -> dict[s
 
 
 def caption(result: Mapping[str, Any]) -> list[str]:
-    """Return the lines below a figure: what was run, where, and how to cite it."""
+    """Return the lines about a figure: what was run, where, and how to cite it."""
     machine = result["machine"]
     runs = result["seeds"]
     parts = [f"rbmviz {result['version']}" + (f", commit {result['commit']}" if result["commit"] else "")]
@@ -364,8 +365,9 @@ def write_result(result: Mapping[str, Any], place: Path) -> str:
     origin = {key: result[key] for key in ("version", "commit", "models", "data", "seeds", "command", "cite")}
     write_whole(place / ROWS_FILE, with_origin(drawings.to_csv(result["figure"]), ROWS_FILE, origin))
     try:
-        picture = drawings.svg(result["figure"], caption(result))
+        for form in drawings.FORMS:
+            picture = drawings.picture(result["figure"], form)
+            write_whole(place / f"figure.{form}", with_origin(picture, f"figure.{form}", origin))
     except BadInput as error:  # a package is not installed
         return str(error)
-    write_whole(place / FIGURE_FILE, with_origin(picture, FIGURE_FILE, origin))
     return ""

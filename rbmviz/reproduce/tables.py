@@ -134,6 +134,19 @@ def curve(
     return points
 
 
+def best_curve(columns: Columns, measure: str, series: str, panel: str = "", least: float = 1) -> list[Row]:
+    """Return the rows of a curve that has, at each point, the setting that is best there.
+
+    The setting is chosen on the validation part; the other parameters are those of ``curve``.
+    """
+    points: list[Row] = []
+    for n in np.unique(columns["n"]).tolist():
+        here = where(columns, n=n)
+        setting = best_setting(here, "setting", n)
+        points += curve(here, measure, series, panel, least=least, setting=setting)
+    return points
+
+
 def dots(numbers: Iterable[tuple[Any, Estimate]], series: str, panel: str = "") -> list[Row]:
     """Return rows of points with their standard errors, from pairs of x and estimate."""
     points = []

@@ -77,7 +77,6 @@ class RatesFPCD:
         scale="log",
         help="Gibbs sweeps between two samples: more give cleaner samples, and fewer pushes per sweep.",
     )
-    # With "mean" the last bits of the samples depend on the processor: see kernels.fast_weights.norm.dot.
     statistics: str = knob(
         "sampled",
         label="Statistics",

@@ -139,7 +139,9 @@ class SweepView:
         units = units_of(sweep.plan.kind)
         self.cost_unit: CostUnit = cost_unit if cost_unit in units else units[0]
         self.by = by if by in sweep.plan.metrics else first_measure(sweep.plan.metrics)
-        self.asked_point: float | None = None
+        # A recording opens at its end, with its answer.
+        recorded = not sweep.name and sweep.status == "finished"
+        self.asked_point: float | None = sweep.plan.budget.amount if recorded else None
         self.setting: int | None = None  # the setting that the page points at
         self.model = ""  # model of the runs beside the map
         self.on_setting: Callable[[int], object] = lambda setting: None
@@ -352,6 +354,11 @@ def range_around(knob: Knob, value: float) -> tuple[float, float]:
         lo, hi = middle - width, middle + width
     lo, hi = max(float(f"{lo:.3g}"), knob.lo), min(float(f"{hi:.3g}"), knob.hi)
     return (round(lo), max(round(hi), round(lo) + 1)) if knob.kind is int else (lo, hi)
+
+
+def spacing_of(knob: Knob) -> str:
+    """Return how an axis of this knob is spaced: as its slider, or, for a share that is 1, by 1 - x."""
+    return "log1m" if knob.scale == "linear" and knob.hi == 1 and knob.default == 1 else knob.scale
 
 
 def units_of(kind: Kind) -> tuple[CostUnit, ...]:

@@ -137,6 +137,15 @@ class Sweep:
         """Return a sweep that is not queued yet and has an empty map."""
         return cls("", "", plan, "", None)
 
+    @classmethod
+    def recorded(cls, plan: SweepPlan, columns: Mapping[str, np.ndarray]) -> "Sweep":
+        """Return a complete sweep of a table of its cells, which has no folder and nobody can command."""
+        sweep = cls("", "", plan, "", None)
+        for cell, table in _tables_of(sweep.scores, columns):
+            sweep.scores.put(cell, table)
+        sweep.status = "finished"
+        return sweep
+
     def belongs_to(self, owner: str) -> bool:
         """Return whether this is the secret of the visitor who started the sweep."""
         return bool(self._owner) and secrets.compare_digest(self._owner, _hashed(owner))
@@ -255,6 +264,34 @@ class SweepQueue:
                 f"The server keeps {most.sweeps} sweeps, and has no room for another one: delete one that "
                 f"has ended, or start the server with a larger {variable_of('sweeps')}."
             )
+
+    def extend(self, name: str, plan: SweepPlan, owner: str) -> Sweep:
+        """Queue a finished sweep again with a larger plan; its complete cells do not run again.
+
+        Raises
+        ------
+        BadInput
+            If it has not finished, belongs to another visitor, or exceeds a limit of the server.
+        OutputFailure
+            If its folder cannot be written.
+        """
+        check_size(plan)
+        with self._lock:
+            before = self._own(name, owner)
+            if before.status != "finished" or before.folder is None:
+                raise BadInput("This sweep has not ended: it can be extended then.")
+            sweep = Sweep(name, before.title, plan, before._owner, before.folder)
+            self._count(sweep)
+            try:
+                Store(before.folder).prepare(plan, "rbmviz app")
+            except BaseException:
+                self._count(before)
+                raise
+            sweep.loaded, sweep.version = True, before.version + 1
+            _copy_cells(before.scores, sweep.scores)
+            self._sweeps[name] = sweep
+        self._begin()
+        return sweep
 
     def pause(self, name: str, owner: str) -> None:
         """Pause a sweep after its current slices; meanwhile the next sweep in the queue may run."""
@@ -554,13 +591,13 @@ def check_size(plan: SweepPlan) -> None:
     if plan.size > MAX_CELLS_ON_SERVER:
         raise BadInput(
             f"This sweep has {plan.size:,} runs and the server allows {MAX_CELLS_ON_SERVER:,}: take fewer "
-            "values or seeds, or run it with 'rbmviz sweep'."
+            "values or seeds."
         )
     longest = MAX_SECONDS_OF_CELL if plan.budget.unit == "seconds" else MAX_SAMPLES_OF_CELL
     if plan.budget.amount > longest:
         raise BadInput(
             f"A run of {plan.budget.amount:,.10g} {plan.budget.unit} is too long for a server: give "
-            f"{longest:,} at most, or run it with 'rbmviz sweep'."
+            f"{longest:,} at most."
         )
 
 
@@ -577,13 +614,27 @@ def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], 
     of each algorithm's cells is used. Cells of other plans are ignored.
     """
     assert sweep.folder is not None
-    scores, names = (
-        sweep.scores,
-        ("identity", "setting", "algorithm", "model", "seed", "version", "model_digest"),
-    )
-    stored = Store(sweep.folder).read(names=[*names, *scores.columns])
-    if not stored.cells:
-        return [], stored.refused
+    names = ("identity", "setting", "algorithm", "model", "seed", "version", "model_digest")
+    stored = Store(sweep.folder).read(names=[*names, *sweep.scores.columns])
+    return _tables_of(sweep.scores, stored.columns) if stored.cells else [], stored.refused
+
+
+def _copy_cells(old: SweepScores, new: SweepScores) -> None:
+    """Give the scores of a larger plan with the same seeds the complete cells of a smaller one."""
+    places = {(one.algorithm, one.model): i for i, one in enumerate(new.settings)}
+    for i, one in enumerate(old.settings):
+        place, curves = places[one.algorithm, one.model], old.curves(i)
+        for k in range(len(old.plan.seeds)):
+            if old.is_done(k * len(old.settings) + i):
+                known = ~np.isnan(curves["n"][k])
+                table = {name: column[k, known] for name, column in curves.items()}
+                new.put(k * len(new.settings) + place, table)
+
+
+def _tables_of(
+    scores: SweepScores, columns: Mapping[str, np.ndarray]
+) -> list[tuple[int, dict[str, np.ndarray]]]:
+    """Return index and table of each cell of the plan in a joined table."""
     indices = {(one.algorithm, one.model): i for i, one in enumerate(scores.settings)}
     seeds = {seed: k for k, seed in enumerate(scores.plan.seeds)}
 
@@ -592,16 +643,16 @@ def _read_cells(sweep: Sweep) -> tuple[list[tuple[int, dict[str, np.ndarray]]], 
         seed = seeds.get(int(columns["seed"][row]))
         return None if setting is None or seed is None else seed * len(scores.settings) + setting
 
-    planned = np.array([cell_of(stored.columns, row) is not None for row in range(len(stored.columns["n"]))])
-    columns = one_source({name: column[planned] for name, column in stored.columns.items()})
+    planned = np.array([cell_of(columns, row) is not None for row in range(len(columns["n"]))])
+    columns = one_source({name: column[planned] for name, column in columns.items()})
     if not len(columns["n"]):
-        return [], stored.refused
+        return []
     starts = np.flatnonzero(columns["identity"][1:] != columns["identity"][:-1]) + 1
     tables = {
         cell_of(columns, rows[0]): {name: columns[name][rows] for name in scores.columns}
         for rows in np.split(np.arange(len(columns["n"])), starts)
     }
-    return list(tables.items()), stored.refused  # type: ignore[arg-type]
+    return list(tables.items())  # type: ignore[arg-type]
 
 
 def sweeps_folder() -> Path:

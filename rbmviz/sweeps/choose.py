@@ -107,6 +107,8 @@ class Choice:
         Number of settings of the table that have not reached the point with any seed.
     border : tuple of str
         A sentence for each axis with the best setting at its end, if the knob goes further.
+    open_ends : tuple of (str, float)
+        The axes of these sentences: knob and end, for ``SweepPlan.beyond``.
     """
 
     effort: Unit
@@ -116,6 +118,7 @@ class Choice:
     settings: tuple[ScoredSetting, ...]
     not_reached: int
     border: tuple[str, ...]
+    open_ends: tuple[tuple[str, float], ...] = ()
 
     @property
     def best(self) -> ScoredSetting:
@@ -444,6 +447,7 @@ def compare(
         )
     places = [i for i in range(len(grid.settings)) if there[i]]
     order = sorted(range(len(scored)), key=lambda k: (places[k] != best, -ranked[places[k]]))
+    border = _border(grid, best, knobs, ranked)
     return Choice(
         effort=effort,
         point=point,
@@ -451,7 +455,8 @@ def compare(
         seeds=tuple(seed for seed, ok in zip(grid.seeds, common, strict=True) if ok),
         settings=tuple(scored[k] for k in order),
         not_reached=int((~there).sum()),
-        border=_border(grid, best, knobs, ranked),
+        border=tuple(border.values()),
+        open_ends=tuple(border),
     )
 
 
@@ -461,9 +466,10 @@ _SPENT = ("n", "sweeps", "seconds")
 
 def _border(
     grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]], ranked: np.ndarray
-) -> tuple[str, ...]:
+) -> dict[tuple[str, float], str]:
     """Return a sentence for each axis on whose border the best setting lies, and none that is as good inside.
 
+    By knob and end.
     ranked : mean of each setting, the larger the better
     """
     algorithm = grid.settings[best][0].partition(":")[0]
@@ -472,7 +478,7 @@ def _border(
         for i, (setting, model) in enumerate(grid.settings)
         if setting.partition(":")[0] == algorithm and model == grid.settings[best][1]
     ]
-    sentences = []
+    sentences: dict[tuple[str, float], str] = {}
     for name, value in knobs[best].items():
         tried = sorted({x for i in alike if isinstance(x := knobs[i].get(name), float)})
         if not isinstance(value, float) or len(tried) < 2:
@@ -486,11 +492,11 @@ def _border(
             beyond = free < end if which == "smallest" else free > end
             inside = any(ranked[i] == ranked[best] and knobs[i].get(name) not in (None, end) for i in alike)
             if value == end and beyond and not inside:
-                sentences.append(
+                sentences[name, end] = (
                     f"The best cell lies on the border: {label} = {value:g} is the {which} of the sweep, "
                     f"and the knob goes to {free:g}; extend the axis."
                 )
-    return tuple(sentences)
+    return sentences
 
 
 def _points(grid: _Grid, effort: Unit) -> np.ndarray:

@@ -83,15 +83,21 @@ def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) ->
 
 
 def rendered(spec: Mapping[str, Any], form: str) -> bytes:
-    """Return a specification in the language of Vega-Lite as SVG or PNG, ``form``."""
+    """Return a specification in the language of Vega-Lite as SVG, PNG or PDF, ``form``.
+
+    A pixel is 1/96 inch; a PNG has 300 of its own per inch.
+    """
     import vl_convert
 
     vega_lite = spec["$schema"].rpartition("/v")[2].removesuffix(".json")
     # The version that the specification is of: 6.1.0 is known as 6.1.
     vega_lite = ".".join(vega_lite.split(".")[:2])
+    text = json.dumps(spec)
     if form == "svg":
-        return vl_convert.vegalite_to_svg(json.dumps(spec), vl_version=vega_lite).encode()
-    return vl_convert.vegalite_to_png(json.dumps(spec), vl_version=vega_lite, scale=2)
+        return vl_convert.vegalite_to_svg(text, vl_version=vega_lite).encode()
+    if form == "pdf":
+        return vl_convert.vegalite_to_pdf(text, vl_version=vega_lite)
+    return vl_convert.vegalite_to_png(text, vl_version=vega_lite, scale=2)
 
 
 def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> dict[str, Any]:

@@ -69,7 +69,10 @@ def _axes_of(values: Mapping[str, Any], algorithms: Sequence[type]) -> list[Axis
     for axis in ("x", "y"):
         knob, lo, hi, n, scale = (values[f"tune_{axis}{part}"] for part in PARTS_OF_AXIS)
         if knob != NO_AXIS:
-            axes.append(Axis.spaced(knob_named(knob, algorithms), lo, hi, n, scale))
+            declared = knob_named(knob, algorithms)
+            if scale == "log1m" and declared.hi != 1:  # the default, in a link that names another knob only
+                scale = "linear"
+            axes.append(Axis.spaced(declared, lo, hi, n, scale))
     if values["tune_z"] != NO_AXIS:
         axes.append(Axis.read(f"{values['tune_z']}={values['tune_z_values']}", algorithms))
     return axes

@@ -39,6 +39,15 @@ MAX_NAME = 4096
 
 _MAX_SEED = 2**53
 
+SCALES = ("log", "linear", "log1m")
+"""How the values of an axis are spaced: equal ratios of x, equal steps, or equal ratios of 1 - x."""
+
+BEYOND = 2
+"""Values added beyond the border of an axis."""
+
+LEAST_BELOW_1 = 0.001
+"""Distance from 1 of the last value below 1 on an axis that ends at 1, where 1 - x has no logarithm."""
+
 TABLES: dict[str, Table] = {"sampler": samplers, "trainer": trainers}
 
 
@@ -94,8 +103,9 @@ class Axis:
             Ends, lo <= hi, positive on a log scale.
         n : int
             Number of values, at least 1. Values on a log scale are rounded to four digits.
-        scale : "linear", "log" or ""
-            Default "": the scale of the knob's slider.
+        scale : "linear", "log", "log1m" or ""
+            Default "": the scale of the knob's slider. "log1m" is a log scale of 1 - x, for values that
+            matter close to 1: it ends at ``1 - LEAST_BELOW_1`` and, if hi is 1, at 1 itself.
 
         Raises
         ------
@@ -105,7 +115,10 @@ class Axis:
         if knob.kind not in (int, float):
             raise BadInput(f"The knob {knob.name} is not a number: list its values, {knob.range_text}.")
         n = whole(f"The axis {knob.name}: the number of values", n, 1, MAX_VALUES_OF_AXIS)
-        log = (scale or knob.scale) == "log"
+        scale = scale or knob.scale
+        log = scale == "log"
+        if scale == "log1m":
+            return cls(knob.name, _below_1(knob, lo, hi, n))
         if not (math.isfinite(lo) and math.isfinite(hi)) or lo > hi or (log and lo <= 0):
             raise BadInput(
                 f"The axis {knob.name} cannot run from {shown(lo)} to {shown(hi)}: give the smaller number "
@@ -151,12 +164,27 @@ class Axis:
             scale = parts[3] if len(parts) > 3 else ""
         except (ValueError, IndexError):
             lo, hi, n, scale = math.nan, math.nan, 0, "?"
-        if len(parts) > 4 or scale not in ("", "linear", "log"):
+        if len(parts) > 4 or scale not in ("", *SCALES):
             raise BadInput(
                 f"The axis {shown(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, and if "
-                "need be ':log' or ':linear' after it."
+                "need be ':log', ':linear' or ':log1m' after it."
             )
         return cls.spaced(knob, lo, hi, n, scale)
+
+
+def _below_1(knob: Knob, lo: float, hi: float, n: int) -> tuple[float, ...]:
+    """Return about n values from lo to hi in equal ratios of 1 - x; 1 itself follows as the last."""
+    last = 1 - LEAST_BELOW_1 if hi == 1 else hi
+    if n == 1:
+        return (lo,)
+    if knob.kind is not float or not 0 <= lo < last < 1:
+        raise BadInput(
+            f"The axis {knob.name} cannot run from {shown(lo)} to {shown(hi)} on a log scale of 1 - x: give "
+            f"numbers from 0 to 1, the smaller one first and below {1 - LEAST_BELOW_1:g}."
+        )
+    distances = np.geomspace(1 - lo, 1 - last, max(n - (hi == 1), 1))
+    values = [lo, *(float(f"{1 - x:.4g}") for x in distances[1:-1]), last][: len(distances)]
+    return tuple(dict.fromkeys((*values, *((1.0,) if hi == 1 else ()))))
 
 
 def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
@@ -395,6 +423,28 @@ class SweepPlan:
     def knob(self, name: str) -> Knob:
         """Return the knob of an axis, as the first algorithm that has it declares it."""
         return knob_named(name, [self._algorithm(text) for text in self.algorithms])
+
+    def beyond(self, open_ends: Iterable[tuple[str, float]]) -> Self:
+        """Return the plan with ``BEYOND`` more values of each of these axes beyond this end, equally spaced.
+
+        open_ends : (knob, end), as in ``Choice.open_ends``; others are left alone
+        """
+        ends = set(open_ends)
+        return dataclasses.replace(self, axes=tuple(self._longer(axis, ends) for axis in self.axes))
+
+    def _longer(self, axis: Axis, open_ends: set[tuple[str, float]]) -> Axis:
+        knob, values = self.knob(axis.knob), sorted(x for x in axis.values if isinstance(x, int | float))
+        if len(values) < 2:
+            return axis
+        log, more = knob.scale == "log" and values[0] > 0, []
+        for end, inner in ((values[0], values[1]), (values[-1], values[-2])):
+            if (axis.knob, end) in open_ends:
+                steps = range(1, BEYOND + 1)
+                found = [end * (end / inner) ** i if log else end + (end - inner) * i for i in steps]
+                more += [min(max(float(f"{x:.4g}"), knob.lo), knob.hi) for x in found]
+        if knob.kind is int:
+            more = [round(x) for x in more]
+        return Axis(axis.knob, tuple(sorted({*values, *more})))
 
     def differing_knobs(self) -> list[str]:
         """Return the knobs in which algorithms of one name differ apart from the axes (rates_fpcd:k=5)."""

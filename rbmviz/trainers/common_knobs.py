@@ -128,7 +128,7 @@ class CommonKnobs:
 
 # Knobs that some trainers have
 
-SWEEPS_PER_UPDATE = "Sweeps per update"
+SWEEPS_PER_UPDATE = "Sweeps"
 """Label of the knob ``k`` of trainers that make k Gibbs sweeps in each update, and count them."""
 
 

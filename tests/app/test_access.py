@@ -146,7 +146,7 @@ names += "client.showErrorDetails", "server.maxMessageSize", "theme.light.primar
 print(json.dumps([config.get_option(name) for name in names]))
 """
     found = json.loads(streamlit(tmp_path, "-c", read).stdout)
-    assert found == ["127.0.0.1", 64, True, False, "none", 16, "#b13a08"]
+    assert found == ["127.0.0.1", 64, True, False, "none", 16, "#334155"]
 
 
 def test_a_server_on_all_interfaces_ends_before_anybody_is_answered(tmp_path):

@@ -462,8 +462,8 @@ def test_numbers_of_runs_that_go_on_come_more_rarely_than_pictures(comparison, m
     comparison.resume()
     wait(lambda: all(s.n > 12 and s.status == "running" for _, s in comparison.poll()), "they go on")
     assert numbers()  # another status
-    n = comparison.peek()[0][1].n
-    wait(lambda: all(s.n > n for _, s in comparison.poll()), "more samples")
+    before = [s.n for _, s in comparison.peek()]
+    wait(lambda: all(s.n > n for (_, s), n in zip(comparison.poll(), before, strict=True)), "more samples")
     frame = read_frame(encoder.encode_next(request))
     assert all("readouts" not in panel.head and len(panel.blocks["v"]) for panel in frame.panels)
     assert not encoder.is_behind

@@ -1,4 +1,4 @@
-"""The Little chain page without a browser: samplers, matrix, error messages, frames and downloads."""
+"""The page How it works without a browser: samplers, matrix, error messages, frames and downloads."""
 
 import functools
 import io
@@ -16,6 +16,7 @@ from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
 from rbmviz_app.charts.samples import samples_npz
+from rbmviz_app.pages import IN_BAR, found
 from rbmviz_app.pages.chain.exports import chain_csv, command_of, walks_csv
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
@@ -29,8 +30,8 @@ from rbmviz_app.stream.requests import FrameRequest
 
 @pytest.fixture
 def page(page):
-    """Run the page."""
-    return functools.partial(page, "chain")
+    """Run the page, at its landscape."""
+    return functools.partial(page, "chain", little="landscape")
 
 
 def comparison_of(test):
@@ -287,6 +288,40 @@ def test_each_part_has_its_own_question(page):
         assert title == {"matrix": MATRIX_QUESTION, "units": UNITS_QUESTION}.get(part, PAGE.question)
         test.segmented_control(key="little").set_value("matrix").run()
         assert [one.value for one in test.title] == [MATRIX_QUESTION]
+
+
+@pytest.mark.parametrize(
+    ("parts", "begins"),
+    [
+        ({}, UNITS_QUESTION),
+        ({"present": "1"}, UNITS_QUESTION),
+        ({"land_depth": "12"}, PAGE.question),  # the landscape's links do not name their part
+        ({"preset": "the-valley-fills-up"}, PAGE.question),
+        ({"l": "gibbs"}, PAGE.question),
+        ({"lesson": "stick", "step": "1"}, PAGE.question),
+        ({"little": "matrix"}, MATRIX_QUESTION),
+    ],
+)
+def test_the_journey_begins_at_the_units_and_a_link_at_its_part(page, parts, begins):
+    assert page.func("chain", shell=True, **parts).title[0].value == begins
+
+
+def test_next_leads_through_all_parts_and_on_to_the_samplers(page):
+    test = page.func("chain", shell=True)
+    for part, question in (("units", PAGE.question), ("landscape", MATRIX_QUESTION)):
+        test.button(key=f"next of {part}").click().run()
+        assert not test.exception
+        assert test.title[0].value == question
+    test.button(key="next of matrix").click().run()
+    assert not test.exception
+    assert list(test.session_state["comparisons"]) == ["chain", "sample"]
+
+
+def test_the_bar_has_four_pages_and_more_the_others():
+    titles = [page.TITLE for page in found().values()]
+    assert titles[:IN_BAR] == ["Sample", "How it works", "Train", "Tune"]
+    assert titles[IN_BAR:] == ["Coupling", "Weights", "Papers", "Learn", "Glossary"]
+    assert list(found())[1] == "chain"  # links keep their names
 
 
 def test_a_start_is_kept_while_the_matrix_is_presented(page):

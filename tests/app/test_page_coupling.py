@@ -110,9 +110,7 @@ def test_a_curve_that_is_not_begun_is_told_from_one_that_is_too_large():
         assert (len(found.exact), found.exact_possible) == (0, possible)
 
 
-@pytest.mark.parametrize(
-    ("model", "label"), [("random", "Standard deviation of all"), ("bas_pcd", "Scale (1:")]
-)
+@pytest.mark.parametrize(("model", "label"), [("random", "Standard deviation"), ("bas_pcd", "Scale (1:")])
 def test_presenting_names_the_knobs_as_the_panel_does(page, model, label):
     test = page(coupling_model=model, present="1", paused="1")
     [offered] = [one for one in test.multiselect if one.label == "Knobs that stay"]

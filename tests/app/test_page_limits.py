@@ -99,7 +99,7 @@ def test_a_disconnect_rests_the_runs_and_a_reconnect_brings_them_back(page):
 
 def test_pages_stay_alive_while_they_are_rebuilt(page, monkeypatch):
     for name in ("sample", "train", "coupling", "weights", "chain", "tune"):
-        test = page(name)
+        test = page(name, little="landscape")
         comparison = test.session_state["comparisons"][name][0]
         wait(lambda comparison=comparison: all(s.n > 3 for _, s in comparison.poll()), "steps")
         comparison.close()

@@ -1,24 +1,57 @@
-"""The ledger's page: every claim with its verdict, filters, and the figure of an entry that is opened."""
+"""The ledger's page: every claim with its verdict, contents, filters, search, and figures."""
 
+import re
+from html import unescape
+
+import pytest
 from page_settings import set_settings
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from rbmviz.reproduce import PAPERS
-from rbmviz.reproduce.ledger import APP, address, ledger
-from rbmviz_app.pages.papers.page import live_address
+from rbmviz.reproduce.ledger import APP, address, ledger, stored_figure
+from rbmviz_app.pages.papers import figures
+from rbmviz_app.pages.papers.page import live_address, prose
+
+
+def entries(test):
+    """Return the HTML of the entries on the page."""
+    bodies = [one.proto.body for one in test.get("html")]
+    return [body for body in bodies if body.startswith('<article class="papers-entry"')]
 
 
 def claims(test):
-    return [one.value for one in test.markdown if "-badge[" in one.value and "Paper:" in one.value]
+    return re.findall(r'<details class="claim">.*?</details>', "".join(entries(test)))
+
+
+def contents(test):
+    bodies = "".join(one.proto.body for one in test.get("html"))
+    return re.findall(r'<a href="#(\w+)">(.*?)</a>', bodies)
 
 
 def test_every_claim_stands_with_its_verdict(page):
     shown = claims(page("papers"))
     expected = [claim for result in ledger() for claim in result["claims"]]
     assert len(shown) == len(expected)
-    for text, claim in zip(shown, expected, strict=True):
-        assert claim["verdict"] in text
-        assert claim["text"] in text
-        assert f"Run\u00a0it\u00a0live]({live_address(claim['live_link'])})" in text
+    for html, claim in zip(shown, expected, strict=True):
+        line = html.partition("</summary>")[0]
+        assert claim["verdict"] in line
+        assert prose(claim["text"]) in line
+        assert f'href="{live_address(claim["live_link"])}"' in unescape(html)
+        assert prose(claim["reason"]) in html
+
+
+def test_contents_lead_to_all_entries_by_number_of_figure_and_table(page):
+    test = page("papers")
+    listed = contents(test)
+    assert [name for name, _ in listed] == [re.search(r'id="(\w+)"', html)[1] for html in entries(test)]
+    assert dict(listed)["rates_fpcd_isl_curves"] == "Figure 2: ISL against samples on USPS"
+    assert dict(listed)["unbiased_cd_bas"] == "Figures 2, 6; table 1: Training on Bars and Stripes"
+    figures_of = [
+        re.match(r"Figures? (\d+)", text) for name, text in listed if name.startswith("unbiased_cd")
+    ]
+    assert [int(found[1]) for found in figures_of if found] == [2, 3, 4, 5]
+    assert figures_of[-1] is None  # what has no number comes last
 
 
 def test_filters(page):
@@ -33,15 +66,46 @@ def test_filters(page):
     assert len(claims(test)) == sum(claim["verdict"] == "not run at this size" for claim in own)
 
 
-def test_details_of_every_entry(page):
-    """The figure is made when an entry is opened, and of every stored result."""
+def test_a_search_finds_words_of_claims_and_numbers_of_figures(page):
     test = page("papers")
-    assert not test.get("vega_lite_chart")
-    for result in ledger():
-        test.session_state[f"ledger details {result['recipe']}"] = True
+    set_settings(test, ledger_search="herding FIGURE 2")
     test.run()
-    assert not test.exception
-    assert len(test.get("vega_lite_chart")) >= sum(one["figure"] is not None for one in ledger())
+    assert [name for name, _ in contents(test)] == ["rates_fpcd_isl_curves"]
+    assert 0 < len(claims(test)) < 5
+    set_settings(test, ledger_search="<b>no such words")
+    test.run()
+    assert not claims(test)
+    assert "No claim has this verdict and these words." in [one.value for one in test.caption]
+
+
+def test_the_figure_comes_first_and_every_entry_says_how_it_is_measured(page):
+    """A picture has its size before it arrives, so that nothing below it moves."""
+    shown = entries(page("papers"))
+    for html, result in zip(shown, ledger(), strict=True):
+        assert result["command"] in unescape(html)
+        if result["figure"] is None:
+            assert "<img" not in html
+            continue
+        assert html.index("<img") < html.index('class="claim"')
+        [picture] = re.findall("<img[^>]*>", html)
+        width, height = figures.figure_size(result["recipe"])
+        assert f'width="{width}" height="{height}"' in picture
+        assert 'loading="lazy"' in picture
+        assert len(re.search('alt="(.*?)"', picture)[1]) > 20
+
+
+@pytest.mark.parametrize(("form", "begins"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])
+def test_a_figure_downloads_in_the_forms_of_papers(form, begins):
+    name = "rates_fpcd_decay"
+    with TestClient(Starlette(routes=figures.routes)) as client:
+        answer = client.get(figures.figure_address(name, form))
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == figures.TYPES[form]
+        assert answer.content.startswith(begins)
+        assert (answer.content == stored_figure(name)) == (form == "svg")
+        for other in ("nothing", "..%2Frates_fpcd_decay", "rates_fpcd_decay-full"):
+            assert client.get(figures.figure_address(other, form)).status_code == 404
+        assert client.get(figures.figure_address(name, "json")).status_code == 404
 
 
 def test_a_live_page_is_opened_by_its_address():

@@ -3,6 +3,7 @@
 import functools
 import io
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -75,19 +76,80 @@ def map_of(test):
     return json.loads(found.json)["map"]
 
 
-def test_the_page_begins_with_an_empty_map_and_a_live_chain(page):
+def test_the_page_opens_on_the_recorded_map_and_a_live_chain(page):
     test = page()
     comparison = comparison_of(test)
     assert [write_changed_panel(one.worker.algorithm) for one in comparison.panels] == [
-        "rates_fpcd:eps=0.03162,alpha=0.9"
+        "rates_fpcd:eps=0.03162,alpha=0.9962"
     ]
     assert comparison.setup.dataset.name == "mnist5k"
     wait(lambda: comparison.poll()[0][1].n > 3, "samples")
     drawn = map_of(test)
-    assert (len(drawn["positions"]), drawn["runs"], drawn["seeds"]) == (35, 175, 5)
+    assert (len(drawn["positions"]), drawn["runs"], drawn["seeds"]) == (42, 210, 5)
     assert drawn["x"]["label"] == "Step size"
-    assert drawn["y"]["values"] == ["0.8", "0.85", "0.9", "0.95", "1"]
-    assert view_of(test).now().sweep_status == "planned"
+    assert (drawn["y"]["values"], drawn["y"]["apart"]) == (
+        ["0.8", "0.947", "0.986", "0.996", "0.999", "1"],
+        True,
+    )
+    assert not drawn["x"]["apart"]
+    view, shown = view_of(test), view_of(test).now()
+    assert (shown.sweep_status, shown.n, shown.point, shown.seeds) == ("finished", 210, 10_000, (5,))
+    assert (shown.state & IS_KNOWN).all()
+    best = samplers.read(view.sweep.scores.settings[int(np.flatnonzero(shown.state & IS_BEST)[0])].algorithm)
+    assert best.alpha == 1
+    assert any("210 runs of 10,000 samples, seeds 0 to 4" in one.value for one in test.caption)
+    assert [one.label for one in test.button if one.label in ("Start", "Delete")] == []
+    button(test, "Compute again").click().run()
+    assert not test.exception
+    assert view_of(test).sweep.name in [one.name for one in sweep_queue().list()]
+
+
+def extend(test):
+    """Press *Extend the grid*, which is in the map."""
+    from rbmviz_app.pages.tune import page
+
+    view = view_of(test)
+    state = {"settings": SettingsState({"sweep": view.sweep.name}), "owner": test.session_state["owner"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.session_state", state)
+        page.extend(view.sweep, view)
+        return sweep_queue().get(state["settings"].values["sweep"])
+
+
+def test_a_finished_sweep_goes_on_beyond_its_border(page):
+    test = page(**SMALL | {"tune_x_to": "0.1", "tune_x_n": "2"})
+    button(test, "Start").click().run()
+    view = view_of(test)
+    wait(lambda: view.sweep.status == "finished", "the end of the sweep")
+    view.set_live_knobs(0, point=100)
+    [choice] = view.choices()
+    [(knob, end)] = choice.open_ends
+    assert (knob, end) == ("eps", 0.1)
+    before = view.sweep
+    sweep = extend(test)
+    assert sweep.name == before.name
+    assert [axis.values for axis in sweep.plan.axes] == [(0.001, 0.1, 1.0), (0.9, 1.0)]
+    assert (before.scores.n_done, sweep.scores.n_done) == (8, 8)  # what is complete is not computed again
+    wait(lambda: sweep.status == "finished", "the end of the larger sweep")
+    test.run()
+    assert not test.exception
+    assert view_of(test).now().n == sweep.size == 12
+    old = {one.algorithm: before.scores.curves(i)["isl_test"] for i, one in enumerate(before.scores.settings)}
+    for i, one in enumerate(sweep.scores.settings):
+        if one.algorithm in old:
+            np.testing.assert_array_equal(sweep.scores.curves(i)["isl_test"], old[one.algorithm])
+    with pytest.raises(BadInput, match="Another visitor"):
+        sweep_queue().extend(sweep.name, sweep.plan, "somebody")
+
+
+def test_the_recorded_map_is_extended_as_a_sweep_of_the_visitor(page, monkeypatch):
+    test = page()
+    view = view_of(test)
+    monkeypatch.setattr(view, "choices", lambda: [SimpleNamespace(open_ends=(("eps", 0.001),))])
+    sweep = extend(test)
+    assert sweep.name
+    assert (sweep.plan.axes[0].values[:3], sweep.size) == ((0.0001, 0.0003163, 0.001), 270)
+    assert (view.sweep.size, view.sweep.scores.n_done) == (210, 210)
 
 
 def test_a_sweep_from_start_to_its_files(page, address_of):
@@ -267,7 +329,7 @@ def test_axes_come_back_with_what_is_tuned(page):
     test.number_input(key="tune_x_n").set_value(4).run()
     tune("samplers")
     assert view_of(test).sweep.plan == first
-    assert tune("trainers")[:2] == (["learning_rate", "k"], [4, 5])
+    assert tune("trainers")[:2] == (["learning_rate", "k"], [4, 6])
 
 
 def test_a_link_to_a_sweep_that_is_gone_says_so(page):
@@ -323,7 +385,7 @@ def test_trainers_run_beside_their_map_and_open_in_train(page, opened, address_o
     plan = {"tune_what": "trainers", "tune_x_n": "2", "tune_y_n": "2", "tune_updates": "20"}
     test = page(**plan, tune_seeds="1", tune_hidden="4", tune_trainers=["cd", "exact"])
     drawn, comparison = map_of(test), comparison_of(test)
-    assert (drawn["x"]["label"], drawn["y"]["label"]) == ("Learning rate", "Sweeps per update")
+    assert (drawn["x"]["label"], drawn["y"]["label"]) == ("Learning rate", "Sweeps")
     assert [facet["title"] for facet in drawn["facets"]] == ["CD-k", "Exact gradient"]
     assert (comparison.setup.dataset.name, comparison.setup.n_hidden) == ("bas", 4)
     button(test, "Start").click().run()

@@ -94,7 +94,7 @@ def test_the_glossary_has_all_words_and_all_numbers(page):
         for word in part.meanings:
             assert f"- **{plain(word)}**: " in written
     assert [fold.label for fold in shown.expander] == [
-        "Sample", "Train", "Coupling", "Weights", "Little chain", "Words of the program",
+        "Sample", "How it works", "Train", "Coupling", "Weights", "Words of the program",
     ]  # fmt: skip
     for spec in PAGES.values():
         for number in spec.numbers(None).values():

@@ -516,8 +516,8 @@ def test_the_page_says_what_is_on_it_and_the_card_keeps_its_answer(page):
     share = test.session_state["shared page"] = Share("taught")
     test.run()
     shown = share.view
-    assert (shown.page, shown.title, shown.canvas) == ("chain", "Little chain", "chain")
-    assert shown.question.startswith("Why does a chain")
+    assert (shown.page, shown.title, shown.canvas) == ("chain", "How it works", "chain")
+    assert shown.question.startswith("Why does avoiding")
     assert shown.link.startswith("chain?")
     assert "lesson=stick&step=1" in shown.link
     assert shown.comparison is test.session_state["comparisons"]["chain"][0]

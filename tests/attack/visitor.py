@@ -78,7 +78,8 @@ class Visitor:
         host: str | None = None,
         origin: str | None = None,
     ) -> None:
-        self.address, self.page, self.query, self.fps = address.rstrip("/"), page, query, fps
+        self.address, self.page, self.fps = address.rstrip("/"), page, fps
+        self.query = query or ("little=landscape" if page == "chain" else "")  # the part with live panels
         self._base = urlsplit(self.address).path  # of a server behind a proxy
         self.origin, self._host = origin or self.address.removesuffix(self._base), host
         self.session = ""

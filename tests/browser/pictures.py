@@ -29,7 +29,7 @@ PAGES = {
     "train": ("train?preset=cd-falls-away", 6000),
     "coupling": ("coupling", 150),
     "weights": ("weights", 150),
-    "chain": ("chain", 300),
+    "chain": ("chain?little=landscape", 300),
 }
 """Address of each page, and the steps of its slowest panel."""
 

@@ -21,7 +21,8 @@ THEMES = {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 22, 20)"}
 PHONE = {"width": 390, "height": 844}
 
 PAGES = (
-    *("", "train", "coupling", "weights", "chain", "chain?little=matrix", "tune", "papers", "glossary"),
+    *("", "train", "coupling", "weights", "chain", "tune", "papers", "glossary"),
+    *("chain?little=landscape", "chain?little=matrix"),
     *("?present=1", "learn", "chain?lesson=stick&step=1"),
 )
 
@@ -62,8 +63,9 @@ WIDTH = "document.querySelector('[data-testid=stMain]').scrollWidth"
 
 SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptState === 'notRunning'
     && !document.querySelector('[data-stale=true]')
+    && getComputedStyle(document.documentElement).getPropertyValue('--bar')
     && document.getAnimations().every(a => !(a instanceof CSSTransition))"""
-"""Streamlit fades what a run has not drawn again yet; colours change by transitions, too."""
+"""Streamlit fades what a run has not drawn again; colours change by transitions; style.css may come last."""
 
 BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 
@@ -75,16 +77,17 @@ def open_all(page, path):
     page.page.locator("h1").wait_for()
     if "lesson" in path:
         page.until("panels.length > 0 && panels.every(p => p.dataset.status === 'paused')")
-    elif path not in ("chain?little=matrix", "papers", "glossary", "learn"):
+    elif path not in ("chain", "chain?little=matrix", "papers", "glossary", "learn"):
         # The map of the Tune page is empty until somebody presses Start.
         page.until(
             "panels.length > 0 && panels.every(p => p.querySelector('.map') || Number(p.dataset.n) > 0)"
         )
         page.until(SPOKEN)
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
-    if path == "papers":  # figure and reasons of an entry
-        page.page.get_by_text("Figure, reasons, and how it is run").first.click()
-    if path not in ("glossary", "tune", "learn") and "lesson" not in path:
+    if path == "papers":
+        page.page.locator(".papers-entry img").first.wait_for()
+        page.ask("document.querySelectorAll('.papers-entry details').forEach(d => { d.open = true; })")
+    if path not in ("chain", "glossary", "tune", "learn", "papers") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")

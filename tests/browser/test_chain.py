@@ -1,4 +1,4 @@
-"""The Little chain page in a browser."""
+"""The page How it works in a browser."""
 
 import io
 import re
@@ -110,8 +110,8 @@ def test_the_table_is_edited_by_hand(live):
 def test_a_page_stays_at_its_own_chains_when_another_visitor_comes(live):
     one, sockets = live(), []
     one.page.on("websocket", lambda socket: sockets.append(socket.url) if "/live/" in socket.url else None)
-    one.open("chain")
-    live(another=True).open("chain")
+    one.open("chain?little=landscape")
+    live(another=True).open("chain?little=landscape")
     one.set_knob(1, "eps", 0.2)
     panel = one.page.locator("section.panel").nth(2)
     panel.get_by_text("More", exact=True).click()

@@ -25,7 +25,7 @@ def test_an_iframe_has_the_panels_and_the_knobs_that_are_named(live, server):
     frame = Frame()
     frame.until("panels.length === 2 && panels.every(p => Number(p.dataset.n) > 5)")
     assert frame.ask(KNOBS) == [["Chains"], ["Step size", "Chains"]]
-    for gone in ("Present", "Settings", "Presets", "Samples", "About this page", "Replay file"):
+    for gone in ("Present", "Settings", "Presets", "Samples", "About", "Replay file"):
         assert not inside.get_by_role("button", name=gone, exact=gone == "Samples").is_visible()
     assert not inside.get_by_role("heading", level=1).is_visible()
     assert not inside.locator("[data-testid=stVegaLiteChart]").first.is_visible()

@@ -2,6 +2,8 @@
 
 import pytest
 
+from rbmviz_app.shared import title_of_model
+
 pytestmark = pytest.mark.browser
 
 PRESET = {"preset": "one-weight-takes-all", "weights_model": "mnist_fpcd"}
@@ -64,7 +66,7 @@ def reaches(page, wanted, seconds=3.0):
     parts = [f"{name}={value}" for name, value in wanted.items()]
     page.until(f"{parts}.every(part => location.search.includes(part))")
     lists = "[...document.querySelectorAll('input[role=combobox]')]"
-    page.until(f"{lists}.some(e => e.value === '{wanted['weights_model']}')")
+    page.until(f"{lists}.some(e => e.value === '{title_of_model(wanted['weights_model'])}')")
     page.page.wait_for_timeout(1000 * seconds)
     assert [part for part in parts if part not in page.url] == [], page.url
 

@@ -188,10 +188,12 @@ def test_several_chains_say_whether_they_agree(live):
 
 
 @pytest.mark.parametrize("hand", ["keyboard", "finger"])
-def test_the_name_of_a_number_opens_its_help(live, hand):
+def test_the_help_of_a_large_number_comes_with_the_fold(live, hand):
     options = {"viewport": {"width": 390, "height": 844}, "has_touch": True} if hand == "finger" else {}
     page = live(**options).open("?p=gibbs&p=rates_fpcd&speed=5")
-    name = page.page.get_by_role("button", name="ISL", exact=True).last
+    name = page.page.locator("button.help[aria-description=ISL]").last
+    assert not name.is_visible()
+    page.page.get_by_text("More", exact=True).last.click()
     text = page.page.get_by_role("dialog", name="ISL", exact=True)
     name.scroll_into_view_if_needed()
     if hand == "finger":
@@ -375,10 +377,10 @@ def test_panels_come_and_go(live):
     page.page.wait_for_url("**eps=0.27**")
     page.page.get_by_role("button", name="Undo").click()
     page.until("panels.length === 2 && panels.every(p => p.dataset.status === 'running')")
-    page.page.get_by_role("button", name="Pin a curve").click()
+    page.page.get_by_role("button", name="Pin").click()
     page.page.get_by_role("button", name="rates-FPCD", exact=True).last.click()
     page.page.get_by_text(
-        re.compile(r"Drop 1: rates-FPCD \(step size .*, mnist_fpcd, seed 0, pinned at")
+        re.compile(r"Drop 1: rates-FPCD \(step size .*, MNIST digits, trained by FPCD, seed 0")
     ).wait_for()
     page.page.keyboard.press("Escape")
     for left in (1, 0):
@@ -394,7 +396,7 @@ def test_back_comes_to_the_last_page_at_the_first_press(live):
     page = live().open("train?t=cd&train_seed=7&seed=3")
 
     def go(name):
-        page.page.get_by_role("link", name=name).click()
+        page.open_by_bar(name)
         page.page.wait_for_url(f"**/{name.lower()}?**")
 
     for preset in ("Four prototypes", "The yardstick"):
@@ -437,7 +439,7 @@ def test_a_broken_model_is_refused_and_the_panels_go_on(live, tmp_path):
 def test_another_model_takes_the_same_panels(live):
     page = live().open("?p=gibbs&model=usps_fpcd")
     page.ask("panels[0].mark = 'the same element'")
-    page.choose("Model", "bas_pcd")
+    page.choose("Model", "Bars and Stripes, trained by PCD")
     page.page.wait_for_url("**model=bas_pcd**")
     page.until("Number(panels[0].dataset.n) > 20 && panels[0].dataset.status === 'running'")
     page.until("panels[0].querySelector('dd[data-readout=isl]')?.textContent.match(/[0-9]/)")  # scored now
@@ -456,7 +458,7 @@ def test_single_view_and_means(live):
 def test_a_phone_held_upright_does_not_scroll_sideways(live):
     page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("?speed=5")
     assert page.ask("document.documentElement.scrollWidth") <= 390
-    # The first panel, the top of its curve and the edge of the next one are on the first screen.
+    # The first panel, its curve and the edge of the next one are on the first screen.
     page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
     parts = "['.stage', '.strip', '.lead', '.knob'].map(part => panels[0].querySelector(part))"
     chart = "document.querySelector('[data-testid=stVegaLiteChart]')"
@@ -467,7 +469,7 @@ def test_a_phone_held_upright_does_not_scroll_sideways(live):
     assert page.ask("panels.map(p => p.getBoundingClientRect().left)")[1] < 350
     page.page.mouse.move(200, 600)
     page.page.mouse.wheel(0, 1500)
-    page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 500")
+    page.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 100")
     assert page.page.get_by_role("button", name="Pause").bounding_box()["y"] < 844
 
 

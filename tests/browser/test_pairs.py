@@ -67,7 +67,7 @@ def test_step_by_step_to_the_meeting(live):
             break
     page.until(f"{COLUMNS}[0].classList.contains('met')")
     assert of_columns(page, "column.querySelector('.badge').textContent")[0] == f"met: τ = {n}"
-    assert of_columns(page, "column.querySelector('.where').textContent")[0].endswith("0 of 16 differ")
+    assert of_columns(page, "column.querySelector('.where').textContent")[0].endswith("0/16 differ")
     first, second = page.ask(f"[...{COLUMNS}[0].querySelectorAll('canvas.picture')].map({PIXELS})")
     assert first == second
     # After a loss of the connection the server sends the end of the pair again: it is no other pair.
@@ -104,10 +104,10 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     page.page.get_by_text("pairs of lag 20").wait_for(state="detached")
     fold.click()
     page.page.get_by_text("pairs of lag 20").wait_for()
-    page.choose("Model", "bas_pcd")
+    page.choose("Model", "Bars and Stripes, trained by PCD")
     page.page.wait_for_url("**coupling_model=bas_pcd**")
     page.until(
-        "panels[0].querySelector('h3').textContent.startsWith('bas_pcd') && Number(panels[0].dataset.n) > 3"
+        "panels[0].querySelector('h3').textContent.startsWith('16 × 16') && Number(panels[0].dataset.n) > 3"
     )
     assert page.ask("panels[0].mark") == "the same element"
     assert page.ask("panels[0].querySelector('.knob label').textContent") == "Scale (1: as trained)\u00a0σ"

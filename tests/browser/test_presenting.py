@@ -18,8 +18,10 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
     page.page.wait_for_url("**present=1**")
     for path in ("", "train", "coupling", "weights", "chain"):
         if path:  # by the navigation, which keeps it
-            page.page.locator(f"a[href$='/{path}']").first.click()
+            page.open_by_bar({"chain": "How it works"}.get(path, path.capitalize()))
             page.page.wait_for_url(f"**/{path}?*present=1*")
+        if path == "chain":
+            page.page.get_by_text("2 Landscape", exact=True).click()
         page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
         page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
         words = page.page.locator("h1, .st-key-caption p")
@@ -32,10 +34,10 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
             assert page.ask(f"panels.map({SHOWN_KNOBS})") == [["Learning rate"]] * 4
     page.page.reload()
     page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
-    page.page.get_by_role("button", name="Crossings").first.click()
-    page.page.get_by_role("dialog", name="Crossings").first.wait_for()
-    page.page.keyboard.press("Escape")  # closes the help, and no more
-    page.page.get_by_role("dialog", name="Crossings").first.wait_for(state="hidden")
+    page.page.get_by_role("button", name="Share", exact=True).click()
+    page.page.locator(".st-key-share-menu").wait_for()
+    page.page.keyboard.press("Escape")  # closes the menu, and no more
+    page.page.locator(".st-key-share-menu").wait_for(state="hidden")
     assert page.page.get_by_role("button", name="Leave").is_visible()
     page.page.keyboard.press("Escape")
     page.page.get_by_role("button", name="Leave").wait_for(state="hidden")

@@ -74,9 +74,10 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     shown = teacher.ask("panels[1].querySelector('.knob input.value').value")
     for watcher in watchers:
         watcher.until(f"panels[1].querySelector('[data-knob=eps] dd').textContent === '{shown}'")
-    teacher.page.get_by_role("link", name="Little chain").first.click()
+    teacher.page.get_by_role("link", name="How it works").first.click()
+    teacher.page.get_by_role("button", name="Next: every image").click()
     for watcher in watchers:
-        watcher.page.get_by_role("heading", name="Why does a chain that avoids", exact=False).wait_for()
+        watcher.page.get_by_role("heading", name="Why does avoiding the past", exact=False).wait_for()
         watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")
         watcher.until("document.querySelectorAll('.chart > canvas').length === 1")
     copy = light.page.locator("a.copy").get_attribute("href")
@@ -87,13 +88,13 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     # The first page has its name as an address, too.
     named = light.page.request.get(f"{light.address}/sample?seed=7", max_redirects=0)
     assert named.headers["location"] == "/?seed=7"
-    teacher.page.get_by_text("units", exact=True).first.click()
+    teacher.page.get_by_text("1 Units", exact=True).click()
     for watcher in watchers:
         watcher.page.get_by_role("img", name="hidden unit 4", exact=False).wait_for()
         assert watcher.page.evaluate("document.documentElement.scrollWidth") == 390
-    teacher.page.get_by_role("link", name="Coupling").first.click()
+    teacher.open_by_bar("Coupling")
     for watcher in watchers:
-        watcher.page.get_by_role("heading", name="Two chains that share", exact=False).wait_for()
+        watcher.page.get_by_role("heading", name="How long until two chains meet", exact=False).wait_for()
         # Bars are drawn, in the colours of the three couplings.
         watcher.until("document.querySelectorAll('.chart .names li').length === 3")
         watcher.until(DRAWN)

@@ -106,7 +106,7 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     page.until(f"Number(panels[2].dataset.n) === {count}")
     page.page.keyboard.press("Escape")
     page.page.get_by_role("button", name="To the Sample page").click()
-    page.page.get_by_text("Several ways to draw images").wait_for()
+    page.page.get_by_text("Which sampler gets stuck?").wait_for()
     page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 20)")
     assert "PCD" in page.page.get_by_role("combobox", name="Model").input_value()
 
@@ -145,7 +145,7 @@ def test_bad_data_are_refused_and_what_was_learned_is_learned_on(live, tmp_path)
     page.page.locator("input[type=file]").first.set_input_files(tmp_path / "broken.csv")
     page.page.get_by_text("oops").first.wait_for()
     assert page.page.get_by_text("All panels train on your file").count() == 0
-    assert page.page.get_by_role("combobox", name="Data").input_value() == "bas"
+    assert page.page.get_by_role("combobox", name="Data").input_value() == "Bars and Stripes"
     n = page.counts()[0]
     page.until(f"Number(panels[0].dataset.n) > {n}")
 
@@ -154,9 +154,9 @@ def test_own_data_and_their_training_survive_another_page_and_a_reload(live, row
     page = live().open("train?t=cd&pace=200")
     n = learn(page, rows)
     page.page.get_by_role("link", name="Sample").first.click()
-    page.page.get_by_text("Several ways to draw images").wait_for()
+    page.page.get_by_text("Which sampler gets stuck?").wait_for()
     page.page.get_by_role("link", name="Train").first.click()
-    page.page.get_by_text("One data set, several").wait_for()
+    page.page.get_by_text("Which trainer keeps improving?").wait_for()
     n = goes_on(page, n)
     page.page.reload()
     n = goes_on(page, n)

@@ -16,7 +16,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
     page.page.get_by_role("button", name="Start").click()
     page.until(f"{MAP}.querySelector('.state').textContent.includes('12 of 12 runs, complete')")
-    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Hatched')")
+    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Best on the validation data: ')")
     page.until(f"{MAP}.querySelector('.note-of-point').textContent.includes('The map moved')")
     # The last column, the lower row: the chain takes its knobs and goes on.
     chart = page.page.locator("canvas.map")
@@ -65,7 +65,7 @@ def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
     page.until(f"{MAP} && {CHAINS}.length === 1")
     page.page.get_by_role("button", name="Start").click()
     page.until(f"{MAP}.querySelector('.state').textContent.includes('20 of 20 runs, complete')")
-    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Hatched')")
+    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Best on the validation data: ')")
     chart = page.page.locator("canvas.map")
     chart.focus()
     chart.press("Home")
@@ -119,3 +119,34 @@ def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_clo
     page.page.wait_for_timeout(1200)
     assert f"paused_at={page.ask(f'{CHAINS}[0].dataset.n')}" in page.url
     assert page.page.locator("[data-testid=stException]").count() == 0
+
+
+def test_the_page_opens_on_a_map_with_its_answer_on_the_first_screen(live):
+    page = live()
+    page.page.set_viewport_size({"width": 1280, "height": 720})
+    page.page.goto(f"{page.address}/tune")
+    page.until(f"{MAP} && {MAP}.querySelector('.state').textContent.startsWith('210 of 210 runs, complete')")
+    answer = f"{MAP}.querySelector('.verdict').textContent"
+    page.until(f"/^Best on the validation data: .*Decay 1[.] On the test data: ISL/.test({answer})")
+    page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    ends = page.ask(
+        f"['.verdict', '.map'].map(name => {MAP}.querySelector(name).getBoundingClientRect().bottom)"
+    )
+    assert ends[0] < ends[1] < 720
+    page.page.set_viewport_size({"width": 390, "height": 844})
+    page.until(f"{MAP}.querySelector('.map').getBoundingClientRect().width > 330")
+    assert page.ask("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_map_with_the_best_on_its_border_is_extended_by_a_button(live):
+    page = live()
+    page.page.goto(
+        f"{page.address}/tune?tune_models=bas_pcd&tune_x_to=0.01&tune_x_n=2&tune_y=none&tune_n=200&tune_seeds=2"
+    )
+    page.until(f"{MAP} && {CHAINS}.length === 1")
+    assert page.ask(f"{MAP}.querySelector('.answer button').hidden")
+    page.page.get_by_role("button", name="Start").click()
+    page.until(f"{MAP}.querySelector('.state').textContent.includes('4 of 4 runs, complete')")
+    page.page.get_by_role("button", name="Extend the grid").click()
+    page.until(f"{MAP}.querySelector('.state').textContent.includes('8 of 8 runs, complete')")
+    page.page.get_by_role("button", name="Delete").click()

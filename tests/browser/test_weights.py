@@ -23,9 +23,9 @@ def test_weights_come_in_and_a_slider_changes_them(live):
     page.until("panels.every(p => p.querySelectorAll('.shares span').length === 12)")
     # Ten samples a batch: the weights of before are forgotten, the run goes on.
     n = page.counts()[0]
-    assert page.number(0, "ess").endswith(" of 100")
+    assert page.number(0, "ess").endswith("/100")
     page.set_knob(0, "n_chains", 0.0, commit=False)
-    page.until("panels[0].querySelector('dd[data-readout=ess]').textContent.endsWith('of 100') === false")
+    page.until("panels[0].querySelector('dd[data-readout=ess]').textContent.endsWith('/100') === false")
     assert page.counts()[0] >= n
     page.set_knob(0, "k", 1.0)
     page.page.wait_for_url("**k=1000**")

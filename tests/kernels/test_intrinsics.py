@@ -66,6 +66,14 @@ def cases():
     yield "total", np.full(32, -0.0)
     yield "product", np.full(800, 0.5)  # just above the smallest normal number
     yield "product", np.full(1072, 0.5)  # a denormal
+    for n in (0, 1, 16, 21, 64):
+        for x in floats(64):
+            for y in floats(n):
+                yield "dot", x, y
+    for n in (0, 8, 40):
+        v, h = (G.integers(0, 30_000, 48, dtype=u64) for _ in range(2))
+        for weight in floats(48, dtype=f64):
+            yield "weighted_products", weight, v, h, n
     for z in floats(40):
         for p in floats(40):
             yield "ones_below", z, p, 8

@@ -90,6 +90,7 @@ def test_fast_weights(rates_model):
         check(driven.driven_gibbs, (*state, 0.03, alpha, False, 1, v, p, fast_norm))
         check(driven.herding, (*state, 0.03, alpha, 50, v, np.zeros(4, np.int64), fast_norm), of_no_use)
     check(norm.recompute_norm, (chain.up, chain.down, chain.scalars))
+    check(regime.transpose, (np.zeros((M, 32), f32), np.zeros((N, 80), f32), M, N), [((0,), 1), ((1,), 1)])
     # Without a second half-step to compare with, lists of units may be longer than there are units.
     input_of, units = ((0, 7, 4), 0), ((0, 6), 0)
     check(regime.write_out, (chain.up, chain.scalars, 1.0), (input_of, units))

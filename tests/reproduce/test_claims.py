@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rbmviz.reproduce import VERDICTS, Bound, Estimate, PaperClaim, all_recipes, judge
+from rbmviz.reproduce.claims import measured_text
 
 CLAIMS = [
     pytest.param(claim, id=f"{name}-{claim.name}")
@@ -112,3 +113,23 @@ def test_how_many_replications_would_decide():
     flat = PaperClaim("c", "C.", "p", (part,), if_undecided="The optimum is flat.")
     assert judge(flat, {"x": found}, "quick").reason.endswith("not decided. The optimum is flat.")
     assert "flat" not in judge(flat, {"x": Estimate(1.0)}, "quick").reason
+
+
+@pytest.mark.parametrize(
+    ("label", "estimate", "text"),
+    [
+        ("log10 of bias", Estimate(2.0, 0.3, 5), "bias: 100 times, within a factor of 2"),
+        ("log10 of variance", Estimate(-1.0), "variance: 0.1 times"),
+        ("log10 of bias", Estimate(8.646, 0.0, 3), "bias: 4.43e+08 times"),
+        ("log10 of bias", Estimate(math.nan), "log10 of bias: unknown"),
+        ("pairs", Estimate(2.0, 0.3, 5), "pairs: 2 ± 0.3"),
+    ],
+)
+def test_of_a_logarithm_readers_see_the_factor(label, estimate, text):
+    assert measured_text(label, estimate) == text
+
+
+def test_bounds_of_a_logarithm_are_factors():
+    assert Bound("x", "log10 of a", at_least=math.log10(20)).text == "at least 20"
+    assert Bound("x", "log10 of a", 1, 2).text == "from 10 to 100"
+    assert Bound("x", "a", at_most=0.5).text == "at most 0.5"

@@ -15,6 +15,7 @@ from rbmviz.lessons.state import read_state
 from rbmviz.pages import PAGES as SPECS
 from rbmviz.reproduce import PAPERS, SIZES, Estimate, all_recipes
 from rbmviz.reproduce.claims import judge
+from rbmviz.reproduce.drawing import COLUMN_MM, PAGE_MM, PIXEL_MM, picture, readable
 from rbmviz.reproduce.ledger import (
     RESULTS_FOLDER,
     counts_of,
@@ -22,11 +23,20 @@ from rbmviz.reproduce.ledger import (
     markdown,
     numbers_of,
     stored,
+    stored_figure,
     verdict_text,
 )
-from rbmviz.reproduce.recipe import Job, Measurements, SweepRun, live_link_of
+from rbmviz.reproduce.recipe import (
+    Job,
+    Measurements,
+    SweepRun,
+    live_link_of,
+    number_text,
+    numbers_of_source,
+)
 from rbmviz.reproduce.recipes import rates_fpcd_fewer_samples, rates_fpcd_improvement, unbiased_cd_bas
 from rbmviz.reproduce.run import caption, job_identity
+from rbmviz.reproduce.tables import best_curve
 from rbmviz_app import pages
 
 ROOT = Path(__file__).parents[2]
@@ -111,8 +121,56 @@ def test_the_stored_result_is_of_todays_claims(name):
         again = judge(claim, numbers_of(found), result["size"])
         if found["measured"]:
             assert (again.name, again.reason) == (found["verdict"], found["reason"])
-    assert (RESULTS_FOLDER / f"{name}-{result['size']}.svg").read_bytes().startswith(b"<svg")
+    if result["figure"]:
+        svg = stored_figure(name).decode()
+        width, panels = (
+            re.search(r'width="(\d+)', svg)[1],
+            {row.get("panel") for row in result["figure"]["rows"]},
+        )
+        assert float(width) * PIXEL_MM <= (COLUMN_MM if len(panels) == 1 else PAGE_MM)
+        words = re.findall(r"<text[^>]*>([^<]*)", svg)
+        assert not [word for word in words if "_" in word or "log10" in word]
     assert result["command"] in caption(result)
+
+
+def test_a_stored_picture_is_todays_drawing():
+    name = "population_cd_bias_images"
+    drawn = picture(stored(name)["figure"], "svg").decode()
+    kept = re.sub("<metadata.*?</metadata>", "", stored_figure(name).decode())
+    assert re.sub(r"clip\d+", "clip", kept) == re.sub(r"clip\d+", "clip", drawn)
+    assert re.search(r">10⁴<|>10,000<", drawn)  # factors, as in the paper, not their logarithms
+
+
+def test_figures_have_names_in_place_of_identifiers():
+    assert readable("rates_fpcd eps=0.001") == "rates-FPCD ε = 0.001"
+    assert readable("rates_fpcd:k=5") == "rates-FPCD, k = 5"
+    assert readable("mnist_cd1") == "MNIST, CD-1"
+    assert readable("film_reviews_cd1") == "Films, CD-1"
+    assert readable("bas, rate 0.1") == "Bars and Stripes, rate 0.1"
+    assert readable("Share of pairs with tau <= t") == "Share of pairs with tau <= t"
+
+
+def test_each_point_of_a_curve_has_the_setting_that_is_best_there():
+    """Large steps lead early and small ones late; the test part does not choose."""
+    rows = [
+        (setting, seed, n, value + seed / 10, test)
+        for setting, by_n in (
+            ("large", {10: (-1.0, -4.0), 100: (-3.0, -1.0)}),
+            ("small", {10: (-2.0, -3.0), 100: (-1.0, -2.0)}),
+        )
+        for n, (value, test) in by_n.items()
+        for seed in (0, 1)
+    ]
+    names = ("setting", "seed", "n", "isl_validation", "isl_test")
+    columns = {name: np.array(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
+    assert [(row["x"], row["y"]) for row in best_curve(columns, "isl_test", "a")] == [(10, -4.0), (100, -2.0)]
+
+
+def test_sources_name_figures_and_tables():
+    source = "Section 6.2, figure 3; appendices B.2 and C, figures 7, 8, 9 and 12 and table 2"
+    assert numbers_of_source(source) == [*(("figure", n) for n in (3, 7, 8, 9, 12)), ("table", 2)]
+    assert number_text(source) == "Figures 3, 7, 8, 9, 12; table 2"
+    assert number_text("Section 4") == "Section 4"
 
 
 def test_stored_results_are_small_and_of_recipes():

@@ -85,6 +85,9 @@ def test_axes_are_read_from_text():
     rates = [samplers["gibbs"], samplers["rates_fpcd"]]
     assert Axis.read("eps=0.001:1:4", rates).values == (0.001, 0.01, 0.1, 1.0)
     assert Axis.read("alpha=0.9:1:3", rates).values == (0.9, 0.95, 1.0)
+    assert Axis.read("alpha=0.8:1:6:log1m", rates).values == (0.8, 0.9468, 0.9859, 0.9962, 0.999, 1.0)
+    assert Axis.read("alpha=0.9:0.999:3:log1m", rates).values == (0.9, 0.99, 0.999)
+    assert Axis.read("alpha=0.9:1:2:log1m", rates).values == (0.9, 1.0)
     assert Axis.read("k=1:100:3", rates).values == (1, 10, 100)
     assert Axis.read("k=1:3:3:linear", rates).values == (1, 2, 3)
     assert Axis.read("statistics=sampled,mean", rates).values == ("sampled", "mean")
@@ -160,6 +163,8 @@ def test_as_many_cells_as_are_allowed():
         (lambda: Axis(3, (1,)), "not the name"),
         (lambda: Axis("eps", range(10_001)), "10,000"),
         (lambda: Axis.read("eps", [samplers["rates_fpcd"]]), "gives no values"),
+        (lambda: Axis.read("alpha=0.9995:1:5:log1m", [samplers["rates_fpcd"]]), "below 0.999"),
+        (lambda: Axis.read("k=1:5:5:log1m", [samplers["rates_fpcd"]]), "log scale of 1 - x"),
         (lambda: Axis.read("eps=0:1:5", [samplers["rates_fpcd"]]), "above 0 on a log scale"),
         (lambda: Axis.read("eps=1:0.1:5", [samplers["rates_fpcd"]]), "smaller number first"),
         (lambda: Axis.read("eps=0.1:1", [samplers["rates_fpcd"]]), "cannot be read"),
@@ -235,3 +240,15 @@ def test_an_axis_without_a_list_is_refused(values):
 
 def test_an_axis_takes_numbers_of_numpy():
     assert Axis("k", np.arange(1, 3)).values == (1, 2)
+
+
+def test_a_plan_goes_on_beyond_its_border():
+    plan = SweepPlan(
+        algorithms=["rates_fpcd"],
+        axes=[Axis("eps", (0.01, 0.1)), Axis("alpha", (0.8, 0.9, 1.0)), Axis("k", (2, 4))],
+        models=["bas_pcd"],
+    )
+    longer = plan.beyond([("eps", 0.1), ("alpha", 0.8), ("k", 2)])
+    assert [axis.values for axis in longer.axes] == [(0.01, 0.1, 1.0), (0.6, 0.7, 0.8, 0.9, 1.0), (1, 2, 4)]
+    assert plan.beyond([("eps", 0.5)]) == plan
+    assert len(plan.beyond([("eps", 0.01)]).axes[0].values) == 4

@@ -1,7 +1,8 @@
 """The pages: each folder here with a ``page.py`` is a page, and the folder's name is its address.
 
-A ``page.py`` defines ``TITLE``, ``ICON`` and ``PLACE`` in the navigation. A live page also has ``PAGE``, with
-its ``PageSpec``; other pages with settings in their address have ``Settings``.
+A ``page.py`` defines ``TITLE``, ``ICON`` and ``PLACE`` in the navigation, which lists the first IN_BAR pages
+itself and the others under *More*. A live page also has ``PAGE``, with its ``PageSpec``; other pages with
+settings in their address have ``Settings``.
 """
 
 import functools
@@ -12,6 +13,9 @@ from types import ModuleType
 from typing import Any
 
 from rbmviz_app.session import Setting
+
+IN_BAR = 4
+"""Number of pages in the navigation bar."""
 
 
 @functools.cache

@@ -48,7 +48,7 @@ class LookBack {
   say() {
     const at = Number(this.slider.value), back = at < this.newest;
     const range = `kept from ${whole.format(Number(this.slider.min))} to ${whole.format(this.newest)}`;
-    const text = this.slider.disabled ? 'Pause to look back through recent samples.'
+    const text = this.slider.disabled ? ''
       : back ? `Sample ${whole.format(at)}, ${range}. ${this.stays} current${this.ofMeans ? ', and the pixels are the sampled bits' : ''}.`
         : `Now, at sample ${whole.format(at)}: ${range}.`;
     this.slider.setAttribute('aria-valuetext', back ? `sample ${whole.format(at)} of ${whole.format(this.newest)}` : 'now');

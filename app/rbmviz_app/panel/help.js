@@ -65,12 +65,15 @@ function place(text, button) {
   });
 }
 
+/** @param {string} label what its help is about @returns {HTMLButtonElement} a small button for it */
+const helpMark = label => element('button', { class: 'help', type: 'button', 'aria-label': 'Help', 'aria-description': label, text: '?' });
+
 /**
  * Return a small button that opens a text, and the text.
  * @param {string} label what the text is about
  * @param {Prose} prose
  */
 function helpButton(label, prose) {
-  const button = element('button', { class: 'help', type: 'button', 'aria-label': 'Help', 'aria-description': label, text: '?' });
+  const button = helpMark(label);
   return [button, explain(button, 'Help', element('p', {}, ...written(prose)))];
 }

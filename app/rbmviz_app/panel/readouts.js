@@ -49,7 +49,7 @@ const FORMATS = {
   rate: x => (x < 10 ? String(Number(x.toPrecision(2))) : compact.format(x)),
   plus_minus: x => `± ${Number(x.toPrecision(1))}`,
   with_error: x => (!Array.isArray(x) ? x.toFixed(2) : x[0].toFixed(1) + (x[1] === null ? '' : ` ± ${Number(x[1].toPrecision(2))}`)),
-  of: ([part, total]) => `${round3(part)} of ${whole.format(total)}`,
+  of: ([part, total]) => `${round3(part)}/${whole.format(total)}`,
   pair: ([first, second]) => `${first.toFixed(2)} | ${second.toFixed(2)}`,
 };
 
@@ -85,13 +85,14 @@ class Rate {
 }
 
 /** @param {ReadoutSpec} spec */
-function readoutName({ label, help, formula: mathml, source }) {
-  const button = element('button', { class: 'name', type: 'button', text: label });
+function readoutName({ label, help, formula: mathml, source, lead }) {
+  // The help of a large number comes with the fold, like that of the first knobs.
+  const button = lead ? helpMark(label) : element('button', { class: 'name', type: 'button', text: label });
   /** @type {Node[]} */
   const parts = [element('h4', { text: label }), element('p', {}, ...written(help))];
   if (mathml) parts.push(element('div', { class: 'formula' }, formula(mathml)));
   if (source) parts.push(element('p', { class: 'source', text: source }));
-  return element('dt', {}, button, explain(button, label, ...parts));
+  return element('dt', {}, lead ? `${label} ` : '', button, explain(button, label, ...parts));
 }
 
 /** A number with its name; large numbers have two font sizes: the number, and the text after it. */

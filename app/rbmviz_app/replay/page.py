@@ -53,7 +53,7 @@ HTML = """<!doctype html>
 <body>
 <noscript>This page plays samples by a script of its own: allow scripts to see them.</noscript>
 <main id="replay"></main>
-<script type="application/octet-stream" id="run" data-packed="{packed}">{data}</script>
+{data}
 <script>{script}</script>
 </body>
 </html>
@@ -70,17 +70,30 @@ def replay_html(replay: Replay, plain: bool = False) -> bytes:
         Whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
         cannot decompress (before 2023); False (the default): compressed to a third or less.
     """
-    data = _frame(replay)
-    if not plain:
-        data = zlib.compress(data, COMPRESSION)
-    script, style = _script(), _style()
+    script = shared_script() + "\nshowRuns((root, frame) => new ReplayPage(root, frame));\n"
+    return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script, plain=plain)
+
+
+def assembled(
+    title: str, frames: Mapping[str, bytes], script: str, policy: str = "", plain: bool = False
+) -> bytes:
+    """Return a page with frames by the ``id`` of their elements, and one script.
+
+    policy : what the policy allows besides this script and the style; it begins with sources of scripts
+    """
+    style, data = _style(), []
+    for name, frame in frames.items():
+        content = base64.b64encode(frame if plain else zlib.compress(frame, COMPRESSION)).decode()
+        packed = "no" if plain else "deflate"
+        data.append(
+            f'<script type="application/octet-stream" id="{name}" data-packed="{packed}">{content}</script>'
+        )
     return HTML.format(
-        policy=f"default-src 'none'; script-src {source_hash(script)}; style-src {source_hash(style)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'",
-        title=html.escape(printable(replay.title)),
+        policy=f"default-src 'none'; script-src {f'{source_hash(script)} {policy}'.strip()}; "
+        f"style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'",
+        title=html.escape(printable(title)),
         style=style,
-        packed="no" if plain else "deflate",
-        data=base64.b64encode(data).decode(),
+        data="\n".join(data),
         script=script,
     ).encode()
 
@@ -90,7 +103,7 @@ def source_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _script() -> str:
+def shared_script() -> str:
     """Return the scripts of the live panels and of this page, as one script without modules."""
     files = [*(PANEL_FOLDER / name for name in SHARED_SCRIPTS), CHARTS_FOLDER / "curves.js"]
     files.append(SAMPLE_FOLDER / "panel.js")
@@ -105,8 +118,10 @@ def _style() -> str:
     return "\n".join(file.read_text() for file in files)
 
 
-def _frame(replay: Replay) -> bytes:
-    """Return the content of the page as a frame; its request holds what all panels share."""
+def replay_frame(
+    replay: Replay,
+) -> tuple[dict[str, Any], list[tuple[dict[str, Any], Mapping[str, Block]]]]:
+    """Return the content of the page for ``write_frame``: what all panels share, and the panels."""
     n_visible = replay.histories[0].n_visible
     algorithms = [history.algorithm for history in replay.histories]
     styles = styled(titles(algorithms), colours(algorithms))
@@ -131,7 +146,7 @@ def _frame(replay: Replay) -> bytes:
         "vocabulary": rarest_first(replay.dataset, n_visible),
         "isl": isl.plot.content(isl.rows, "ISL"),
     }
-    return write_frame(page, panels)
+    return page, panels
 
 
 def _panel(

@@ -122,7 +122,8 @@ class PlayedRun {
 class ReplayGrid extends Grid {
   connect() {}
 
-  changeKnobs() {}
+  /** @param {number} _key @param {Record<string, KnobValue>} _knobs */
+  changeKnobs(_key, _knobs) {}
 }
 
 // @ts-expect-error The script of the Sample page precedes this one; the type checker treats it as a separate module.
@@ -138,7 +139,7 @@ class ReplayPage {
       url: '', fps: DRAWS_PER_SECOND, view: 'sequence', pixels: 'binary', present: false, embedded: false, present_knobs: [], reduced_motion: true, timers_stopped: false, ...page,
       panels: heads.map(({ spec }) => spec),
     };
-    this.runs = frame.panels.map(({ blocks }, i) => new PlayedRun(heads[i], blocks, this.data.classes.length));
+    this.runs = frame.panels.map(({ blocks }, i) => this.makeRun(heads[i], blocks));
     this.first = Math.min(...this.runs.map(({ head }) => head.first));
     this.last = Math.max(...this.runs.map(({ last }) => last));
     this.speed = this.data.speed;
@@ -151,14 +152,21 @@ class ReplayPage {
     root.append(element('h1', { text: this.data.title }), element('p', { class: 'caption', text: this.data.caption, hidden: !this.data.caption }));
     this.host = element('div');
     root.append(this.host);
-    this.grid = new ReplayGrid(this.host, this.data, () => {}, PanelOfSamples);
+    this.grid = this.makeGrid();
     this.curves = new Curves();
     if (this.data.isl) root.append(this.curves.node);
-    root.append(this.makeTransport(), element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
-      + 'Home and End to the beginning and the end. A sample is drawn from the one before it; the newest is framed, and the strip says which class each had.' }));
+    this.hint = element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
+      + 'Home and End to the beginning and the end. A sample is drawn from the one before it; the newest is framed, and the strip says which class each had.' });
+    root.append(this.makeTransport(), element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), this.hint);
     document.addEventListener('keydown', event => this.onKey(event));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.show(this.time));
   }
+
+  /** @param {ReplayHead} head @param {PanelPart['blocks']} blocks @returns {PlayedRun} */
+  makeRun(head, blocks) { return new PlayedRun(head, blocks, this.data.classes.length); }
+
+  /** @returns {ReplayGrid} */
+  makeGrid() { return new ReplayGrid(this.host, this.data, () => {}, PanelOfSamples); }
 
   makeTransport() {
     this.button = element('button', { class: 'play', type: 'button', onclick: () => this.play(!this.playing) });
@@ -253,20 +261,22 @@ class ReplayPage {
   }
 }
 
-/** @returns {Promise<ArrayBuffer>} the frame contained in this page */
-async function unpackedFrame() {
-  const script = /** @type {HTMLElement} */ (document.getElementById('run'));
-  const bytes = Uint8Array.from(atob(script.textContent ?? ''), c => c.charCodeAt(0));
+/** @param {string} id @returns {Promise<ArrayBuffer>} a frame contained in this page */
+async function unpackedFrame(id) {
+  const script = /** @type {HTMLElement} */ (document.getElementById(id));
+  const text = atob(script.textContent ?? ''), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   script.remove(); // free one copy in memory
   if (script.dataset.packed === 'no') return bytes.buffer;
   if (!('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz replay --plain" makes a file that it can show.');
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
 }
 
-async function showReplay() {
+/** Show a page of runs. @param {(root: HTMLElement, frame: ReturnType<typeof readFrame>) => ReplayPage | Promise<ReplayPage>} make */
+async function showRuns(make) {
   const root = /** @type {HTMLElement} */ (document.getElementById('replay'));
   try {
-    const page = new ReplayPage(root, readFrame(await unpackedFrame())), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const page = await make(root, readFrame(await unpackedFrame('run'))), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     // If less motion is preferred, the page waits, showing its first full pictures.
     if (calm) page.show(Math.min(page.first + page.data.side ** 2, page.last));
     else page.play(true);
@@ -274,5 +284,3 @@ async function showReplay() {
     root.append(element('p', { role: 'alert', text: error instanceof Error ? error.message : String(error) }));
   }
 }
-
-showReplay();

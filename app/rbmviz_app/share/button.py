@@ -23,8 +23,8 @@ WHAT = (
 """Explanation of sharing, shown before it starts."""
 
 ONLY_HERE = (
-    ":material/warning: Only browsers on this computer can open the link. Before a class watches, stop the "
-    "app, start it with `rbmviz app --share`, and open this page again by its address."
+    ":material/warning: Only browsers on this computer can open the link. Before a class watches, whoever "
+    "started the app has to start it for sharing; *Classroom* in the documentation says how."
 )
 """What to do first if other machines cannot reach the server."""
 

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.kernels._jit import inline, inner, private, reduction
+from rbmviz.kernels._jit import inline, inner, private
 from rbmviz.kernels.bits import popcount, word
-from rbmviz.kernels.fast_weights.intrinsics import UNIT_LANES, add_packed
+from rbmviz.kernels.fast_weights.intrinsics import UNIT_LANES, add_packed, weighted_products
 from rbmviz.kernels.vectors import WIDTH, aligned_zeros
 
 f32, i32, u8, u64 = np.float32, np.int32, np.uint8, np.uint64
@@ -164,19 +164,10 @@ def subtract_product(history, input_history, output_history, history_length, out
     add_samples(factor, output_history, history_length, out)
 
 
-@reduction
+@inner
 def product_with_state(history, history_length):
     """Return <P, s> for the chain's current sample s: sum_s' w_s' <s', s>, float64."""
-    weight, v_v, h_h = (
-        history.weight[:history_length],
-        history.visible.overlap[:history_length],
-        history.hidden.overlap[:history_length],
-    )
-    total = np.float64(0.0)
-    for s in range(weight.shape[0]):
-        v, h = i32(v_v[s]), i32(h_h[s])
-        total += weight[s] * np.float64(i32(v * h + (v + h)))
-    return total
+    return weighted_products(history.weight, history.visible.overlap, history.hidden.overlap, history_length)
 
 
 @private

@@ -1,8 +1,20 @@
-"""A masked sum of samples stored as bits, eight samples and sixteen units at once."""
+"""Sums over samples stored as bits: eight samples and sixteen units at once, or by their overlaps."""
 
 import numpy as np
 
-from rbmviz.kernels._llvm import FLOAT, INT, constant, in_llvm, loop, spread, undefined, vector
+from rbmviz.kernels._llvm import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    Register,
+    constant,
+    in_llvm,
+    loop,
+    spread,
+    undefined,
+    vector,
+)
+from rbmviz.kernels.vectors import join_lanes
 
 f32 = np.float32
 
@@ -57,3 +69,33 @@ def add_packed(build, factor, packed, out):
         low_sum = _look_up(build, low, build.and_(pattern, constant(whole, 15)))
         high_sum = _look_up(build, high, build.lshr(pattern, constant(whole, 4)))
         out.store(place, build.fadd(build.fadd(out.load(place, UNIT_LANES), low_sum), high_sum))
+
+
+OVERLAP_LANES = 8
+"""Samples whose products are summed at once; it divides the length of every history."""
+
+
+def _weighted_products_in_python(weight, v, h, n):
+    lanes, v, h = np.zeros(OVERLAP_LANES), v.astype(np.int64), h.astype(np.int64)
+    for at in range(0, n, OVERLAP_LANES):
+        s = slice(at, at + OVERLAP_LANES)
+        lanes = lanes + weight[s] * (v[s] * h[s] + (v[s] + h[s]))
+    while len(lanes) > 1:
+        lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
+    return lanes[0]
+
+
+@in_llvm("float64(float64[::1], uint64[::1], uint64[::1], int64)", means=_weighted_products_in_python)
+def weighted_products(build, weight, v, h, n):
+    """Return the sum of weight[s] (v[s] h[s] + v[s] + h[s]), s < n, for overlaps v and h below 2^15.
+
+    Partial sums in lanes, and then their halves: the same bits on any machine. OVERLAP_LANES divides n.
+    """
+    sums = Register(build, constant(vector(DOUBLE, OVERLAP_LANES), 0.0))
+    whole = vector(INT, OVERLAP_LANES)
+    with loop(build, 0, n, OVERLAP_LANES) as s:
+        a, b = (build.trunc(x.load(s, OVERLAP_LANES), whole) for x in (v, h))
+        product = build.add(build.mul(a, b), build.add(a, b))
+        terms = build.fmul(weight.load(s, OVERLAP_LANES), build.sitofp(product, sums.read().type))
+        sums.write(build.fadd(sums.read(), terms))
+    return join_lanes(build, sums.read(), build.fadd)

@@ -12,26 +12,13 @@ pre-activations a = c + v @ W, <(W, b, c), s> is ``a @ h + b @ v``.
 
 import numpy as np
 
-from rbmviz.kernels._jit import inner, private, reduction
+from rbmviz.kernels._jit import inner, private
 from rbmviz.kernels.fast_weights.history import product_with_state
 from rbmviz.kernels.fast_weights.rows import add_scaled
 from rbmviz.kernels.fast_weights.state import combine, half_step_fits
+from rbmviz.kernels.vectors import dot
 
 f32 = np.float32
-
-
-@reduction
-def dot(x, y):
-    """Return <x, y> over the length of y, summed in float32, in an order that depends on the processor.
-
-    Norms are only displayed, except that ``regime`` drops M where |theta_F|^2 is 0, which holds in any order.
-    With mean statistics <h, E[h|v]> enters the pre-activations of v (``rows.update_rows``), so the last bits
-    of those samples depend on the processor.
-    """
-    total = f32(0.0)
-    for i in range(y.shape[0]):
-        total += x[i] * y[i]
-    return np.float64(total)
 
 
 @private

@@ -120,7 +120,7 @@ def _renew_rows(chain: DrivenChain, theta_coef_after: float) -> None:
     _write_out(chain, theta_coef_after)
     recompute_norm(up, down, chain.scalars)
     if chain.scalars[0].samples % TRANSPOSE_SAMPLES == 0:
-        down.M.weights[:, : len(chain.v)] = up.M.weights[:, : len(chain.h)].T
+        transpose(up.M.weights, down.M.weights, len(chain.v), len(chain.h))
         rebuild(down.M, down.flips)
 
 
@@ -178,6 +178,17 @@ def _samples_until_write_out(chain: DrivenChain) -> int:
 
 
 # Writing theta_F into M, in one half-step
+
+
+@inner
+def transpose(weights, out, n_in, n_out):
+    """Write the transpose of weights, float32 (n_in, padded n_out), to out (n_out, padded n_in)."""
+    fit = weights.shape[0] == n_in and out.shape[0] == n_out
+    if not (fit and weights.shape[1] >= n_out and out.shape[1] >= n_in):
+        raise ValueError("transpose: the arrays do not fit each other")
+    for j in range(n_out):
+        for i in range(n_in):
+            out[j, i] = weights[i, j]
 
 
 @private

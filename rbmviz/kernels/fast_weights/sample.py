@@ -13,7 +13,7 @@ import numpy as np
 
 from rbmviz.kernels._jit import inner, private
 from rbmviz.kernels.fast_weights.history import append, decay_weights, subtract_product, update_overlaps
-from rbmviz.kernels.fast_weights.norm import advance_norm, dot
+from rbmviz.kernels.fast_weights.norm import advance_norm
 from rbmviz.kernels.fast_weights.regime import (
     SMALLEST_M_COEF,
     in_regime,
@@ -25,6 +25,7 @@ from rbmviz.kernels.fast_weights.rows import update_rows, update_with_pending
 from rbmviz.kernels.fast_weights.state import DrivenChain, chain_fits, combine
 from rbmviz.kernels.layers import REBUILD_SWEEPS, copy_bits, find_flips, update_preactivations
 from rbmviz.kernels.random import STREAM_LANES, bernoulli, sigmoid
+from rbmviz.kernels.vectors import dot
 
 f32 = np.float32
 

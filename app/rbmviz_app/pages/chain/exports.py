@@ -38,7 +38,7 @@ def command_of(panels: Sequence[str], land: str, depth: float, seed: int) -> str
     if land in (*LANDSCAPE_PATTERNS, RANDOM_WEIGHTS):
         return f"rbmviz app; {link_to('chain', panels, land=land, land_depth=depth, land_seed=seed)}"
     return (
-        f"rbmviz app; page Little chain, panels {' '.join(panels)}, seed {seed}. The landscape is that of "
+        f"rbmviz app; page How it works, panels {' '.join(panels)}, seed {seed}. The landscape is that of "
         f"the trained model {land!r}, which no link opens: on the page Train the button Model saves it."
     )
 

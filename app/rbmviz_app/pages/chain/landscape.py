@@ -39,12 +39,31 @@ VISIT_QUANTITIES = {
 }
 
 
+CHART_NOTES = {
+    "visits": (
+        "**The chart** If a chain mixes, this error falls as 1/√t (upper dashes). Gibbs does so after many "
+        "crossings. rates-FPCD falls much earlier, but changes the distribution it samples: large steps, "
+        "decay and penalization level off above zero. In *two halves* of depth 8, 10 and 12 Gibbs crosses "
+        "every 84, 510 and 3,500 samples, rates-FPCD with step size 0.03 every 53, 125 and 230: waiting for "
+        "luck takes exponentially longer with depth, filling the valley does not (section 3).",
+        "**Uniform?** The paper says that penalization without decay ends at the uniform distribution. It "
+        "does with units −1 and +1 (knob “Units of the penalty”). With 0 and 1 only units that are on are "
+        "penalised, and the chain ends at the empty state (in *two halves* the error stays above 0.65).",
+    ),
+    "moments": (
+        "**The chart** With decay 1, θF is the sum of all updates: the mean of the statistics differs from "
+        "the rates by exactly |θF|/(εt), and θF stays bounded. So the error falls as 1/t (lower dashes), "
+        "faster than for independent samples (1/√t). The chart shows the visible units’ part. Any decay "
+        "ends this (section 4).",
+    ),
+}
+"""Notes on the chart of each quantity."""
+
+
 PRESETS = (
     Preset(
         "Two valleys",
-        "Nine nats deep. Gibbs crosses when it is lucky. Both chains that unlearn cross more often; the "
-        "visits of rates-FPCD come close to the model’s distribution, but with penalization they stay far "
-        "from it.",
+        "Gibbs crosses by luck. Both that unlearn cross often, but only the rates keep the visits right.",
         PAGES["chain"].default_panels,
         claims=(
             "panel2.crossings > panel1.crossings + 2 at 600 samples",
@@ -158,7 +177,7 @@ PRESETS = (
 PAGE: LivePage[LandscapeSetup] = LivePage(
     PAGES["chain"],
     Settings,
-    question="Why does a chain that avoids where it has just been mix faster?",
+    question="Why does avoiding the past mix faster?",
     about="Each panel shows all images of a tiny model side by side as a landscape: low means likely. The "
     "ball is the chain. A **model** says how likely each image is, here with so few pixels that all images "
     "fit on the screen. A **sweep** draws all hidden units, then all pixels, which moves the ball. A "
@@ -188,8 +207,6 @@ def draw_landscape(present: bool) -> None:
         draw_walks(comparison)
     if not present:
         st.caption(messages.plain(landscape_line(name, comparison.setup)))
-        reading_help()
-        explain_walks()
         exports(comparison, name)
 
 
@@ -226,26 +243,22 @@ def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
     PAGE.write_address(comparison)
 
 
-def reading_help() -> None:
-    """Draw the notes on how to read the pictures and what to try."""
-    left, middle, right = st.columns(3)
+def reading_notes() -> list[str]:
+    """Return how to read the pictures and the chart, and what to try."""
     in_valleys = Settings.land_order.value == "valley"
-    left.caption(
+    return [
         f"**The ground** Each column is one state v; low{' and wide' * in_valleys} means likely (−log p). "
         "Line: the trained model. Colour: what the sampler has added (solid) or removed (pale); "
         "probabilities sum to 1, so when one place rises others sink. The ball is the "
-        f"chain{'; below each valley, its most likely image' * in_valleys}."
-    )
-    middle.caption(
+        f"chain{'; below each valley, its most likely image' * in_valleys}.",
         "**Below** The newest states, one row each, newest on top: a stuck chain draws a vertical line. At "
-        "the bottom, visits so far; line: expected. Point at a state to read its numbers."
-    )
-    right.caption(
+        "the bottom, visits so far; line: expected. Point at a state to read its numbers.",
         "**Try** Step slowly with the key **S** and watch the ground rise under the ball. Set the step size "
         "to 0 and press *Reset*: rates-FPCD is then Gibbs (without *Reset* and decay the ground stays "
         "raised). Deepen the valleys: only chains that unlearn still cross (rates-FPCD paper, sections 3 "
-        "and 4)."
-    )
+        "and 4).",
+        *CHART_NOTES[Settings.land_curve.value],
+    ]
 
 
 @every_second
@@ -253,7 +266,7 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     """Draw the convergence of the visits to the model's law; runs every second and renews no lease."""
     if not comparison.panels:
         return
-    st.markdown("**Do the visits converge to the model’s distribution?**")
+    st.markdown("**Are the visits right?**")
     title = VISIT_QUANTITIES[Settings.land_curve.value]
     draw_chart(
         walk_chart(PAGE.named(comparison), Settings.land_curve.value, title),
@@ -264,35 +277,6 @@ def draw_walks(comparison: Comparison[LandscapeSetup]) -> None:
     )
     controls.choose(Settings.land_curve, label_visibility="collapsed")
     catch_up_settings(PAGE.name)
-
-
-def explain_walks() -> None:
-    """Draw the notes on the curves."""
-    with st.container():
-        if Settings.land_curve.value == "visits":
-            st.caption(
-                "If a chain mixes, this error falls as 1/√t (upper dashes). Gibbs does so after many "
-                "crossings. rates-FPCD falls much earlier, but changes the distribution it samples: large "
-                "steps, decay and penalization level off above zero."
-            )
-            st.caption(
-                "**Try** a depth of 8, 10 and 12: in *two halves* Gibbs crosses every 84, 510 and 3,500 "
-                "samples, rates-FPCD with step size 0.03 every 53, 125 and 230. Waiting for luck takes "
-                "exponentially longer with depth; filling the valley does not (section 3)."
-            )
-        else:
-            st.caption(
-                "With decay 1, θF is the sum of all updates: the mean of the statistics differs from the "
-                "rates by exactly |θF|/(εt), and θF stays bounded. So the error falls as 1/t (lower "
-                "dashes), faster than for independent samples (1/√t). The chart shows the visible units’ "
-                "part. Any decay ends this (section 4)."
-            )
-        st.caption(
-            "The paper says that penalization without decay ends at the uniform distribution. It does with "
-            "units −1 and +1 (knob “Units of the penalty”, preset “Penalization ends uniform”). With 0 and "
-            "1 it does not (in *two halves* the distance stays above 0.65): only units that are on are "
-            "penalised, and the chain ends at the empty state."
-        )
 
 
 def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:

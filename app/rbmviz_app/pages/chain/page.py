@@ -1,16 +1,22 @@
-"""Unlearning the current state, shown on all states of a small model and on a matrix."""
+"""How it works: a model unit by unit, then all states of a small model, then a matrix."""
 
 import streamlit as st
 
-from rbmviz_app import controls, links
-from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape
+from rbmviz_app import card, controls, links, pages, session
+from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape, reading_notes
 from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_QUESTION, draw_matrix
 from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
 
-TITLE, ICON, PLACE = "Little chain", "landscape", 5
+TITLE, ICON, PLACE = "How it works", "route", 2
 HEADINGS = {"matrix": (MATRIX_QUESTION, MATRIX_ABOUT), "units": (UNITS_QUESTION, UNITS_ABOUT)}
 """Question and introduction of the parts whose texts differ from the landscape's."""
+JOURNEY = {
+    "units": "Next: every image this size as a landscape",
+    "landscape": "Next: why pushing away helps, on a matrix",
+    "matrix": "Next: four samplers on real digits",
+}
+"""The parts in order, each with the label of the button that leads on."""
 
 
 def main() -> None:
@@ -19,8 +25,16 @@ def main() -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="parts"
     ):
-        PAGE.heading(*HEADINGS.get(Settings.little.value, ()))
-        part = controls.choose(Settings.little, label_visibility="collapsed")
+        PAGE.heading(*HEADINGS.get(Settings.little.value, ("", "", reading_notes())))
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            part = controls.choose(
+                Settings.little,
+                list(JOURNEY),
+                format_func=lambda name: f"{list(JOURNEY).index(name) + 1} {name.capitalize()}",
+                label_visibility="collapsed",
+            )
+            if not present and not card.is_open(PAGE.name):  # a lesson leads on itself
+                draw_next(part)
     with st.container():
         if part == "landscape":
             draw_landscape(present)
@@ -28,6 +42,18 @@ def main() -> None:
             draw_matrix(present)
         else:
             draw_units()
+
+
+def draw_next(part: str) -> None:
+    """Draw the button that leads to the next part, and from the last one to the Sample page."""
+    pressed = st.button(
+        JOURNEY[part], icon=":material/arrow_forward:", icon_position="right", key=f"next of {part}"
+    )
+    if pressed and part == [*JOURNEY][-1]:
+        st.switch_page(pages.file_of("sample"))
+    elif pressed:
+        session.show({"little": [*JOURNEY][[*JOURNEY].index(part) + 1]})
+        st.rerun()
 
 
 if __name__ == "__main__":

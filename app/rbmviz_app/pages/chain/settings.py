@@ -20,7 +20,7 @@ def choose_landscape() -> LandscapeSetup:
         width=170,
         label_visibility="collapsed",
     )
-    controls.slide_number(Settings.land_depth, format="%g", width=150, disabled=name in small)
+    controls.slide_number(Settings.land_depth, format="%g", width=220, disabled=name in small)
     with controls.settings("chain"):
         controls.number(Settings.land_seed)
         controls.choose(Settings.land_order)

@@ -27,12 +27,11 @@ from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import MODELS_ON_PAGES
 
-TITLE, ICON, PLACE = "Coupling", "join_inner", 3
+TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 PRESETS = (
     Preset(
         "Small enough to know",
-        "This model is small enough to check every estimate exactly. Open More charts below: the bound stays "
-        "above the exact distance, and UCD converges to the exact value; CD-1 does not.",
+        "UCD converges to the exact value, CD-1 does not: open “More charts”.",
         ("coupling:scale=1.5",),
         claims=(
             "panel1.rbm_ucd_errors < 3 at 1000 pairs",
@@ -102,15 +101,27 @@ PRESETS = (
 )
 
 
+READING_NOTES = (
+    "**The pairs** ξ runs one sweep ahead of η. Bright orange means that the differing pixel is on. Each "
+    "chain alone is an exact Gibbs chain. UCD paper, section 3.2 (algorithm 1) and section 4 (algorithm 3); "
+    "half-step is the coupling in the authors’ program.",
+    "**The chart** shows the share of pairs that met at each sweep. All couplings have the same starts. UCD "
+    "paper, figure 5.",
+    "**Try** larger parameters (the first slider): how often do pairs still meet? Or the preset *Sharing "
+    "randomness*.",
+)
+"""How to read the pairs and the chart, and what to try."""
+
+
 PAGE: LivePage[CouplingSetup] = LivePage(
     PAGES["coupling"],
     Settings,
-    question="Two chains that share random numbers. How long until they are identical?",
-    about="Each column shows a pair of chains of the same model as two images. Orange pixels differ; once "
-    "the two are equal, the next pair starts. A **model** is a network of pixels and hidden units that says "
-    "how likely each image is. A **chain** draws one image after another, each by a **sweep**: all hidden "
-    "units given the pixels, then all pixels given the hidden units. Watch a few pairs meet, then drag the "
-    "first slider to the right: they take longer.",
+    question="How long until two chains meet?",
+    about="Each column shows a pair of chains of the same model as two images. The chains share random "
+    "numbers. Orange pixels differ; once the two are equal, the next pair starts. A **model** is a network "
+    "of pixels and hidden units that says how likely each image is. A **chain** draws one image after "
+    "another, each by a **sweep**: all hidden units given the pixels, then all pixels given the hidden "
+    "units. Watch a few pairs meet, then drag the first slider to the right: they take longer.",
     knob_labels=knob_labels,
     presets=PRESETS,
     transport=Transport(
@@ -123,7 +134,7 @@ PAGE: LivePage[CouplingSetup] = LivePage(
 
 def main() -> None:
     """Draw the page."""
-    present = PAGE.heading()
+    present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
         name, model, start, seed = choose_setup()
         PAGE.menu()
@@ -148,13 +159,6 @@ def main() -> None:
     if not present:
         if shown_name != RANDOM_MODEL:
             controls.model_line(shown_name, shown_model)
-        st.caption(
-            "**What you see** ξ runs one sweep ahead of η. Orange pixels differ; bright orange means on. "
-            "Each chain alone is an exact Gibbs chain. Once equal they stay equal, and the next pair "
-            "starts. **Try** larger parameters (the first slider): how often do pairs still meet? UCD "
-            "paper, section 3.2 (algorithm 1) and section 4 (algorithm 3); half-step is the coupling in the "
-            "authors’ program."
-        )
         draw_more_charts(comparison, chart_settings)
         exports(comparison, chart_settings, shown_name, shown_model, shape)
 
@@ -176,10 +180,9 @@ def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
 
 
-def title_of(name: str, rbm: RBM) -> str:
+def title_of(rbm: RBM) -> str:
     """Return the title of the panel."""
-    kind = "Random model" if name == RANDOM_MODEL else name
-    return f"{kind}, {rbm.n_visible} visible and {rbm.n_hidden} hidden units"
+    return f"{rbm.n_visible} × {rbm.n_hidden} units"
 
 
 @st.fragment
@@ -190,7 +193,7 @@ def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, in
     coupling_panel(
         comparison,
         PAGE.socket(),
-        title=title_of(name, rbm),
+        title=title_of(rbm),
         labels=knob_labels({"coupling_model": name}),
         shape=shape,
         present=present,

@@ -91,7 +91,7 @@ def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettin
 def draw_meeting_times(found: Results | None, present: bool) -> None:
     """Draw the meeting times of all couplings."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        draw_question("When do they meet?")
+        draw_question("Meeting times")
         log = controls.toggle(Settings.tau_log)
     if found is None:
         return
@@ -101,14 +101,10 @@ def draw_meeting_times(found: Results | None, present: bool) -> None:
         cut = " ".join(
             f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
             f"after {c.max_sweeps:,} sweeps (the bar at the right)."
-            if c.truncated.any()
-            else f"{charts.NAMES[c.algorithm]}: all {c.n:,} pairs met."
             for c in found.pairs
+            if c.truncated.any()
         )
-        st.caption(
-            f"{cut} **What you see** The share of pairs that met at each sweep. All couplings have the same "
-            "starts. **Try** the preset “Sharing randomness”. UCD paper, figure 5."
-        )
+        st.caption(cut or f"All {sum(c.n for c in found.pairs):,} pairs met.")
 
 
 def draw_bound(found: Results | None) -> None:

@@ -39,7 +39,7 @@ class PairColumn {
     this.endedPair = -1; // the last pair whose end has been received
     /** @type {Path[]} */
     this.trails = [];
-    const chains = ['ξ, one sweep ahead', 'η'];
+    const chains = ['ξ', 'η']; // ξ is one sweep ahead
     this.pictures = ['xi', 'eta'].map(name => new Mosaic(`${spec.name} ${name}`));
     this.pictures.forEach((picture, i) => picture.canvas.setAttribute('aria-label', `${chains[i]}, ${spec.label}`));
     this.strip = element('canvas', { class: 'strip', role: 'img', 'aria-label': `Pixels that differ, ${spec.label}` });
@@ -50,13 +50,18 @@ class PairColumn {
     this.equation = new Equation();
     this.equation.declare(spec.equation, {});
     this.node = element('div', { class: 'pair-column', 'data-algorithm': spec.name },
-      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label, 'aria-level': 3 }), ...helpButton(spec.label, spec.help), this.caption),
+      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label, 'aria-level': 3 }), this.caption),
       element('div', { class: 'pair' },
         ...this.pictures.map((picture, i) => element('figure', {}, picture.canvas, element('figcaption', { text: chains[i] }))), this.badge),
-      this.strip, this.readouts.lead,
-      element('details', { class: 'more' }, element('summary', { text: 'More', 'aria-label': `More: ${spec.label}` }), this.readouts.more, this.equation.node));
-    this.node.style.setProperty('--accent', spec.colour);
-    this.node.style.setProperty('--dash', dashed(spec.dash)); // otherwise it would be the panel's, in the panel's colour
+      this.strip, this.readouts.lead);
+    // In the fold of the panel.
+    this.more = element('div', {},
+      element('header', {}, element('span', { class: 'swatch' }), element('h4', { text: spec.label, 'aria-level': 3 }), ...helpButton(spec.label, spec.help)),
+      this.readouts.more, this.equation.node);
+    for (const { style } of [this.node, this.more]) {
+      style.setProperty('--accent', spec.colour);
+      style.setProperty('--dash', dashed(spec.dash)); // otherwise it would be the panel's, in the panel's colour
+    }
   }
 
   clear() {
@@ -133,7 +138,7 @@ class PairColumn {
     const text = met ? `met: τ = ${whole.format(shown.t)}` : `not met in ${whole.format(shown.t)} sweeps: cut off`;
     if (this.badge.textContent !== text) this.badge.textContent = text;
     this.caption.textContent = shown.t
-      ? `pair ${whole.format(shown.pair + 1)} · sweep ${whole.format(shown.t)} · ${whole.format(differ)} of ${whole.format(v.length)} differ` : '';
+      ? `sweep ${whole.format(shown.t)} · ${whole.format(differ)}/${whole.format(v.length)} differ` : '';
     this.drawPath(grid, shown);
   }
 
@@ -183,6 +188,11 @@ class CouplingPanel extends Panel {
   pairColumns = this.page.pair_columns.map(spec => new PairColumn(spec, this.page.highlight));
 
   get page() { return /** @type {CouplingPageData} */ (this.grid.data); }
+
+  build() {
+    super.build();
+    this.more.append(element('div', { class: 'pair-folds' }, ...this.pairColumns.map(column => column.more)));
+  }
 
   makePictures() { return this.pairColumns.map(column => column.node); }
 

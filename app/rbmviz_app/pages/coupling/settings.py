@@ -19,7 +19,7 @@ Settings = PageSettings(PAGES["coupling"].settings)
 def knob_labels(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the panel's label of its scale, the standard deviation of a random model's parameters."""
     is_random = values["coupling_model"] == RANDOM_MODEL
-    return {"scale": "Standard deviation of all parameters" if is_random else "Scale (1: as trained)"}
+    return {"scale": "Standard deviation" if is_random else "Scale (1: as trained)"}
 
 
 def choose_setup() -> tuple[str, Model, str, int]:

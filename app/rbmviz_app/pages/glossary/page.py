@@ -27,7 +27,7 @@ def main() -> None:
     """Draw the page."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.title("What do the words mean, and what do the numbers say?", anchor=False, width="content")
-        with st.popover("About this page", icon=":material/info:", type="tertiary", key="glossary about"):
+        with st.popover("About", icon=":material/info:", type="tertiary", key="glossary about"):
             st.markdown(ABOUT)
     parts = glossary()
     words(part for part in parts if part.title not in OF_THE_PROGRAM)

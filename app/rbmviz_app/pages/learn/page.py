@@ -23,7 +23,7 @@ def main() -> None:
     """Draw the page."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.title("What do you want to understand?", anchor=False, width="content")
-        with st.popover("About this page", icon=":material/info:", type="tertiary", key="learn about"):
+        with st.popover("About", icon=":material/info:", type="tertiary", key="learn about"):
             st.markdown(ABOUT_LESSONS)
     st.html(Path(__file__).parent / "learn.css")
     if sentence := card.finished_sentence():

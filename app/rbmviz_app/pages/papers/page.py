@@ -1,31 +1,35 @@
-"""The ledger: the three papers' claims, and whether they hold here, with numbers, figures and reasons."""
+"""The ledger: the three papers' claims, and whether they hold here, with figures, numbers and reasons."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from rbmviz.pages import SettingSpec
+from rbmviz.pages.settings import FreeText
 from rbmviz.reproduce import PAPERS, VERDICTS
-from rbmviz.reproduce.ledger import counts_of, ledger, measured_texts, verdict_text
-from rbmviz.reproduce.recipe import minutes_text
+from rbmviz.reproduce.drawing import FORMS, alternative_text
+from rbmviz.reproduce.ledger import counts_of, ledger, verdict_text
+from rbmviz.reproduce.recipe import minutes_text, number_text
 from rbmviz.reproduce.run import caption
 from rbmviz_app import controls, links, pages
-from rbmviz_app.pages.papers import charts
+from rbmviz_app.pages.papers.figures import figure_address, figure_size
 from rbmviz_app.session import PageSettings
 
 TITLE, ICON, PLACE = "Papers", "fact_check", 7
 
 ABOUT = (
-    "Each entry is a figure, a table or a sentence of one of the **three papers** behind this program: "
-    "what the paper says, what was **measured here** with its standard error, and a **verdict** that "
-    "follows from the numbers alone. *Not decided* means that the interval in which the number lies, which "
-    "is wide after few replications, reaches across a bound of the claim, or that a part was not measured; "
-    "*not run at this size* that nobody has spent the time, which stands beside it. A **quick** run has "
-    "fewer seeds and wider intervals (99 %), so that it can only say less than a full one. A **variant** is "
-    "no sentence of the paper: another setting, or a warning. *Run it live* "
-    "beside a claim opens a page with its settings; `rbmviz reproduce` repeats an entry on your own "
-    "machine."
+    "Each entry is a figure, a table or a sentence of one of the **three papers** behind this program. First "
+    "comes the figure measured here; it downloads at the width of a journal's column. Below it each claim is "
+    "one line with its **verdict**, which follows from the numbers alone; open it for the paper's words, the "
+    "number measured here with its standard error, and the reason. *Not decided*: the interval of the number "
+    "is too wide, or a part was not measured. *Not run at this size*: nobody has spent the time, which is "
+    "given. A **quick** run has fewer seeds and wider intervals (99 %). A **variant** is no sentence of the "
+    "paper: another setting, or a warning. *Run it live* opens a page with the claim's settings; `rbmviz "
+    "reproduce` repeats an entry on your own machine."
 )
 """The page's introduction for newcomers."""
 
@@ -45,6 +49,7 @@ Settings = PageSettings(
     {
         "ledger_paper": SettingSpec(ALL, (ALL, *PAPERS), "Paper"),
         "ledger_verdict": SettingSpec(ALL, (ALL, *VERDICTS), "Verdict"),
+        "ledger_search": SettingSpec("", FreeText(r"[^\x00-\x1f]{0,200}"), "Search"),
     }
 )
 
@@ -53,14 +58,13 @@ def main() -> None:
     """Draw the page."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.title("What do the papers say, and does it hold here?", anchor=False, width="content")
-        with st.popover("About this page", icon=":material/info:", type="tertiary", key="papers about"):
+        with st.popover("About", icon=":material/info:", type="tertiary", key="papers about"):
             st.markdown(ABOUT)
+    st.html(Path(__file__).parent / "papers.css")
     results = ledger()
-    for what, variants in (("claims", False), ("variants of claims", True)):
-        counts = counts_of(results, variants)
-        listed = " ".join(f"{badge(name)} {n}" for name, n in counts.items() if n)
-        st.markdown(f"{sum(counts.values())} {what}: {listed}")
+    st.markdown("  \n".join(counts_line(results, *kind) for kind in (("claims", False), ("variants", True))))
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        search = controls.text(Settings.ledger_search, placeholder="words, as: herding figure 2", width=280)
         paper = controls.choose(
             Settings.ledger_paper,
             wrap=True,
@@ -71,45 +75,101 @@ def main() -> None:
             format_func=lambda name: "all verdicts" if name == ALL else name,
             width=220,
         )
-    shown = 0
-    for key in PAPERS if paper == ALL else [paper]:
-        own = [one for one in results if one["paper"] == key and matches(one, str(verdict))]
-        shown += len(own)
+    found = {key: claims_found(results, key, str(verdict), search) for key in PAPERS if paper in (ALL, key)}
+    if not any(found.values()):
+        st.caption("No claim has this verdict and these words.")
+    else:
+        st.html(contents(found))
+    for key, own in found.items():
         if own:
-            st.header(PAPERS[key].title, anchor=str(key))  # type: ignore[index]
-            st.caption(f"{PAPERS[key].cite} [{PAPERS[key].url}]({PAPERS[key].url})")  # type: ignore[index]
+            st.header(PAPERS[key].title, anchor=str(key))
+            st.caption(f"{PAPERS[key].cite} [{PAPERS[key].url}]({PAPERS[key].url})")
         for result in own:
-            entry(result, str(verdict))
-    if not shown:
-        st.caption("No claim has this verdict.")
+            st.html(entry(result))
     links.write("papers", links.texts_of(Settings.values()))
 
 
-def matches(result: Mapping[str, Any], verdict: str) -> bool:
-    """Return whether any claim of this result has the verdict."""
-    return verdict == ALL or any(claim["verdict"] == verdict for claim in result["claims"])
+def counts_line(results: Sequence[Mapping[str, Any]], what: str, variants: bool) -> str:
+    """Return the numbers of claims by verdict, as Markdown."""
+    counts = counts_of(results, variants)
+    listed = " ".join(f"{badge(name)} {n}" for name, n in counts.items() if n)
+    return f"{sum(counts.values())} {what}: {listed}"
 
 
-def badge(verdict: str, text: str = "") -> str:
-    """Return a verdict as Markdown; text: other words for it."""
+def claims_found(
+    results: Sequence[Mapping[str, Any]], paper: str, verdict: str, search: str
+) -> list[dict[str, Any]]:
+    """Return the results of a paper, each with its claims that have the verdict and all words of a search."""
+    words, found = search.lower().split(), []
+    for result in results:
+        about = f"{result['title']} {result['source']} {number_text(result['source'])} {result['recipe']}"
+        claims = [
+            claim
+            for claim in result["claims"]
+            if verdict in (ALL, claim["verdict"])
+            and all(word in f"{about} {claim['text']} {claim['paper']}".lower() for word in words)
+        ]
+        if result["paper"] == paper and claims:
+            found.append({**result, "claims": claims})
+    return found
+
+
+def badge(verdict: str) -> str:
+    """Return a verdict as Markdown."""
     colour, icon = VERDICT_BADGES[verdict]
-    return f":{colour}-badge[:material/{icon}: {text or verdict}]"
+    return f":{colour}-badge[:material/{icon}: {verdict}]"
 
 
-def entry(result: Mapping[str, Any], verdict: str) -> None:
-    """Draw a recipe: its claims with verdicts and, once opened, figure and reasons below."""
+def contents(found: Mapping[Any, Sequence[Mapping[str, Any]]]) -> str:
+    """Return links to the entries by paper, figure and table, as HTML."""
+    parts = []
+    for key, results in found.items():
+        lines = (
+            f'<li><a href="#{result["recipe"]}">{escape(heading(result))}</a></li>' for result in results
+        )
+        if results:
+            parts.append(f"<section><h2>{escape(PAPERS[key].title)}</h2><ul>{''.join(lines)}</ul></section>")
+    return f'<nav class="papers-contents" aria-label="Contents">{"".join(parts)}</nav>'
+
+
+def heading(result: Mapping[str, Any]) -> str:
+    """Return the heading of an entry: number and title."""
+    return f"{number_text(result['source'])}: {result['title']}"
+
+
+def prose(text: str) -> str:
+    """Return a text of a recipe as HTML; it may have code and emphasis."""
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+    return re.sub(r"(?<!\w)\*([^*]+)\*(?!\w)", r"<em>\1</em>", text)
+
+
+def entry(result: Mapping[str, Any]) -> str:
+    """Return an entry as HTML: the figure, a line for each claim, and how it is measured, both folded."""
     name = result["recipe"]
-    with st.container(border=True, key=f"ledger {name}"):
-        st.subheader(result["title"], anchor=name)
-        st.caption(result["source"])
-        for claim in result["claims"]:
-            if verdict in (ALL, claim["verdict"]):
-                st.markdown(claim_text(claim))
-        label = "Figure, reasons, and how it is run" if result["figure"] else "Reasons, and how it is run"
-        details = st.expander(label, key=f"ledger details {name}", on_change="rerun")
-        if details.open:
-            with details:
-                draw_details(result)
+    parts = [f"<h3>{escape(heading(result))}</h3>", f'<p class="source">{escape(result["source"])}</p>']
+    if result["figure"]:
+        width, height = figure_size(name)
+        parts.append(
+            f'<div class="figure" tabindex="0" role="group" aria-label="Figure: {escape(result["title"])}">'
+            f'<img src="{figure_address(name, "svg")}" alt="{escape(alternative_text(result))}" '
+            f'loading="lazy" width="{width}" height="{height}"></div>'
+        )
+        files = (
+            f'<a href="{figure_address(name, form)}" download="{name}.{form}">{form.upper()}</a>'
+            for form in sorted(FORMS)
+        )
+        parts.append(f'<p class="files">Figure at the width of a journal:{"".join(files)}</p>')
+    parts += [claim_line(claim) for claim in result["claims"]]
+    cost = ", ".join(
+        f"{size}: {minutes_text(minutes)} core-minutes" for size, minutes in result["cost"].items()
+    )
+    about = [*caption(result)[1:2], *caption(result)[3:], f"Expected cost: {cost}."]
+    parts.append(
+        f"<details><summary>How it is measured</summary><p>{prose(result['about'])}</p>"
+        f"<pre><code>{escape(result['command'])}</code></pre>"
+        f"<p>{'<br>'.join(escape(line) for line in about)}</p></details>"
+    )
+    return f'<article class="papers-entry" id="{name}">{"".join(parts)}</article>'
 
 
 def live_address(link: str) -> str:
@@ -118,34 +178,17 @@ def live_address(link: str) -> str:
     return f"./{'' if page == next(iter(pages.found())) else page}?{parts}"
 
 
-def claim_text(claim: Mapping[str, Any]) -> str:
-    """Return a claim as Markdown: verdict, claim, link to run it, the paper's number, and ours."""
-    run = f"[:material/play_arrow: Run\u00a0it\u00a0live]({live_address(claim['live_link'])})"
-    verdict = badge(claim["verdict"], verdict_text(claim))
-    lines = [f"{verdict} **{claim['text']}** {run}  ", f"Paper: {claim['paper']}.  "]
-    texts = measured_texts(claim)
-    if len(texts) > 1:
-        lines += ["Here:", *(f"- {text}" for text in texts)]
-    else:
-        lines += [f"Here: {text}." for text in texts] or [claim["reason"]]
-    return "\n".join(lines)
-
-
-def draw_details(result: Mapping[str, Any]) -> None:
-    """Draw figure, reasons, and the origin of the numbers."""
-    if result["figure"]:
-        plots = charts.ledger_plots(result)
-        columns = st.columns(min(len(plots), 2))
-        for i, (spec, words) in enumerate(plots):
-            key = f"ledger figure {result['recipe']} {i}"
-            columns[i % len(columns)].vega_lite_chart(spec=spec, alt=words, width="stretch", key=key)
-    st.markdown(result["about"])
-    st.markdown("\n".join(f"- {badge(claim['verdict'])} {claim['reason']}" for claim in result["claims"]))
-    st.code(result["command"], language="sh")
-    cost = ", ".join(
-        f"{size}: {minutes_text(minutes)} core-minutes" for size, minutes in result["cost"].items()
-    )
-    st.caption("  \n".join([*caption(result)[1:2], *caption(result)[3:], f"Expected cost: {cost}."]))
+def claim_line(claim: Mapping[str, Any]) -> str:
+    """Return a claim as HTML: verdict and claim, and folded the paper's words, ours, and a link."""
+    kind, link = claim["verdict"].replace(" ", "-"), escape(live_address(claim["live_link"]))
+    verdict = f'<span class="verdict {kind}">{verdict_text(claim)}</span>'
+    parts = [
+        f"<summary>{verdict} {prose(claim['text'])}</summary>",
+        f"<p>The paper: {prose(claim['paper'])}.</p>",
+        f"<p>Here: {prose(claim['reason'])}</p>",
+        f'<p><a class="live" href="{link}" target="_blank">Run it live</a></p>',
+    ]
+    return f'<details class="claim">{"".join(parts)}</details>'
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import streamlit as st
 from rbmviz import Model
 from rbmviz.datasets import Dataset
 from rbmviz.metadata import data_name
-from rbmviz.models import data_of, training_set_score
+from rbmviz.models import data_label, data_of, training_set_score
 from rbmviz.origin import origin
 from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
@@ -40,7 +40,7 @@ from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
-from rbmviz_app.shared import data, training_part_isl
+from rbmviz_app.shared import data, title_of_model, training_part_isl
 from rbmviz_app.stream.socket import picture_path
 from rbmviz_app.timer import as_curves_grow
 
@@ -76,8 +76,7 @@ Settings = PageSettings(SPEC.settings)
 PRESETS = (
     Preset(
         "Set it free",
-        "Gibbs is stuck on one digit. At step size 0 rates-FPCD is the same chain: drag it up, and watch it "
-        "reach all ten.",
+        "At step size 0 rates-FPCD is Gibbs, stuck on one digit. Drag it up to reach all ten.",
         SPEC.default_panels,
         invites=("eps",),
         claims=(
@@ -185,9 +184,9 @@ PRESETS = (
 PAGE: LivePage[SamplingSetup] = LivePage(
     SPEC,
     Settings,
-    question="Several ways to draw images from one model. Which one gets stuck?",
+    question="Which sampler gets stuck?",
     about="Each panel shows the images that one sampler draws from the same model, row by row; the newest "
-    "is framed. The strip below shows the class of each. A **model** is a network of pixels and hidden "
+    "is framed. A **model** is a network of pixels and hidden "
     "units that has learned how likely each image is. A **sweep** draws all hidden units given the pixels, "
     "then all pixels given the hidden units: that is the next image. A **class** is the kind of image, here "
     "mostly the digit. The **rates** are the mean statistics of the training data; rates-FPCD and "
@@ -195,7 +194,8 @@ PAGE: LivePage[SamplingSetup] = LivePage(
     "change.",
     presets=PRESETS,
     transport=Transport(
-        play_help="Pause or continue all chains. Chains that keep up with the speed stop at the same sample.",
+        play_help="Pause or continue all chains. Chains that keep up with the speed stop at the same sample. "
+        "While they are paused, a slider below them looks back.",
         step_help="Draw one more sample in every panel, then pause.",
         reset_help="Restart all chains with the same seed: the same samples come again.",
         width=230,
@@ -205,20 +205,23 @@ PAGE: LivePage[SamplingSetup] = LivePage(
 
 def main() -> None:
     """Draw the page."""
-    present = PAGE.heading()
+    present = PAGE.heading(notes=reading_notes())
     with PAGE.toolbar():
         chosen = controls.model_name(Settings.model)
         with controls.settings("sample"):
             name, model = controls.own_model(chosen, "sample_own", "Sample a model file of your own")
             setup, reason = choose_setup(model)
+            line = st.container()
         PAGE.menu()
         cost_unit = controls.choose(Settings.axis)
     comparison = PAGE.open(setup)
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
+    with line:
+        controls.model_line(shown_name, shown_model)
     comparison.cost_unit = cost_unit
     with PAGE.notes():
         if name != chosen and shown_name == name:
-            own, without = messages.plain(name), messages.plain(chosen)
+            own, without = messages.plain(name), messages.plain(title_of_model(chosen))
             st.caption(f"All panels sample your file '{own}'; without it they sample {without}.")
         if reason:
             messages.note(reason)
@@ -230,8 +233,8 @@ def main() -> None:
     with right:
         charts(comparison, comparison.setup.dataset, shown_name)
     if not present:
-        controls.model_line(shown_name, shown_model)
-        reading_help(comparison)
+        if comparison.cost_unit == "seconds":
+            st.caption(SECONDS_CAPTION)
         draw_improvement(PAGE, comparison, Settings.improvement)
         data_choice = Settings.data.value
         if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits refused it
@@ -249,7 +252,7 @@ def is_default(comparison: Comparison[SamplingSetup]) -> bool:
 
 def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     """Draw the settings; return the panels' common setup, and a message if nothing can be scored."""
-    choice = controls.select(Settings.data)
+    choice = controls.select(Settings.data, format_func=data_label)
     kernel = controls.choose(Settings.kernel)
     start = controls.choose(Settings.start)
     seed = controls.number(Settings.seed)
@@ -296,20 +299,17 @@ def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
     PAGE.write_address(comparison)
 
 
-def reading_help(comparison: Comparison[SamplingSetup]) -> None:
-    """Draw the notes on how to read the panels and the chart, and what to try."""
-    st.caption(NOTES[Settings.curve.value])
-    if comparison.cost_unit == "seconds":
-        st.caption(SECONDS_CAPTION)
-    st.caption(
-        "**What you see** Each tile is one sample; the newest is framed. The strip shows the class of each "
-        "sample over time, from its nearest training image (blank samples have none). Bars on the right are "
-        "class shares so far; the tick is the share in the data. A chain that mixes well changes class often "
-        "and visits each as often as the data do. **Try** step size 0: press Reset, and rates-FPCD is Gibbs "
-        "sampling (without Reset the old fast parameters remain). Then try a large step: garbled images "
-        "appear. After you change a knob, the numbers count from there; earlier samples turn grey. "
-        "rates-FPCD paper, section 5."
-    )
+def reading_notes() -> list[str]:
+    """Return how to read the panels and the chart, and what to try."""
+    return [
+        "**The strip** shows the class of each sample over time, from its nearest training image (blank "
+        "samples have none). Bars on the right are class shares so far; the tick is the share in the data. "
+        "A chain that mixes well changes class often and visits each as often as the data do.",
+        f"**The curve** {NOTES[Settings.curve.value]}",
+        "**Try** step size 0: press Reset, and rates-FPCD is Gibbs sampling (without Reset the old fast "
+        "parameters remain). Then try a large step: garbled images appear. After you change a knob, the "
+        "numbers count from there; earlier samples turn grey. rates-FPCD paper, section 5.",
+    ]
 
 
 @as_curves_grow
@@ -317,7 +317,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     """Redraw the ISL curves repeatedly, without renewing the lease of a hidden page."""
     if dataset is None or not comparison.panels:
         return
-    st.markdown(f"**How well do the samples cover {messages.plain(dataset.name)}’s unseen images?**")
+    st.markdown(f"**Score on unseen {messages.plain(data_label(dataset.name).partition(' (')[0])}**")
     kind = Settings.curve.value
     setup = comparison.setup
     score = training_set_score(
@@ -326,7 +326,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     present = links.presenting()
     line = None
     if score is not None:  # while presenting, text is large and the chart may be narrow
-        line = "the training set" if present else reference_label(dataset.name, score), score.isl
+        line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
     curves = curves_of(comparison, [one for _, one in shown])
@@ -340,10 +340,10 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
         st.caption(change_text(PAGE.named(comparison)) or "&nbsp;")
     if not present:
         with st.container(horizontal=True, vertical_alignment="center"):
-            # Short, so that the next button stays in the row.
-            named = {"difference to the best": "minus best"}
             controls.choose(
-                Settings.curve, label_visibility="collapsed", format_func=lambda kind: named.get(kind, kind)
+                Settings.curve,
+                label_visibility="collapsed",
+                format_func=lambda kind: kind.partition(" ")[0],
             )
             pin_menu(comparison, model_name)
     catch_up_settings(PAGE.name)
@@ -356,11 +356,11 @@ def pin_menu(comparison: Comparison[SamplingSetup], model_name: str) -> None:
         for (other, shown), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
             if other == key:
                 setting = setting_text(name, shown)
-                comparison.pin(key, pinned_name(setting, model_name, comparison.setup.seed, shown))
+                comparison.pin(
+                    key, pinned_name(setting, title_of_model(model_name), comparison.setup.seed, shown)
+                )
 
-    with st.popover(
-        "Pin a curve", icon=":material/keep:", help="Keep a curve for comparison with later runs."
-    ):
+    with st.popover("Pin", icon=":material/keep:", help="Keep a curve for comparison with later runs."):
         for (key, _), (name, _) in zip(comparison.peek(), PAGE.named(comparison), strict=True):
             label = messages.plain(name)
             st.button(

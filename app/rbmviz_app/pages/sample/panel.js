@@ -88,7 +88,7 @@ class SamplePanel extends Panel {
   // since then, ticks the data's shares.
   drawStrip() {
     // In a high window, class names are larger.
-    const { classes, data_shares } = this.page, n = classes.length, row = n > 12 ? 6 : innerHeight >= 1000 ? 13 : innerHeight >= 800 && innerWidth > NARROW ? 10 : 8;
+    const { classes, data_shares } = this.page, n = classes.length, row = n > 12 ? 6 : innerWidth <= NARROW ? 7 : innerHeight >= 1000 ? 13 : innerHeight >= 800 ? 10 : 8;
     const names = row > 10 ? 22 : 14, bars = 34, ink = this.grid.text, accent = this.grid.colour(this.spec.colour);
     paintOn(this.strip, n * row + 2, (x, width) => {
       const wide = width - names - bars - 6;
@@ -114,7 +114,7 @@ class SamplePanel extends Panel {
       const most = Math.max(0.3, ...totals);
       classes.forEach((name, c) => {
         x.fillStyle = translucent(ink, 0.75);
-        if (row >= 8 || c % 2 === 0) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
+        if (n <= 12 || c % 2 === 0) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
         x.fillStyle = translucent(accent, 0.9);
         x.fillRect(names + wide + 6, c * row, bars * totals[c] / most, row - 2);
         x.fillStyle = translucent(ink, 1);

@@ -11,7 +11,7 @@ from rbmviz.metrics.numbers import ISL_OF_SAMPLES, SPURIOUS, VISITED
 from rbmviz.models import list_models
 from rbmviz.origin import origin
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
-from rbmviz.session.sweep_view import front_numbers, range_around
+from rbmviz.session.sweep_view import front_numbers, range_around, spacing_of
 from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz_app import controls, messages, pages
 from rbmviz_app.charts.style import csv_bytes
@@ -107,7 +107,7 @@ def sweep_around(
     for axis, knob in zip("xy", axes, strict=False):
         lo, hi = range_around(knob, getattr(algorithm, knob.name))
         settings |= {f"tune_{axis}": knob.name, f"tune_{axis}_from": float(lo), f"tune_{axis}_to": float(hi)}
-        settings |= {f"tune_{axis}_scale": knob.scale}
+        settings |= {f"tune_{axis}_scale": spacing_of(knob)}
     try:
         pages.live_page("tune").show(comparison.setup._replace(seed=0), [algorithm], settings)
     except BadInput as error:

@@ -13,7 +13,6 @@ from rbmviz.session import Comparison, TrainingSetup
 from rbmviz.session.training import LIVE_AIS_CHAINS, scored_examples
 from rbmviz.trainers import STATS
 from rbmviz_app import controls, links, messages
-from rbmviz_app.compared import amount_text
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.train.charts import (
     distribution_chart,
@@ -69,7 +68,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     methods = {snapshot.method for _, snapshot in shown}  # one begun at a model may have another size
     exact = methods == {"exact"}
     with st.container(horizontal=True, vertical_alignment="center"):
-        how = "exact, by enumeration" if exact else "estimated by annealed importance sampling"
+        how = "exact" if exact else "estimated by annealed importance sampling"
         how = f"exact for some models, else {how}" if len(methods) > 1 else how
         if comparison.setup.replicates > 1:
             how = f"{how}; bands hold the middle 95 % of the {comparison.setup.replicates} replicates"
@@ -78,7 +77,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         dataset = comparison.setup.dataset
         if len(dataset.train) > SCORED_EXAMPLES:
             how = f"{how}; over {SCORED_EXAMPLES:,} evenly spaced examples"
-        st.markdown(f"**How likely are the data under the model?** {messages.plain(dataset.name)}, {how}.")
+        st.markdown(f"**Log-likelihood**, {how}")
         part = controls.choose(
             Settings.part,
             options=["train", "test"] if len(dataset.test) else ["train"],
@@ -109,11 +108,6 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         "The first estimate is under way.",
         height="stretch",
     )
-    if compared[0].point is not None:
-        st.caption(
-            f"Panels show their scores at {amount_text(cost_unit, compared[0].point)}, the last point that "
-            "all compared panels have reached."
-        )
     if floor is not None:
         st.caption(
             f"▼ A curve is below {floor:,.1f}, where the axis ends; point at the triangle to read its value."
@@ -166,6 +160,7 @@ def draw_statistic(comparison: Comparison[TrainingSetup]) -> None:
         "inner",
         f"{labels[statistic]} against {cost_unit}",
         "Nothing yet." if not log else "Nothing above zero yet.",
+        height="stretch",
     )
     if not links.presenting():
         distributions(comparison)

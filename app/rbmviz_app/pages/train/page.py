@@ -17,14 +17,14 @@ from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of
 from rbmviz_app.pages.train.settings import Settings, beginnings, choose_setup, data_line, open_checkpoint
 from rbmviz_app.presets import Preset
+from rbmviz_app.shared import title_of_model
 from rbmviz_app.timer import as_curves_grow
 
-TITLE, ICON, PLACE = "Train", "school", 2
+TITLE, ICON, PLACE = "Train", "school", 3
 PRESETS = (
     Preset(
         "CD falls away",
-        "On Bars and Stripes all trainers improve at first. After about 3,000 updates CD and PCD get worse "
-        "again; pop-CD stays best. UCD is unbiased but noisy.",
+        "First all improve. After 3,000 updates CD and PCD get worse; pop-CD stays best.",
         PAGES["train"].default_panels,
         {"statistic": "ess"},
         (
@@ -81,10 +81,20 @@ PRESETS = (
 )
 
 
+READING_NOTES = (
+    "**The filters** are the weights of each hidden unit, blue if negative, orange if positive; below, a "
+    "diagnostic of this trainer.",
+    "**The dashed lines** are the best possible model, where it is known, and the best model with "
+    "independent pixels, which every trainer should pass.",
+    "**Try** a learning rate ten times as large; or *Branch*, to continue from here with another trainer.",
+)
+"""How to read the panels and the chart, and what to try."""
+
+
 PAGE: LivePage[TrainingSetup] = LivePage(
     PAGES["train"],
     Settings,
-    question="One data set, several trainers. Which one keeps improving, and which gets worse?",
+    question="Which trainer keeps improving?",
     about="Each panel shows a model as it learns: images drawn from it, and its filters, the patterns that "
     "its hidden units detect. A **model** is a network of pixels and hidden units that learns how likely "
     "each image is. A **sweep** draws all hidden units given the pixels, then all pixels given the hidden "
@@ -102,7 +112,7 @@ PAGE: LivePage[TrainingSetup] = LivePage(
 
 def main() -> None:
     """Draw the page."""
-    present = PAGE.heading()
+    present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
         settings = choose_setup()
         PAGE.menu()
@@ -125,7 +135,6 @@ def main() -> None:
     if not present:
         taken = comparison.setup == settings.setup  # not if the limits refused it
         st.caption(messages.plain((taken and settings.caption) or data_line(comparison.setup)))
-        reading_help()
     if chosen is not None:
         draw_downloads(comparison, chosen)
 
@@ -163,17 +172,6 @@ def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool
         st.rerun()  # the row with their names is drawn with the whole page
 
 
-def reading_help() -> None:
-    """Draw the notes on how to read the panels and what to try."""
-    st.caption(
-        "**What you see** Samples of the model as it learns, beside its filters: the weights of each hidden "
-        "unit, blue if negative, orange if positive; below, a diagnostic of this trainer. In the chart, the "
-        "dashed lines are the best possible model, where it is known, and the best model with independent "
-        "pixels, which every trainer should pass. **Try** a learning rate ten times as large; or *Branch*, "
-        "to continue from here with another trainer."
-    )
-
-
 @as_curves_grow
 def charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     """Redraw the charts repeatedly, without renewing any lease."""
@@ -187,7 +185,8 @@ def draw_adders(comparison: Comparison[TrainingSetup], begin_file: Any) -> None:
     begin_at = st.selectbox(
         "Starts from",
         list(known),
-        width=220,
+        format_func=title_of_model,
+        width=240,
         label_visibility="collapsed",
         key="begins at",
         help="Start from random weights, or continue with what another trainer has learned.",

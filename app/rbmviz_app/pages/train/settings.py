@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from rbmviz import BadInput
 from rbmviz.datasets import Dataset, list_datasets
-from rbmviz.models import list_models
+from rbmviz.models import data_label, list_models
 from rbmviz.pages import PAGES
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingPlan, TrainingSetup
@@ -18,7 +18,7 @@ from rbmviz_app.session import LAST_DATASET, OPENED_CHECKPOINT, TRAINED, PageSet
 from rbmviz_app.shared import data, pretrained
 from rbmviz_app.uploads import one_reader
 
-DATA_WIDTH = 160
+DATA_WIDTH = 180
 OWN_DATA, BEGIN_AT = uploads.UPLOADERS["train"], "begin"
 """Keys of the uploaders."""
 
@@ -82,7 +82,11 @@ def choose_setup() -> Chosen:
 def choose_data() -> str:
     """Draw the choice of the data; return their name."""
     return controls.select(
-        Settings.train_data, options=data_names(), width=DATA_WIDTH, label_visibility="collapsed"
+        Settings.train_data,
+        options=data_names(),
+        format_func=data_label,
+        width=DATA_WIDTH,
+        label_visibility="collapsed",
     )
 
 

@@ -38,6 +38,7 @@ from rbmviz_app.pages.tune.charts import (
 from rbmviz_app.pages.tune.exports import can_draw, curves_parquet, map_file, origin_of, table_csv
 from rbmviz_app.pages.tune.panel import sweep_map
 from rbmviz_app.pages.tune.presets import PRESETS
+from rbmviz_app.pages.tune.recorded import about_recording, recorded_plan, recorded_sweep
 from rbmviz_app.pages.tune.settings import (
     Settings,
     chains_setup,
@@ -51,7 +52,7 @@ from rbmviz_app.shared import data, pretrained, sweep_queue
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
 
-TITLE, ICON, PLACE = "Tune", "tune", 6
+TITLE, ICON, PLACE = "Tune", "tune", 4
 MAX_OPEN = 4
 """Maximum number of open settings beside the one under the pointer."""
 CHAIN_SIDE = 8
@@ -96,12 +97,15 @@ def main() -> None:
     session.set_undrawn(fitting_axes())  # settings in a link
     with PAGE.toolbar():
         kind = choose_what()
+    plan, reason = planned()
+    sweep = shown_sweep(plan)
+    with st.container(horizontal=True, vertical_alignment="center", key="sweep_row"):
+        if sweep is not None:
+            begin_row(plan, reason, sweep)
         with controls.settings("tune", "Axes, length, data", "straighten"):
             choose_axes(kind)
             choose_rest(kind)
         PAGE.menu()
-    plan, reason = planned()
-    sweep = shown_sweep(plan)
     if sweep is None:
         if reason:
             messages.note(reason)
@@ -110,7 +114,6 @@ def main() -> None:
         return
     view, token = comparisons.open_view(sweep.name, sweep)
     view.model = model_on_screen(sweep.plan) if sweep.plan.models else ""
-    begin_row(plan, reason, sweep)
     comparison = beside(setup_of_sweep(sweep.plan), sweep.plan)
     bring_pointer(comparison, sweep.plan)
     offer_data(comparison, sweep.plan)
@@ -126,7 +129,7 @@ def main() -> None:
 
     view.on_setting = point_at
     session.DRAWN_BESIDE.set(drawn_beside(comparison))
-    left, right = st.columns([7, 6], gap="medium")
+    left, right = st.columns([2, 1], gap="medium")
     with left:
         show_map(view, token, comparison, present)
     with right:
@@ -161,7 +164,14 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
     known = session.SWEEP_VIEWS.value.get(NEW_SWEEP)
     if known is not None and known[0].sweep.plan == plan:
         return known[0].sweep
+    if plan is not None and plan == recorded_plan():
+        return recorded_sweep()
     return None if plan is None else Sweep.planned(plan)
+
+
+def is_current(sweep: Sweep) -> bool:
+    """Return whether the sweep on the screen is still this one, not one that it was extended to."""
+    return sweep.name == Settings.sweep.value and (not sweep.name or sweep in sweep_queue().list())
 
 
 def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
@@ -214,7 +224,7 @@ def title_of(plan: SweepPlan) -> str:
 
 
 def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
-    """Draw the row of the sweep: its choice, its expected cost, and its commands."""
+    """Draw the choice of the sweep, its size, and its commands."""
     queue = sweep_queue()
     owner = links.owner()
 
@@ -236,34 +246,59 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
             messages.refused(error)
 
     known = {one.name: one for one in queue.list()}
-    labels = {name: describe(one) for name, one in known.items()} | {NEW_SWEEP: "New: as set above"}
-    with st.container(horizontal=True, vertical_alignment="bottom", key="sweep_row"):
-        controls.select(
-            Settings.sweep,
-            [NEW_SWEEP, *known],
-            format_func=labels.__getitem__,
-            variant=" ".join(labels.values()),  # they show the status
-            width=430,
+    is_recorded = sweep is recorded_sweep()
+    labels = {name: describe(one) for name, one in known.items()}
+    labels[NEW_SWEEP] = f"{'Recorded' if is_recorded else 'New'}: as set above"
+    controls.select(
+        Settings.sweep,
+        [NEW_SWEEP, *known],
+        format_func=labels.__getitem__,
+        variant=" ".join(labels.values()),  # they show the status
+        width=300,
+        label_visibility="collapsed",
+    )
+    if sweep.status == "planned" or is_recorded:
+        st.button(
+            "Compute again" if is_recorded else "Start",
+            icon=":material/play_circle:",
+            type="secondary" if is_recorded else "primary",
+            on_click=start,
+            key="tune start",
+            disabled=card.holds_play(PAGE.name),
+            help="Add it to the server’s queue. One sweep runs at a time, with the processor time that "
+            "live pages leave over.",
         )
-        if sweep.status == "planned":
-            st.button(
-                "Start",
-                icon=":material/play_circle:",
-                type="primary",
-                on_click=start,
-                key="tune start",
-                disabled=card.holds_play(PAGE.name),
-                help="Add it to the server’s queue. One sweep runs at a time, with the processor time that "
-                "live pages leave over.",
-            )
-            if plan is not None:
-                amount = f"{plan.budget.amount:,.10g} {plan.budget.unit}"
-                st.caption(f"{plan.size:,} runs of {amount}.", width="content")
-        elif sweep.belongs_to(owner):
-            draw_commands(sweep, command)
-        else:
-            st.caption("Started by another visitor or made elsewhere: view only.", width="content")
+        if plan is not None:
+            st.caption(cost_of(plan, is_recorded), width="content")
+    elif sweep.belongs_to(owner):
+        draw_commands(sweep, command)
+    else:
+        st.caption("Started by another visitor or made elsewhere: view only.", width="content")
     messages.show_toasts()
+
+
+def cost_of(plan: SweepPlan, is_recorded: bool) -> str:
+    """Return the number of runs and their length; of the recording, also when it was made."""
+    runs = f"{plan.size:,} runs of {plan.budget.amount:,.10g} {plan.budget.unit}"
+    if not is_recorded:
+        return f"{runs}."
+    about = about_recording()
+    seeds = f"seeds {plan.seeds[0]} to {plan.seeds[-1]}"
+    return f"Recorded {about['made']} with rbmviz {about['version']}: {runs}, {seeds}."
+
+
+def extend(sweep: Sweep, view: SweepView) -> None:
+    """Compute more values beyond the borders of the grid on which the best settings lie."""
+    queue, owner = sweep_queue(), links.owner()
+    ends = [end for choice in view.choices() for end in choice.open_ends]
+    plan = sweep.plan.beyond(ends)
+    try:
+        if sweep.name and sweep.belongs_to(owner):
+            queue.extend(sweep.name, plan, owner)
+        else:  # somebody else's results, or the recording's, stay as they are
+            session.show({"sweep": queue.add(plan, title_of(plan), owner).name})
+    except (BadInput, OutputFailure) as error:
+        messages.refused(error)
 
 
 def draw_commands(sweep: Sweep, command: Any) -> None:
@@ -301,9 +336,11 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     sweep = view.sweep
 
     def clicked() -> None:
-        index = session.sent_by("tune map", "edit")["setting"]
-        if has_runs(sweep.plan):
-            toggle(comparison, sweep, index)
+        sent = session.sent_by("tune map", "edit")
+        if "extend" in sent:
+            extend(sweep, view)
+        elif has_runs(sweep.plan):
+            toggle(comparison, sweep, sent["setting"])
 
     sweep_map(
         view,
@@ -314,7 +351,7 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
         key="tune map",
         on_edit=clicked,
     )
-    if drawn_beside(comparison) != session.DRAWN_BESIDE.value:
+    if drawn_beside(comparison) != session.DRAWN_BESIDE.value or not is_current(sweep):
         st.rerun()  # the runs have their own fragment
     messages.show_toasts()
     if not present:

@@ -5,6 +5,7 @@
  * @typedef {object} MapAxis
  * @property {string} label
  * @property {string[]} values formatted
+ * @property {boolean} apart whether a gap separates the last value, 1, from those that approach it
  */
 
 /**
@@ -44,10 +45,11 @@
 // Bits of the state of a setting, as in rbmviz/session/sweep_view.py.
 const IS_KNOWN = 1, IS_IN_REGION = 2, IS_BEST = 4, IS_MOSTLY_BLANK = 8, IS_RUNNING = 16;
 const POINT_STEPS = 400; // steps of the slider of samples, sweeps or seconds
-const CELL_MOST = 74; // pixels: larger cells show no more
+const CELL_MOST = 74; // pixels: larger cells show no more; the map is as high as the first screen leaves room for
 const CELL_LEAST = 15;
 const SCALE_WIDTH = 104; // pixels to the right of the map, for its colour scale
 const LABEL_GAP = 8;
+const APART = 6; // pixels between the cells of 1 and those that approach it
 const LOOK_MS = 400; // delay after the last change of point or cell, before the part below the map is redrawn
 
 // Viridis (van der Walt and Smith, 2015): even steps of lightness, safe for colour blindness.
@@ -107,6 +109,8 @@ class MapPanel extends Panel {
   cell = element('dl', { class: 'cell' });
   cellName = element('p', { class: 'cell-name' });
   verdict = element('p', { class: 'verdict' });
+  extend = element('button', { type: 'button', class: 'telling', hidden: true, text: 'Extend the grid', onclick: () => this.grid.trigger('edit', { extend: true }),
+    title: 'Add two values beyond the border, and compute them. Nobody else’s results change: a recorded map, or one of another visitor, is computed again with them.' });
 
   get map() { return /** @type {TunePageData} */ (this.grid.data).map; }
   get shown() { return /** @type {MapHead | null} */ (/** @type {unknown} */ (this.head)); }
@@ -128,12 +132,12 @@ class MapPanel extends Panel {
     this.readouts.lead.remove();
     this.more.remove();
     this.warning.remove();
-    const rows = element('div', { class: 'row-of-point' }, this.pointName, this.telling);
+    const rows = element('div', { class: 'row-of-point' }, this.pointName, this.slider, this.telling);
     const choices = element('div', { class: 'choices' }, element('label', {}, element('span', { text: 'Colour' }), this.by),
       element('label', {}, element('span', { text: 'At equal' }), this.costUnit));
-    this.knobs.replaceChildren(choices, rows, this.slider, this.pointNote);
-    this.stage.before(this.progress, this.stateLine);
-    this.stage.after(this.verdict, this.cellName, this.cell);
+    this.knobs.replaceChildren(rows);
+    this.knobs.before(element('div', { class: 'answer' }, this.verdict, this.extend));
+    this.stage.after(this.progress, this.stateLine, this.pointNote, this.cellName, this.cell, choices);
     this.canvas.addEventListener('pointermove', event => { if (event.pointerType === 'mouse' || event.buttons) this.chooseCellAt(event); });
     this.canvas.addEventListener('pointerdown', event => this.chooseCellAt(event));
     this.canvas.addEventListener('click', event => { if (this.chooseCellAt(event)) this.toggle(); });
@@ -281,7 +285,7 @@ class MapPanel extends Panel {
     put(this.pointNote, head.moved ? 'The map moved to the point where the settings differ most. Drag to see others.'
       : seeds === 1 ? 'One seed cannot show where the settings differ most.'
       : head.telling !== null || over ? '' : 'Available after a few seeds.');
-    this.telling.hidden = head.moved || head.telling === null;
+    this.telling.hidden = head.moved || head.telling === null || head.telling === head.point;
     if (head.telling !== null) put(this.telling, `Differ most at ${amount(head.cost_unit, head.telling)}`);
     for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([[this.by, head.by], [this.costUnit, head.cost_unit]])) if (select.value !== value) select.value = value;
     this.by.title = this.measure.help;
@@ -290,12 +294,23 @@ class MapPanel extends Panel {
     const blank = this.state.some(bits => bits & IS_MOSTLY_BLANK) ? ' Crossed out: more than half of the samples are blank.' : '';
     const least = Math.min(...head.seeds), most = Math.max(...head.seeds), compared = least === most ? most : `${least} to ${most}`;
     const few = most ? 'one seed' : 'no seed';
-    const verdict = !known ? ''
-      : seeds === 1 ? `One seed cannot tell settings apart.${blank}`
-      : most < 2 ? `At this point the settings have ${few} in common${over ? '' : ' so far'}: they cannot be told apart.${blank}`
-      : `${region > head.seeds.length ? `Hatched: ${region} of ${known} settings, tied with the best` : 'No other setting is tied with the best'} (95\u00a0%, ${compared} of ${seeds} seeds, paired).`
-        + `${least < 2 ? ' On a model with fewer than two seeds in common, settings cannot be told apart.' : ''}${blank} ${head.border.join(' ')}`;
+    const best = this.answer(head), tied = region - head.seeds.length;
+    const verdict = !known ? head.sweep_status === 'planned' ? 'Press Start: the best setting will be named here.' : 'No setting has a score yet.'
+      : seeds === 1 ? `${best} One seed cannot tell settings apart.${blank}`
+      : most < 2 ? `${best} At this point the settings have ${few} in common${over ? '' : ' so far'}: they cannot be told apart.${blank}`
+      : `${best} ${tied > 0 ? `${tied} of ${known} settings ${tied === 1 ? 'is' : 'are'} tied with the best (hatched; 95\u00a0%, ${compared} of ${seeds} seeds, paired).` : 'No other setting is tied with the best.'}`
+        + `${least < 2 ? ' On a model with fewer than two seeds in common, settings cannot be told apart.' : ''} ${head.border.join(' ') || 'It is inside the grid, or at the limit of a knob.'}${blank}`;
+    this.extend.hidden = !over || !head.border.length;
     put(this.verdict, known && !this.measure.better ? `Neither high nor low values are better; the highest counts as the best. ${verdict}` : verdict);
+  }
+
+  /** @param {MapHead} head @returns {string} the best setting of each model, with its score */
+  answer(head) {
+    const n = this.numbers, { short, digits } = this.measure, chosen = head.by.includes('validation');
+    const score = (/** @type {number} */ x, /** @type {number} */ spread) => `${short} ${decimal(x, digits)}${Number.isFinite(spread) ? ` ± ${decimal(spread, digits)}` : ''}`;
+    return [...this.state.keys()].filter(i => this.state[i] & IS_BEST).map(i => (chosen && Number.isFinite(n.test[i])
+      ? `Best on the validation data: ${this.nameOf(i)}. On the test data${n.test[i] === n.mean[i] ? ' (here the same)' : ''}: ${score(n.test[i], n.test_std_dev[i])}.`
+      : `Best: ${this.nameOf(i)}, ${score(n.mean[i], n.std_dev[i])}.`)).join(' ');
   }
 
   drawMap() {
@@ -312,8 +327,9 @@ class MapPanel extends Panel {
     const most = Math.max(...columnsOf);
     const across = Math.max(1, Math.min(facets.length, Math.floor((room + between) / (most * CELL_LEAST * 1.6 + between))));
     const lines = Math.ceil(facets.length / across);
-    const cellW = Math.max(4, Math.min(CELL_MOST * 1.5, (room - between * (across - 1)) / (across * most)));
-    const cellH = Math.max(CELL_LEAST, Math.min(CELL_MOST, cellW * 0.8, 420 / rows));
+    const apartX = x.apart ? APART : 0, apartY = y?.apart ? APART : 0;
+    const cellW = Math.max(4, Math.min(CELL_MOST * 1.5, (room - (between + apartX) * (across - 1) - apartX) / (across * most)));
+    const cellH = Math.max(CELL_LEAST, Math.min(CELL_MOST, cellW * 0.8, Math.max(200, Math.min(420, innerHeight - 450)) / rows)), high = rows * cellH + apartY, wide = most * cellW + apartX;
     const xWide = Math.max(...x.values.map(text => probe.measureText(text).width)), slanted = xWide > cellW - 4;
     // A title wider than its cells is split, with one line per part.
     probe.font = `600 12px ${family}`;
@@ -321,13 +337,13 @@ class MapPanel extends Panel {
     const titleLines = facets.map(({ title, columns }) => (probe.measureText(title).width > titleWide(columns) ? title.split(', ') : [title]));
     probe.font = `12px ${family}`;
     const titles = facets.length > 1 ? 6 + 14 * Math.max(...titleLines.map(text => text.length)) : 4, xHigh = slanted ? Math.min(xWide, 70) * 0.75 + 14 : 18;
-    const lineHigh = titles + rows * cellH + xHigh + 20, height = lines * lineHigh + below;
+    const lineHigh = titles + high + xHigh + 20, height = lines * lineHigh + below;
     this.canvas.style.height = `${height}px`;
     this.boxes = [];
     paintOn(this.canvas, height, c => {
       c.font = `12px ${family}`;
       c.textBaseline = 'middle';
-      const corner = (/** @type {number} */ facet) => ({ x0: left + (facet % across) * (most * cellW + between), y0: Math.floor(facet / across) * lineHigh + titles });
+      const corner = (/** @type {number} */ facet) => ({ x0: left + (facet % across) * (wide + between), y0: Math.floor(facet / across) * lineHigh + titles });
       facets.forEach(({ columns }, facet) => {
         const { x0, y0 } = corner(facet);
         c.fillStyle = translucent(ink, 1);
@@ -340,21 +356,21 @@ class MapPanel extends Panel {
         if (y && facet % across === 0) {
           c.textAlign = 'right';
           const every = Math.ceil(15 / cellH);
-          y.values.forEach((text, j) => { if (j % every === 0) c.fillText(text, left - LABEL_GAP, y0 + (rows - j - 0.5) * cellH); });
+          y.values.forEach((text, j) => { if (j % every === 0) c.fillText(text, left - LABEL_GAP, y0 + (rows - j - 0.5) * cellH + (j < rows - 1 ? apartY : 0)); });
           c.save();
-          c.translate(9, y0 + rows * cellH / 2);
+          c.translate(9, y0 + high / 2);
           c.rotate(-Math.PI / 2);
           c.textAlign = 'center';
           c.font = `600 12px ${family}`;
-          c.fillText(y.label, 0, 0, rows * cellH + 30);
+          c.fillText(y.label, 0, 0, high + 30);
           c.restore();
         }
-        const bottom = y0 + rows * cellH;
+        const bottom = y0 + high, lastColumn = x.values.length - 1;
         const every = slanted ? Math.ceil(14 / cellW) : 1;
         columns.forEach((column, i) => {
           if (column < 0 || i % every) return;
           c.save();
-          c.translate(x0 + (i + 0.5) * cellW, bottom + 10);
+          c.translate(x0 + (i + 0.5) * cellW + (column === lastColumn ? apartX : 0), bottom + 10);
           c.textAlign = 'center';
           if (slanted) { c.rotate(-Math.PI / 4); c.textAlign = 'right'; }
           c.fillText(x.values[column], 0, 0);
@@ -367,15 +383,15 @@ class MapPanel extends Panel {
       });
       positions.forEach(([facet, column, row], i) => {
         const { x0, y0 } = corner(facet), { columns, rows: own } = facets[facet];
-        const i0 = columns.indexOf(column), wide = column < 0 ? most * cellW : cellW;
-        const oneRow = y && own[0] < 0, high = oneRow ? rows * cellH : cellH;
-        const box = { x: x0 + Math.max(i0, 0) * cellW, y: oneRow ? y0 : y0 + (rows - 1 - Math.max(row, 0)) * cellH, w: wide, h: high };
+        const i0 = columns.indexOf(column), oneRow = y && own[0] < 0, oneColumn = column < 0;
+        const right = column === x.values.length - 1 ? apartX : 0, down = row < rows - 1 ? apartY : 0;
+        const box = { x: x0 + Math.max(i0, 0) * cellW + (oneColumn ? 0 : right), y: oneRow ? y0 : y0 + (rows - 1 - Math.max(row, 0)) * cellH + down, w: oneColumn ? wide : cellW, h: oneRow ? high : cellH };
         this.boxes.push(box);
         this.drawBox(c, box, i);
       });
       this.drawFrames(c);
       if (narrow) this.drawScale(c, left, height - 40, width - left - 10, 12, false);
-      else this.drawScale(c, left + across * most * cellW + between * (across - 1) + 30, titles, 14, Math.min(rows * cellH, 240), true);
+      else this.drawScale(c, left + across * wide + between * (across - 1) + 30, titles, 14, Math.min(high, 240), true);
     });
   }
 
@@ -521,10 +537,7 @@ class MapPanel extends Panel {
   describe() {
     if (!this.shown) return '';
     const rows = this.valuesOf().map(row => row.join(' ')).join('; ');
-    const best = [...this.state.keys()].filter(i => this.state[i] & IS_BEST).map(i => this.nameOf(i)); // one per model
-    const which = best.length > 1 ? 'The best settings, one of each model, are' : 'The best setting is';
-    const said = best.length ? `${which} ${best.join('; ')}. ${this.verdict.textContent}` : 'No cell has a score yet.';
-    return `${said} ${this.at === null ? '' : `Chosen: ${this.nameOf(this.at)}. ${rows}.`}`;
+    return `${this.verdict.textContent} ${this.at === null ? '' : `Chosen: ${this.nameOf(this.at)}. ${rows}.`}`;
   }
 }
 

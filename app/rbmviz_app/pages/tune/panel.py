@@ -20,7 +20,8 @@ ABOUT_MAP = (
     "number of samples (or updates, sweeps, seconds). In crossed-out cells more than half of the samples "
     "are blank. Hatched cells are statistically tied with the best: the 95 % interval of the difference, "
     "paired over the seeds, contains zero. The star marks the best mean; chance may have picked it from the "
-    "hatched cells. A dot marks cells that are running."
+    "hatched cells. A gap separates the value 1 from those that approach it. A dot marks cells that are "
+    "running."
 )
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
@@ -88,8 +89,11 @@ def map_spec(
     def axis(i: int) -> dict[str, Any] | None:
         if i >= len(plan.axes):
             return None
-        knob = plan.knob(plan.axes[i].knob)
-        return {"label": axis_label(knob), "values": [value_text(value) for value in plan.axes[i].values]}
+        knob, values = plan.knob(plan.axes[i].knob), plan.axes[i].values
+        before = values[-2:][0]
+        apart = values[-1] == 1 and isinstance(before, float) and 0.99 <= before < 1
+        texts = [value_text(value) for value in values]
+        return {"label": axis_label(knob), "values": texts, "apart": apart}
 
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, setting in enumerate(settings):
@@ -109,7 +113,7 @@ def map_spec(
             }
         )
     return {
-        "x": axis(0) or {"label": "", "values": [""]},
+        "x": axis(0) or {"label": "", "values": [""], "apart": False},
         "y": axis(1),
         "facets": facets,
         "positions": positions,

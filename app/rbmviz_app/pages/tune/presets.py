@@ -1,6 +1,7 @@
-"""Presets of the Tune page: plans whose maps show what tuning can gain. Nothing runs before *Start*.
+"""Presets of the Tune page: plans whose maps show what tuning can gain.
 
-The panel of a preset is the run beside the map; its claims are about settings of the sweep, ``variants``.
+Only the recorded map has scores before *Start*. The panel of a preset is the run beside the map; its claims
+are about settings of the sweep, ``variants``.
 """
 
 from rbmviz_app.presets import Preset
@@ -23,7 +24,7 @@ PRESETS = (
         "No decay is best",
         "After a thousand samples rates-FPCD scores best with decay 1, nearly the same for any step size; "
         "with decay 0.8 the step size changes the ISL by 50 nats.",
-        ("rates_fpcd:eps=0.03162,alpha=0.9",),
+        ("rates_fpcd:eps=0.03162,alpha=0.9962",),
         {},
         (
             "panel2.isl_validation > panel3.isl_validation - 10 at 982 samples",

@@ -13,7 +13,7 @@ from rbmviz.pages.settings import FreeText
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import SamplingSetup, Start
-from rbmviz.session.sweep_view import front_numbers, range_around
+from rbmviz.session.sweep_view import front_numbers, range_around, spacing_of
 from rbmviz.sweeps import list_measures, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, KIND_OF, NO_AXIS, PARTS_OF_AXIS, algorithms_of
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
@@ -120,7 +120,7 @@ def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
     return {
         f"tune_{axis}_from": float(lo),
         f"tune_{axis}_to": float(hi),
-        f"tune_{axis}_scale": knob.scale,
+        f"tune_{axis}_scale": spacing_of(knob),
     }
 
 

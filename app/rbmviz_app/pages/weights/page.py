@@ -24,16 +24,13 @@ from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.weight_charts import draw_more_charts, draw_shares
 from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
-from rbmviz_app.shared import data
+from rbmviz_app.shared import data, title_of_model
 
-TITLE, ICON, PLACE = "Weights", "balance", 4
+TITLE, ICON, PLACE = "Weights", "balance", 6
 PRESETS = (
     Preset(
         "An even batch can lie",
-        "On Bars and Stripes the weights look even: the effective share is three quarters and the band is "
-        "narrow. Yet in the first three panels log Z is log 30 = 3.4 nats too low: each hidden state covers "
-        "one of 30 patterns, and samples that would show the rest come once in 10¹⁶. A mixture of ten "
-        "hidden states is still 1.2 nats too low.",
+        "The weights look even, yet log Z is 3.4 nats too low.",
         PAGES["weights"].default_panels,
         claims=(
             "panel1.ess_share > 65 at 300 batches",
@@ -99,15 +96,27 @@ PRESETS = (
 )
 
 
+READING_NOTES = (
+    f"**The chart** shows the newest samples (at most {MAX_WEIGHTS:,}), heaviest first, and their cumulative "
+    "share of the weight. Look how steeply the curve rises; at its left end is the single heaviest sample. "
+    "CD weighs all samples the same and is biased (sections 3, 3.2).",
+    "**Even weights can lie** On Bars and Stripes each hidden state covers one of 30 patterns, so log Z is "
+    "log 30 = 3.4 nats too low: samples that would show the other patterns come once in 10¹⁶.",
+    "**Try** the preset *One weight takes all*.",
+)
+"""How to read the chart, and what to try."""
+
+
 PAGE: LivePage[WeightSetup] = LivePage(
     PAGES["weights"],
     Settings,
-    question="pop-CD reweights the samples of CD. Does one of them get all the weight?",
-    about="Each panel shows the heaviest and lightest samples of a batch, and below them how its weight is "
-    "distributed. A **model** is a network of pixels and hidden units that says how likely each image is. "
-    "The weight of a sample is its probability under the model, relative to the **proposal** that it was "
-    "drawn from: the distribution of the pixels given some hidden units. A **sweep** draws all hidden "
-    "units, then all pixels. Compare the large numbers, then drag the sweeps or the batch size of one panel.",
+    question="Who holds the weight?",
+    about="Each panel shows the heaviest and lightest samples of a batch of pop-CD, which reweights the "
+    "samples of CD, and below them how its weight is distributed. A **model** is a network of pixels and "
+    "hidden units that says how likely each image is. The weight of a sample is its probability under the "
+    "model, relative to the **proposal** that it was drawn from: the distribution of the pixels given some "
+    "hidden units. A **sweep** draws all hidden units, then all pixels. Compare the large numbers, then "
+    "drag the sweeps or the batch size of one panel.",
     only_knobs=tuple(WEIGHT_KNOBS),
     title=figures.population_titles,
     knob_labels=lambda values: {name: label for name, (label, _) in WEIGHT_KNOBS.items()},
@@ -122,18 +131,21 @@ PAGE: LivePage[WeightSetup] = LivePage(
 
 def main() -> None:
     """Draw the page."""
-    present = PAGE.heading()
+    present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
         chosen = controls.model_name(Settings.weights_model)
         with controls.settings("weights"):
             name, model = controls.own_model(chosen, "weights_own", "Weigh with a model file of your own")
             setup, reason = choose_setup(model)
+            line = st.container()
         PAGE.menu()
     comparison = PAGE.open(setup)
     shown_name, shown_model = PAGE.shown_model(comparison, setup, name, model)
+    with line:
+        controls.model_line(shown_name, shown_model)
     with PAGE.notes():
         if name != chosen and shown_name == name:
-            own, without = messages.plain(name), messages.plain(chosen)
+            own, without = messages.plain(name), messages.plain(title_of_model(chosen))
             st.caption(f"All panels weigh samples of your file '{own}'; without it, samples of {without}.")
         if reason:
             messages.note(reason)
@@ -142,9 +154,8 @@ def main() -> None:
     with left:
         panels(comparison, present)
     with right:
-        draw_shares(comparison, PAGE, present)
+        draw_shares(comparison, PAGE)
     if not present:
-        controls.model_line(shown_name, shown_model)
         draw_more_charts(PAGE, comparison)
         exports(comparison, shown_name)
 

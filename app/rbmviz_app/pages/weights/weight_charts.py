@@ -3,7 +3,6 @@
 import streamlit as st
 
 from rbmviz.session import Comparison, WeightSetup
-from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz_app import controls
 from rbmviz_app.page import LivePage, draw_chart
 from rbmviz_app.pages.weights import charts as figures
@@ -11,12 +10,6 @@ from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.study import study
 from rbmviz_app.timer import every_second
 
-SHARES_LOOK = (
-    f"**What you see** The newest samples (at most {MAX_WEIGHTS:,}), heaviest first, and their cumulative "
-    "share of the weight. **Look** how steeply the curve rises; at its left end is the single heaviest "
-    "sample. **Try** the preset *One weight takes all*. CD weighs all samples the same and is biased "
-    "(sections 3, 3.2)."
-)
 CAPTIONS = {
     "sizes": "**Look** how far the curve stays below the line: that is the effective share of a batch. "
     "**Try** more sweeps, or ten times the samples. Where the curve bends away, large batches contain the "
@@ -36,16 +29,10 @@ def draw_more_charts(page: LivePage[WeightSetup], comparison: Comparison[WeightS
 
 
 @every_second
-def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup], present: bool) -> None:
+def draw_shares(comparison: Comparison[WeightSetup], page: LivePage[WeightSetup]) -> None:
     """Draw the chart that answers the page's question; runs every second and renews no lease."""
     shown = page.named(comparison)
-    st.markdown("**Who holds the weight?**")
-    if all(snapshot.summary is None for _, snapshot in shown):
-        st.caption("Curves begin with the first batches." if shown else "")
-        return
     draw_chart(figures.shares_chart(shown), "weights shares", "Who holds the weight?", height="stretch")
-    if not present:
-        st.caption(SHARES_LOOK)
 
 
 @every_second

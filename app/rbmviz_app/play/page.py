@@ -1,0 +1,91 @@
+"""The page in which samplers run: a replay file with the kernels, the chains and the data for scores.
+
+The recording is what browsers without WebAssembly SIMD play. All else is one more frame, ``live``, with the
+worker's script as a text, which the page starts from a blob.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rbmviz import browser
+from rbmviz.browser.chains import Blocks, chain_spec
+from rbmviz.browser.scores import score_data
+from rbmviz.errors import BadInput
+from rbmviz.knobs import knobs_of, values_of
+from rbmviz.rbm import Model
+from rbmviz.samplers import Sampler
+from rbmviz_app.pages.sample.charts import MIN_CURVE_SAMPLES
+from rbmviz_app.panel import knob_spec
+from rbmviz_app.replay import Replay
+from rbmviz_app.replay.page import REPLAY_FOLDER, assembled, replay_frame, shared_script
+from rbmviz_app.stream.frames import Block, write_frame
+
+PLAY_FOLDER = REPLAY_FOLDER.parent / "play"
+
+MAX_WEIGHT_BYTES = 40_000_000
+"""Maximum size of weights and rates in a page: larger pages take phones too long to open."""
+
+POLICY = "'wasm-unsafe-eval'; worker-src blob:; connect-src 'none'"
+"""What the page may do beyond its own script: compile the kernels, and start workers with them."""
+
+Starts = Sequence[tuple[int, np.ndarray | None]]
+"""Seeds, and where their chains start; None: at random bits."""
+
+
+def check_size(model: Model) -> None:
+    """Raise BadInput if a model is too large for a page."""
+    size = model.rbm.W.nbytes + (model.rates.W.nbytes if model.rates is not None else 0)
+    if size > MAX_WEIGHT_BYTES:
+        raise BadInput(
+            f"A model of {model.rbm.n_visible:,} x {model.rbm.n_hidden:,} units is too large for a page: its "
+            f"weights and rates take {size / 1e6:,.0f} MB, and {MAX_WEIGHT_BYTES / 1e6:,.0f} MB is the limit."
+        )
+
+
+def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
+    """Return the page, as the bytes of an HTML file.
+
+    Parameters
+    ----------
+    replay : Replay
+        The recording; its samplers are those of the page, and its data set is in the page, too.
+    model : Model
+    starts : sequence of (seed, v0)
+        The seeds to choose from, the recording's first.
+    """
+    check_size(model)
+    algorithms = [history.algorithm for history in replay.histories]
+    blocks = Blocks()
+    chains = [chain_spec(sampler, model, starts, blocks) for sampler in algorithms]
+    scores, score_blocks = score_data(replay.dataset)
+    if scores is None:
+        replay = replace(replay, dataset=None)
+    live = {
+        "worker": "\n".join((browser.FOLDER / name).read_text() for name in ("engine.js", "worker.js")),
+        "signatures": browser.signatures(),
+        "chains": chains,
+        "scores": scores,
+        "curve_counts": scores.pop("counts") if scores else [],
+        "fewest_curve": MIN_CURVE_SAMPLES,
+        "values": [values_of(sampler) for sampler in algorithms],
+    }
+    all_blocks: dict[str, Block] = {**blocks.by_name, **score_blocks}
+    all_blocks["wasm"] = np.frombuffer(browser.module(), np.uint8)
+    page, panels = replay_frame(replay)
+    for (head, _), sampler in zip(panels, algorithms, strict=True):
+        head["spec"] |= live_knobs(sampler)
+    frames = {"run": write_frame(page, panels), "live": write_frame(live, [({}, all_blocks)])}
+    script = shared_script() + "\n" + (PLAY_FOLDER / "play.js").read_text()
+    return assembled(replay.title, frames, script, policy=POLICY)
+
+
+def live_knobs(sampler: Sampler) -> dict[str, object]:
+    """Return the entries of a panel's spec for its knobs: those that can be turned while the chain runs."""
+    knobs, values = {name: knob for name, knob in knobs_of(sampler).items() if knob.live}, values_of(sampler)
+    return {
+        "sampler": sampler.name,
+        "knobs": [knob_spec(knob) | {"front": knob.front} for knob in knobs.values()],
+        "values": {name: values[name] for name in knobs},
+    }

@@ -1,0 +1,317 @@
+// @ts-check
+// A page in which the samplers run: a worker makes the samples of each panel (rbmviz/browser/worker.js), and the page of
+// replay files, whose script precedes this one, shows them. A browser that cannot run the kernels plays a recording.
+
+/** @typedef {{ worker: string, signatures: object, chains: any[], scores: any, curve_counts: number[], values: Record<string, KnobValue>[] }} LiveData */
+/** @typedef {{ n: number, rows: Uint8Array, classes: number[], blank: number[], spurious: number[], curve: [number, number, number][] }} MadeSamples */
+
+const HELD_SAMPLES = 20_000; // that a panel keeps at least, and at most twice as many
+/** The smallest module with an instruction for vectors. */
+const WITH_VECTORS = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]);
+
+let started = () => {}; // the first samples are on the page, or it has failed
+/** What scripts use as window.rbmviz: ``error`` is a sentence, or null. @type {{ ready: Promise<void>, panels: object[], error: string | null }} */
+const SCRIPTS = { ready: new Promise(resolve => { started = resolve; }), panels: [], error: null };
+/** @type {any} */ (window).rbmviz = SCRIPTS;
+
+/** A run made by a worker, kept as a replayed run that grows. */
+class LiveRun extends PlayedRun {
+  /** @param {any} head @param {number} n_classes @param {any} live @param {string} url of the worker's script */
+  constructor(head, n_classes, live, url) {
+    const { request, panels: [{ blocks }] } = live, { key } = head, chain = request.chains[key];
+    super({ ...head, first: 0 }, { v: { dtype: 'bits', shape: [0, chain.n_visible], data: new Uint8Array(0) } }, n_classes);
+    this.sampler = head.spec.sampler;
+    this.seeds = chain.starts.map((/** @type {{ seed: number }} */ { seed }) => seed);
+    this.knobs = { ...request.values[key] };
+    this.paused = false;
+    /** The class of each sample held, and whether it is blank or spurious. @type {{ classes: number[], blank: number[], spurious: number[] }} */
+    this.kinds = { classes: [], blank: [], spurious: [] };
+    /** What the next order to the worker also says. @type {{ knobs?: Record<string, KnobValue>, start?: number }} */
+    this.orders = { knobs: this.knobs };
+    /** @type {{ resolve: (made: MadeSamples) => void, reject: (error: Error) => void }[]} */
+    this.waiting = [];
+    this.busy = Promise.resolve();
+    this.worker = new Worker(url);
+    this.worker.onmessage = ({ data: { made, error } }) => {
+      const { resolve, reject } = /** @type {any} */ (this.waiting.shift());
+      if (error) reject(new Error(error));
+      else resolve(made);
+    };
+    this.worker.onerror = event => { for (const { reject } of this.waiting.splice(0)) reject(new Error(event.message || 'The worker of a panel has failed.')); };
+    const { wasm, ...arrays } = blocks;
+    this.worker.postMessage({ wasm: wasm.data, signatures: request.signatures, chain, scores: request.scores, blocks: arrays, curve_counts: request.curve_counts });
+    this.restart(0);
+    this.orders = { knobs: this.knobs }; // the worker's chain has begun at this start
+  }
+
+  /** Begin again, before the next sample. @param {number} start index of the seed */
+  restart(start) {
+    this.orders = { ...this.orders, start };
+    this.run++;
+    this.rows = { dtype: 'bits', shape: [0, this.rows.shape[1]], data: this.rows.data };
+    this.kinds = { classes: [], blank: [], spurious: [] };
+    Object.assign(this, this.kinds);
+    Object.assign(this.head, { first: 0, segments: [{ begin: 0, curve: [] }], knobs_at: [[0, this.knobsText]] });
+    this.shown = this.last = this.length = 0;
+  }
+
+  get knobsText() {
+    return this.head.spec.knobs.map(({ name, label }) => {
+      const value = this.knobs[name];
+      return `${label[0].toLowerCase()}${label.slice(1)} ${typeof value === 'number' ? round3(value) : value}`;
+    }).join(', ');
+  }
+
+  /** Turn knobs before the next sample. @param {Record<string, KnobValue>} knobs */
+  turn(knobs) {
+    this.knobs = { ...this.knobs, ...knobs };
+    this.orders = { ...this.orders, knobs: this.knobs };
+  }
+
+  /** Make samples, after those that were asked for before. @param {number} samples @returns {Promise<void>} */
+  make(samples) {
+    const done = this.busy.then(async () => {
+      const orders = this.orders;
+      this.orders = {};
+      if (orders.knobs) this.noteTurn();
+      /** @type {MadeSamples} */
+      const made = await new Promise((resolve, reject) => {
+        this.waiting.push({ resolve, reject });
+        this.worker.postMessage({ samples, ...orders });
+      });
+      if (this.orders.start === undefined) this.append(made); // otherwise it has begun again meanwhile
+    });
+    this.busy = done.catch(() => {});
+    return done;
+  }
+
+  /** The samples since the last turn of a knob. */
+  get segment() { return /** @type {Segment} */ (this.head.segments.at(-1)); }
+
+  noteTurn() {
+    const { segments, knobs_at } = this.head, begin = this.last;
+    if (this.segment.begin === begin) segments.pop();
+    if (knobs_at.at(-1)?.[0] === begin) knobs_at.pop();
+    segments.push({ begin, curve: [] });
+    knobs_at.push([begin, this.knobsText]);
+  }
+
+  /** @param {MadeSamples} made */
+  append({ n, rows, classes, blank, spurious, curve }) {
+    const bytes = Math.ceil(this.rows.shape[1] / 8), drop = this.length + n > 2 * HELD_SAMPLES ? Math.max(this.length + n - HELD_SAMPLES, 0) : 0;
+    if (drop) {
+      this.rows.data.copyWithin(0, bytes * drop, bytes * this.length);
+      for (const each of Object.values(this.kinds)) each.splice(0, drop);
+      this.length -= drop;
+      this.head.first += drop;
+      this.shown = Math.max(this.shown, this.head.first);
+    }
+    if (bytes * (this.length + n) > this.rows.data.length) {
+      const more = new Uint8Array(Math.min(bytes * 2 * HELD_SAMPLES, Math.max(2 * this.rows.data.length, bytes * (this.length + n) * 2)));
+      more.set(this.rows.data);
+      this.rows.data = more;
+    }
+    this.rows.data.set(rows, bytes * this.length);
+    this.kinds.classes.push(...classes);
+    this.kinds.blank.push(...blank);
+    this.kinds.spurious.push(...spurious);
+    this.segment.curve.push(...curve);
+    this.length += n;
+    this.last += n;
+    this.rows.shape = [this.length, this.rows.shape[1]];
+  }
+
+  /** @param {number} _at @param {number} slots @param {boolean} playing @param {any} page */
+  partAt(_at, slots, playing, page) {
+    const part = super.partAt(this.last, slots, playing, page);
+    part.head.status = playing && !this.paused ? 'running' : 'paused';
+    return part;
+  }
+}
+
+class LiveGrid extends ReplayGrid {
+  /** @type {((key: number, knobs: Record<string, KnobValue>) => void) | null} */
+  onTurn = null;
+
+  /** @param {number} key @param {Record<string, KnobValue>} knobs */
+  changeKnobs(key, knobs) { this.onTurn?.(key, knobs); }
+}
+
+class LivePage extends ReplayPage {
+  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame of the recording @param {ReturnType<typeof readFrame>} live */
+  constructor(root, frame, live) {
+    /** @type {any} */ (frame.request).live = live;
+    super(root, frame);
+    this.last = Infinity;
+    this.fetching = false;
+    /** Samples asked for. */
+    this.made = 0;
+    this.hint.textContent = 'Live: your browser computes these samples, with the kernels of rbmviz, and sends nothing. Keys: P or space plays and pauses, S makes one sample, R begins again.';
+    SCRIPTS.panels = this.api();
+  }
+
+  get liveRuns() { return /** @type {LiveRun[]} */ (this.runs); }
+
+  /** The frame with the kernels and chains. @returns {any} */
+  get live() { return /** @type {any} */ (this.data).live; }
+
+  /** @param {ReplayHead} head */
+  makeRun(head) {
+    this.live.url ??= URL.createObjectURL(new Blob([this.live.request.worker], { type: 'text/javascript' }));
+    return new LiveRun(head, this.data.classes.length, this.live, this.live.url);
+  }
+
+  makeGrid() {
+    const grid = new LiveGrid(this.host, this.data, () => {}, PanelOfSamples);
+    grid.onTurn = (key, knobs) => this.liveRuns[key].turn(knobs);
+    return grid;
+  }
+
+  makeTransport() {
+    const node = super.makeTransport(), { seeds } = this.liveRuns[0];
+    /** @type {HTMLElement} */ (this.slider).hidden = true;
+    this.seed = element('select', { 'aria-label': 'Seed', onchange: () => this.restart() },
+      ...seeds.map((/** @type {number} */ seed, /** @type {number} */ i) => element('option', { value: i, text: `seed ${seed}` })));
+    node.append(this.seed, element('button', { type: 'button', class: 'again', text: 'Begin again', onclick: () => this.restart() }));
+    return node;
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const elsewhere = event.ctrlKey || event.metaKey || event.altKey || (event.target instanceof Element && event.target.matches('select, input'));
+    if (event.key.toLowerCase() === 'r' && !elsewhere) this.restart();
+    else super.onKey(event);
+  }
+
+  /** Begin all runs again. @param {number} [start] index of the seed */
+  restart(start = Number(this.seed?.value)) {
+    for (const run of this.liveRuns) run.restart(start);
+    if (this.seed) this.seed.value = String(start);
+    this.time = 0;
+    this.made = 0;
+    this.draw();
+  }
+
+  /** @param {number} samples */
+  step(samples) {
+    this.play(false);
+    if (samples > 0 && samples < Infinity) this.show(Math.floor(this.time) + samples);
+  }
+
+  /** Show the samples up to this number, as soon as they are made. @param {number} time */
+  show(time) {
+    // A slow machine makes what it can; it does not owe the rest.
+    this.time = Math.max(this.playing ? Math.min(time, this.made + Math.max(this.speed * LONGEST_WAIT, 1)) : time, 0);
+    const more = Math.floor(this.time) - this.made;
+    if (more > 0 && !this.fetching) this.fetch(more);
+    else this.draw();
+  }
+
+  /** @param {number} more */
+  async fetch(more) {
+    this.fetching = true;
+    this.made += more;
+    try {
+      await Promise.all(this.liveRuns.map(run => (run.paused ? null : run.make(more))));
+      this.draw();
+      started();
+    } catch (error) { this.fail(error); }
+    this.fetching = false;
+    if (!this.playing && !SCRIPTS.error && Math.floor(this.time) > this.made) this.show(this.time); // a step meanwhile
+  }
+
+  /** @param {unknown} error */
+  fail(error) {
+    this.playing = false;
+    if (SCRIPTS.error) return;
+    SCRIPTS.error = error instanceof Error ? error.message : String(error);
+    this.host.before(element('p', { role: 'alert', text: SCRIPTS.error }));
+    started();
+  }
+
+  draw() {
+    for (const run of this.runs) this.grid.panels.get(run.head.key)?.readPart(run.partAt(0, this.grid.side ** 2, this.playing, this.data));
+    this.grid.draw();
+    const { isl } = this.data;
+    if (isl) this.drawLiveCurves(isl);
+    if (!this.button || !this.at) return;
+    this.button.textContent = this.playing ? 'Pause' : 'Play';
+    this.at.textContent = `${whole.format(this.made)} samples`;
+    this.host.dataset.at = String(this.made);
+  }
+
+  /** The curves of the samples since the last turn of each panel's knobs. @param {CurvesSpec} isl */
+  drawLiveCurves(isl) {
+    const lines = this.liveRuns.map(run => {
+      const { begin, curve } = run.segment, { label, colour, dash } = run.head.spec;
+      const points = curve.filter(([n]) => n >= this.live.request.fewest_curve).map(([n, score]) => /** @type {[number, number]} */ ([begin + n, score]));
+      return { name: label, colour, dash, width: 2, points, band: [], band_opacity: 0, shape: '', step: false };
+    });
+    if (!lines.some(({ points }) => points.length > 1)) return;
+    this.curves.show({ ...isl, lines, marks: [], x: { ...isl.x, domain: null }, y: { ...isl.y, domain: null } });
+    this.curves.draw(rgb(this.host, 'var(--st-text-color)'));
+  }
+
+  /** The panels for scripts: they refuse with an Error of one sentence. */
+  api() {
+    const page = this;
+    /** @param {string} sentence @returns {never} */
+    const refuse = sentence => { throw new Error(sentence); };
+    return this.liveRuns.map(run => ({
+      sampler: run.sampler,
+      get n() { return run.last; },
+      pause() { run.paused = true; page.draw(); },
+      resume() { run.paused = false; page.draw(); },
+      /** @param {number} k */
+      async step(k) {
+        if (!Number.isInteger(k) || k < 0) refuse(`step(${k}): give a whole number of samples.`);
+        for (let done = 0; done < k; done += 1000) await run.make(Math.min(1000, k - done));
+        page.draw();
+      },
+      /** @param {string} name @param {KnobValue} value */
+      set(name, value) {
+        const knob = run.head.spec.knobs.find(each => each.name === name) ?? refuse(`${run.sampler} has no knob '${name}' that can be turned here.`);
+        const number = knob.kind === 'int' || knob.kind === 'float';
+        const fits = number ? typeof value === 'number' && ((value >= knob.lo && value <= knob.hi) || (knob.zero && value === 0)) && (knob.kind === 'float' || Number.isInteger(value))
+          : knob.kind === 'bool' ? typeof value === 'boolean' : knob.choices.includes(String(value));
+        if (!fits) refuse(`${name} = ${value}: the range is ${knob.range}.`);
+        run.turn({ [name]: value });
+        page.grid.panels.get(run.head.key)?.controls[name]?.set(value);
+      },
+      /** @param {number} seed */
+      reset(seed) {
+        const start = run.seeds.indexOf(seed);
+        if (start < 0) refuse(`This page has the seeds ${run.seeds.join(', ')}, and not ${seed}.`);
+        run.restart(start);
+        page.draw();
+      },
+      /** @param {number} first @param {number} count @returns {Uint8Array} */
+      samples(first, count) {
+        if (first < run.head.first || first + count > run.last) refuse(`The page holds the samples ${run.head.first} to ${run.last}.`);
+        const v = new Uint8Array(count * run.rows.shape[1]);
+        for (let i = 0; i < count; i++) v.set(unpackBits(run.rows, first - run.head.first + i), i * run.rows.shape[1]);
+        return v;
+      },
+    }));
+  }
+}
+
+/** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame */
+async function livePage(root, frame) {
+  if (typeof WebAssembly === 'object' && WebAssembly.validate(WITH_VECTORS)) {
+    try {
+      return new LivePage(root, frame, readFrame(await unpackedFrame('live')));
+    } catch (error) {
+      SCRIPTS.error = error instanceof Error ? error.message : String(error);
+      started();
+      throw error;
+    }
+  }
+  const page = new ReplayPage(root, frame);
+  SCRIPTS.error = 'This browser has no WebAssembly with vectors (SIMD), which the samplers need: this is a recording.';
+  page.hint.before(element('p', { class: 'recorded-only', role: 'status', text: SCRIPTS.error }));
+  started();
+  return page;
+}
+
+showRuns(livePage);

@@ -1,0 +1,26 @@
+"""The project's own kernels in browsers: one WebAssembly module, and JavaScript that samples with it.
+
+``kernels.wasm`` is compiled from ``rbmviz.kernels`` by ``build``, and travels in the package, so that users
+need no linker. ``kernels.json`` says which arguments each of its functions takes; ``engine.js`` reads it. A
+chain travels as the arrays that ``init`` makes (``chains``).
+
+Samples have the bits that the processor makes. Exp and log are the browser's: ISL differs by about 1e-15, and
+the whole numbers that ``prepare`` computes with log are tested.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+
+
+def module() -> bytes:
+    """Return the WebAssembly module."""
+    return (FOLDER / "kernels.wasm").read_bytes()
+
+
+def signatures() -> dict[str, Any]:
+    """Return the arguments of the module's functions, and the fields of its records."""
+    table: dict[str, Any] = json.loads((FOLDER / "kernels.json").read_text())
+    return table

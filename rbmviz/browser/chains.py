@@ -1,0 +1,119 @@
+"""A chain as data for ``engine.js``: the arrays that ``init`` makes, each content once.
+
+Weights are the largest part. The transposes of W and R are not stored. Of the numbers of a large block the
+first bytes stand together, then the second ones: signs and exponents then compress.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from rbmviz.errors import BadInput
+from rbmviz.rbm import Model
+from rbmviz.samplers import Sampler
+
+KINDS = {
+    "gibbs": "gibbs",
+    "rates_fpcd": "driven",
+    "sample_penalization": "driven",
+    "rates_herding": "herding",
+}
+"""Samplers that browsers can run, and their kernels."""
+
+SHUFFLED_BYTES = 100_000
+"""Size from which the bytes of a block are stored by their places in a number."""
+
+
+class Blocks:
+    """Blocks of a frame by name; equal contents have one name."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, np.ndarray] = {}
+        self._names: dict[bytes, str] = {}
+
+    def name(self, array: np.ndarray) -> str:
+        """Return the name of the block with the bytes of an array."""
+        content = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
+        digest = hashlib.sha256(content.data).digest()
+        if digest not in self._names:
+            self._names[digest] = f"b{len(self.by_name)}"
+            large = content.nbytes >= SHUFFLED_BYTES
+            self.by_name[self._names[digest]] = (
+                np.ascontiguousarray(content.reshape(-1, array.itemsize).T) if large else content
+            )
+        return self._names[digest]
+
+
+def leaves(path: str, state: Any) -> dict[str, Any]:
+    """Return the arrays of a state, or of a kernel's argument, by path: names of fields, after dots."""
+    if is_dataclass(state):
+        parts = {field.name: getattr(state, field.name) for field in fields(state)}
+    elif isinstance(state, tuple):
+        parts = state._asdict()  # type: ignore[attr-defined]
+    else:
+        return {path: state}
+    found: dict[str, Any] = {}
+    for name, part in parts.items():
+        found |= leaves(f"{path}.{name}" if path else name, part)
+    return found
+
+
+def check_runs(sampler: Sampler) -> None:
+    """Raise BadInput unless a browser can run the sampler."""
+    if sampler.name not in KINDS:
+        raise BadInput(f"{sampler.name} has no form for browsers: take {', '.join(KINDS)}.")
+    for knob, needed in (("n_chains", 1), ("units", "binary")):
+        value = getattr(sampler, knob, needed)
+        if value != needed:
+            raise BadInput(f"{sampler.name}: browsers run it with {knob} = {needed} only, and not {value}.")
+
+
+def chain_spec(
+    sampler: Sampler, model: Model, starts: Sequence[tuple[int, np.ndarray | None]], blocks: Blocks
+) -> dict[str, Any]:
+    """Return the data of a chain, see ``ChainSpec`` in ``engine.js``; contents are added to the blocks.
+
+    starts : sequence of (seed, v0), at least one; see ``Sampler.init``
+    """
+    check_runs(sampler)
+    states = (leaves("", sampler.init(model, seed, v0)) for seed, v0 in starts)
+    first = next(states)
+    sources = {path: _source(path, first, blocks) for path in first}
+    changed: list[dict[str, Any]] = [{}]
+    for state in states:
+        other = {path for path in state if not np.array_equal(_bytes(state[path]), _bytes(first[path]))}
+        changed.append({path: _source(path, state, blocks) for path in sorted(other)})
+    return {
+        "kind": KINDS[sampler.name],
+        "n_visible": model.rbm.n_visible,
+        "n_hidden": model.rbm.n_hidden,
+        "arrays": {path: [kind_of(x), list(x.shape), sources[path]] for path, x in first.items()},
+        "starts": [{"seed": seed, "changed": part} for (seed, _), part in zip(starts, changed, strict=True)],
+    }
+
+
+def kind_of(array: np.ndarray) -> str:
+    """Return the name of an array's dtype, or of its records."""
+    return array.dtype.type.__name__ if array.dtype.fields else array.dtype.name
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).view(np.uint8)
+
+
+def _source(path: str, state: dict[str, np.ndarray], blocks: Blocks) -> str | list[str] | None:
+    """Return where the content of an array is: nowhere (zeros), in a block, or in its transpose."""
+    array = state[path]
+    if not _bytes(array).any():
+        return None
+    twin = "up" + path.removeprefix("down")
+    if path.startswith("down.") and path.endswith(".weights") and twin in state:
+        m, n = len(state[twin]), len(array)
+        transposed = np.zeros_like(array)
+        transposed[:, :m] = state[twin][:, :n].T
+        if np.array_equal(_bytes(transposed), _bytes(array)):
+            return [twin]
+    return blocks.name(array)

@@ -1,0 +1,72 @@
+// @ts-check
+// The worker of one panel: it makes samples when it is told to, and sends them with their classes and scores. engine.js
+// precedes it.
+
+/**
+ * The first message.
+ * @typedef {object} RunData
+ * @property {Uint8Array} wasm
+ * @property {Signatures} signatures
+ * @property {ChainSpec} chain
+ * @property {ScoreSpec | null} scores
+ * @property {Blocks} blocks
+ * @property {number[]} curve_counts samples since the last change of knobs at which ISL is computed
+ */
+/** @typedef {{ samples: number, knobs?: Record<string, any>, start?: number }} Order restart at a start, turn knobs, and make samples */
+/** @typedef {{ n: number, rows: Uint8Array, classes: number[], blank: number[], spurious: number[], curve: [number, number, number][] }} Made */
+
+class WorkerRun {
+  /** @param {RunData} data */
+  constructor({ wasm, signatures, chain, scores, blocks, curve_counts }) {
+    const kernels = new Kernels(wasm, signatures);
+    this.chain = new Chain(kernels, chain, blocks);
+    this.scores = scores ? new Scores(kernels, scores, blocks) : null;
+    this.labels = blocks.labels?.data ?? null;
+    this.counts = curve_counts;
+    this.words = Math.ceil(chain.n_visible / 64);
+    this.row = Math.ceil(chain.n_visible / 8);
+    /** @type {Record<string, any>} */
+    this.knobs = {};
+  }
+
+  /** @param {Order} order @returns {Made} */
+  make({ samples, knobs, start }) {
+    if (start !== undefined) this.chain.restart(start);
+    if (knobs) this.knobs = knobs;
+    if (knobs || start !== undefined) this.scores?.clear();
+    /** @type {Made} */
+    const made = { n: samples, rows: new Uint8Array(samples * this.row), classes: [], blank: [], spurious: [], curve: [] };
+    for (let done = 0; done < samples;) {
+      const counted = this.scores?.n ?? 0, next = this.counts.find(n => n > counted) ?? Infinity;
+      const m = Math.min(samples - done, BATCH, this.scores ? next - counted : Infinity);
+      const v = this.chain.advance(m, this.knobs), packed = packRows(v, m, 8 * this.words), width = v.length / m;
+      for (let r = 0; r < m; r++) made.rows.set(packed.subarray(8 * this.words * r, 8 * this.words * r + this.row), (done + r) * this.row);
+      if (this.scores) {
+        const { nearest, distances } = this.scores.add(packed, m), { threshold, blank_below } = this.scores.spec;
+        for (let r = 0; r < m; r++) {
+          let on = 0;
+          for (let i = r * width; i < (r + 1) * width; i++) on += v[i];
+          const blank = on < blank_below ? 1 : 0;
+          if (this.labels) made.classes.push(this.labels[nearest[r]]);
+          made.blank.push(blank);
+          if (threshold >= 0) made.spurious.push(blank || distances[r] > threshold ? 1 : 0);
+        }
+        if (this.scores.n === next) made.curve.push(/** @type {[number, number, number]} */ ([next, ...this.scores.isl()]));
+      }
+      done += m;
+    }
+    return made;
+  }
+}
+
+/** @type {WorkerRun | null} */
+let run = null;
+
+onmessage = ({ data }) => {
+  try {
+    if (!run) run = new WorkerRun(data);
+    else postMessage({ made: run.make(data) });
+  } catch (error) {
+    postMessage({ error: error instanceof Error ? error.message : String(error) });
+  }
+};

@@ -1,0 +1,81 @@
+"""The first screen of each live page: what fits into it, how much there is to read, and what moves."""
+
+import pytest
+
+from tests.browser.test_accessibility import PHONE, SETTLED
+
+pytestmark = pytest.mark.browser
+
+LAPTOP = {"width": 1280, "height": 720}
+"""The smallest window in which panels and main chart are side by side, in pixels."""
+
+MOST_WORDS = {"": 90, "train": 100, "coupling": 100, "weights": 100, "chain?little=landscape": 100}
+MOST_CONTROLS, MOST_WORDS_OF_PAGE = 50, 250
+
+FIRST_SCREEN = """() => {
+    const within = root => [...root.querySelectorAll('*')]
+        .flatMap(e => [e, ...(e.shadowRoot ? within(e.shadowRoot) : [])]);
+    const isSeen = ({ left, right, top, bottom }) => right - left > 1 && bottom - top > 1
+        && left < innerWidth && right > 0 && top < innerHeight && bottom > 0;
+    const all = within(document.body)
+        .filter(e => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }));
+    const texts = all.filter(e => !e.matches('script, style, title, option, kbd, .spoken, math *')
+            && !e.matches('[data-testid=stIconMaterial], [data-testid=stSkipToContent]'))
+        .flatMap(e => [...e.childNodes]).filter(node => node.nodeType === Node.TEXT_NODE)
+        .map(node => {
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            return [node.textContent, range.getBoundingClientRect()];
+        });
+    const chosen = all.filter(e => e.matches('select, input[role=combobox]'))
+        .map(e => [e.selectedOptions?.[0].text ?? e.value, e.getBoundingClientRect()]);
+    const wordsOf = list => list.flatMap(([text]) => text.match(/[\\p{L}][\\p{L}’'-]+/gu) ?? []);
+    const controls = all.filter(e => e.matches('a[href], button, input, select, summary, [tabindex]'))
+        .filter(e => e.tabIndex >= 0 && !e.disabled && isSeen(e.getBoundingClientRect()));
+    return {
+        words: wordsOf([...texts, ...chosen].filter(([, box]) => isSeen(box))),
+        page: wordsOf(texts.filter(([, box]) => box.width > 1)).length,
+        controls: controls.map(e => (e.ariaLabel || e.textContent || e.id || e.outerHTML).slice(0, 40)),
+    };
+}"""
+"""Words of two letters or more; names and numbers in charts are pictures. A slider and its box are two."""
+
+ENDS = """(() => {
+    const end = e => e.getBoundingClientRect().bottom + scrollY, [panel] = panels;
+    return {
+        picture: end(panel.querySelector('canvas.picture')), number: end(panel.querySelector('.lead')),
+        knobs: Math.max(...[...panel.querySelectorAll('.knob')].filter(e => e.checkVisibility()).map(end)),
+        chart: end(document.querySelector('[class*=st-key-main-chart]')),
+    };
+})()"""
+
+WATCH = """window.moves = [];
+    new PerformanceObserver(list => window.moves.push(...list.getEntries().map(e => [e.startTime, e.value])))
+        .observe({ type: 'layout-shift', buffered: true });"""
+
+DRAWN = "document.querySelector('[data-testid=stVegaLiteChart] canvas')"
+
+
+@pytest.mark.parametrize("path", MOST_WORDS)
+def test_a_first_screen_fits_and_is_quickly_read(live, path):
+    page = live(LAPTOP)
+    page.page.add_init_script(WATCH)
+    page.open(path)
+    first = page.page.evaluate("performance.now()")
+    page.until(f"{DRAWN} && {SETTLED}")
+    found = page.page.evaluate(FIRST_SCREEN)
+    assert len(found["words"]) <= MOST_WORDS[path], found["words"]
+    assert len(found["controls"]) <= MOST_CONTROLS, found["controls"]
+    assert found["page"] <= MOST_WORDS_OF_PAGE
+    ends = page.ask(ENDS)
+    assert max(ends.values()) <= LAPTOP["height"], ends
+    assert sum(value for at, value in page.page.evaluate("moves") if at > first) < 0.05
+
+
+def test_a_phone_shows_picture_number_knob_and_curve_of_a_panel_at_once(live):
+    page = live(PHONE, is_mobile=True, has_touch=True).open()
+    page.until(f"{DRAWN} && {SETTLED}")
+    ends = page.ask(ENDS)
+    below = page.page.locator(".transport").bounding_box()["y"]  # the buttons at the bottom of the screen
+    assert max(ends.values()) <= below, ends
+    assert page.ask("panels[0].querySelector('canvas.picture').clientWidth") == 280

@@ -1,0 +1,174 @@
+"""The page in which samplers run, opened from disk with the network off: it makes the samples of Python."""
+
+import re
+import zlib
+from base64 import b64decode, b64encode
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from waiting import wait
+
+import rbmviz
+from rbmviz.cli import main
+
+pytestmark = pytest.mark.browser
+
+NAMES = "gibbs", "rates_fpcd", "rates_herding", "sample_penalization"
+TURNS = {"gibbs": ("temperature", 1.5), "rates_herding": ("max_sweeps", 4)}
+"""The knob that is turned; of the others alpha."""
+
+CRC_32 = """(bytes => {
+    let crc = ~0;
+    for (const byte of bytes) {
+        crc ^= byte;
+        for (let k = 0; k < 8; k++) crc = crc & 1 ? 0xEDB88320 ^ (crc >>> 1) : crc >>> 1;
+    }
+    return ~crc >>> 0;
+})"""
+
+WITHOUT_VECTORS = "WebAssembly.validate = () => false"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with pages of four samplers."""
+    folder = tmp_path_factory.mktemp("play")
+    for model in ("bas_pcd", "usps_fpcd"):
+        made = [
+            "play",
+            "--model",
+            model,
+            "--samplers",
+            *NAMES,
+            "--no-data",
+            "--out",
+            str(folder / f"{model}.html"),
+        ]
+        assert main(made) == 0
+    live = ["play", "--model", "bas_pcd", "--samplers", *NAMES[:2], "--cells", "6", "--speed", "200"]
+    assert main([*live, "--out", str(folder / "scored.html")]) == 0
+    return folder
+
+
+class Opened:
+    """A page and its scripts: the policy forbids eval, and so Playwright's evaluate."""
+
+    def __init__(self, context, file, before=""):
+        self.page, self.said, self.asked = context.new_page(), [], []
+        if before:
+            self.page.add_init_script(before)
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(file.as_uri())
+        self._session = context.new_cdp_session(self.page)
+
+    def __call__(self, script):
+        options = {"expression": script, "awaitPromise": True, "returnByValue": True}
+        answer = self._session.send("Runtime.evaluate", options)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+
+@pytest.fixture
+def opened(chromium, folder):
+    contexts, pages = [], []
+
+    def make(file, before="", **options):
+        contexts.append(chromium.new_context(offline=True, **options))
+        pages.append(Opened(contexts[-1], folder / file, before))
+        return pages[-1]
+
+    yield make
+    for page in pages:
+        assert page.said == []
+        assert [url for url in page.asked if not url.startswith(("file:", "blob:", "data:"))] == []
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("model", ["bas_pcd", "usps_fpcd"])
+def test_it_makes_the_samples_of_python(opened, model):
+    """Bit for bit, of two seeds, with a knob turned in the middle."""
+    page, n = opened(f"{model}.html"), 1500
+    page("rbmviz.ready.then(() => document.querySelector('.play').click())")
+    for panel, name in enumerate(NAMES):
+        knob, value = TURNS.get(name, ("alpha", 0.95))
+        for seed in (0, 3):
+            drawn = page(
+                f"""(async () => {{
+                    const panel = rbmviz.panels[{panel}];
+                    panel.set('{knob}', {rbmviz.make_sampler(name).__dict__[knob]});
+                    panel.reset({seed});
+                    await panel.step({n});
+                    panel.set('{knob}', {value});
+                    await panel.step({n});
+                    return [panel.n, {CRC_32}(panel.samples(0, panel.n))];
+                }})()"""
+            )
+            sampler = rbmviz.make_sampler(name)
+            state = sampler.init(rbmviz.load_model(model), seed)
+            parts = [each.step(state, n).v for each in (sampler, replace(sampler, **{knob: value}))]
+            assert drawn == [2 * n, zlib.crc32(np.concatenate(parts).tobytes())], (name, seed)
+
+
+def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened):
+    page = opened("scored.html", viewport={"width": 390, "height": 844}, color_scheme="dark", has_touch=True)
+    page("rbmviz.ready")
+    running = page.page.locator(".panel").first
+    wait(lambda: page("rbmviz.panels[0].n") > 60, "samples")
+    slider = running.locator("input[type=range]").first
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    page.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.page.mouse.down()
+    page.page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2, steps=5)
+    n = page("rbmviz.panels[0].n")
+    wait(lambda: page("rbmviz.panels[0].n") > n + 50, "samples while the slider is held")
+    page.page.mouse.up()
+    wait(
+        lambda: "since the change" in (running.locator(".standing").first.text_content() or ""),
+        "a score since the turn",
+    )
+    assert float(running.locator(".knob input.value").first.input_value()) > 2
+    assert running.locator(".standing.since").text_content().startswith("temperature ")
+    page.page.locator(".play").click()
+    wait(lambda: len(set(page("rbmviz.panels.map(panel => panel.n)"))) == 1, "all pause at the same")
+    page.page.locator(".again").click()
+    assert page("rbmviz.panels.map(panel => panel.n)") == [0, 0]
+
+
+def test_scripts_are_told_what_they_cannot_have(opened):
+    page = opened("bas_pcd.html")
+    page("rbmviz.ready")
+    for wrong, why in {
+        "set('temperature', 99)": "temperature = 99: the range is 0.1 to 10",
+        "set('alpha', 1)": "gibbs has no knob 'alpha'",
+        "reset(77)": "has the seeds 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, and not 77",
+        "samples(0, 1e9)": "The page holds the samples 0 to",
+    }.items():
+        said = page(
+            f"(() => {{ try {{ rbmviz.panels[0].{wrong} }} catch (error) {{ return error.message }} }})()"
+        )
+        assert why in said
+    assert page("rbmviz.error") is None
+
+
+def test_without_vectors_it_plays_the_recording(opened):
+    page = opened("scored.html", before=WITHOUT_VECTORS)
+    page.page.locator(".recorded-only").wait_for()
+    assert "this is a recording" in page.page.locator(".recorded-only").text_content()
+    wait(lambda: int(page.page.locator("[data-at]").get_attribute("data-at")) > 20, "the recording plays")
+    assert "this is a recording" in page("rbmviz.ready.then(() => rbmviz.error)")
+
+
+def test_damaged_data_are_one_sentence(opened, folder):
+    html = (folder / "bas_pcd.html").read_text()
+    packed = re.search(r'id="live" data-packed="deflate">([^<]*)<', html)[1]
+    frame = zlib.decompress(b64decode(packed))[:-50]
+    (folder / "damaged.html").write_text(html.replace(packed, b64encode(zlib.compress(frame)).decode()))
+    page = opened("damaged.html")
+    page.page.locator("[role=alert]").wait_for()
+    why = page.page.locator("[role=alert]").text_content()
+    assert why.startswith("A frame is damaged: it ends within")
+    assert page("rbmviz.ready.then(() => rbmviz.error)") == why
