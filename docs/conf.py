@@ -16,6 +16,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "mathml",  # formulas without a network, see _ext
+    "executed",  # pages whose Python runs, with their charts, see _ext
     "stored_ledger",  # the claims of the papers and their verdicts, see _ext
 ]
 exclude_patterns = ["_build", "_ext", "examples"]

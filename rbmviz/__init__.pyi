@@ -1,4 +1,5 @@
 from . import metrics, testing
+from . import plot as plot
 from . import sklearn as sklearn
 from .algorithms import fit, make_sampler, make_trainer
 from .coupling import couple
@@ -39,6 +40,7 @@ __all__ = [
     "make_sampler",
     "make_trainer",
     "metrics",
+    "plot",
     "pop_weights",
     "sample",
     "save_checkpoint",

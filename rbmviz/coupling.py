@@ -101,6 +101,16 @@ class Pairs:
     __repr__ = short_repr
 
     @property
+    def algorithm(self) -> str:
+        """One of ALGORITHMS."""
+        return self._run[0]
+
+    @property
+    def max_sweeps(self) -> int:
+        """Sweeps after which pairs were cut off."""
+        return self._run[2]
+
+    @property
     def share_cut(self) -> float:
         """Share of the pairs that were cut off, from 0 to 1; anything but 0 biases the estimate."""
         return float(self.truncated.mean())
@@ -151,6 +161,18 @@ class Pairs:
             The bound, estimated by the mean over pairs.
         """
         return tv_bound(self.tau, self.lag, t)[0]
+
+
+def meeting_time_shares(
+    tau: np.ndarray, truncated: np.ndarray, max_sweeps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return edges (bins + 1,) and shares (bins,) of the meeting times of pairs that met.
+
+    A bin holds the whole numbers from its lower edge to below its upper edge; bins widen with the sweeps.
+    The shares and that of the truncated pairs add up to 1.
+    """
+    edges = np.unique(np.rint(np.geomspace(2, max_sweeps + 1, 30)).astype(np.int64))
+    return edges, np.histogram(tau[~truncated], edges)[0] / max(len(tau), 1)
 
 
 def tv_bound(tau: np.ndarray, lag: int, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

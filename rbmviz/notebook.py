@@ -75,14 +75,14 @@ def notebook_html(record: Any, rows: np.ndarray | None, shape: tuple[int, int] |
     )
 
 
-def mosaic(rows: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def mosaic(rows: np.ndarray, shape: tuple[int, int], columns: int = MOSAIC_COLUMNS) -> np.ndarray:
     """Return rows (n, pixels) as tiles of one picture, uint8, on one scale: large is black, negative pale."""
     signed = rows.size > 0 and rows.min() < 0
     # A few large weights are not to leave all others without contrast.
     largest = max(float(np.quantile(np.abs(rows), 0.995) if signed else rows.max()), 1e-12)
     low = -largest if signed else 0.0
     grey = np.round(255 * np.clip((largest - rows) / (largest - low), 0, 1)).astype(np.uint8)
-    across = min(len(rows), MOSAIC_COLUMNS)
+    across = min(len(rows), columns)
     down = -(-len(rows) // across)
     height, width = shape
     tiles = np.full((down * (height + 1) - 1, across * (width + 1) - 1), GAP, np.uint8)

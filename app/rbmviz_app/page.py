@@ -34,6 +34,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from rbmviz import BadInput, Model
 from rbmviz.charts import Chart
+from rbmviz.charts.plot import readable
 from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
 from rbmviz.knobs import knobs_of
@@ -57,7 +58,6 @@ from rbmviz_app import (
     transport,
     uploads,
 )
-from rbmviz_app.charts.style import readable
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish

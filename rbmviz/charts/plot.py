@@ -1,9 +1,13 @@
 """What all charts have in common: rows, a spec in Vega-Lite, and the content for a canvas."""
 
+import copy
 import functools
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rbmviz.charts.style import GREY, INK
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +22,14 @@ Rows = list[dict[str, Any]]
 
 COORDINATE_DIGITS = 5
 """Significant digits of a coordinate on a canvas."""
+
+
+TALL = 480
+"""Height of charts with large text, in pixels."""
+WINDOW_PER_WORD = 50
+"""Maximum size of large text, as a share of the window's height."""
+NARROW_WINDOW, TITLE_SIZE = 640, 14
+"""Up to this width of the window, in pixels, axes have no titles; font size of the others, Streamlit's."""
 
 
 class Plot(ABC):
@@ -87,6 +99,16 @@ class Chart(NamedTuple):
     rows: "pd.DataFrame"
     plot: Plot
 
+    def altair(self, width: float) -> Any:
+        """Return the chart as an object of Altair, for light paper; width : of the plot, in pixels."""
+        import altair as alt
+
+        spec = readable(self.plot.spec(), "light") | {"width": width}
+        del spec["config"], spec["usermeta"], spec["$schema"]
+        # As values: Altair refuses data frames of more than 5,000 rows.
+        spec["data"] = {"values": json.loads(self.rows.to_json(orient="records"))}
+        return alt.Chart.from_dict(spec)
+
 
 @functools.lru_cache(maxsize=128)
 def _spec(plot: Plot) -> Spec:
@@ -117,3 +139,25 @@ def tooltips(alt: Any, columns: Sequence[tuple[str, str, str]]) -> list[Any]:
 def short(value: float) -> float:
     """Return a coordinate with few digits."""
     return float(f"{value:.{COORDINATE_DIGITS}g}")
+
+
+def readable(spec: Spec, theme: str | None, size: int = 0) -> Spec:
+    """Return a copy of a spec whose text has a contrast of at least 4.5 with the background of this theme.
+
+    theme : "light", "dark" or None (not known yet: the colours stay)
+    size : font size in pixels, in a window that is tall enough; 0: Streamlit's
+    """
+    words_size = {"expr": f"min({size}, max(14, windowSize()[1] / {WINDOW_PER_WORD}))"}
+    ink = INK.get(theme or "")
+    words = ({"labelColor": ink, "titleColor": ink} if ink else {}) | (
+        {"labelFontSize": words_size, "titleFontSize": words_size} if size else {}
+    )
+    note = ({"color": ink, "fill": ink} if ink else {}) | ({"fontSize": words_size} if size else {})
+    # A title longer than a low axis leaves no room for the chart: on a phone the words above it must do.
+    titles = {"titleFontSize": {"expr": f"windowSize()[0] > {NARROW_WINDOW} ? {TITLE_SIZE} : 0"}}
+    own = {"axis": titles | words, "legend": words, "style": {"note": note}} | (
+        {"title": {"fontSize": words_size}} if size else {}
+    )
+    height = {"height": max(spec["height"], TALL)} if size else {}
+    changed = copy.deepcopy(spec) | height | {"config": own | spec.get("config", {})}
+    return changed | {"params": [*spec.get("params", []), {"name": "ink", "value": ink or GREY}]}

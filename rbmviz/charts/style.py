@@ -152,3 +152,23 @@ def _with_luminance(tone: str, luminance: float) -> str:
         mixed = [part + (1 - part) * (luminance - own) / (1 - own) for part in linear]
     screen = [12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055 for part in mixed]
     return "#" + "".join(f"{round(255 * part):02x}" for part in screen)
+
+
+FREE_COLOURS = ("#bd4c0c", "#7a7a7a", "#618651", "#b583b4", "#8a6d1d", "#2f6f8f", "#a03b5a", "#4b4fa0")
+"""Colours of series that are not algorithms, and of further settings of an algorithm."""
+
+
+def colours_of_names(series: Sequence[str]) -> list[str]:
+    """Return a colour per series: of the algorithm that its name begins with, if that is free."""
+    colour_of = {}
+    for table in (samplers, trainers):
+        for name in table:
+            for word in (name, table[name].label):
+                colour_of[word.lower()] = table[name].colour
+    taken: list[str] = []
+    for label in series:
+        own = max((word for word in colour_of if label.lower().startswith(word)), key=len, default="")
+        free = [colour for colour in FREE_COLOURS if colour not in taken]
+        colour = colour_of.get(own, "")
+        taken.append(colour if colour and colour not in taken else free[0] if free else FREE_COLOURS[-1])
+    return taken

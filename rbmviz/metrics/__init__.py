@@ -27,6 +27,7 @@ from rbmviz.metrics.gibbs_chain import (
 from rbmviz.metrics.isl import ISL, Kernel, isl, paired_error, reference
 from rbmviz.metrics.landscape import Landscape, landscape
 from rbmviz.metrics.monte_carlo import monte_carlo_likelihood
+from rbmviz.metrics.pca import PrincipalPlane, principal_plane
 from rbmviz.metrics.tempering import Ladder, Tempered, tempered_ladders, tempered_statistics
 
 
@@ -43,6 +44,7 @@ __all__ = [
     "Kernel",
     "Ladder",
     "Landscape",
+    "PrincipalPlane",
     "Tempered",
     "ais_blocks",
     "ais_log_z",
@@ -61,6 +63,7 @@ __all__ = [
     "model_statistics",
     "monte_carlo_likelihood",
     "paired_error",
+    "principal_plane",
     "probabilities",
     "reference",
     "remove_self_transitions",

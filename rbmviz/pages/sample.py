@@ -105,9 +105,10 @@ SPEC = PageSpec(
         ),
         "curve": SettingSpec(
             "ISL",
-            ("ISL", "difference to the best"),
+            ("ISL", "difference to the best", "PCA"),
             "Curves",
-            "The ISL itself, or its difference to the best panel: below 0 is worse.",
+            "The ISL itself, its difference to the best panel (below 0 is worse), or the newest samples and "
+            "the training data in the two directions in which the data vary most.",
         ),
         "speed": SettingSpec(
             60,

@@ -11,14 +11,12 @@ from typing import Any, Literal
 
 from rbmviz.charts import ChartAxis, Curves, Legend, Style, styled
 from rbmviz.charts.axes import channel_of
+from rbmviz.charts.style import colours_of_names
 from rbmviz.registry import samplers, trainers
 from rbmviz.sweeps import figures
 
 Row = dict[str, Any]
 """x and y; optionally low and high, series (the curve or the group of bars) and panel (the plot)."""
-
-FREE_COLOURS = ("#bd4c0c", "#7a7a7a", "#618651", "#b583b4", "#8a6d1d", "#2f6f8f", "#a03b5a", "#4b4fa0")
-"""Colours of series that are not algorithms, and of further settings of an algorithm."""
 
 COLUMN_MM, PAGE_MM = 88, 180
 """Widths of a journal's column and page in millimetres, for figures of one panel and of several."""
@@ -103,22 +101,6 @@ def to_csv(drawing: Mapping[str, Any]) -> bytes:
     return content.getvalue().encode()
 
 
-def colours(series: Sequence[str]) -> list[str]:
-    """Return a colour per series: of the algorithm that its name begins with, if that is free."""
-    colour_of = {}
-    for table in (samplers, trainers):
-        for name in table:
-            for word in (name, table[name].label):
-                colour_of[word.lower()] = table[name].colour
-    taken: list[str] = []
-    for label in series:
-        own = max((word for word in colour_of if label.lower().startswith(word)), key=len, default="")
-        free = [colour for colour in FREE_COLOURS if colour not in taken]
-        colour = colour_of.get(own, "")
-        taken.append(colour if colour and colour not in taken else free[0] if free else FREE_COLOURS[-1])
-    return taken
-
-
 def readable(text: str) -> str:
     """Return a text of a figure with names in place of identifiers.
 
@@ -164,7 +146,7 @@ def specification(drawing: Mapping[str, Any]) -> dict[str, Any]:
         for row in drawing["rows"]
     ]
     series = list(dict.fromkeys(row.get("series", "") for row in rows))
-    styles = styled(series, colours(series))
+    styles = styled(series, colours_of_names(series))
     plots, shared = [], True
     for panel in dict.fromkeys(row.get("panel", "") for row in rows):
         own = [row for row in rows if row.get("panel", "") == panel]

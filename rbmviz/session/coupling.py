@@ -15,6 +15,7 @@ from rbmviz.coupling import (
     STATISTICS,
     Algorithm,
     PairStream,
+    meeting_time_shares,
     tv_bound,
 )
 from rbmviz.datasets import Dataset
@@ -223,9 +224,7 @@ class PairStatistics(NamedTuple):
         A bin holds the whole numbers from its lower edge to below its upper edge; bins widen with the sweeps.
         The shares and ``truncated_share`` add up to 1.
         """
-        edges = np.unique(np.rint(np.geomspace(2, self.max_sweeps + 1, 30)).astype(np.int64))
-        counts = np.histogram(self.tau[~self.truncated], edges)[0]
-        return edges, counts / max(self.n, 1)
+        return meeting_time_shares(self.tau, self.truncated, self.max_sweeps)
 
     def rejected_shares(self) -> tuple[np.ndarray, np.ndarray]:
         """Return edges (bins + 1,): 0, 1, 2, 4, 8, ..., and the shares (bins, 2) for each chain."""

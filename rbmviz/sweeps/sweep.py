@@ -18,6 +18,7 @@ from rbmviz.output import write_whole
 from rbmviz.rbm import Model, model_bytes
 from rbmviz.registry import samplers as registered
 from rbmviz.samplers import Sampler
+from rbmviz.sweeps import figures
 from rbmviz.sweeps.cell import cells, model_digest
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
 from rbmviz.sweeps.execute import run
@@ -37,10 +38,12 @@ class SweepResult(Mapping[str, np.ndarray]):
         The table, a row for each point of each cell's curve; the object itself is a mapping of it.
     choice : sweeps.Choice
         All settings compared at the last point that all have reached; ``sweeps.compare`` compares elsewhere.
+    plan : sweeps.SweepPlan
+        What was run.
     """
 
-    def __init__(self, columns: Mapping[str, np.ndarray], effort: Unit = "samples") -> None:
-        self.columns, self._effort = dict(columns), effort
+    def __init__(self, columns: Mapping[str, np.ndarray], plan: SweepPlan) -> None:
+        self.columns, self.plan = dict(columns), plan
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.columns[name]
@@ -64,7 +67,7 @@ class SweepResult(Mapping[str, np.ndarray]):
     @cached_property
     def choice(self) -> Choice:
         """All settings compared; see above."""
-        return compare(self, effort=self._effort)
+        return compare(self, effort=self.plan.budget.unit)
 
     @property
     def best(self) -> ScoredSetting:
@@ -75,6 +78,20 @@ class SweepResult(Mapping[str, np.ndarray]):
     def tied(self) -> tuple[ScoredSetting, ...]:
         """The settings that cannot be told from the best at 95 %, the best among them."""
         return self.choice.region
+
+    def plot(self) -> Any:
+        """Return a chart of Altair: mean scores over one or two knobs, and the settings tied with the best.
+
+        Raises
+        ------
+        BadInput
+            If Altair is not installed.
+        """
+        figures.check_installed()
+        import altair
+
+        source = figures.provenance(self.columns, "rbmviz.sweep")
+        return altair.Chart.from_dict(figures.specification([self.choice], self.plan, source))
 
 
 def sweep(
@@ -190,7 +207,7 @@ def sweep(
             f"{len(progress.failed):,} of {progress.cells:,} cells failed, the first one "
             f"({first.cell.algorithm}, seed {first.cell.seed}) because: {first.reason}"
         )
-    return SweepResult(store.read(planned).columns, budget)
+    return SweepResult(store.read(planned).columns, plan)
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -281,13 +281,15 @@ class Training(Iterator[Progress]):
         May be replaced by one with other live knobs before the next progress is asked for.
     state : training.TrainingState
         The state, advanced in place.
+    dataset : Dataset
+        What is trained on.
     """
 
     def __init__(
         self, dataset: Dataset, trainer: Trainer, state: Any, seed: rng.Seed, iterations: int, every: int
     ) -> None:
         self.trainer, self.state = trainer, state
-        self._dataset, self._seed, self._iterations, self._every = dataset, seed, iterations, every
+        self.dataset, self._seed, self._iterations, self._every = dataset, seed, iterations, every
         self._last: Progress | None = None
         self._records: list[dict[str, float]] = []
 
@@ -322,7 +324,7 @@ class Training(Iterator[Progress]):
         """The model of the last progress, with the rates of the training data, metadata and the history."""
         last = self._last or self.trainer.step(self.state, 0)
         seed = int(self._seed) if isinstance(self._seed, int | np.integer) else None
-        return replace(trained_model(self._dataset, self.trainer, last, seed), history=self.history)
+        return replace(trained_model(self.dataset, self.trainer, last, seed), history=self.history)
 
     def checkpoint(self) -> bytes:
         """Return the training as bytes, from which ``train(..., resume=...)`` continues to the same bits."""

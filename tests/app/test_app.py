@@ -18,20 +18,21 @@ from PIL import Image
 from waiting import PATIENCE, wait
 
 from rbmviz import RBM, Model, make_sampler, make_trainer, sample
+from rbmviz.charts.ends import spread
 from rbmviz.charts.style import GREY, colour, colours, labels, ramp, titles
 from rbmviz.datasets import Dataset
 from rbmviz.links import write_changed_panel
+from rbmviz.metrics import principal_plane
 from rbmviz.rbm import save_model
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
 from rbmviz_app import loading_code
-from rbmviz_app.charts.ends import spread
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import amount_text
-from rbmviz_app.pages.sample.charts import curves_of, isl_chart, pinned_name
+from rbmviz_app.pages.sample.charts import curves_of, isl_chart, pinned_name, plane_chart
 from rbmviz_app.pages.sample.exports import curves_csv, runs_of, snippet
 from rbmviz_app.pages.sample.panel import encode
 from rbmviz_app.pages.sample.panel import readouts as sample_readouts
@@ -226,6 +227,17 @@ def charted(comparison, cost_unit="samples", view="ISL", line=None):
     compared = [one.compared for _, one in comparison.at_common_point(shown)]
     curves, kernel = curves_of(comparison, [one for _, one in shown]), comparison.setup.kernel
     return isl_chart(curves, compared, line, cost_unit, view, kernel)
+
+
+def test_samples_lie_in_the_plane_of_the_data(comparison):
+    shown, data = comparison.peek(), comparison.setup.dataset
+    chart = plane_chart(curves_of(comparison, [one for _, one in shown]), data)
+    assert len(chart.rows[chart.rows["sampler"] == "data"]) == min(len(data.train), 300)
+    for (_, one), panel in zip(shown, comparison.panels, strict=True):
+        first, v = panel.worker.read(SamplingRun.held_samples)
+        drawn = chart.rows[chart.rows["sampler"] == panel.worker.algorithm.label]
+        assert list(drawn["n"]) == list(range(first, one.n))
+        np.testing.assert_allclose(drawn[["x", "y"]], principal_plane(data).project(v))
 
 
 def test_isl_chart_keeps_its_spec_and_separates_its_data(comparison):

@@ -30,7 +30,8 @@ PAGES = [
 WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text() or "```pycon" in page.read_text()]
 MODULES = """
     rbm models model_files samplers trainers coupling datasets datasets.record trainers.pop_cd metrics.isl
-    metrics.exact metrics.ais sklearn testing sweeps.plan sweeps.cell sweeps.choose sweeps.sweep
+    metrics.exact metrics.ais metrics.pca plot sklearn testing sweeps.plan sweeps.cell sweeps.choose
+    sweeps.sweep
 """.split()
 
 
@@ -118,8 +119,10 @@ def test_defaults_that_the_pages_of_algorithms_state_are_those_of_the_knobs():
 
 def test_every_public_name_stands_in_the_reference():
     text = "".join(path.read_text() for path in (DOCS / "reference").iterdir())
-    names = [f"rbmviz.{name}" for name in rbmviz.__all__ if name not in ("metrics", "sklearn", "testing")]
-    names += ["rbmviz.sklearn.BernoulliRBM"]
+    names = [
+        f"rbmviz.{name}" for name in rbmviz.__all__ if name not in ("metrics", "plot", "sklearn", "testing")
+    ]
+    names += ["rbmviz.sklearn.BernoulliRBM", *(f"rbmviz.plot.{name}" for name in rbmviz.plot.__all__)]
     names += [f"rbmviz.sweeps.{name}" for name in rbmviz.sweeps.__all__]
     names += ["rbmviz.testing.check_sampler", "rbmviz.testing.check_trainer"]
     names += [f"rbmviz.metrics.{name}" for name in rbmviz.metrics.__all__ if name not in rbmviz.__all__]

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Rows, Style
+from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Rows, Style, catalogue
 from rbmviz.charts.style import GREY, colour
 from rbmviz.coupling import ALGORITHM_LABELS, STATISTICS
 from rbmviz.session import Results
@@ -46,50 +46,18 @@ def styles(names: Sequence[str]) -> tuple[Style, ...]:
 
 
 def tau_rows(pairs: Sequence[PairStatistics]) -> Rows:
-    """Return the histogram of meeting times: shares of pairs that met at sweeps x to x2, inclusive.
-
-    The last bin holds the pairs that were cut off before they met: it starts at x, and x2 is "".
-    """
+    """Return the histogram of meeting times, see ``catalogue.meeting_time_rows``."""
     rows: Rows = []
     for counted in pairs:
-        edges, shares = counted.tau_shares()
-        name = NAMES[counted.algorithm]
-        for low, high, share in zip(edges.tolist(), edges[1:].tolist(), shares.tolist(), strict=False):
-            label = f"τ = {low}" if high == low + 1 else f"τ from {low:,} to {high - 1:,}"
-            rows.append({"series": name, "x": low, "x2": high - 1, "value": share, "label": label})
-        cut = f"not met in {counted.max_sweeps:,} sweeps"
-        share = counted.truncated_share
-        rows.append({"series": name, "x": counted.max_sweeps + 1, "x2": "", "value": share, "label": cut})
+        cut = counted.truncated_share, counted.max_sweeps
+        rows += catalogue.meeting_time_rows(NAMES[counted.algorithm], *counted.tau_shares(), *cut)
     return rows
 
 
 def tau_chart(pairs: Sequence[PairStatistics], log: bool) -> Chart:
     """Return the chart of meeting times."""
-    names = [NAMES[counted.algorithm] for counted in pairs]
-    rows = []
-    for row in tau_rows(pairs):
-        begin, end = row["x"], row["x2"]
-        # A small gap separates the bin of the pairs that were cut off.
-        low, high = (begin, end + 1) if end else (1.1 * begin, 1.6 * begin)
-        # The algorithms' bars are side by side in a bin, with a small gap to the next bin.
-        i = names.index(row["series"])
-        x, x2 = (low * (high / low) ** (0.92 * part / len(pairs)) for part in (i, i + 1))
-        rows.append(row | {"x": x, "x2": x2})
-    floor = 10.0 ** np.floor(np.log10(1 / max([1, *(counted.n for counted in pairs)]))) if log else 0.0
-    return Bars(
-        ChartAxis("x", "Meeting time τ (sweeps)", "log", "~s", ticks=6),
-        ChartAxis(
-            *("value", "Share of pairs", "log" if log else "linear", "~%"),
-            nice=True,
-            zero=True,
-            ticks=tuple(10.0**-i for i in range(6)) if log else 5,
-        ),
-        "series",
-        styles(names),
-        (("series", "Coupling", ""), ("label", "Pairs with", ""), ("value", "Share", ".3~%")),
-        LEGEND,
-        height=HEIGHT,
-    ).of([row | {"y2": floor} for row in rows if row["value"] > 0])
+    named, most = styles([NAMES[counted.algorithm] for counted in pairs]), max(one.n for one in pairs)
+    return catalogue.meeting_times(tau_rows(pairs), named, most, log, LEGEND)
 
 
 def rejected_rows(pairs: Sequence[PairStatistics]) -> Rows:

@@ -4,18 +4,22 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from rbmviz.charts import Chart, ChartAxis, Curves, Level, Rows, Style, styled
+import numpy as np
+
+from rbmviz.charts import Chart, Curves, Rows, Style, catalogue, styled
 from rbmviz.charts.curves import Kind
+from rbmviz.charts.ends import end_rows
 from rbmviz.charts.style import GREY, colours, labels, titles
-from rbmviz.metrics import Kernel
-from rbmviz.metrics.numbers import ISL_OF_SAMPLES, NUMBERS
+from rbmviz.datasets import Dataset
+from rbmviz.metrics import Kernel, principal_plane
+from rbmviz.metrics.numbers import ISL_OF_SAMPLES
 from rbmviz.models import TrainingSetScore
 from rbmviz.session import Comparison, RunHistory, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.isl_points import best, differences
 from rbmviz.session.snapshot import Segment
-from rbmviz_app.charts.ends import common_rows, cost_axis, end_rows
+from rbmviz_app.charts.ends import common_rows, cost_axis
 from rbmviz_app.compared import AXIS_TITLES, amount_text
 from rbmviz_app.pages.sample.panel import knobs_text
 
@@ -31,12 +35,11 @@ DIFFERENCE_SPAN = 10
 """Differences begin at 1 / DIFFERENCE_SPAN of the common point: large early differences would flatten the
 later ones and their bands."""
 
+PLANE_SAMPLES = 300
+"""Most samples of a panel, and examples of the data, in the plane of principal directions."""
+
 CurveKind = Literal["ISL", "difference to the best"]
 """ISL itself, or ISL minus the best panel's."""
-
-ISL_HEIGHT = 320
-PLOT_HEIGHT = 240
-"""Approximate height of the area between the axes of that chart, in pixels."""
 
 
 class Curve(NamedTuple):
@@ -79,6 +82,17 @@ def curves_of(comparison: Comparison[SamplingSetup], shown: Sequence[SamplingSna
         for i, (style, pin) in enumerate(zip(looks, pins, strict=True), 1)
     ]
     return live + pinned
+
+
+def plane_chart(curves: Sequence[Curve], dataset: Dataset) -> Chart:
+    """Return the chart of the newest samples of all curves, and of the data, in two directions."""
+    drawn = []
+    for curve in curves:
+        newest = curve.shown.newest_samples
+        v = np.unpackbits(newest.v, axis=1, count=newest.n_visible)[-PLANE_SAMPLES:]
+        drawn.append((curve.name, v, np.arange(curve.shown.n - len(v), curve.shown.n)))
+    rows = catalogue.plane_rows(dataset, drawn, PLANE_SAMPLES)
+    return catalogue.plane([curve.style for curve in curves], principal_plane(dataset).shares).of(rows)
 
 
 def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
@@ -140,7 +154,7 @@ def isl_chart(
         [(curve.name, curve.label) for curve in curves],
         rows,
         "sampler",
-        PLOT_HEIGHT,
+        catalogue.ISL_PLOT_HEIGHT,
         [line[1]] if line else [],
     )
     if kind == "ISL":  # over all samples of a run; curves of turned panels begin elsewhere
@@ -166,30 +180,15 @@ def isl_plot(
     what += " (nats per test example)" if kind == "ISL" else " minus the best (nats)"
     # While presenting, the panels beside the chart show the same strokes, and large names.
     ends: tuple[Kind, ...] = () if present else ("end",)
-    return Curves(
+    return catalogue.isl_curves(
         cost_axis(cost_unit, "log"),
-        ChartAxis("y", what),
-        "sampler",
+        what,
         styles,
-        SCORE_TIPS if kind == "ISL" else difference_tips(cost_unit),
+        catalogue.SCORE_TIPS if kind == "ISL" else difference_tips(cost_unit),
         ("past", "mark", "common", *ends),
-        line="monotone",
-        band=None if kind == "ISL" else ("low", "high"),
-        levels=() if line is None else (Level(line[1], line[0]),),
-        height=ISL_HEIGHT,
+        None if kind == "ISL" else ("low", "high"),
+        line,
     )
-
-
-SCORE_TIPS = (
-    ("sampler", "Sampler", ""),
-    ("n", "Samples", ","),
-    ("n_scored", "Samples scored", ","),
-    ("sweeps", "Sweeps", ","),
-    ("isl", ISL_OF_SAMPLES.titled(), ".2f"),
-    ("std_error", "Standard error", ".2f"),
-    ("beta", NUMBERS["sample"]["beta"].label, ".3f"),
-    ("seconds", "Seconds in the sampler", ".3f"),
-)
 
 
 def difference_tips(cost_unit: CostUnit) -> tuple[tuple[str, str, str], ...]:

@@ -30,6 +30,7 @@ from rbmviz_app.pages.sample.charts import (
     isl_chart,
     pinned_name,
     pins_of,
+    plane_chart,
     reference_label,
 )
 from rbmviz_app.pages.sample.exports import curves_csv, live_file, replay_file, runs_of, snippet
@@ -57,6 +58,12 @@ YARDSTICK = (
     "images about as well as they do."
 )
 """Reference for the curves, below their chart."""
+PLANE = (
+    "Grey: training images. In colour: the newest samples of each panel. The axes are the two directions in "
+    "which the training images vary most (principal components). A sampler that is stuck fills a corner."
+)
+"""How to read the principal components, below their chart."""
+NOTES = {"ISL": YARDSTICK, "difference to the best": BANDS, "PCA": PLANE}
 SECONDS_CAPTION = (
     "Seconds are the computing time of each sampler on this machine. They depend on its load: two identical "
     "runs may differ by a third. Samples and sweeps do not."
@@ -299,7 +306,7 @@ def reading_notes() -> list[str]:
         "**The strip** shows the class of each sample over time, from its nearest training image (blank "
         "samples have none). Bars on the right are class shares so far; the tick is the share in the data. "
         "A chain that mixes well changes class often and visits each as often as the data do.",
-        f"**The curve** {YARDSTICK if Settings.curve.value == 'ISL' else BANDS}",
+        f"**The curve** {NOTES[Settings.curve.value]}",
         "**Try** step size 0: press Reset, and rates-FPCD is Gibbs sampling (without Reset the old fast "
         "parameters remain). Then try a large step: garbled images appear. After you change a knob, the "
         "numbers count from there; earlier samples turn grey. rates-FPCD paper, section 5.",
@@ -322,13 +329,12 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     shown = comparison.peek()
     compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
     curves = curves_of(comparison, [one for _, one in shown])
-    draw_chart(
-        isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present),
-        "isl",
-        f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end",
-        "The curves begin with the fifth sample.",
-        height="stretch",
-    )
+    if kind == "PCA":
+        chart, said = plane_chart(curves, dataset), "Newest samples and data in two principal directions"
+    else:
+        chart = isl_chart(curves, compared, line, comparison.cost_unit, kind, setup.kernel, present)
+        said = f"{kind} against {comparison.cost_unit}, one curve per panel, each labelled at its end"
+    draw_chart(chart, "isl", said, "The curves begin with the fifth sample.", height="stretch")
     with st.container(key="changed"):
         st.caption(change_text(PAGE.named(comparison)) or "&nbsp;")
     if not present:

@@ -4,20 +4,16 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rbmviz.charts import Chart, ChartAxis, Curves, Level, Rows, styled
+from rbmviz.charts import Chart, Rows, catalogue, styled
+from rbmviz.charts.ends import end_rows
 from rbmviz.session import TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
-from rbmviz_app.charts.ends import common_rows, cost_axis, end_rows
+from rbmviz_app.charts.ends import common_rows, cost_axis
 
 TRAINING_COLUMNS = ("trainer", "update", "sweeps", "seconds", "value", "low", "high")
 FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}
 """Column of x for each unit in which trainers are compared."""
-TRAINING_HEIGHT = 300
-PLOT_HEIGHT_OF_TRAINING = 220
-"""Approximate height of the area between the axes of that chart, in pixels."""
-UPPER_BOUND_LABEL = "the data themselves"
-"""Label of the line that no curve can pass."""
 
 
 def likelihood_rows(named: Iterable[tuple[str, TrainingSnapshot]], yardstick: str) -> Rows:
@@ -103,34 +99,25 @@ def training_chart(
         marks += [row | {"kind": "mark", "mark": "triangle-down"} for row in (*below[:1], *below[-1:])]
     also = [height for _, height in levels] if shown else []
     ends = end_rows(
-        [(name, label) for name, label, _ in styles], shown, "trainer", PLOT_HEIGHT_OF_TRAINING, also, log
+        [(name, label) for name, label, _ in styles],
+        shown,
+        "trainer",
+        catalogue.TRAINING_PLOT_HEIGHT,
+        also,
+        log,
     )
     common = common_rows(compared, shown, log=log_x)
-    return Curves(
+    return catalogue.training_curves(
         cost_axis(cost_unit, "log" if log_x else "linear"),
-        ChartAxis("y", title, "log" if log else "linear", nice=True),
-        "trainer",
         styled([name for name, *_ in styles], [tone for *_, tone in styles]),
-        (
-            ("trainer", "Trainer", ""),
-            ("update", "Updates", ","),
-            ("value", title, ".4~g"),
-            ("low", "Band from", ".4~g"),
-            ("high", "to", ".4~g"),
-            ("sweeps", "Sweeps of all chains", ",.0f"),
-            ("seconds", "Seconds in the trainer", ".2f"),
-        ),
-        ("mark", "common", "end"),
-        band=("low", "high"),
-        # Curves begin at the line of independent pixels and end at the other line.
-        levels=tuple(Level(height, label, label != UPPER_BOUND_LABEL) for label, height in levels),
+        title,
+        levels,
+        log,
         wide_ends=present,
-        height=TRAINING_HEIGHT,
     ).of([*shown, *marks, *ends, *common])
 
 
 DISTRIBUTION_COLUMNS = ("trainer", "x", "x2", "middle", "share")
-DISTRIBUTION_HEIGHT = 200
 
 
 def distribution_rows(named: Iterable[tuple[str, TrainingSnapshot]], label: str) -> Rows:
@@ -153,18 +140,5 @@ def distribution_chart(rows: Rows, styles: Sequence[tuple[str, str, str]], label
     # An outline ends where its last bin does.
     ends = {row["trainer"]: row | {"x": row["x2"]} for row in rows}
     drawn = [row | {"floor": 0.0} for row in (*rows, *ends.values())]
-    return Curves(
-        ChartAxis("x", label, "log" if whole else "linear", "~s", nice=False, ticks=6),
-        ChartAxis("share", "Share of chains", form="~%", zero=True, ticks=4),
-        "trainer",
-        styled([name for name, *_ in styles], [tone for *_, tone in styles]),
-        (
-            ("trainer", "Trainer", ""),
-            ("x", "From", ".4~g"),
-            ("x2", "to below" if whole else "to", ".4~g"),
-            ("share", "Share", ".3~%"),
-        ),
-        line="step-after",
-        band=("floor", "share"),
-        height=DISTRIBUTION_HEIGHT,
-    ).of(drawn)
+    tones = styled([name for name, *_ in styles], [tone for *_, tone in styles])
+    return catalogue.distributions(tones, label, "Share of chains", "trainer", whole).of(drawn)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from rbmviz.charts.catalogue import UPPER_BOUND_LABEL
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import independent_log_likelihood
 from rbmviz.metrics.exact import attainable_log_likelihood
@@ -17,7 +18,6 @@ from rbmviz_app import controls, links, messages
 from rbmviz_app.compared import amount_text
 from rbmviz_app.page import draw_chart
 from rbmviz_app.pages.train.charts import (
-    UPPER_BOUND_LABEL,
     distribution_chart,
     distribution_rows,
     in_sight,

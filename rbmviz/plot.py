@@ -1,0 +1,578 @@
+"""Figures, with the look of the app: each function returns a chart of Altair.
+
+A chart shows itself at the end of a notebook's cell; ``chart.save("isl.pdf")`` writes SVG, PNG or PDF without
+a browser, and Altair's own methods, such as ``chart.properties(width=240)``, change it. Most functions take
+one result, or several by name: ``isl({"Gibbs": a, "rates-FPCD": b})``. A name that begins with an algorithm's
+has its colour. Needs ``pip install "rbmviz[figures]"``.
+"""
+
+import base64
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from rbmviz import metrics
+from rbmviz.charts import Bars, Chart, ChartAxis, Curves, Legend, Rows, Style, catalogue, styled
+from rbmviz.charts.ends import end_rows
+from rbmviz.charts.style import COUPLING_COLOURS, GREY, INK, colours_of_names
+from rbmviz.coupling import ALGORITHM_LABELS, Pairs, meeting_time_shares
+from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.errors import BadInput, brought_by, shown
+from rbmviz.metrics import Kernel
+from rbmviz.metrics.isl import CURVE_COUNTS, empty_isl
+from rbmviz.metrics.landscape import Order, codes
+from rbmviz.metrics.numbers import ISL_OF_SAMPLES, LIKELIHOOD
+from rbmviz.metrics.pca import evenly, principal_plane
+from rbmviz.model_files import AnyModel, as_model
+from rbmviz.models import data_of, training_set_score
+from rbmviz.notebook import grey_png, picture_shape
+from rbmviz.notebook import mosaic as tiled
+from rbmviz.samplers import Samples
+from rbmviz.trainers import Progress
+from rbmviz.trainers.pop_cd import Population
+
+__all__ = [
+    *("compare", "filters", "isl", "landscape", "likelihood", "log_weights", "meeting_times", "mosaic"),
+    *("pca", "strip", "sweep_map"),
+]
+
+T = TypeVar("T")
+AnyDataset = Dataset | str | Path | None
+"""A data set, its name or its file; None: the data that the model was trained on."""
+AnyRows = Samples | Dataset | np.ndarray
+
+CHART_WIDTH, PICTURE_WIDTH, CLASS_PIXELS, ENLARGED = 480, 42, 14, 4
+"""Width of a plot, least width of a tile, height of a class in a strip, enlargement of pixels in files."""
+
+
+def mosaic(
+    samples: AnyRows | Mapping[str, AnyRows],
+    image_shape: tuple[int, int] | None = None,
+    *,
+    n: int = 100,
+    columns: int = 10,
+    means: bool = False,
+) -> Any:
+    """Return the first n rows as pictures, row by row, 1 black; several by name are side by side.
+
+    Parameters
+    ----------
+    samples : Samples, Dataset, ndarray (rows, units), or a mapping of names to them
+        Take ``samples[-100:]`` for the newest. Of a data set, the training part is drawn.
+    image_shape : (int, int), optional
+        Rows and columns of a picture (default: as the model or the data set says, or else square).
+    n, columns : int
+        Most pictures (default 100), and pictures side by side (default 10).
+    means : bool
+        Whether the means of samples are drawn instead of the bits (default False).
+
+    Returns
+    -------
+    altair.HConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If rows are no pictures, or Altair is not installed.
+
+    Examples
+    --------
+    >>> samples = rbmviz.sample("bas_pcd", "gibbs", 100)
+    >>> chart = rbmviz.plot.mosaic({"Gibbs": samples, "data": rbmviz.load_dataset("bas")})
+    """
+    return _finished(_altair().hconcat(*_mosaics(samples, image_shape, n, columns, means)))
+
+
+def filters(model: AnyModel, *, n: int = 100, columns: int = 10) -> Any:
+    """Return the weights of the first n hidden units as pictures: positive dark, negative pale.
+
+    Parameters
+    ----------
+    model : Model, RBM, name or file
+        Its visible units are the pixels of a picture.
+    n, columns : int
+        Most pictures (default 100), and pictures side by side (default 10).
+
+    Returns
+    -------
+    altair.HConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the visible units are no picture, or Altair is not installed.
+    """
+    model = as_model(model)
+    shape = _shape(model.rbm.n_visible, model.meta.get("image_shape"))
+    return _finished(_altair().hconcat(*_mosaics(model.rbm.W.T, shape, n, columns, False)))
+
+
+def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) -> Any:
+    """Return the class of each sample over time: a chain that mixes changes class often.
+
+    Parameters
+    ----------
+    samples : Samples, or a mapping of names to them
+        Each is a strip of its own. The class is that of the nearest training example; spurious samples
+        (``metrics.Coverage``) have none.
+    dataset : Dataset, name or file, optional
+        Data with labels (default: those that the model was trained on).
+
+    Returns
+    -------
+    altair.VConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the data have no labels or do not fit, or Altair is not installed.
+    """
+    named = _named(samples, Samples, "samples")
+    strips = _altair().vconcat(*_strips(named, _data(dataset, named)))
+    return _finished(strips.resolve_scale(color="independent"))
+
+
+def isl(
+    samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *, kernel: Kernel = "binary"
+) -> Any:
+    """Return how well the samples cover unseen data: the ISL against the number of samples.
+
+    The dashed line is the score of the training set itself.
+
+    Parameters
+    ----------
+    samples : Samples, or a mapping of names to them
+        A curve for each.
+    dataset : Dataset, name or file, optional
+        Data with a validation and a test part (default: those that the model was trained on).
+    kernel : "binary" or "mean"
+        Kernels around the samples, or around their means (see ``metrics.ISL``).
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the data have no such parts or do not fit, or Altair is not installed.
+
+    Examples
+    --------
+    >>> samples = {name: rbmviz.sample("bas_pcd", name, 200) for name in ("gibbs", "rates_fpcd")}
+    >>> chart = rbmviz.plot.isl(samples)
+    """
+    named = _named(samples, Samples, "samples")
+    return _finished(_isl(named, _data(dataset, named), kernel))
+
+
+def likelihood(
+    trainings: Iterable[Progress] | Mapping[str, Iterable[Progress]],
+    dataset: AnyDataset = None,
+    *,
+    part: Literal["train", "test"] = "train",
+) -> Any:
+    """Return the exact log-likelihood of data during trainings, which are made to their end.
+
+    Parameters
+    ----------
+    trainings : Training, iterable of Progress, or a mapping of names to them
+        What ``rbmviz.train`` returns; each progress is a point of the curve.
+    dataset : Dataset, name or file, optional
+        Default: the data of the training.
+    part : "train" (default) or "test"
+        Examples whose mean log-likelihood is drawn, in nats per example.
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the models are too large to enumerate or the data do not fit, or Altair is not installed.
+
+    Examples
+    --------
+    >>> trainings = {name: rbmviz.train("bas", name, iterations=500) for name in ("cd", "pcd")}
+    >>> chart = rbmviz.plot.likelihood(trainings)
+    """
+    named = _named(trainings, Iterable, "training")  # type: ignore[type-abstract]
+    rows: Rows = []
+    highest = -math.inf
+    for name, training in named.items():
+        own = getattr(training, "dataset", None) if dataset is None else dataset
+        if own is None:
+            raise BadInput("plot.likelihood: name the data, which only a training itself knows.")
+        examples = getattr(own if isinstance(own, Dataset) else load_dataset(own), part)
+        highest = max(highest, metrics.highest_log_likelihood(examples))
+        for one in training:
+            y = metrics.log_likelihood(one.rbm, examples)
+            cost = {"x": one.update, "update": one.update, "sweeps": one.sweeps, "seconds": one.seconds}
+            rows.append(cost | {"kind": "point", "trainer": name, "y": y, "value": y})
+    levels = [(catalogue.UPPER_BOUND_LABEL, highest)] if part == "train" else []
+    x = ChartAxis("x", "Updates", "linear", "~s", zero=True, ticks=8)
+    curves = catalogue.training_curves(x, _styles(named), LIKELIHOOD.titled(), levels)
+    labels, heights = [(name, name) for name in named], [height for _, height in levels]
+    ends = end_rows(labels, rows, "trainer", catalogue.TRAINING_PLOT_HEIGHT, heights)
+    return _finished(_drawn(curves.of([*rows, *ends])))
+
+
+def meeting_times(pairs: Pairs | Mapping[str, Pairs], *, log: bool = False) -> Any:
+    """Return the histogram of meeting times; the bar at the right has the pairs that were cut off.
+
+    Parameters
+    ----------
+    pairs : Pairs, or a mapping of names to them
+        What ``rbmviz.couple`` returns.
+    log : bool
+        Whether shares have a logarithmic axis (default False).
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If these are no pairs, or Altair is not installed.
+    """
+    named = _named(pairs, Pairs, "pairs")
+    if isinstance(pairs, Pairs):
+        named = {ALGORITHM_LABELS[pairs.algorithm].capitalize(): pairs}
+    rows: Rows = []
+    for name, one in named.items():
+        shares = meeting_time_shares(one.tau, one.truncated, one.max_sweeps)
+        rows += catalogue.meeting_time_rows(name, *shares, one.share_cut, one.max_sweeps)
+    of_algorithms = len({one.algorithm for one in named.values()}) == len(named)
+    tones = [COUPLING_COLOURS[one.algorithm] for one in named.values()] if of_algorithms else None
+    most = max(len(one.tau) for one in named.values())
+    return _finished(
+        _drawn(catalogue.meeting_times(rows, _styles(named, tones), most, log, Legend(columns=4)))
+    )
+
+
+def log_weights(populations: Population | Mapping[str, Population]) -> Any:
+    """Return the histogram of importance weights: the more they spread, the fewer samples count.
+
+    Parameters
+    ----------
+    populations : Population, or a mapping of names to them
+        What ``rbmviz.pop_weights`` returns. Weights are divided by their mean, which estimates Z.
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If these are no populations, or Altair is not installed.
+    """
+    named = _named(populations, Population, "samples")
+    logs = {name: one.log_weights - one.log_z_estimate for name, one in named.items()}
+    edges = np.histogram_bin_edges(np.concatenate(list(logs.values())), 40)
+    rows: Rows = []
+    for name, values in logs.items():
+        shares = [*(np.histogram(values, edges)[0] / len(values)), 0.0]  # an outline ends at its last edge
+        for x, x2, share in zip(edges, [*edges[1:], edges[-1]], shares, strict=True):
+            rows.append({"population": name, "x": x, "x2": x2, "share": share, "floor": 0.0})
+    title = "Log weight minus the log of the mean weight (nats)"
+    legend = Legend(columns=4)
+    curves = catalogue.distributions(
+        _styles(named), title, "Share of samples", "population", legend=legend, height=240
+    )
+    return _finished(_drawn(curves.of(rows)))
+
+
+def sweep_map(result: Any) -> Any:
+    """Return the scores of a sweep, as ``result.plot()`` does.
+
+    Parameters
+    ----------
+    result : SweepResult
+        What ``rbmviz.sweep`` returns.
+
+    Returns
+    -------
+    altair.VConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If Altair is not installed.
+    """
+    return result.plot()
+
+
+def landscape(
+    model: AnyModel, samples: Samples | Mapping[str, Samples] | None = None, *, order: Order = "valley"
+) -> Any:
+    """Return -log p(v) of every state of a small model, and how often samples have visited it.
+
+    Parameters
+    ----------
+    model : Model, RBM, name or file
+        At most 10 visible units.
+    samples : Samples, or a mapping of names to them, optional
+        -log of the share of the samples in each state is drawn, too; states without samples are gaps.
+    order : "valley" (default), "gray" or "index"
+        Order of the states, see ``metrics.landscape``; in "valley" likely states are wider.
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the model has more visible units, or Altair is not installed.
+    """
+    model = as_model(model)
+    arranged = metrics.landscape(model, order)
+    named = {} if samples is None else _named(samples, Samples, "samples")
+    laws = {"model": arranged.law}
+    for name, one in named.items():
+        laws[name] = np.bincount(codes(one.v), minlength=len(arranged.law)) / len(one)
+    edges, rows = np.concatenate([[0.0], np.cumsum(arranged.width)]), []
+    for name, law in laws.items():
+        at = [*arranged.order, arranged.order[-1]]  # the last state ends where the plot does
+        for x, state in zip(edges, at, strict=True):
+            y = -math.log(law[state]) if law[state] else None
+            bits = f"{state:0{model.rbm.n_visible}b}"
+            rows.append({"series": name, "x": float(x), "y": y, "state": bits})
+    curves = Curves(
+        ChartAxis("x", "States, valley by valley" if order == "valley" else "States", names=("",)),
+        ChartAxis("y", "-log p (nats)"),
+        "series",
+        (Style("model", GREY), *_styles(named)),
+        (("series", "Of", ""), ("state", "State", ""), ("y", "-log p (nats)", ".2f")),
+        line="step-after",
+        legend=Legend(columns=4) if named else None,
+    )
+    return _finished(_drawn(curves.of(rows)))
+
+
+def pca(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None, *, n: int = 500) -> Any:
+    """Return samples and data in the first two principal directions of the data.
+
+    Parameters
+    ----------
+    samples : Samples, or a mapping of names to them
+        At most n of each, evenly spaced, are drawn above as many training examples.
+    dataset : Dataset, name or file, optional
+        Default: the data that the model was trained on.
+    n : int
+        Most points of a kind (default 500).
+
+    Returns
+    -------
+    altair.LayerChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the data do not fit, or Altair is not installed.
+    """
+    named = _named(samples, Samples, "samples")
+    data = _data(dataset, named)
+    drawn = [(name, one.v[at := evenly(len(one), n)], at) for name, one in named.items()]
+    chart = catalogue.plane(_styles(named), principal_plane(data).shares, Legend(columns=4))
+    return _finished(_drawn(chart.of(catalogue.plane_rows(data, drawn, n))))
+
+
+def compare(samples: Mapping[str, Samples] | Samples, dataset: AnyDataset = None) -> Any:
+    """Return samplers side by side: their newest samples, the class of each over time, and the ISL.
+
+    Parameters
+    ----------
+    samples : mapping of names to Samples, or Samples
+        Of one model, drawn with one seed from one start for a fair comparison.
+    dataset : Dataset, name or file, optional
+        Default: the data that the model was trained on.
+
+    Returns
+    -------
+    altair.VConcatChart
+        The chart.
+
+    Raises
+    ------
+    BadInput
+        If the data do not fit, or Altair is not installed.
+
+    Examples
+    --------
+    >>> samples = {name: rbmviz.sample("bas_pcd", name, 200) for name in ("gibbs", "rates_fpcd")}
+    >>> chart = rbmviz.plot.compare(samples)
+    """
+    alt = _altair()
+    named = _named(samples, Samples, "samples")
+    data = _data(dataset, named)
+    columns: list[list[Any]] = [[] for _ in named]
+    if data.image_shape is not None:
+        newest = {name: one[-49:] for name, one in named.items()}
+        columns = [[tiles] for tiles in _mosaics(newest, data.image_shape, 49, 7, False)]
+    if data.classes:
+        width = columns[0][0].width if columns[0] else CHART_WIDTH
+        for column, drawn in zip(columns, _strips(named, data, width), strict=True):
+            column.append(drawn)
+    above = [alt.hconcat(*(alt.vconcat(*column) for column in columns))] if columns[0] else []
+    whole = alt.vconcat(*above, _isl(named, data, "binary"))
+    return _finished(whole.resolve_scale(color="independent", strokeDash="independent"))
+
+
+def _altair() -> Any:
+    with brought_by("figures", "A chart"):
+        import altair
+    return altair
+
+
+def _named(given: T | Mapping[str, T], kind: type[T], name: str) -> dict[str, T]:
+    """Return results by name; ``name`` : that of a single one."""
+    named = dict(given) if isinstance(given, Mapping) else {name: given}
+    for each, one in named.items():
+        if not isinstance(one, kind) or isinstance(one, str):
+            raise BadInput(f"plot: {each} is {shown(one)}; give {kind.__name__}, or several by name.")
+    if not named:
+        raise BadInput("plot: there is nothing to draw.")
+    return named
+
+
+def _data(dataset: AnyDataset, named: Mapping[str, Samples]) -> Dataset:
+    if isinstance(dataset, Dataset):
+        return dataset
+    if dataset is not None:
+        return load_dataset(dataset)
+    model = next(iter(named.values())).model
+    if model is None:
+        raise BadInput("plot: these samples do not say their model: name the data.")
+    return data_of(model)
+
+
+def _styles(names: Iterable[str], tones: Sequence[str] | None = None) -> tuple[Style, ...]:
+    names = list(names)
+    return styled(names, tones or colours_of_names(names))
+
+
+def _shape(n_visible: int, *stated: Sequence[int] | None) -> tuple[int, int]:
+    shape = picture_shape(n_visible, next((shape for shape in stated if shape is not None), None))
+    if shape is None:
+        raise BadInput(f"plot: rows of {n_visible} units are no pictures; give their image_shape.")
+    return shape
+
+
+def _drawn(chart: Chart, width: float = CHART_WIDTH) -> Any:
+    """Return a chart as an object of Altair that may be part of others."""
+    _altair()
+    return chart.altair(width)
+
+
+def _finished(chart: Any) -> Any:
+    """Return a chart with the look of light paper."""
+    words = {"labelColor": INK["light"], "titleColor": INK["light"]}
+    note = {"note": {"color": INK["light"], "fill": INK["light"]}}
+    title = {"color": INK["light"], "fontSize": 12}
+    chart.config = {"axis": words, "legend": words, "style": note, "title": title, "view": {"stroke": None}}
+    return chart
+
+
+def _mosaics(
+    samples: AnyRows | Mapping[str, AnyRows],
+    image_shape: tuple[int, int] | None,
+    n: int,
+    columns: int,
+    means: bool,
+) -> list[Any]:
+    alt = _altair()
+    pictures = []
+    for name, one in (samples if isinstance(samples, Mapping) else {"": samples}).items():
+        rows, stated = np.asarray(one), None
+        if isinstance(one, Samples):
+            rows, stated = one.p if means else one.v, one.model.meta.get("image_shape") if one.model else None
+        elif isinstance(one, Dataset):
+            rows, stated = one.train, one.image_shape
+        if rows.ndim != 2 or not len(rows):
+            raise BadInput(f"plot: pictures are rows (n, units), not an array of shape {rows.shape}.")
+        shape = _shape(rows.shape[1], image_shape, stated)
+        tiles = tiled(rows[:n].astype(np.float64), shape, columns)
+        zoom = -(-PICTURE_WIDTH // shape[1]) * min(columns, 7) / columns
+        # Pixels are enlarged in the file: programs that show a picture would blur them.
+        png = base64.b64encode(grey_png(tiles.repeat(ENLARGED, axis=0).repeat(ENLARGED, axis=1)))
+        size = {"width": tiles.shape[1] * zoom, "height": tiles.shape[0] * zoom}
+        image = alt.Chart(alt.InlineData([{"url": f"data:image/png;base64,{png.decode()}"}])).mark_image(
+            **size
+        )
+        middle = {"x": alt.value(size["width"] / 2), "y": alt.value(size["height"] / 2)}
+        title = {"title": name} if name else {}
+        pictures.append(image.encode(url="url:N", **middle).properties(**size, **title))
+    return pictures
+
+
+def _strips(named: Mapping[str, Samples], data: Dataset, width: float = CHART_WIDTH) -> list[Any]:
+    if not data.classes:
+        raise BadInput(f"plot.strip: {data.name} has no labels, so that samples have no class.")
+    coverage, charts = metrics.Coverage(data, metrics.coverage.COMPARED_EXAMPLES), []
+    for style, one in zip(_styles(named), named.values(), strict=True):
+        classes, _, spurious = coverage.kinds(one.v)
+        classes = np.where(spurious, -1, classes)
+        begins = np.flatnonzero(np.diff(classes, prepend=-2))
+        rows = [
+            {"sampler": style.name, "x": int(x), "x2": int(x2), "y": int(which), "y2": int(which) + 1}
+            for x, x2, which in zip(begins, [*begins[1:], len(one)], classes[begins], strict=True)
+            if which >= 0
+        ]
+        bars = Bars(
+            ChartAxis("x", "Samples", nice=False, domain=(0, max(len(one), 1))),
+            ChartAxis("y", "", names=data.classes),
+            "sampler",
+            (style,),
+            (("sampler", "Sampler", ""), ("x", "From sample", ","), ("x2", "to", ",")),
+            height=CLASS_PIXELS * len(data.classes),
+            title=style.name if len(named) > 1 else "",
+        )
+        charts.append(_drawn(bars.of(rows), width).resolve_scale(color="independent"))
+    return charts
+
+
+def _isl(named: Mapping[str, Samples], data: Dataset, kernel: Kernel) -> Any:
+    rows: Rows = []
+    for name, one in named.items():
+        counts = [*(int(n) for n in CURVE_COUNTS if n < len(one)), len(one)]
+        sweeps = np.cumsum(one.info["sweeps"]) if "sweeps" in one.info else None
+        for score in empty_isl(data, kernel).curve(one.p if kernel == "mean" else one.v, counts):
+            point = {"kind": "point", "sampler": name, "x": score.n, "n": score.n, "n_scored": score.n}
+            point |= {} if sweeps is None else {"sweeps": int(sweeps[score.n - 1])}
+            rows.append(
+                point | {"y": score.isl, "isl": score.isl, "std_error": score.std_error, "beta": score.beta}
+            )
+
+    def compute(data: Dataset, kernel: Kernel) -> float:
+        return metrics.reference(data.train, data.test, data.validation, kernel=kernel).isl
+
+    model = next((one.model for one in named.values() if one.model is not None), None)
+    line = None if model is None else training_set_score(model, data, kernel, compute)
+    what = ISL_OF_SAMPLES.label + (" of means" if kernel == "mean" else "") + " (nats per test example)"
+    heights = [] if line is None else [line.isl]
+    ends = end_rows([(name, name) for name in named], rows, "sampler", catalogue.ISL_PLOT_HEIGHT, heights)
+    curves = catalogue.isl_curves(
+        ChartAxis("x", "Samples", "log", "~s", ticks=8),
+        what,
+        _styles(named),
+        kinds=("end",),
+        line=None if line is None else ("the training set itself", line.isl),
+    )
+    return _drawn(curves.of([*rows, *ends]))

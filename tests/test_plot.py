@@ -1,0 +1,177 @@
+"""Figures from Python: what is drawn is what was computed, with the look of the app."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import rbmviz
+from rbmviz import BadInput, plot
+from rbmviz.charts import catalogue
+from rbmviz.charts.style import COUPLING_COLOURS, colour
+from rbmviz.metrics import Coverage, principal_plane
+from rbmviz.models import pattern_model
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return {name: rbmviz.sample("bas_pcd", name, 300, seed=1) for name in ("gibbs", "rates_fpcd")}
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    model = rbmviz.load_model("bas_pcd").rbm
+    third = rbmviz.RBM(model.W / 3, model.b / 3, model.c / 3)
+    return rbmviz.couple(third, np.repeat(rbmviz.load_dataset("bas").train, 4, axis=0), max_sweeps=40)
+
+
+def rows_of(chart):
+    """Return all rows of a chart's data."""
+    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
+
+
+def test_the_isl_is_that_of_the_metric(samples):
+    data = rbmviz.load_dataset("bas")
+    chart = plot.isl(samples, data)
+    rows = [row for row in rows_of(chart) if row.get("kind") == "point"]
+    for name, one in samples.items():
+        last = [row for row in rows if row["sampler"] == name][-1]
+        assert last["x"] == 300
+        assert last["sweeps"] == one.info["sweeps"].sum()
+        assert last["y"] == pytest.approx(rbmviz.metrics.isl(one.v, data.test, data.validation).isl)
+    [lines] = [layer for layer in chart.to_dict()["layer"] if layer["mark"]["type"] == "line"]
+    assert lines["encoding"]["color"]["scale"]["range"] == [colour("gibbs"), colour("rates_fpcd")]
+    assert "the training set itself" in json.dumps(chart.to_dict())
+
+
+def test_charts_are_those_of_the_app(samples):
+    """One description: the layers are what ``spec`` returns for the page."""
+    from rbmviz_app.pages.sample.charts import isl_plot
+
+    names = plot._styles(["gibbs", "rates_fpcd"])
+    drawn = plot.isl(samples).to_dict()
+    page = isl_plot(names, line=("the training set itself", 0.0)).spec()
+    lines = [layer for layer in page["layer"] if layer["mark"]["type"] == "line"]
+    assert lines[0]["mark"] in [layer["mark"] for layer in drawn["layer"]]
+    assert lines[0]["encoding"]["color"] in [layer["encoding"].get("color") for layer in drawn["layer"]]
+
+
+def test_a_strip_has_every_sample_with_a_class(samples):
+    data, one = rbmviz.load_dataset("bas"), samples["rates_fpcd"]
+    rows = rows_of(plot.strip(one))
+    classes, _, spurious = Coverage(data).kinds(one.v)
+    drawn = np.full(len(one), -1)
+    for row in rows:
+        drawn[row["x"] : row["x2"]] = row["y"]
+        assert row["y2"] == row["y"] + 1
+    np.testing.assert_array_equal(drawn, np.where(spurious, -1, classes))
+    bare = rbmviz.Dataset.from_arrays(data.train)
+    with pytest.raises(BadInput, match="has no labels"):
+        plot.strip(one, bare)
+
+
+def test_a_likelihood_is_exact_at_every_progress():
+    training = rbmviz.train("bas", "cd", iterations=40, every=20)
+    rows = [row for row in rows_of(plot.likelihood(training)) if row.get("kind") == "point"]
+    assert [row["x"] for row in rows] == [20, 40]
+    data = rbmviz.load_dataset("bas")
+    assert rows[-1]["y"] == pytest.approx(rbmviz.metrics.log_likelihood(training.model, data.train))
+
+
+def test_meeting_times_and_weights_add_up(pairs):
+    rows = rows_of(plot.meeting_times(pairs))
+    assert {row["series"] for row in rows} == {"Algorithm 3"}
+    assert sum(row["value"] for row in rows) == pytest.approx(1)
+    assert pairs.truncated.any()
+    assert rows[-1]["value"] == pairs.share_cut
+    assert COUPLING_COLOURS["rbm"] in json.dumps(plot.meeting_times(pairs).to_dict())
+    population = rbmviz.pop_weights("bas_pcd", rbmviz.load_dataset("bas").train, seed=0)
+    rows = rows_of(plot.log_weights({"k = 1": population}))
+    assert sum(row["share"] for row in rows) == pytest.approx(1)
+    least = population.log_weights.min() - population.log_z_estimate
+    assert rows[0]["x"] == pytest.approx(least)
+
+
+def test_a_landscape_has_the_probabilities_of_the_states():
+    model = pattern_model(("110", "001"), 3.0)
+    one = rbmviz.sample(model, "gibbs", 50, seed=0)
+    rows = rows_of(plot.landscape(model, one))
+    law = rbmviz.metrics.probabilities(model)
+    ours = {row["state"]: row["y"] for row in rows if row["series"] == "model"}
+    assert ours == pytest.approx({f"{state:03b}": -np.log(p) for state, p in enumerate(law)})
+    visits = {row["state"]: row["y"] for row in rows if row["series"] == "samples"}
+    assert visits["110"] == pytest.approx(-np.log((one.v == [1, 1, 0]).all(axis=1).mean()))
+    assert [row["x"] for row in rows if row["series"] == "model"][-1] == pytest.approx(1)
+
+
+def test_principal_directions_are_those_of_numpy():
+    """Of data with fewer and with more units than examples; the sign is that of the largest entry."""
+    for shape in ((300, 30), (40, 90)):
+        grades = np.linspace(0.1, 0.9, shape[1])
+        x = (np.random.default_rng(3).random(shape) < grades).astype(np.uint8)
+        x[: shape[0] // 3] |= x[: shape[0] // 3, ::-1]
+        data = rbmviz.Dataset("x", x, x[:0], x[:0], "", "")
+        plane, centred = principal_plane(data), x - x.mean(axis=0)
+        _, values, rows = np.linalg.svd(centred, full_matrices=False)
+        expected = rows[:2].T * np.sign([row[np.abs(row).argmax()] for row in rows[:2]])
+        np.testing.assert_allclose(plane.directions, expected, atol=1e-9)
+        np.testing.assert_allclose(plane.shares, values[:2] ** 2 / (values**2).sum())
+        np.testing.assert_allclose(plane.project(x), centred @ expected, atol=1e-9)
+        assert principal_plane(data) is plane  # computed once
+    with pytest.raises(BadInput, match=r"must be \(n, 90\)"):
+        plane.project(x[:, :5])
+
+
+def test_samples_and_data_are_in_one_plane(samples):
+    data = rbmviz.load_dataset("bas")
+    rows = rows_of(plot.pca(samples, n=100))
+    counts = {name: sum(row["sampler"] == name for row in rows) for name in ("data", *samples)}
+    assert counts == {"data": 32, "gibbs": 100, "rates_fpcd": 100}
+    last = [row for row in rows if row["sampler"] == "gibbs"][-1]
+    place = principal_plane(data).project(samples["gibbs"].v[[last["n"]]])[0]
+    assert (last["x"], last["y"]) == pytest.approx(tuple(place))
+    assert catalogue.DATA.colour == "#808080"
+
+
+def test_pictures_and_files(samples, tmp_path):
+    chart = plot.compare(samples)
+    for suffix, begin in (("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+        chart.save(str(tmp_path / f"chart.{suffix}"))
+        assert (tmp_path / f"chart.{suffix}").read_bytes().startswith(begin)
+    tiles = plot.mosaic({"a": samples["gibbs"], "data": rbmviz.load_dataset("bas")}, n=20, columns=5)
+    assert [part["title"] for part in tiles.to_dict()["hconcat"]] == ["a", "data"]
+    size = tiles.to_dict()["hconcat"][0]
+    assert size["width"] > size["height"] > 0
+    plot.mosaic(samples["gibbs"], means=True)
+    assert plot.filters("bas_pcd").to_dict()["hconcat"]
+    with pytest.raises(BadInput, match="are no pictures"):
+        plot.mosaic(np.zeros((3, 5), np.uint8))
+
+
+def test_what_cannot_be_drawn(samples, monkeypatch):
+    with pytest.raises(BadInput, match="a is 5; give Samples, or several by name"):
+        plot.isl({"a": 5})
+    with pytest.raises(BadInput, match="do not say their model: name the data"):
+        plot.isl(rbmviz.Samples(samples["gibbs"].v, samples["gibbs"].p, {}))
+    with pytest.raises(BadInput, match="nothing to draw"):
+        plot.isl({})
+    with pytest.raises(BadInput, match="name the data"):
+        plot.likelihood([])
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(BadInput, match=r'needs the package altair.*pip install "rbmviz\[figures\]"'):
+        plot.isl(samples)
+
+
+def test_a_sweep_draws_itself(tmp_path):
+    result = rbmviz.sweep("bas_pcd", "rates_fpcd", {"eps": [0.01, 0.1]}, n=100, replications=2, out=tmp_path)
+    drawn = plot.sweep_map(result).to_dict()
+    assert drawn["title"]["text"] == "ISL, validation part (nats) after 100 samples"
+    means = {row["eps"]: row["mean"] for row in drawn["vconcat"][0]["data"]["values"]}
+    assert means[0.1] == pytest.approx(result.best.mean)
+
+
+def test_importing_the_package_imports_no_charts():
+    code = "import sys, rbmviz; rbmviz.sample; sys.exit('altair' in sys.modules or 'pandas' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
