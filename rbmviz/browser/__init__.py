@@ -12,15 +12,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent
+KERNELS_FOLDER = Path(__file__).parent
 
 
 def module() -> bytes:
     """Return the WebAssembly module."""
-    return (FOLDER / "kernels.wasm").read_bytes()
+    return (KERNELS_FOLDER / "kernels.wasm").read_bytes()
 
 
 def signatures() -> dict[str, Any]:
     """Return the arguments of the module's functions, and the fields of its records."""
-    table: dict[str, Any] = json.loads((FOLDER / "kernels.json").read_text())
+    table: dict[str, Any] = json.loads((KERNELS_FOLDER / "kernels.json").read_text())
     return table

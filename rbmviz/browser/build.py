@@ -26,13 +26,13 @@ STACK_BYTES = 262_144
 IMPORTED = {"exp", "log"}
 """Functions that the module takes from the browser."""
 
-UNITS = 70, 40
+EXAMPLE_UNITS = 70, 40
 """Units of the example whose arrays tell the types."""
 
 
 def exports() -> dict[str, tuple[Any, dict[str, Any]]]:
     """Return the kernels of the module by name, each with arguments of the types it is compiled for."""
-    m, n = UNITS
+    m, n = EXAMPLE_UNITS
     zeros = np.zeros
     weights = np.zeros((m, n), np.float32)
     up, down = (kernels.layers.make_preactivation(x, x[0]) for x in (weights, weights.T.copy()))
@@ -150,7 +150,9 @@ def _link(objects: list[Path], exported: list[str], out: Path) -> None:
 def main() -> None:
     """Build into the package, or another folder."""
     parser = argparse.ArgumentParser(prog="python -m rbmviz.browser.build", description=__doc__)
-    parser.add_argument("--out", type=Path, default=browser.FOLDER, help="folder (default: the package's)")
+    parser.add_argument(
+        "--out", type=Path, default=browser.KERNELS_FOLDER, help="folder (default: the package's)"
+    )
     build(parser.parse_args().out)
 
 

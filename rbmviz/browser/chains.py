@@ -15,7 +15,7 @@ from rbmviz.errors import BadInput
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler
 
-KINDS = {
+WORKER_KINDS = {
     "gibbs": "gibbs",
     "rates_fpcd": "driven",
     "sample_penalization": "driven",
@@ -23,7 +23,7 @@ KINDS = {
 }
 """Samplers that browsers can run, and their kernels."""
 
-SEEDS = 10
+STORED_SEEDS = 10
 """Seeds that a page can begin at."""
 
 RECORDED = 1000
@@ -69,8 +69,8 @@ def leaves(path: str, state: Any) -> dict[str, Any]:
 
 def check_runs(sampler: Sampler) -> None:
     """Raise BadInput unless a browser can run the sampler."""
-    if sampler.name not in KINDS:
-        raise BadInput(f"{sampler.name} has no form for browsers: take {', '.join(KINDS)}.")
+    if sampler.name not in WORKER_KINDS:
+        raise BadInput(f"{sampler.name} has no form for browsers: take {', '.join(WORKER_KINDS)}.")
     for knob, needed in (("n_chains", 1), ("units", "binary")):
         value = getattr(sampler, knob, needed)
         if value != needed:
@@ -93,7 +93,7 @@ def chain_spec(
         other = {path for path in state if not np.array_equal(_bytes(state[path]), _bytes(first[path]))}
         changed.append({path: _source(path, state, blocks) for path in sorted(other)})
     return {
-        "kind": KINDS[sampler.name],
+        "kind": WORKER_KINDS[sampler.name],
         "n_visible": model.rbm.n_visible,
         "n_hidden": model.rbm.n_hidden,
         "arrays": {path: [kind_of(x), list(x.shape), sources[path]] for path, x in first.items()},

@@ -9,7 +9,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES, Coverage
 from rbmviz.metrics.isl import BETAS, CURVE_COUNTS
 
-MAX_POINTS = 500
+MAX_SCORE_ROWS = 500
 """Maximum number of test points, and of validation points: the file stays small, and phones keep up."""
 
 MAX_COUNT = 1_000_000
@@ -17,8 +17,8 @@ MAX_COUNT = 1_000_000
 
 
 def spaced(rows: np.ndarray) -> np.ndarray:
-    """Return at most MAX_POINTS of the rows, evenly spaced."""
-    n = min(len(rows), MAX_POINTS)
+    """Return at most MAX_SCORE_ROWS of the rows, evenly spaced."""
+    n = min(len(rows), MAX_SCORE_ROWS)
     return rows[np.arange(n) * len(rows) // max(n, 1)]
 
 
@@ -26,7 +26,7 @@ def contents(dataset: Dataset) -> str:
     """Say which part of the data ``score_data`` returns."""
     parts = [(min(len(dataset.train), COMPARED_EXAMPLES), "training")]
     parts += [
-        (min(len(part), MAX_POINTS), name)
+        (min(len(part), MAX_SCORE_ROWS), name)
         for part, name in ((dataset.validation, "validation"), (dataset.test, "test"))
     ]
     listed = ", ".join(f"{n:,} {name}" for n, name in parts if n)

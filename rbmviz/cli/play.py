@@ -5,7 +5,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from rbmviz.browser.chains import RECORDED, SEEDS, check_runs
+from rbmviz.browser.chains import RECORDED, STORED_SEEDS, check_runs
 from rbmviz.cli import SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import knob_help
 from rbmviz.cli.origins import origin_of
@@ -20,7 +20,7 @@ from rbmviz.output import write_whole
 from rbmviz.registry import samplers
 from rbmviz.session import Allowance, SamplingRun, SamplingSetup, Start
 
-MAX_PANELS = 6
+MAX_LIVE_PANELS = 6
 """Samplers in a page: each has a worker, and phones have few cores."""
 
 
@@ -39,7 +39,9 @@ def add(commands: Any) -> None:
         help="gibbs, rates_fpcd, rates_herding, sample_penalization, or with knobs: rates_fpcd:eps=0.05,k=2. "
         "A knob given as a flag (--eps 0.05) is for every sampler that has it and does not name it itself",
     )
-    command.add_argument("--seed", type=SEED, default=0, help=f"the first of {SEEDS} seeds (default 0)")
+    command.add_argument(
+        "--seed", type=SEED, default=0, help=f"the first of {STORED_SEEDS} seeds (default 0)"
+    )
     command.add_argument(
         "--init", choices=("data", "random"), default="random", help="initial states (default random)"
     )
@@ -70,8 +72,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for flag in ("title", "caption"):
         if len(getattr(args, flag) or "") > MAX_HEADING:
             raise BadInput(f"play: --{flag} has more than {MAX_HEADING:,} characters.")
-    if len(args.samplers) > MAX_PANELS:
-        raise BadInput(f"play: {len(args.samplers)} samplers: a page has room for {MAX_PANELS}.")
+    if len(args.samplers) > MAX_LIVE_PANELS:
+        raise BadInput(f"play: {len(args.samplers)} samplers: a page has room for {MAX_LIVE_PANELS}.")
     check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
     with brought_by("app", "A page in which samplers run"):
         # By name, because the package is a layer below the app and is also installed without its libraries.
@@ -92,7 +94,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     dataset = None if args.no_data else data
     print_message(f"The page will contain {contents(dataset)}.")
     init: Start = args.init
-    seeds = range(args.seed, args.seed + SEEDS)
+    seeds = range(args.seed, args.seed + STORED_SEEDS)
     starts = [
         (seed, SamplingSetup(model, data, seed).starts(1) if init == "data" else None) for seed in seeds
     ]

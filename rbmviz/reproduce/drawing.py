@@ -26,7 +26,7 @@ PIXEL_MM = 25.4 / 96
 PLOT_WIDTH, PLOT_HEIGHT, TITLE_LETTERS = 262, 170, 48
 """Size of a plot in pixels without its axes, and letters in a line of its title."""
 
-MAX_POWERS, LEGEND_LETTERS = 7, 22
+MAX_POWERS, COLUMN_LETTERS = 7, 22
 """Most powers of ten with a label on an axis, and most letters of a name in a legend of two columns."""
 
 WORDS = ("x", "panel", "series")
@@ -113,10 +113,11 @@ def readable(text: str) -> str:
 
     def named(match: re.Match[str]) -> str:
         word = match[0]
-        data, _, trainer = word.rpartition("_")
-        if data in SHORT_NAMES and trainer in SHORT_NAMES and word not in names:
-            return f"{SHORT_NAMES[data]}, {SHORT_NAMES[trainer]}"
-        return names.get(word, word)
+        if word in names:
+            return names[word]
+        data = next((name for name in SHORT_NAMES if word.startswith(f"{name}_")), "")
+        trainer = word.removeprefix(f"{data}_")
+        return f"{SHORT_NAMES[data]}, {names[trainer]}" if data and trainer in names else word
 
     spaced = re.sub(r"(?<=\w)=(?=[\d.])", " = ", re.sub(r"(?<=\w):(?=\w+=)", ", ", text))
     return re.sub(r"\b[a-z]\w*", named, spaced)
@@ -215,7 +216,7 @@ def _layers(altair: Any, drawing: Mapping[str, Any], styles: Sequence[Style]) ->
     y = _axis("y", drawing, ("y", "low", "high"), nice=True, zero=mark == "bar")
     named_by_axis = all(row["x"] == row.get("series") for row in rows)
     series, tones = [style.name for style in styles], [style.colour for style in styles]
-    columns = 2 if max(map(len, series)) <= LEGEND_LETTERS else 1
+    columns = 2 if max(map(len, series)) <= COLUMN_LETTERS else 1
     legend = None if series == [""] or named_by_axis else Legend("bottom", columns, columns, limit=PLOT_WIDTH)
     if mark == "bar":
         tone = channel_of(altair, "Color", "series", series, tones, legend, "square")

@@ -42,7 +42,7 @@ FINE_BLOCKS = 32
 MAX_UNITS_POPULATION = 64
 """Maximum number of units of the larger layer: a model beyond it would take minutes."""
 
-CD = "CD"
+PLAIN_CD = "CD"
 """Name of the estimate without weights."""
 
 
@@ -116,7 +116,7 @@ class _Stream:
     def __init__(self, n_parameters: int, stream: np.ndarray) -> None:
         self.stream, self._blocks = stream, 0
         nothing = 0, np.zeros(n_parameters), 0.0
-        self._noted = dict.fromkeys((CD, *POPULATION_SIZES), nothing)
+        self._noted = dict.fromkeys((PLAIN_CD, *POPULATION_SIZES), nothing)
         self._waiting: dict[int, list[np.ndarray]] = {size: [] for size in POPULATION_SIZES if size >= BLOCK}
 
     def _note(self, what: str | int, sums: np.ndarray) -> None:
@@ -126,7 +126,7 @@ class _Stream:
 
     def add(self, v: np.ndarray, h: np.ndarray, weights: np.ndarray) -> None:
         """Add a block of samples with the means of their hidden units."""
-        self._note(CD, _sums(v, h, np.ones(BLOCK), BLOCK))
+        self._note(PLAIN_CD, _sums(v, h, np.ones(BLOCK), BLOCK))
         # Of small populations the first blocks have more than enough.
         size = POPULATION_SIZES[0] if self._blocks < FINE_BLOCKS else BLOCK
         self._blocks += 1
@@ -206,11 +206,11 @@ class PopulationRun(Run):
 
     def _measure(self) -> None:
         known = {}
-        for what in (CD, *POPULATION_SIZES):
+        for what in (PLAIN_CD, *POPULATION_SIZES):
             runs = [run for stream in self._streams if (run := stream.found(what)) is not None]
             if len(runs) == POPULATION_RUNS:
                 known[what] = quality(self._reference, runs)
-        self._cd = known.pop(CD)
+        self._cd = known.pop(PLAIN_CD)
         self._pop_cd = known
 
     def record_steps(self, made: int) -> None:

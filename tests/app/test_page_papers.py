@@ -102,7 +102,7 @@ def test_a_figure_downloads_in_the_forms_of_papers(form, begins):
     with TestClient(Starlette(routes=figures.routes)) as client:
         answer = client.get(figures.figure_address(name, form))
         assert answer.status_code == 200
-        assert answer.headers["content-type"] == figures.TYPES[form]
+        assert answer.headers["content-type"] == figures.MEDIA_TYPES[form]
         assert answer.content.startswith(begins)
         assert (answer.content == stored_figure(name)) == (form == "svg")
         for other in ("nothing", "..%2Frates_fpcd_decay", "rates_fpcd_decay-full"):

@@ -11,7 +11,10 @@ from rbmviz.kernels import random as kernels
 
 ROOT = Path(__file__).parents[2]
 
-OF_EVERY_PAGE = {*("TITLE", "ICON", "PLACE", "PAGE", "ABOUT"), *("Settings", "PRESETS", "Preset", "READOUTS")}
+OF_EVERY_PAGE = {
+    *("TITLE", "ICON", "PLACE", "PAGE", "ABOUT"),
+    *("Settings", "PRESETS", "Preset", "READOUTS", "READING_NOTES"),
+}
 """What each page of the app says of itself, under one name with one meaning."""
 
 OF_EVERY_RECIPE = "rbmviz/reproduce/recipes/"

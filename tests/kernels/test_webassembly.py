@@ -39,7 +39,7 @@ SAMPLERS = {
 MODELS = "mnist_fpcd", "usps_fpcd", "bas_pcd"
 
 
-def by_engine(folder, model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=browser.FOLDER, dataset=None):
+def by_engine(folder, model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=None, dataset=None):
     """Return what the engine makes of runs of n samples a setting, by sampler and seed."""
     blocks, chains, jobs = Blocks(), [], []
     for panel, name in enumerate(names):
@@ -51,6 +51,7 @@ def by_engine(folder, model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=brow
     scores, score_blocks = score_data(dataset)
     request = {"chains": chains, "score_spec": scores}
     frame.write_bytes(write_frame(request, [({}, blocks.by_name | score_blocks)]))
+    module = module or browser.KERNELS_FOLDER
     files = module / "kernels.wasm", module / "kernels.json", frame, json.dumps(jobs)
     done = subprocess.run(["node", ENGINE, *files], capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
@@ -111,7 +112,7 @@ def test_the_module_is_what_the_kernels_compile_to(tmp_path):
     assert not done.returncode, done.stderr
     assert json.loads((tmp_path / "kernels.json").read_text()) == browser.signatures()
     model = rbmviz.load_model("bas_pcd")
-    shipped, built = (by_engine(tmp_path, model, 200, module=folder) for folder in (browser.FOLDER, tmp_path))
+    shipped, built = (by_engine(tmp_path, model, 200, module=folder) for folder in (None, tmp_path))
     assert built == shipped
     check_same(shipped, model, 200)
     assert len(browser.module()) <= MAX_BYTES

@@ -27,7 +27,7 @@ PLAY_FOLDER = REPLAY_FOLDER.parent / "play"
 MAX_WEIGHT_BYTES = 40_000_000
 """Maximum size of weights and rates in a page: larger pages take phones too long to open."""
 
-POLICY = "'wasm-unsafe-eval'; worker-src blob:; connect-src 'none'"
+LIVE_POLICY = "'wasm-unsafe-eval'; worker-src blob:; connect-src 'none'"
 """What the page may do beyond its own script: compile the kernels, and start workers with them."""
 
 Starts = Sequence[tuple[int, np.ndarray | None]]
@@ -74,7 +74,9 @@ def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
     if scores is None:
         replay = replace(replay, dataset=None)
     live = {
-        "worker": "\n".join((browser.FOLDER / name).read_text() for name in ("engine.js", "worker.js")),
+        "worker": "\n".join(
+            (browser.KERNELS_FOLDER / name).read_text() for name in ("engine.js", "worker.js")
+        ),
         "signatures": browser.signatures(),
         "chains": chains,
         "scores": scores,
@@ -89,7 +91,7 @@ def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
         head["spec"] |= live_knobs(sampler)
     frames = {"run": write_frame(page, panels), "live": write_frame(live, [({}, all_blocks)])}
     script = shared_script() + "\n" + (PLAY_FOLDER / "play.js").read_text()
-    return assembled(replay.title, frames, script, policy=POLICY)
+    return assembled(replay.title, frames, script, policy=LIVE_POLICY)
 
 
 def live_knobs(sampler: Sampler) -> dict[str, object]:

@@ -119,14 +119,16 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
     rows = []
     for when in ("before", "after", "second"):
         points = [(model, Estimate(measured.jobs[model][when])) for model in SMALL]
-        rows += dots(points, when, "exact, training rows")
+        rows += dots(points, when.replace("second", "second round"), "small models, training rows")
     for part in ("train", "held_out"):
         for when in ("before", "after"):
             means = [
                 (model, Estimate.of([run[when][part] for run in measured.each(f"{model}-")]))
                 for model in DIGITS
             ]
-            rows += dots(means, when, {"train": "training rows", "held_out": "held-out rows"}[part])
+            rows += dots(
+                means, when, {"train": "digits, training rows", "held_out": "digits, held-out rows"}[part]
+            )
     return Drawing(rows, "", "log-likelihood (nats a row)", mark="point")
 
 

@@ -128,6 +128,6 @@ RECIPE = Recipe(
         "0.001 to 0.03 at k = 5 are a nat or two apart, so that the best one is mostly chance."
     ),
     cost={"quick": 1.5, "full": 12.0},
-    live_link="tune?tune_models=usps_fpcd&tune_samplers=rates_fpcd&tune_samplers=rates_herding&tune_x=eps",
+    live_link="tune?tune_models=usps_fpcd&tune_samplers=rates_fpcd&tune_samplers=rates_herding&tune_x=eps&tune_y_n=5",
     needs=("usps",),
 )

@@ -19,7 +19,7 @@ ABOUT_LESSONS = (
 )
 """The page's introduction for newcomers."""
 
-PICTURES = Path(__file__).parent / "pictures"
+PICTURES = Path(__file__).parent
 """Samples of the shipped models, one picture for each lesson."""
 
 DOORS = (

@@ -18,7 +18,7 @@ from rbmviz.reproduce.drawing import FORMS, picture
 from rbmviz.reproduce.ledger import stored, stored_figure
 from rbmviz_app.access import base_path
 
-TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
+MEDIA_TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
 
 _one_at_a_time = threading.Lock()
 
@@ -52,7 +52,7 @@ def send_figure(request: Request) -> Response:
             content = _drawn(name, form)
     except BadInput as error:
         return PlainTextResponse(str(error), 422)
-    return Response(content, media_type=TYPES[form], headers={"cache-control": "max-age=300"})
+    return Response(content, media_type=MEDIA_TYPES[form], headers={"cache-control": "max-age=300"})
 
 
 routes = [Route(figure_address("{name}", "{form}"), send_figure)]

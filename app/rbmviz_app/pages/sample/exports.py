@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from rbmviz import BadInput
-from rbmviz.browser.chains import RECORDED, SEEDS
+from rbmviz.browser.chains import RECORDED, STORED_SEEDS
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel
 from rbmviz.models import describe_model
@@ -39,7 +39,7 @@ def live_file(comparison: Comparison[SamplingSetup], model_name: str, caption: s
     setup = comparison.setup
     replay = _replay(comparison, model_name, caption, side)
     replay = replace(replay, histories=[history.last(RECORDED) for history in replay.histories])
-    seeds = range(setup.seed, setup.seed + SEEDS)
+    seeds = range(setup.seed, setup.seed + STORED_SEEDS)
     starts = [(seed, setup._replace(seed=seed).starts(1)) for seed in seeds]
     return play_html(replay, setup.model, starts)
 
