@@ -9,7 +9,7 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
 from rbmviz.metadata import data_name
-from rbmviz.models import list_models
+from rbmviz.models import data_label, list_models
 from rbmviz.pages import PAGES
 from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
@@ -48,7 +48,7 @@ from rbmviz_app.pages.tune.settings import (
     fitting_axes,
 )
 from rbmviz_app.session import POINTER_PANEL
-from rbmviz_app.shared import data, pretrained, sweep_queue
+from rbmviz_app.shared import data, pretrained, sweep_queue, title_of_model
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
 
@@ -220,7 +220,7 @@ def beside(setup: SamplingSetup | TrainingSetup, plan: SweepPlan | None = None) 
 def title_of(plan: SweepPlan) -> str:
     """Describe a plan: its samplers and models, or its trainers and data."""
     names = " and ".join(TABLES[plan.kind].read(text).label for text in plan.algorithms)
-    return f"{names} on {' and '.join(plan.models) or plan.data}"
+    return f"{names} on {' and '.join(map(title_of_model, plan.models)) or data_label(plan.data)}"
 
 
 def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import Kernel
-from rbmviz.models import data_of, list_models
+from rbmviz.models import data_label, data_of, list_models
 from rbmviz.pages import PAGES, SettingSpec
 from rbmviz.pages.settings import FreeText
 from rbmviz.registry import samplers
@@ -21,7 +21,7 @@ from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, session
 from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings
-from rbmviz_app.shared import data, pretrained_line
+from rbmviz_app.shared import data, pretrained_line, title_of_model
 
 Scale = Literal["log", "linear"]
 
@@ -80,7 +80,7 @@ def choose_what() -> Kind:
     what = controls.choose(Settings.tune_what, on_change=exchange_axes)
     kind = KIND_OF[what]
     if kind == "trainer":
-        controls.select(Settings.tune_train_data, width=150)
+        controls.select(Settings.tune_train_data, width=150, format_func=data_label)
         known = {name: TABLES[kind][name].label for name in list_trainers()}
         setting = Settings.tune_trainers
     else:
@@ -90,8 +90,9 @@ def choose_what() -> Kind:
             Settings.tune_models,
             shipped,
             help="\n".join(["The trained RBMs that are sampled; several are side by side.", "", *lines]),
-            width=190,
+            width=260,
             placeholder="Choose a model",
+            format_func=title_of_model,
         )
         known = {name: samplers[name].label for name in list_samplers()}
         setting = Settings.tune_samplers
@@ -102,6 +103,7 @@ def choose_what() -> Kind:
         help="\n".join(["What is tuned; several are side by side, with one colour scale.", "", *labels]),
         width=190,
         placeholder=f"Choose a {kind}",
+        format_func=known.__getitem__,
         on_change=fit_axes,
     )
     return kind
@@ -214,7 +216,7 @@ def choose_rest(kind: Kind) -> None:
     )
     if kind == "trainer":
         return
-    controls.select(Settings.tune_data)
+    controls.select(Settings.tune_data, format_func=data_label)
     controls.choose(Settings.tune_kernel)
     controls.choose(Settings.tune_start)
     lines = [f"- **{name}**: {(one := measures[name]).label}. {one.number.help}" for name in MORE_MEASURES]
