@@ -14,6 +14,7 @@ from waiting import wait
 
 from rbmviz.session.limits import RELEASE_SECONDS
 from rbmviz_app.stream.frames import read_frame
+from tests.browser.test_accessibility import SETTLED
 
 pytestmark = pytest.mark.browser
 
@@ -419,6 +420,7 @@ def test_back_comes_to_the_last_page_at_the_first_press(live):
     page.page.wait_for_url("**/coupling?*")
     page.page.go_back()
     page.page.wait_for_url(there)
+    page.until(SETTLED)  # a page that is drawn again closes what is open
     page.page.get_by_role("button", name="Settings").click()
     page.page.wait_for_function("document.querySelector('input[aria-label=\"Hidden units\"]')?.value === '8'")
 
@@ -428,9 +430,10 @@ def test_a_broken_model_is_refused_and_the_panels_go_on(live, tmp_path):
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"\x80\x04pickled")
     page.page.get_by_role("button", name="Settings").click()
-    page.page.locator("input[type=file]").wait_for(state="attached")
+    model_file = page.page.locator("input[type=file]").first
+    model_file.wait_for(state="attached")
     page.page.wait_for_timeout(1000)  # as a hand needs: the page is drawn again when its settings are opened
-    page.page.locator("input[type=file]").set_input_files(broken)
+    model_file.set_input_files(broken)
     page.page.get_by_text("is not a readable model file").first.wait_for()
     counts = page.counts()
     page.until(f"panels.every((p, i) => Number(p.dataset.n) > {counts}[i] + 5)")

@@ -51,15 +51,15 @@ def test_undo_sets_back_what_stands_in_a_closed_popover(live):
     open_and_close(page)
     pick(page, "Sharing randomness", "coupling_visible=500")
     page.page.get_by_role("button", name="Undo", exact=True).click()
-    page.page.wait_for_url("**coupling_visible=16&**")
-    stays(page, "preset=small-enough-to-know")
-    assert "coupling_visible=16&" in page.url
+    page.page.wait_for_url("**coupling_visible=100&**")
+    stays(page, "preset=weights-grow")
+    assert "coupling_visible=100&" in page.url
     # What Undo has taken back can be chosen again, as soon as it can be seen.
     time.sleep(2)
     page.page.get_by_role("button", name="Settings", exact=True).click()
     page.page.get_by_role("spinbutton", name="Visible units").fill("500")
     page.page.keyboard.press("Enter")
-    page.until("panels.every(p => p.textContent.includes('500 visible'))")
+    page.until("panels.every(p => p.textContent.includes('500 × '))")
     assert "coupling_visible=500" in page.url
     page.page.get_by_role("spinbutton", name="Visible units").fill("16")
     page.page.keyboard.press("Enter")

@@ -79,7 +79,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
     for watcher in watchers:
         watcher.until(f"panels[1].querySelector('[data-knob=eps] dd').textContent === '{shown}'")
     teacher.page.get_by_role("link", name="How it works").first.click()
-    teacher.page.get_by_role("button", name="Next: every image").click()
+    teacher.page.get_by_text("2 Landscape", exact=True).click()
     for watcher in watchers:
         watcher.page.get_by_role("heading", name="Why does avoiding the past", exact=False).wait_for()
         watcher.until("panels.length === 3 && panels.every(p => Number(p.dataset.n) > 0)")

@@ -167,7 +167,9 @@ def test_own_data_and_their_training_survive_another_page_and_a_reload(live, row
     goes_on(page, n)
     page.page.get_by_role("button", name="Settings").click()
     page.page.get_by_role("button", name="Continue without rows.csv").click()
-    page.page.wait_for_function("document.querySelector('input[aria-label=Data]').value === 'bas'")
+    page.page.wait_for_function(
+        "document.querySelector('input[aria-label=Data]').value === 'Bars and Stripes'"
+    )
 
 
 def test_own_data_and_their_training_survive_a_restart_of_the_server(live, rows, tmp_path):

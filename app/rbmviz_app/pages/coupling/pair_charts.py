@@ -77,8 +77,6 @@ def draw_main_chart(
     if not present:
         with st.container(key="rejected", gap="xxsmall"):  # style.css halves the charts for it
             draw_rejected(found)
-            if found is not None:
-                explain_main_charts(found)
     catch_up_settings("coupling")
 
 
@@ -87,6 +85,8 @@ def draw_more(comparison: Comparison[CouplingSetup], chart_settings: ChartSettin
     """Draw the other results of the pairs counted so far; runs every second and renews no lease."""
     chart_settings.renew()
     found = request_results(comparison, chart_settings)
+    if found is not None:
+        explain_main_charts(found)
     left, right = st.columns(2, gap="large")
     with left:
         draw_bound(found)
@@ -111,7 +111,7 @@ def explain_main_charts(found: Results) -> None:
     """Say which pairs were cut off, and how to read the rejected proposals."""
     cut = " ".join(
         f"{charts.NAMES[c.algorithm]}: {digits3(100 * c.truncated_share)} % of {c.n:,} pairs had not met "
-        f"after {c.max_sweeps:,} sweeps (the bar at the right)."
+        f"after {c.max_sweeps:,} sweeps (the bar at the right of *Meeting times*)."
         for c in found.pairs
         if c.truncated.any()
     )

@@ -94,7 +94,7 @@ def say_data(dataset: Dataset, caption: str) -> None:
     """Draw the name of the training data in place of the choice, while the visitor's own file is used."""
     st.selectbox(
         Settings.train_data.label,
-        [dataset.name],
+        [data_label(dataset.name)],
         disabled=True,
         key=f"data shown {dataset.name}",
         width=DATA_WIDTH,
