@@ -31,8 +31,8 @@ TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 PRESETS = (
     Preset(
         "Weights grow",
-        "All start alike. Pairs that share random numbers (algorithm 3, half-step) meet within some 25 sweeps; "
-        "with numbers of their own (algorithm 1) they need about 200. Drag the standard deviation down to "
+        "All start alike. Pairs that share random numbers (algorithm 3, half-step) meet within some 25 "
+        "sweeps; with numbers of their own (algorithm 1) they need about 200. Drag the standard deviation down to "
         "0.1: all meet within a few.",
         PAGES["coupling"].default_panels,
         claims=(
