@@ -530,14 +530,15 @@ def _strips(named: Mapping[str, Samples], data: Dataset, width: float = CHART_WI
         classes, _, spurious = coverage.kinds(one.v)
         classes = np.where(spurious, -1, classes)
         begins = np.flatnonzero(np.diff(classes, prepend=-2))
+        below = len(data.classes) - 1 - classes[begins]  # the first class is on top, as in the app
         rows = [
-            {"sampler": style.name, "x": int(x), "x2": int(x2), "y": int(which), "y2": int(which) + 1}
-            for x, x2, which in zip(begins, [*begins[1:], len(one)], classes[begins], strict=True)
-            if which >= 0
+            {"sampler": style.name, "x": int(x), "x2": int(x2), "y": int(y), "y2": int(y) + 1}
+            for x, x2, y in zip(begins, [*begins[1:], len(one)], below, strict=True)
+            if y < len(data.classes)
         ]
         bars = Bars(
             ChartAxis("x", "Samples", nice=False, domain=(0, max(len(one), 1))),
-            ChartAxis("y", "", names=data.classes),
+            ChartAxis("y", "", names=data.classes[::-1]),
             "sampler",
             (style,),
             (("sampler", "Sampler", ""), ("x", "From sample", ","), ("x2", "to", ",")),

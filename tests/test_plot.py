@@ -64,7 +64,7 @@ def test_a_strip_has_every_sample_with_a_class(samples):
     classes, _, spurious = Coverage(data).kinds(one.v)
     drawn = np.full(len(one), -1)
     for row in rows:
-        drawn[row["x"] : row["x2"]] = row["y"]
+        drawn[row["x"] : row["x2"]] = len(data.classes) - 1 - row["y"]  # the first class is on top
         assert row["y2"] == row["y"] + 1
     np.testing.assert_array_equal(drawn, np.where(spurious, -1, classes))
     bare = rbmviz.Dataset.from_arrays(data.train)
