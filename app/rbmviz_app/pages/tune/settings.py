@@ -90,7 +90,7 @@ def choose_what() -> Kind:
             Settings.tune_models,
             shipped,
             help="\n".join(["The trained RBMs that are sampled; several are side by side.", "", *lines]),
-            width=260,
+            width=330,
             placeholder="Choose a model",
             format_func=title_of_model,
         )
