@@ -84,11 +84,7 @@ def test_step_by_step_to_the_meeting(live):
     page.until(f"panels[0].dataset.n === '{n + 1}' && window.heard")
     assert page.ask(f"[...{grid}.panels.values()][0].pairColumns[0].trails.length") == 1
     assert len(set(first)) == 2
-    for steps in range(n + 2, n + 5):  # the end of the pair may be seen a step longer
-        page.page.get_by_role("button", name="Step").click()
-        page.until(f"panels[0].dataset.n === '{steps}'")
-        if of_columns(page, "column.dataset.pair")[0] == "1":
-            break
+    page.page.get_by_role("button", name="Step").click()
     page.until(f"{COLUMNS}[0].dataset.pair === '1' && Number({COLUMNS}[0].dataset.t) >= 1")
     page.until(f"!{COLUMNS}[0].classList.contains('met')")
 
