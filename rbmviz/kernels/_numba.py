@@ -32,6 +32,10 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUTargetOptions
 from numba.core.registry import CPUDispatcher, cpu_target
 
+# numba registers the last types it knows when it first loads a kernel; a thread that looks up the type of an
+# argument at that moment would fail ("dictionary changed size during iteration").
+from numba.experimental import function_type  # noqa: F401
+
 settings: Any = numba.config  # its names appear at run time only
 
 EXPECTED: dict[type, str] = {

@@ -175,3 +175,17 @@ def test_threads_do_not_see_each_others_folder(monkeypatch):
         list(pool.map(lambda name: _numba.cache_in(name, Dispatcher(name)), ["one", "two"]))
     assert sorted(made) == [("one",) * 3, ("two",) * 3]
     assert before == _numba.settings.CACHE_DIR
+
+
+def test_no_type_is_registered_after_the_import():
+    """A thread that looks up the type of an argument fails while another one registers a type."""
+    code = """
+import rbmviz, rbmviz.kernels._jit
+from numba.core.typing.typeof import typeof_impl
+known = set(typeof_impl.registry)
+rbmviz.sample("bas_pcd", "rates_fpcd", n=1)
+rbmviz.couple(rbmviz.load_model("bas_pcd").rbm, rbmviz.load_dataset("bas").train[:1], seed=0)
+print(sorted(kind.__name__ for kind in set(typeof_impl.registry) - known))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
