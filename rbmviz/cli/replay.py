@@ -36,10 +36,9 @@ MAX_HEADING = 1000
 """Characters of a title or a caption."""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    example = "rbmviz replay --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 -n 2000 --out run.html"
-    command = add_command(commands, "replay", example, run, text)
+def add_page(commands: Any, name: str, example: str, run: Any) -> argparse.ArgumentParser:
+    """Add a command that writes a page of samplers, with the arguments of all such commands."""
+    command: argparse.ArgumentParser = add_command(commands, name, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
     command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
@@ -51,6 +50,21 @@ def add(commands: Any) -> None:
         help=f"{', '.join(list_samplers())}, or with knobs: rates_fpcd:eps=0.05,k=2. A knob "
         "given as a flag (--eps 0.05) is for every sampler that has it and does not name it itself",
     )
+    command.add_argument("--title", help="heading of the page; default: the name of the model")
+    command.add_argument("--caption", help="sentence below the heading; default: what the model is")
+    command.add_argument(
+        "--cells", type=WholeNumber(1, 12), default=10, help="rows and columns of each panel (default 10)"
+    )
+    command.add_argument(
+        "--speed", type=WholeNumber(1, 5000), default=60, help="samples per second at first (default 60)"
+    )
+    return command
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    example = "rbmviz replay --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 -n 2000 --out run.html"
+    command = add_page(commands, "replay", example, run)
     command.add_argument(
         "-n", type=WholeNumber(1, 10**9), required=True, help="samples that each sampler makes"
     )
@@ -71,14 +85,6 @@ def add(commands: Any) -> None:
         help="data to score against and to start from: a name, a file, or a folder of images; default: the "
         "data that the model names",
     )
-    command.add_argument("--title", help="heading of the page; default: the name of the model")
-    command.add_argument("--caption", help="sentence below the heading; default: what the model is")
-    command.add_argument(
-        "--cells", type=WholeNumber(1, 12), default=10, help="rows and columns of each panel (default 10)"
-    )
-    command.add_argument(
-        "--speed", type=WholeNumber(1, 5000), default=60, help="samples per second at first (default 60)"
-    )
     command.add_argument(
         "--plain",
         action="store_true",
@@ -87,6 +93,33 @@ def add(commands: Any) -> None:
     command.add_argument(
         "--out", required=True, metavar="F.html", help="the file; with F.gif a moving picture"
     )
+
+
+def check_page(args: argparse.Namespace, endings: tuple[str, ...], most: int) -> Path:
+    """Return the file of a page; BadInput if it cannot be written, or has more than ``most`` samplers."""
+    target, command = Path(args.out), args.command
+    if target.suffix not in endings:
+        raise BadInput(f"{command}: '{target}' must end in {' or '.join(endings)}.")
+    for flag in ("title", "caption"):
+        if len(getattr(args, flag) or "") > MAX_HEADING:
+            raise BadInput(f"{command}: --{flag} has more than {MAX_HEADING:,} characters.")
+    if len(args.samplers) > most:
+        raise BadInput(f"{command}: {len(args.samplers)} samplers: a page has room for {most}.")
+    check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
+    return target
+
+
+def runs_of(args: argparse.Namespace) -> tuple[Model, list[Sampler], Dataset | None]:
+    """Return the model, with rates where they are needed, the samplers, and the data to score against."""
+    model = load_model(args.model)
+    algorithms = read_algorithms(samplers, args.samplers, args.rest)  # knobs in a text go before flags
+    data = scored_data(model, args)
+    if args.init == "data" and data is None:
+        raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
+    needed = model.rates is None and any(sampler.needs_rates for sampler in algorithms)
+    if needed and args.dataset is not None and data is not None:
+        model = with_rates(model, data)
+    return model, algorithms, data
 
 
 def scored_data(model: Model, args: argparse.Namespace) -> Dataset | None:
@@ -104,37 +137,17 @@ def scored_data(model: Model, args: argparse.Namespace) -> Dataset | None:
         return None
 
 
-def samplers_of(args: argparse.Namespace) -> list[Sampler]:
-    """Return the samplers with their knobs; knobs in a sampler's text take precedence over flags."""
-    if len(args.samplers) > MAX_SIDE_BY_SIDE:
-        raise BadInput(f"replay: {len(args.samplers)} samplers: a page has room for {MAX_SIDE_BY_SIDE}.")
-    return read_algorithms(samplers, args.samplers, args.rest)
-
-
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Make the samples, then write the file."""
-    target = Path(args.out)
-    if target.suffix not in (".html", ".gif"):
-        raise BadInput(f"replay: '{target}' must end in .html or .gif.")
-    for flag in ("title", "caption"):
-        if len(getattr(args, flag) or "") > MAX_HEADING:
-            raise BadInput(f"replay: --{flag} has more than {MAX_HEADING:,} characters.")
-    check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
+    target = check_page(args, (".html", ".gif"), MAX_SIDE_BY_SIDE)
     with brought_by("app", "A file that plays samples"):
         # By name, because the package is a layer below the app and is also installed without its libraries.
         app = importlib.import_module("rbmviz_app.replay")
         page = importlib.import_module("rbmviz_app.replay.page")
         moving = importlib.import_module("rbmviz_app.charts.moving")
         shape_of = importlib.import_module("rbmviz_app.panel").shape_of
-    model = load_model(args.model)
-    algorithms = samplers_of(args)
+    model, algorithms, dataset = runs_of(args)
     kept = _kept(args, model, len(algorithms))
-    dataset = scored_data(model, args)
-    if args.init == "data" and dataset is None:
-        raise BadInput("The model does not say what data it learned: give --dataset, or use --init random.")
-    needed = model.rates is None and any(sampler.needs_rates for sampler in algorithms)
-    if needed and args.dataset is not None and dataset is not None:
-        model = with_rates(model, dataset)
     init: Start = args.init or ("random" if dataset is None else "data")
     allowance = Allowance(len(algorithms) * kept * -(-model.rbm.n_visible // 8))
     plan = SamplingSetup(model, dataset, args.seed, init, allowance=allowance).plan()
