@@ -53,7 +53,7 @@ def by_engine(folder, model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=None
     frame.write_bytes(write_frame(request, [({}, blocks.by_name | score_blocks)]))
     module = module or browser.KERNELS_FOLDER
     files = module / "kernels.wasm", module / "kernels.json", frame, json.dumps(jobs)
-    done = subprocess.run(["node", ENGINE, *files], capture_output=True, text=True, check=False)
+    done = subprocess.run(["node", ENGINE, *files], capture_output=True, text=True, check=False, timeout=300)
     assert not done.returncode, done.stderr
     runs = [(name, seed) for name in names for seed in seeds]
     return dict(zip(runs, json.loads(done.stdout), strict=True))
