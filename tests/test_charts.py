@@ -5,6 +5,7 @@ import json
 from rbmviz.charts import Bars, ChartAxis, Curves, Legend, Level, Style, styled
 from rbmviz.charts.axes import LEGEND_LETTERS
 from rbmviz.charts.curves import BAND_OPACITY, LEVEL_DASH, LINE_WIDTH
+from rbmviz.charts.ends import end_rows
 
 X, Y = ChartAxis("x", "Samples", "log"), ChartAxis("y", "Share", form="%", domain=(0, 1))
 AB = styled(["a", "b"], ["#111111", "#222222"])
@@ -93,3 +94,10 @@ def test_a_legend_has_lines_that_a_phone_has_room_for():
     lines = json.loads(text.removesuffix("[datum.label]")[1:-1])[name]
     assert " ".join(lines) == name
     assert max(map(len, lines)) <= LEGEND_LETTERS
+
+
+def test_on_a_phone_ends_that_would_overlap_have_one_name():
+    heights = {"a": 10.0, "b": 0.4, "c": 0.2, "d": 0.0}
+    rows = [{"kind": "point", "sampler": name, "x": 1.0, "y": y} for name, y in heights.items()]
+    ends = end_rows([(name, name) for name in heights], rows, "sampler", 240)
+    assert {end["label"]: end["narrow"] for end in ends} == {"a": "a", "b": "b +2", "c": "", "d": ""}

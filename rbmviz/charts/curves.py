@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rbmviz.charts.axes import ChartAxis, Legend, Style, channel_of
-from rbmviz.charts.plot import Content, Plot, short, tooltips
+from rbmviz.charts.plot import NARROW_WINDOW, Content, Plot, short, tooltips
 from rbmviz.charts.style import GREY
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ MAX_LABEL_PIXELS = 170
 NARROW = "windowSize()[0] < 1600"
 """Whether a presented chart is narrow: then it has no labels (the panels beside it show the same strokes)."""
 
+PHONE = f"windowSize()[0] <= {NARROW_WINDOW}"
+"""Whether a chart is on a phone."""
+
 MIN_WIDTH = 420
 """Width in pixels below which a plot only has room for the short label of the common point."""
 
@@ -39,7 +42,8 @@ Kind = Literal["past", "mark", "guide", "common", "end"]
 - "guide": a point of a line without a name: "guide" tells such lines apart, "tone" is the colour, "solid"
   whether it has no dashes, "order" the number of the point;
 - "common": a vertical line, with its long and short text in "note" and "label", on the "side" of the line;
-- "end": the end of a curve, with its name in "label" at the height "label_y", and its full name in "note".
+- "end": the end of a curve, with its name in "label" (on a phone "narrow") at the height "label_y", and its
+  full name in "note".
 """
 
 COLUMNS_OF_KIND: dict[str, tuple[str, ...]] = {
@@ -47,7 +51,7 @@ COLUMNS_OF_KIND: dict[str, tuple[str, ...]] = {
     "mark": ("mark", "note"),
     "guide": ("guide", "tone", "solid", "order"),
     "common": ("note", "label", "side"),
-    "end": ("label", "label_y", "note"),
+    "end": ("label", "narrow", "label_y", "note"),
 }
 
 
@@ -303,10 +307,12 @@ def _end_layers(alt: Any, ends: Any, tone: Any, wide: bool) -> list[Any]:
     leader = ends.mark_rule(x2Offset=LEADER_PIXELS - 4, strokeWidth=1, strokeDash=[1, 3], opacity=0.8)
     leader = leader.encode(x2=alt.value("width"), y2="label_y:Q", color=tone, tooltip=known)
     label = ends.mark_text(align="left", dx=LEADER_PIXELS, limit=MAX_LABEL_PIXELS, style="note")
-    label = label.encode(x=alt.value("width"), y="label_y:Q", text="label:N", tooltip=known)
+    label = label.encode(x=alt.value("width"), y="label_y:Q", text="words:N", tooltip=known)
+    label = label.transform_calculate(words=f"{PHONE} ? datum.narrow : datum.label")
+    hidden = NARROW if wide else f"{PHONE} && !datum.narrow"
+    leader = leader.encode(opacity=alt.condition(hidden, alt.value(0), alt.value(0.8)))
     if wide:
-        leader = leader.encode(opacity=alt.condition(NARROW, alt.value(0), alt.value(0.8)))
-        label = label.encode(text=alt.condition(NARROW, alt.value(""), "label:N"))
+        label = label.encode(text=alt.condition(NARROW, alt.value(""), "words:N"))
     return [leader, label]
 
 

@@ -7,6 +7,8 @@ from rbmviz.charts.plot import Rows
 
 LABEL_PIXELS = 15
 """Distance between labels, which form a column on the right so that they cover no curve."""
+LOW_PLOT = 45
+"""Height of a plot on a phone, where labels that would overlap are one, with the number of the others."""
 DRAWN = ("point", "past")
 """Kinds of rows on a curve; "past": before a knob was turned."""
 
@@ -55,7 +57,24 @@ def end_rows(
         placed = spread(ys, min(heights), max(heights), height / LABEL_PIXELS)
         for end, place in zip(ends, placed, strict=True):
             end["label_y"] = back(place)
+        for crowd in _crowds(ends, ys, (max(heights) - min(heights)) * LABEL_PIXELS / LOW_PLOT):
+            others = len(crowd) - 1
+            for end in crowd:
+                end["narrow"] = ""
+            crowd[0]["narrow"] = f"{crowd[0]['label']} +{others}" if others else crowd[0]["label"]
     return ends
+
+
+def _crowds(ends: Rows, ys: Sequence[float], gap: float) -> list[Rows]:
+    """Return the ends in groups from the top, each less than ``gap`` below the first of its group."""
+    crowds: list[Rows] = []
+    top = math.inf
+    for y, end in sorted(zip(ys, ends, strict=True), key=lambda pair: -pair[0]):
+        if top - y >= gap:
+            crowds.append([])
+            top = y
+        crowds[-1].append(end)
+    return crowds
 
 
 def spread(values: Sequence[float], low: float, high: float, most: float) -> list[float]:

@@ -79,3 +79,9 @@ def test_a_phone_shows_picture_number_knob_and_curve_of_a_panel_at_once(live):
     below = page.page.locator(".transport").bounding_box()["y"]  # the buttons at the bottom of the screen
     assert max(ends.values()) <= below, ends
     assert page.ask("panels[0].querySelector('canvas.picture').clientWidth") == 280
+
+
+def test_a_phone_leaves_room_for_a_chart_with_a_legend(live):
+    page = live(PHONE).open("coupling")
+    page.until(f"{DRAWN} && {SETTLED}")
+    assert page.ask(f"{DRAWN}.clientHeight") >= 200
