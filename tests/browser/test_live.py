@@ -13,8 +13,8 @@ from PIL import Image
 from waiting import wait
 
 from rbmviz.session.limits import RELEASE_SECONDS
-from rbmviz_app.stream.frames import read_frame
 from tests.browser.test_accessibility import SETTLED
+from tests.frames import read_frame
 
 pytestmark = pytest.mark.browser
 
