@@ -274,7 +274,8 @@ class SweepQueue:
         with self._lock:
             self._check_room(owner)
             folder = None if any(own) else self.folder / name
-            sweep = Sweep(name, title, plan, _hashed(owner), folder, own, visitor or self._memory)
+            memory = visitor if any(own) else self._memory
+            sweep = Sweep(name, title, plan, _hashed(owner), folder, own, memory)
             self._count(sweep)
             try:
                 self._write_note(sweep)
