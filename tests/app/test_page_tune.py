@@ -35,6 +35,7 @@ from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 from rbmviz_app.tried import full_name
+from tests.frames import read_frame
 
 SMALL = {
     "tune_models": ["bas_pcd"],

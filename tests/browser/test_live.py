@@ -16,6 +16,7 @@ from waiting import wait
 from rbmviz.session.limits import RELEASE_SECONDS
 from tests.browser.test_accessibility import SETTLED
 from tests.browser.test_first_screen import DRAWN
+from tests.frames import read_frame
 
 pytestmark = pytest.mark.browser
 
