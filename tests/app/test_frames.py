@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rbmviz import BadInput
-from rbmviz_app.stream.frames import read_frame, read_header, write_frame
+from rbmviz.view.frames import read_frame, read_header, write_frame
 
 
 def test_what_is_written_is_read_again():

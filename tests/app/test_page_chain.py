@@ -15,6 +15,7 @@ from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
+from rbmviz.view.frames import read_frame
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.pages import IN_BAR, found
 from rbmviz_app.pages.chain.exports import chain_csv, command_of, walks_csv
@@ -24,7 +25,6 @@ from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, ordered_cha
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
 
 

@@ -25,6 +25,7 @@ from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, join
 from rbmviz.sweeps.cell import data_digest, model_digest
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.store import Store, encode
+from rbmviz.view.frames import read_frame
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.sample.tuning import full_name
 from rbmviz_app.pages.tune.charts import robust_rows
@@ -34,7 +35,6 @@ from rbmviz_app.pages.tune.panel import map_spec
 from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
 
 SMALL = {

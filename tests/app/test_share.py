@@ -17,6 +17,7 @@ from waiting import wait
 from rbmviz import make_sampler
 from rbmviz.charts import ChartAxis, Curves, Style, styled
 from rbmviz.session import Comparison, SamplingSetup, VisitorUsage
+from rbmviz.view.frames import read_frame
 from rbmviz_app import session
 from rbmviz_app.access import guarded
 from rbmviz_app.comparisons import comparisons_by_token
@@ -31,7 +32,6 @@ from rbmviz_app.share.shares import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
 from rbmviz_app.sockets import Sockets
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
 
 CURVES = Curves(ChartAxis("x"), ChartAxis("y"), styles=(Style("", "#111111"),))

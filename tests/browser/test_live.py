@@ -13,7 +13,7 @@ from PIL import Image
 from waiting import wait
 
 from rbmviz.session.limits import RELEASE_SECONDS
-from rbmviz_app.stream.frames import read_frame
+from rbmviz.view.frames import read_frame
 from tests.browser.test_accessibility import SETTLED
 
 pytestmark = pytest.mark.browser

@@ -1,7 +1,7 @@
 // node run_engine.js MODULE TABLE FRAME JOBS: run chains of a frame by the engine, and print what they made as JSON.
 const { readFileSync } = require('fs'), { createHash } = require('crypto'), vm = require('vm'), path = require('path');
 const root = path.join(__dirname, '..', '..'), [wasm, table, frameFile, jobs] = process.argv.slice(2);
-for (const script of ['rbmviz/browser/engine.js', 'app/rbmviz_app/panel/frame.js']) vm.runInThisContext(readFileSync(path.join(root, script), 'utf8'));
+for (const script of ['rbmviz/browser/engine.js', 'rbmviz/view/panel/frame.js']) vm.runInThisContext(readFileSync(path.join(root, script), 'utf8'));
 const bytes = readFileSync(frameFile), frame = readFrame(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
 const { blocks } = frame.panels[0], signatures = JSON.parse(readFileSync(table, 'utf8'));
 

@@ -19,7 +19,7 @@ from rbmviz.browser.scores import score_data, spaced
 from rbmviz.knobs import values_of
 from rbmviz.metrics import ISL, Coverage
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
-from rbmviz_app.stream.frames import write_frame
+from rbmviz.view.frames import write_frame
 
 pytestmark = [
     pytest.mark.compiled,

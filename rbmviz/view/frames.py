@@ -9,7 +9,7 @@ A dtype is the name of a numpy dtype, or ``"bits"``: then the last axis of the s
 that axis (``numpy.packbits``), so that each row ends at a byte.
 
 This module has the only writer of frames, and a reader for tests and scripts; the app's reader is
-``rbmviz_app/panel/frame.js``.
+``rbmviz/view/panel/frame.js``.
 """
 
 import json
