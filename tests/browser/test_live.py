@@ -14,9 +14,9 @@ from playwright.sync_api import expect
 from waiting import wait
 
 from rbmviz.session.limits import RELEASE_SECONDS
-from rbmviz_app.stream.frames import read_frame
 from tests.browser.test_accessibility import SETTLED
 from tests.browser.test_first_screen import DRAWN
+from tests.frames import read_frame
 
 pytestmark = pytest.mark.browser
 
