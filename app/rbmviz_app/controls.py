@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -13,6 +12,7 @@ from rbmviz.models import describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
 from rbmviz_app import card, messages, uploads
+from rbmviz_app.component import component
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
 from rbmviz_app.shared import (
     MODELS_OF_COMMAND,
@@ -26,11 +26,7 @@ from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
 
-_download = st.components.v2.component(
-    "rbmviz_download",
-    js="\n".join((Path(__file__).parent / name).read_text() for name in ("panel/element.js", "download.js")),
-    css=Path(__file__).with_name("download.css").read_text(),
-)
+_download = component("download", ["panel/element.js", "download.js"], ["download.css"])
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,6 +120,22 @@ def text(setting: Setting[str], **more: Any) -> str:
     return setting.value
 
 
+def about(page: str, *paragraphs: str, caption: str = "") -> None:
+    """Draw the button that opens a page's introduction for newcomers."""
+    with st.popover("About", icon=":material/info:", type="tertiary", key=f"{page} about"):
+        for paragraph in paragraphs:
+            st.markdown(paragraph)
+        if caption:
+            st.caption(caption)
+
+
+def heading(page: str, question: str, about_page: str) -> None:
+    """Draw the question of a page without live panels, and its introduction."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.title(question, anchor=False, width="content")
+        about(page, about_page)
+
+
 @contextmanager
 def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
     """Draw a fold; yield whether it is open. Compute its content only while it is open."""
@@ -131,14 +143,14 @@ def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
         yield setting.value
 
 
-def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 240) -> str:
+def model_name(setting: Setting[str], before: Sequence[str] = ()) -> str:
     """Draw the list of models: pretrained ones, the default first, the command line's, the visitor's."""
     shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
     options = [*before, *shipped, *MODELS_OF_COMMAND, *own_models()]
     help = "\n".join([setting.spec.help, "", *lines])
     return select(
-        setting, options, format_func=title_of_model, help=help, width=width, label_visibility="collapsed"
+        setting, options, format_func=title_of_model, help=help, width=240, label_visibility="collapsed"
     )
 
 

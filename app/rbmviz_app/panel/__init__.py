@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
-
 from rbmviz.charts.style import colours, dashes, titles
 from rbmviz.datasets import Dataset
 from rbmviz.equations import equation_of, symbols_of
@@ -21,6 +19,7 @@ from rbmviz.session.comparison import Panel
 from rbmviz.session.multiples import multiples_of
 from rbmviz_app import card
 from rbmviz_app.charts.style import about
+from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.formulas import equation, mathml, prose
 from rbmviz_app.links import presented_knobs
@@ -30,21 +29,8 @@ from rbmviz_app.share import publish
 
 PANEL_FOLDER = Path(__file__).parent
 
-SHARED_SCRIPTS = tuple(
-    f"{name}.js"
-    for name in (
-        "element",
-        "frame",
-        "help",
-        "readouts",
-        "knobs",
-        "equation",
-        "mosaic",
-        "back",
-        "presses",
-        "base",
-    )
-)
+_SHARED = ("element", "frame", "help", "readouts", "knobs", "equation", "mosaic", "back", "presses", "base")
+SHARED_SCRIPTS = tuple(f"{name}.js" for name in _SHARED)
 """Scripts that precede a page's own, in this order, concatenated into one file: there is no bundler."""
 
 FPS = 20
@@ -54,15 +40,10 @@ OnTrigger = Callable[[], None]
 """Callback of a component; it reads the event with ``session.sent_by``."""
 
 
-def _component(name: str, folder: Path, script: str) -> Any:
-    """Return the component whose script is the shared scripts followed by the page's."""
-    files = [PANEL_FOLDER / shared for shared in SHARED_SCRIPTS] + [folder / script]
-    js = "\n".join(file.read_text() for file in files)
-    own = folder / "panel.css"
-    css = (PANEL_FOLDER / "panel.css").read_text()
-    if folder != PANEL_FOLDER and own.exists():
-        css += own.read_text()
-    return st.components.v2.component(f"rbmviz_{name}", js=js, css=css)
+def _component(name: str, script: str, *styles: str) -> Any:
+    """Return the component whose script is the shared scripts followed by this one."""
+    scripts = [f"panel/{shared}" for shared in SHARED_SCRIPTS]
+    return component(name, [*scripts, script], ["panel/panel.css", *styles])
 
 
 class Canvas:
@@ -77,7 +58,9 @@ class Canvas:
 
     def __init__(self, folder: Path) -> None:
         self._name = folder.name
-        self._mount = _component(folder.name, folder, "panel.js")
+        own = f"pages/{folder.name}"
+        styles = [f"{own}/panel.css"] if (folder / "panel.css").exists() else []
+        self._mount = _component(folder.name, f"{own}/panel.js", *styles)
 
     def mount(
         self,
@@ -279,7 +262,7 @@ def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int
     return [(dataset.vocabulary[i], int(i)) for i in order]
 
 
-_live_slider = _component("slider", PANEL_FOLDER, "slider.js")
+_live_slider = _component("slider", "panel/slider.js")
 
 
 def live_slider(
@@ -291,7 +274,6 @@ def live_slider(
     key: str,
     formulas: Sequence[str] = (),
     present: bool = False,
-    width: int = 320,
 ) -> None:
     """Draw a slider that sends its value while dragged, read with ``session.sent_by(key, "value")``.
 
@@ -307,5 +289,5 @@ def live_slider(
             "present": present,
         },
         on_value_change=on_value,
-        width=width,
+        width=320,
     )

@@ -58,13 +58,8 @@ def is_playable(samplers: Sequence[Sampler], model: Model) -> bool:
 def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
     """Return the page, as the bytes of an HTML file.
 
-    Parameters
-    ----------
-    replay : Replay
-        The recording; its samplers are those of the page, and its data set is in the page, too.
-    model : Model
-    starts : sequence of (seed, v0)
-        The seeds to choose from, the recording's first.
+    replay : the recording; its samplers are those of the page, and its data set is in the page, too
+    starts : sequence of (seed, v0); the seeds to choose from, the recording's first
     """
     check_size(model)
     algorithms = [history.algorithm for history in replay.histories]

@@ -16,22 +16,13 @@ FASTEST = 5000
 class Replay:
     """Runs of one model, shown side by side, with the text around them.
 
-    Parameters
-    ----------
-    title : str
-        Heading; user input, as the caption may be.
-    caption : str
-        A sentence below the heading; "": none.
-    histories : sequence of RunHistory
-        The runs, from left to right.
-    dataset : Dataset or None
-        Data that define the samples' classes; None: no classes.
-    shape : (rows, columns)
-        Size of a sample, in pixels.
-    side : int
-        Rows and columns of the square of samples in a panel (default 10).
-    speed : float
-        Initial samples per second (default 60).
+    title : heading; user input, as the caption may be
+    caption : a sentence below the heading; "": none
+    histories : the runs, from left to right
+    dataset : data that define the samples' classes; None: no classes
+    shape : (rows, columns); size of a sample, in pixels
+    side : rows and columns of the square of samples in a panel (default 10)
+    speed : initial samples per second (default 60)
     """
 
     title: str

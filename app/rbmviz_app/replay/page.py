@@ -63,12 +63,8 @@ HTML = """<!doctype html>
 def replay_html(replay: Replay, plain: bool = False) -> bytes:
     """Return the page, as the bytes of an HTML file.
 
-    Parameters
-    ----------
-    replay : Replay
-    plain : bool
-        Whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
-        cannot decompress (before 2023); False (the default): compressed to a third or less.
+    plain : whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
+        cannot decompress (before 2023); False (the default): compressed to a third or less
     """
     script = shared_script() + "\nshowRuns((root, frame) => new ReplayPage(root, frame));\n"
     return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script, plain=plain)
