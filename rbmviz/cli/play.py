@@ -2,19 +2,22 @@
 
 import argparse
 import importlib
-from pathlib import Path
 from typing import Any
 
 from rbmviz.browser.chains import RECORDED, STORED_SEEDS, check_runs
 from rbmviz.cli import SEED, print_message
-from rbmviz.cli.origins import origin_of
-from rbmviz.cli.replay import add_page, check_page, histories_of, runs_of
+from rbmviz.cli.replay import (
+    add_page,
+    app_modules,
+    check_page,
+    histories_of,
+    replay_of,
+    runs_of,
+    written,
+)
 from rbmviz.datasets import Dataset
-from rbmviz.errors import brought_by
 from rbmviz.knobs import values_of
 from rbmviz.models import describe_model
-from rbmviz.origin import with_origin
-from rbmviz.output import write_whole
 from rbmviz.session import Allowance, SamplingRun, SamplingSetup, Start
 
 MAX_LIVE_PANELS = 6
@@ -45,11 +48,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Record the fallback, then write the file."""
     target = check_page(args, (".html",), MAX_LIVE_PANELS)
-    with brought_by("app", "A page in which samplers run"):
-        # By name, because the package is a layer below the app and is also installed without its libraries.
-        app = importlib.import_module("rbmviz_app.replay")
-        page = importlib.import_module("rbmviz_app.play.page")
-        shape_of = importlib.import_module("rbmviz_app.panel").shape_of
+    (page,) = app_modules("A page in which samplers run", "play.page")
     model, algorithms, data = runs_of(args)
     for sampler in algorithms:
         check_runs(sampler)
@@ -67,29 +66,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     ).plan()
     runs = [SamplingRun(1, plan, sampler) for sampler in algorithms]
     histories, interrupted = histories_of(runs, RECORDED)
-    replay = app.Replay(
-        args.title if args.title is not None else Path(args.model).stem,
-        args.caption if args.caption is not None else f"{describe_model(model)}.",
-        histories,
-        dataset,
-        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data),
-        args.cells,
-        args.speed,
-    )
-    content = with_origin(
-        page.play_html(replay, model, starts), target.name, origin_of(args, {args.model: model}, dataset)
-    )
-    write_whole(target, content)
-    result: dict[str, Any] = {
-        "out": str(target),
-        "bytes": len(content),
-        "model": args.model,
-        "dataset": dataset.name if dataset is not None else None,
-        "contains": contents(dataset),
-        "samplers": [{"name": each.name, "knobs": values_of(each)} for each in algorithms],
-        "seeds": list(seeds),
-        "init": init,
-    }
+    replay = replay_of(args, model, histories, dataset, f"{describe_model(model)}.", data)
+    result = written(args, target, page.play_html(replay, model, starts), model, dataset)
+    result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
+    result |= {"contains": contents(dataset), "seeds": list(seeds), "init": init}
     return result | ({"interrupted": True} if interrupted else {})
 
 
