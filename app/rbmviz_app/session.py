@@ -21,8 +21,10 @@ from rbmviz import Model
 from rbmviz.datasets import Dataset
 from rbmviz.links import address_texts
 from rbmviz.pages import SettingSpec
+from rbmviz.pages.tried import Tried
 from rbmviz.session import Allowance, Comparison, VisitorUsage
 from rbmviz.session.sweep_view import SweepView
+from rbmviz.session.sweeps import Sweep
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app.share.view import Share
 from rbmviz_app.stream.files import OfferedFiles
@@ -385,6 +387,9 @@ DRAWN_UNITS: Entry[UnitByUnit] = Entry("drawn units", UnitByUnit.begin)
 SWEEP_VIEWS: Entry[dict[str, tuple[SweepView, str]]] = Entry("sweep views", dict)
 """Tune: the newest views of sweeps, by name, and their tokens."""
 
+OWN_SWEEPS: Entry[dict[str, Sweep]] = Entry("own sweeps", dict)
+"""Tune: the private sweeps of this visitor, of own models and data, by name."""
+
 POINTER_PANEL: Entry[int | None] = Entry("pointer panel", lambda: None)
 """Tune: key of the panel whose chain follows the pointer over the map; None: not chosen yet."""
 
@@ -397,8 +402,8 @@ DRAWN_TRAINERS: Entry[dict[int, str]] = Entry("drawn trainers", dict)
 DRAWN_BESIDE: Entry[tuple[int, ...]] = Entry("drawn beside", tuple)
 """Tune: keys and runs of the panels beside the map when the whole page was last drawn."""
 
-TRIED: Entry[list[Any]] = Entry("tried", list)
-"""Sample: kept settings with their scores, newest last."""
+TRIED: Entry[dict[tuple[object, ...], Tried]] = Entry("tried", dict)
+"""Sample: the settings that its panels have had, with their scores, newest last."""
 
 
 class LessonStep(NamedTuple):

@@ -163,7 +163,7 @@ class LivePage extends ReplayPage {
 
   makeGrid() {
     const grid = new LiveGrid(this.host, this.data, () => {}, PanelOfSamples);
-    grid.onTurn = (key, knobs) => this.liveRuns[key].turn(knobs);
+    grid.onTurn = (key, knobs) => this.liveRuns.find(({ head }) => head.key === key)?.turn(knobs);
     return grid;
   }
 
@@ -296,8 +296,19 @@ class LivePage extends ReplayPage {
   }
 }
 
+/** Keep the panels of the samplers that the address names after #, or all of them. @param {ReturnType<typeof readFrame>} frame */
+function choosePanels(frame) {
+  addEventListener('hashchange', () => location.reload());
+  const wanted = location.hash.slice(1).split(','), chosen = frame.panels.filter(({ head }) => wanted.includes(/** @type {any} */ (head).spec.sampler));
+  if (!chosen.length) return;
+  frame.panels = chosen;
+  const { isl } = /** @type {ReplayData} */ (frame.request), labels = chosen.map(({ head }) => /** @type {any} */ (head).spec.label);
+  if (isl) isl.lines = isl.lines.filter(({ name }) => labels.includes(name));
+}
+
 /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame */
 async function livePage(root, frame) {
+  choosePanels(frame);
   if (typeof WebAssembly === 'object' && WebAssembly.validate(WITH_VECTORS)) {
     try {
       return new LivePage(root, frame, readFrame(await unpackedFrame('live')));

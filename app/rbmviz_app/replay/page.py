@@ -52,7 +52,9 @@ HTML = """<!doctype html>
 </head>
 <body>
 <noscript>This page plays samples by a script of its own: allow scripts to see them.</noscript>
-<main id="replay"></main>
+<main id="replay">
+<p>Opening. If nothing else appears, the file is incomplete: copy or download it again.</p>
+</main>
 {data}
 <script>{script}</script>
 </body>
