@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from rbmviz_app.stream.frames import Bits, write_frame
+from rbmviz.view.frames import Bits, write_frame
 
 REQUEST = {"fps": 20, "view": "sequence", "pixels": "binary", "cells": 4, "n_visible": 11, "panels": [3, 5]}
 

@@ -1,4 +1,4 @@
-"""A reader of the app's frames, whose format ``rbmviz_app.stream.frames`` describes."""
+"""A reader of the app's frames, whose format ``rbmviz.view.frames`` describes."""
 
 import json
 import math
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz_app.stream.frames import DTYPES, LENGTH_BYTES
+from rbmviz.view.frames import DTYPES, LENGTH_BYTES
 
 
 class PanelPart(NamedTuple):

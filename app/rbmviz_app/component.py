@@ -9,7 +9,9 @@ import streamlit as st
 APP_FOLDER = Path(__file__).parent
 
 
-def component(name: str, scripts: Sequence[str], styles: Sequence[str] = (), **more: Any) -> Any:
-    """Return the component of these files, relative to the app's folder; those of a kind are joined."""
+def component(
+    name: str, scripts: Sequence[str | Path], styles: Sequence[str | Path] = (), **more: Any
+) -> Any:
+    """Return the component of these files: paths in the folder of the app, or absolute."""
     js, css = ("\n".join((APP_FOLDER / file).read_text() for file in files) for files in (scripts, styles))
     return st.components.v2.component(f"rbmviz_{name}", js=js, css=css or None, **more)

@@ -1,27 +1,17 @@
 """``rbmviz play``: a page in which samplers run live, in any browser, without a server or network."""
 
 import argparse
-import importlib
 from typing import Any
 
-from rbmviz.browser.chains import RECORDED, STORED_SEEDS, check_runs
+from rbmviz.browser import scores
+from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
 from rbmviz.cli import SEED, print_message
-from rbmviz.cli.replay import (
-    add_page,
-    app_modules,
-    check_page,
-    histories_of,
-    replay_of,
-    runs_of,
-    written,
-)
+from rbmviz.cli.replay import add_page, check_page, histories_of, replay_of, runs_of, written
 from rbmviz.datasets import Dataset
+from rbmviz.errors import brought_by
 from rbmviz.knobs import values_of
 from rbmviz.models import describe_model
-from rbmviz.session import Allowance, SamplingRun, SamplingSetup, Start
-
-MAX_LIVE_PANELS = 6
-"""Samplers in a page: each has a worker, and phones have few cores."""
+from rbmviz.session import SamplingSetup, Start
 
 
 def add(commands: Any) -> None:
@@ -48,28 +38,20 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Record the fallback, then write the file."""
     target = check_page(args, (".html",), MAX_LIVE_PANELS)
-    (page,) = app_modules("A page in which samplers run", "play.page")
+    with brought_by("app", "A page in which samplers run"):
+        from rbmviz.view import live
     model, algorithms, data = runs_of(args)
-    for sampler in algorithms:
-        check_runs(sampler)
-    page.check_size(model)
+    live.check_playable(algorithms, model)
     dataset = None if args.no_data else data
     print_message(f"The page will contain {contents(dataset)}.")
     init: Start = args.init
-    seeds = range(args.seed, args.seed + STORED_SEEDS)
-    starts = [
-        (seed, SamplingSetup(model, data, seed).starts(1) if init == "data" else None) for seed in seeds
-    ]
-    allowance = Allowance(len(algorithms) * RECORDED * -(-model.rbm.n_visible // 8))
-    plan = SamplingSetup(
-        model, dataset if init == "random" else data, args.seed, init, allowance=allowance
-    ).plan()
-    runs = [SamplingRun(1, plan, sampler) for sampler in algorithms]
-    histories, interrupted = histories_of(runs, RECORDED)
+    setup = SamplingSetup(model, dataset if init == "random" else data, args.seed, init)
+    histories, interrupted = histories_of(live.runs_to_record(setup, algorithms), RECORDED)
     replay = replay_of(args, model, histories, dataset, f"{describe_model(model)}.", data)
-    result = written(args, target, page.play_html(replay, model, starts), model, dataset)
+    result = written(args, target, live.play_html(replay, model, live.starts_of(setup)), model, dataset)
     result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
-    result |= {"contains": contents(dataset), "seeds": list(seeds), "init": init}
+    seeds = list(range(args.seed, args.seed + STORED_SEEDS))
+    result |= {"contains": contents(dataset), "seeds": seeds, "init": init}
     return result | ({"interrupted": True} if interrupted else {})
 
 
@@ -78,5 +60,4 @@ def contents(dataset: Dataset | None) -> str:
     kernels = "the model, the kernels and a recording"
     if dataset is None:
         return f"{kernels}, and no data"
-    page = importlib.import_module("rbmviz.browser.scores")
-    return f"{kernels}, and {page.contents(dataset)}"
+    return f"{kernels}, and {scores.contents(dataset)}"

@@ -1,7 +1,6 @@
 """``rbmviz replay``: samplers side by side as a page that needs no server, or as a moving picture."""
 
 import argparse
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +138,9 @@ def scored_data(model: Model, args: argparse.Namespace) -> Dataset | None:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Make the samples, then write the file."""
     target = check_page(args, (".html", ".gif"), MAX_SIDE_BY_SIDE)
-    page, moving = app_modules("A file that plays samples", "replay.page", "charts.moving")
+    with brought_by("app", "A file that plays samples"):
+        from rbmviz.view import moving
+        from rbmviz.view.replay import replay_html
     model, algorithms, dataset = runs_of(args)
     kept = _kept(args, model, len(algorithms))
     init: Start = args.init or ("random" if dataset is None else "data")
@@ -150,19 +151,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     histories, interrupted = histories_of([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
     caption = f"{describe_model(model)}. Seed {args.seed}."
     replay = replay_of(args, model, [history.last(kept) for history in histories], dataset, caption)
-    content = page.replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
+    content = replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
     result = written(args, target, content, model, dataset)
     result["samplers"] = [
         {"name": each.algorithm.name, "knobs": values_of(each.algorithm), "n": each.n} for each in histories
     ]
     result |= {"kept": kept, "seed": args.seed}
     return result | ({"interrupted": True} if interrupted else {})
-
-
-def app_modules(what: str, *names: str) -> list[Any]:
-    """Return modules of the app: by name, because it is a layer above, and may lack its libraries."""
-    with brought_by("app", what):
-        return [importlib.import_module(f"rbmviz_app.{name}") for name in names]
 
 
 def replay_of(
@@ -174,13 +169,15 @@ def replay_of(
     data: Dataset | None = None,
 ) -> Any:
     """Return the runs with the text around them; ``caption`` if none is given; data: for the pictures."""
-    app, panel = app_modules("A page", "replay", "panel")
-    return app.Replay(
+    from rbmviz.view.replay import Replay  # imported here, because it needs the libraries of an extra
+    from rbmviz.view.specs import shape_of
+
+    return Replay(
         args.title if args.title is not None else Path(args.model).stem,
         args.caption if args.caption is not None else caption,
         histories,
         dataset,
-        panel.shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data or dataset),
+        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data or dataset),
         args.cells,
         args.speed,
     )

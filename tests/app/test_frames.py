@@ -4,7 +4,7 @@ import frame_cases as cases
 import numpy as np
 import pytest
 
-from rbmviz_app.stream.frames import write_frame
+from rbmviz.view.frames import write_frame
 from tests.frames import read_frame, read_header
 
 

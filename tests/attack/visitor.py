@@ -1,7 +1,7 @@
 """A visitor without a browser, who uses the protocols of Streamlit and of the live frames.
 
 ``Visitor`` opens a page over Streamlit's own WebSocket, repeats the fragments that ask for it, finds the
-live component in what it is sent, and asks for pictures as ``rbmviz_app/panel/base.js`` does. It reads the
+live component in what it is sent, and asks for pictures as ``rbmviz/view/panel/base.js`` does. It reads the
 header of a frame, not its pictures, so that dozens of visitors cost little beside the server that they
 are to judge. From the command line::
 

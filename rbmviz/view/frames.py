@@ -8,7 +8,7 @@ name, dtype and shape of each block of the panel. The bytes of the blocks follow
 A dtype is the name of a numpy dtype, or ``"bits"``: then the last axis of the shape counts bits, packed along
 that axis (``numpy.packbits``), so that each row ends at a byte.
 
-``rbmviz_app/panel/frame.js`` reads frames.
+``rbmviz/view/panel/frame.js`` reads frames.
 """
 
 import json
