@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -14,6 +13,7 @@ from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
 from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import card, messages, uploads
+from rbmviz_app.component import component
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
 from rbmviz_app.shared import (
     MODELS_OF_COMMAND,
@@ -27,11 +27,7 @@ from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
 
-_download = st.components.v2.component(
-    "rbmviz_download",
-    js=(PANEL_FOLDER / "element.js").read_text() + Path(__file__).with_name("download.js").read_text(),
-    css=Path(__file__).with_name("download.css").read_text(),
-)
+_download = component("download", [PANEL_FOLDER / "element.js", "download.js"], ["download.css"])
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,6 +121,22 @@ def text(setting: Setting[str], **more: Any) -> str:
     return setting.value
 
 
+def about(page: str, *paragraphs: str, caption: str = "") -> None:
+    """Draw the button that opens a page's introduction for newcomers."""
+    with st.popover("About", icon=":material/info:", type="tertiary", key=f"{page} about"):
+        for paragraph in paragraphs:
+            st.markdown(paragraph)
+        if caption:
+            st.caption(caption)
+
+
+def heading(page: str, question: str, about_page: str) -> None:
+    """Draw the question of a page without live panels, and its introduction."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.title(question, anchor=False, width="content")
+        about(page, about_page)
+
+
 @contextmanager
 def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
     """Draw a fold; yield whether it is open. Compute its content only while it is open."""
@@ -142,11 +154,11 @@ def _models(setting: Setting[Any]) -> dict[str, Any]:
     return {"options": options, "help": help, "format_func": title_of_model}
 
 
-def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 240) -> str:
+def model_name(setting: Setting[str], before: Sequence[str] = ()) -> str:
     """Draw the list of models."""
     listed = _models(setting)
     listed["options"] = [*before, *listed["options"]]
-    return select(setting, **listed, width=width, label_visibility="collapsed")
+    return select(setting, **listed, width=240, label_visibility="collapsed")
 
 
 def model_names(setting: Setting[list[str]], **more: Any) -> list[str]:

@@ -63,14 +63,9 @@ class SavedPanel(NamedTuple):
 class TrainingFile:
     """The contents of a file of trainings; panels are read later, when their data are available.
 
-    Parameters
-    ----------
-    setup : dict
-        Shared by all trainings: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``.
-    dataset : Dataset or None
-        Uploaded data; None: data registered under this name.
-    models : dict of str to Model
-        Models sent to other pages, by title.
+    setup : shared by all trainings: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``
+    dataset : uploaded data; None: data registered under this name
+    models : models sent to other pages, by title
     """
 
     setup: dict[str, Any]
