@@ -11,6 +11,7 @@ import base64
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -145,10 +146,8 @@ def _in_page(evaluate: Any, worker: bool) -> Engine:
 
 
 @contextlib.contextmanager
-def chromium(worker: bool = True, slower: float = 1) -> Iterator[Engine]:
-    """Start Chromium, its processor slowed down as by its developer tools."""
-    import shutil
-
+def chromium_pages(*kinds: tuple[bool, float]) -> Iterator[list[Engine]]:
+    """Start Chromium with pages: whether in a worker, and how much slower (as developer tools make it)."""
     from playwright.sync_api import sync_playwright
 
     from tests.browser.conftest import CHROMIUM
@@ -156,22 +155,31 @@ def chromium(worker: bool = True, slower: float = 1) -> Iterator[Engine]:
     path = next(filter(None, map(shutil.which, CHROMIUM)))
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = started.new_page()
-        if slower != 1:
+        engines = []
+        for worker, slower in kinds:
+            page = started.new_context().new_page()
             page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
-        yield _in_page(page.evaluate, worker)
+            engines.append(_in_page(page.evaluate, worker))
+        yield engines
         started.close()
 
 
 @contextlib.contextmanager
-def firefox(worker: bool = True) -> Iterator[Engine]:
+def chromium() -> Iterator[Engine]:
+    """Start Chromium."""
+    with chromium_pages((True, 1)) as [engine]:
+        yield engine
+
+
+@contextlib.contextmanager
+def firefox() -> Iterator[Engine]:
     """Start Firefox."""
     from tests.browser.firefox import firefox as started
 
     with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as window:
         Path(folder, "empty.html").write_text("<!doctype html>")  # Firefox's own first page allows no scripts
         window.open(Path(folder, "empty.html").as_uri())
-        yield _in_page(window.evaluate, worker)
+        yield _in_page(window.evaluate, worker=True)
 
 
 ENGINES = {"node": node, "chromium": chromium, "firefox": firefox}

@@ -8,11 +8,11 @@ function toBase64(bytes) {
   return btoa(text);
 }
 
-let wasm, signatures, frame;
-const standing = {};
+let wasm, signatures, frame, standing = {};
 
 function openFrame(module, table, content) {
   [wasm, signatures, frame] = [fromBase64(module), table, readFrame(fromBase64(content).buffer)];
+  standing = {};
   return frame.request.chains.length;
 }
 
