@@ -1,4 +1,4 @@
-"""Live samplers in a real notebook, in Chromium: knobs go both ways, and Python makes the samples that the page made.
+"""Live samplers in a real notebook, in Chromium: knobs go both ways, and Python makes the page's samples.
 
 By hand, because JupyterLab and marimo are no dependencies of the tests::
 
@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -41,7 +40,10 @@ HOST = """(() => { const within = root => [...root.querySelectorAll('*')].flatMa
     return within(document)[0]; })()"""
 
 CRC_32 = """(bytes => { let crc = ~0;
-    for (const byte of bytes) { crc ^= byte; for (let k = 0; k < 8; k++) crc = crc & 1 ? 0xEDB88320 ^ (crc >>> 1) : crc >>> 1; }
+    for (const byte of bytes) {
+        crc ^= byte;
+        for (let k = 0; k < 8; k++) crc = crc & 1 ? 0xEDB88320 ^ (crc >>> 1) : crc >>> 1;
+    }
     return ~crc >>> 0; })"""
 
 
@@ -138,7 +140,8 @@ def walk(page, notebook, pictures, name):
         f"{HOST}.shadowRoot.querySelector('.knob input[type=range]').scrollIntoView({{block: 'center'}})"
     )
     box = page.evaluate(
-        f"""(() => {{ const at = {HOST}.shadowRoot.querySelector('.knob input[type=range]').getBoundingClientRect();
+        f"""(() => {{ const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
+            const at = slider.getBoundingClientRect();
             return [at.x, at.y, at.width, at.height]; }})()"""
     )
     page.mouse.move(box[0] + box[2] / 2, box[1] + box[3] / 2)
@@ -198,7 +201,8 @@ def main():
                 urlopen(notebook.address).close()
                 break
             except OSError:
-                assert time.monotonic() < end and server.poll() is None, (folder / "log.txt").read_text()
+                if time.monotonic() > end or server.poll() is not None:
+                    raise SystemExit((folder / "log.txt").read_text()) from None
                 time.sleep(0.3)
         with sync_playwright() as playwright:
             path = next(filter(None, map(shutil.which, CHROMIUM)))
@@ -209,13 +213,13 @@ def main():
             page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
             try:
                 page.goto(notebook.address)
-                print(json.dumps(walk(page, notebook, args.pictures, args.notebook)))
+                print(json.dumps(walk(page, notebook, args.pictures, args.notebook)))  # noqa: T201
             except BaseException:
                 if args.pictures:
                     page.screenshot(path=str(args.pictures / f"{args.notebook}-failed.png"))
                 raise
             finally:
-                print(*said, sep="\n", file=sys.stderr)
+                print(*said, sep="\n", file=sys.stderr)  # noqa: T201
                 browser.close()
     finally:
         server.terminate()
