@@ -1,4 +1,4 @@
-"""Frames, whole and damaged, that both readers (Python's and the browser's) must treat alike."""
+"""Frames, whole and damaged, for their two readers: the browser's, and the one of the tests."""
 
 import json
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
-
 from rbmviz.charts.style import colours, dashes, titles
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, values_of
@@ -21,6 +19,7 @@ from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
 from rbmviz.view.formulas import equation, prose
 from rbmviz.view.specs import about, knob_spec, readout_specs
 from rbmviz_app import card
+from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
 from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS
@@ -35,13 +34,11 @@ OnTrigger = Callable[[], None]
 
 def _component(name: str, folder: Path, script: str) -> Any:
     """Return the component whose script is the shared scripts followed by the page's."""
-    files = [PANEL_FOLDER / shared for shared in SHARED_SCRIPTS] + [folder / script]
-    js = "\n".join(file.read_text() for file in files)
-    own = folder / "panel.css"
-    css = (PANEL_FOLDER / "panel.css").read_text()
-    if folder != PANEL_FOLDER and own.exists():
-        css += own.read_text()
-    return st.components.v2.component(f"rbmviz_{name}", js=js, css=css)
+    scripts = [*(PANEL_FOLDER / shared for shared in SHARED_SCRIPTS), folder / script]
+    styles = [PANEL_FOLDER / "panel.css"]
+    if folder != PANEL_FOLDER and (folder / "panel.css").exists():
+        styles.append(folder / "panel.css")
+    return component(name, scripts, styles)
 
 
 class Canvas:
@@ -231,7 +228,6 @@ def live_slider(
     key: str,
     formulas: Sequence[str] = (),
     present: bool = False,
-    width: int = 320,
 ) -> None:
     """Draw a slider that sends its value while dragged, read with ``session.sent_by(key, "value")``.
 
@@ -247,5 +243,5 @@ def live_slider(
             "present": present,
         },
         on_value_change=on_value,
-        width=width,
+        width=320,
     )

@@ -176,7 +176,7 @@ class LivePage extends ReplayPage {
 
   makeGrid() {
     const grid = new LiveGrid(this.host, this.data, () => {}, PanelOfSamples);
-    grid.onTurn = (key, knobs) => this.liveRuns[key].turn(knobs);
+    grid.onTurn = (key, knobs) => this.liveRuns.find(({ head }) => head.key === key)?.turn(knobs);
     return grid;
   }
 
@@ -309,6 +309,16 @@ class LivePage extends ReplayPage {
   }
 }
 
+/** Keep the panels of the samplers that the address names after #, or all of them. @param {ReturnType<typeof readFrame>} frame */
+function choosePanels(frame) {
+  addEventListener('hashchange', () => location.reload());
+  const wanted = location.hash.slice(1).split(','), chosen = frame.panels.filter(({ head }) => wanted.includes(/** @type {any} */ (head).spec.sampler));
+  if (!chosen.length) return;
+  frame.panels = chosen;
+  const { isl } = /** @type {ReplayData} */ (frame.request), labels = chosen.map(({ head }) => /** @type {any} */ (head).spec.label);
+  if (isl) isl.lines = isl.lines.filter(({ name }) => labels.includes(name));
+}
+
 /**
  * @param {HTMLElement} root
  * @param {ReturnType<typeof readFrame>} frame
@@ -316,6 +326,7 @@ class LivePage extends ReplayPage {
  * @param {Document | HTMLElement} [keys] where keys are pressed
  */
 async function livePage(root, frame, live = () => unpackedFrame('live'), keys = document) {
+  if (keys === document) choosePanels(frame);
   if (typeof WebAssembly === 'object' && WebAssembly.validate(WITH_VECTORS)) {
     try {
       return new LivePage(root, frame, readFrame(await live()), keys);

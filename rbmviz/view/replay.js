@@ -263,24 +263,29 @@ class ReplayPage {
 
 /** @param {string} id @returns {Promise<ArrayBuffer>} a frame contained in this page */
 async function unpackedFrame(id) {
-  const script = /** @type {HTMLElement} */ (document.getElementById(id));
-  const text = atob(script.textContent ?? ''), bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const script = /** @type {HTMLElement} */ (document.getElementById(id)), content = script.textContent ?? '', packed = script.dataset.packed !== 'no';
   script.remove(); // free one copy in memory
-  if (script.dataset.packed === 'no') return bytes.buffer;
-  if (!('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz replay --plain" makes a file that it can show.');
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
+  if (packed && !('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz replay --plain" makes a file that it can show.');
+  try {
+    const text = atob(content), bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    return packed ? await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer() : bytes.buffer;
+  } catch {
+    throw new Error('The data in this file are damaged: copy or download it again.');
+  }
 }
 
 /** Show a page of runs. @param {(root: HTMLElement, frame: ReturnType<typeof readFrame>) => ReplayPage | Promise<ReplayPage>} make */
 async function showRuns(make) {
   const root = /** @type {HTMLElement} */ (document.getElementById('replay'));
   try {
-    const page = await make(root, readFrame(await unpackedFrame('run'))), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const frame = readFrame(await unpackedFrame('run'));
+    root.replaceChildren();
+    const page = await make(root, frame), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     // If less motion is preferred, the page waits, showing its first full pictures.
     if (calm) page.show(Math.min(page.first + page.data.side ** 2, page.last));
     else page.play(true);
   } catch (error) {
-    root.append(element('p', { role: 'alert', text: error instanceof Error ? error.message : String(error) }));
+    root.replaceChildren(element('p', { role: 'alert', text: error instanceof Error ? error.message : String(error) }));
   }
 }

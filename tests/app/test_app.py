@@ -28,7 +28,6 @@ from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, NewestSamples, SamplingRun, SamplingSetup, TrainingSetup, replay
 from rbmviz.session.equal_points import POINTS
 from rbmviz.session.training import Likelihood
-from rbmviz.view.frames import read_frame
 from rbmviz_app import loading_code
 from rbmviz_app.charts.samples import mosaic, mosaics_png, samples_npz
 from rbmviz_app.charts.style import origin_text
@@ -51,6 +50,7 @@ from rbmviz_app.pages.train.exports import training_csv
 from rbmviz_app.pages.train.likelihood import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 PAGES = Path(__file__).parents[2] / "app" / "rbmviz_app" / "pages"
 

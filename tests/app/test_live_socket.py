@@ -22,7 +22,6 @@ from rbmviz.session import (
     SamplingSetup,
     random_rbm,
 )
-from rbmviz.view.frames import read_header
 from rbmviz_app.access import guarded
 from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.sockets import POLICY, Sockets
@@ -30,6 +29,7 @@ from rbmviz_app.stream import presses
 from rbmviz_app.stream import socket as live
 from rbmviz_app.stream.encoder import FrameEncoder, known_views
 from rbmviz_app.stream.requests import MAX_FPS, MAX_PANELS, KnobChange, Press, read_message
+from tests.frames import read_header
 
 HOME = "http://127.0.0.1:8501"
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"

@@ -7,9 +7,9 @@ from waiting import wait
 import rbmviz_app.pages.sample.panel  # noqa: F401 (its encoder)
 from rbmviz import make_sampler
 from rbmviz.session import Allowance, Comparison, SamplingRun, SamplingSetup
-from rbmviz.view.frames import read_frame
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 REQUEST = FrameRequest(20, "sequence", "binary", 9, 5, [0, 1])
 

@@ -15,7 +15,6 @@ from rbmviz.metrics.finite_chain import resize_chain, second_modulus
 from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
-from rbmviz.view.frames import read_frame
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.pages import IN_BAR, found
 from rbmviz_app.pages.chain.exports import chain_csv, command_of, walks_csv
@@ -26,6 +25,7 @@ from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, s
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 
 @pytest.fixture

@@ -16,12 +16,12 @@ from rbmviz.datasets import Dataset
 from rbmviz.metrics import model_statistics, sweep_distances
 from rbmviz.rbm import Model, save_model
 from rbmviz.session import Comparison, Coupling, CouplingSetup, random_rbm
-from rbmviz.view.frames import read_frame
 from rbmviz_app.loading_code import MODEL_FILE
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 SWEEPS = 40
 

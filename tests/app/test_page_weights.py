@@ -24,7 +24,6 @@ from rbmviz.session import (
     WeightSetup,
     estimator_study,
 )
-from rbmviz.view.frames import read_frame
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.weights import panel as weights_panel
 from rbmviz_app.pages.weights.charts import EQUAL, log_z_chart, population_titles, shares_chart, sizes_chart
@@ -41,6 +40,7 @@ from rbmviz_app.pages.weights.study import origin_of_study
 from rbmviz_app.pages.weights.study_charts import plane_chart, study_chart
 from rbmviz_app.stream.encoder import FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 
 def close(comparison):

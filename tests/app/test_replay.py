@@ -16,9 +16,9 @@ import rbmviz
 from rbmviz.metrics import Coverage
 from rbmviz.session import Comparison, RunHistory, SamplingRun, SamplingSetup
 from rbmviz.view.curves import MIN_CURVE_SAMPLES
-from rbmviz.view.frames import read_frame
 from rbmviz.view.moving import BETWEEN, DARK, FRAMES, HEADER, replay_gif
 from rbmviz.view.replay import Replay, replay_html
+from tests.frames import read_frame
 
 HOSTILE = "</script><script>document.title='x'</script><img src=x onerror=alert(1)>&\"'\u2028\udc80"
 

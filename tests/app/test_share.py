@@ -17,7 +17,6 @@ from waiting import wait
 from rbmviz import make_sampler
 from rbmviz.charts import ChartAxis, Curves, Style, styled
 from rbmviz.session import Comparison, SamplingSetup, VisitorUsage
-from rbmviz.view.frames import read_frame
 from rbmviz_app import session
 from rbmviz_app.access import guarded
 from rbmviz_app.comparisons import comparisons_by_token
@@ -33,6 +32,7 @@ from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
 from rbmviz_app.sockets import Sockets
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
+from tests.frames import read_frame
 
 CURVES = Curves(ChartAxis("x"), ChartAxis("y"), styles=(Style("", "#111111"),))
 HOME = "http://127.0.0.1:8501"

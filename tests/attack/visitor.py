@@ -23,7 +23,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from rbmviz.view.frames import read_header
+from tests.frames import read_header
 
 PAGES = ("", "train", "coupling", "weights", "chain")
 """Paths of the five pages."""

@@ -34,6 +34,7 @@ OTHER_PAGES = (
         "coupling",
         "coupling_model",
     ),
+    ("Tune", "tune", "Which settings of the samplers are best on this model.", "tune", "tune_models"),
 )
 """Title, icon, help and folder of the pages that accept a model, and the setting that chooses it there."""
 
@@ -192,5 +193,6 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     session.LIVE_TRAININGS.value.write()  # so that reloading the other page finds the model
     if uploads.put_aside(page):
         session.note_drawn(page, settings={})  # no setting would let Undo restore the file
-    session.show({setting: title})
+    on_tune = {setting: [title], "tune_what": "samplers", "sweep": "", "on": ""}
+    session.show(on_tune if page == "tune" else {setting: title})
     st.switch_page(pages.file_of(page))
