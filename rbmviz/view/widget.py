@@ -89,9 +89,7 @@ class LiveSamplers(anywidget.AnyWidget):
     def _check_knobs(self, proposal: Any) -> list[dict[str, Value]]:
         given, before = proposal["value"], self.knobs or [{} for _ in self._samplers]
         if len(given) != len(self._samplers):
-            raise BadInput(
-                f"{len(given)} dicts of knobs for {len(self._samplers)} panels: give one for each."
-            )
+            raise BadInput(f"knobs: give {len(self._samplers)} dicts, one a panel, and not {len(given)}.")
         return [
             _turned(sampler, {**known, **new})
             for sampler, known, new in zip(self._samplers, before, given, strict=True)

@@ -140,8 +140,7 @@ def walk(page, notebook, pictures, name):
         f"{HOST}.shadowRoot.querySelector('.knob input[type=range]').scrollIntoView({{block: 'center'}})"
     )
     box = page.evaluate(
-        f"""(() => {{
-            const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
+        f"""(() => {{ const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
             const at = slider.getBoundingClientRect();
             return [at.x, at.y, at.width, at.height]; }})()"""
     )
@@ -202,8 +201,8 @@ def main():
                 urlopen(notebook.address).close()
                 break
             except OSError:
-                assert time.monotonic() < end, (folder / "log.txt").read_text()
-                assert server.poll() is None, (folder / "log.txt").read_text()
+                if time.monotonic() > end or server.poll() is not None:
+                    raise SystemExit((folder / "log.txt").read_text()) from None
                 time.sleep(0.3)
         with sync_playwright() as playwright:
             path = next(filter(None, map(shutil.which, CHROMIUM)))
