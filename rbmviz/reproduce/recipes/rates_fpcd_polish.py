@@ -92,7 +92,7 @@ def work(size: Size) -> list[Work]:
     ]
     for label, trainer in settings:
         arguments = {"model": DIGITS, "data": "usps", "trainer": trainer, "updates": 1000, "betas": 1000}
-        jobs += per_seed(label, continued, arguments, seeds(size, quick=3, full=3))
+        jobs += per_seed(label, continued, arguments, seeds(size, quick=3, full=5))
     return jobs
 
 
