@@ -236,7 +236,7 @@ def main() -> None:
     if not present:
         if comparison.cost_unit == "seconds":
             st.caption(SECONDS_CAPTION)
-        draw_improvement(PAGE, comparison, Settings.improvement)
+        draw_improvement(PAGE, comparison, Settings.improvement, shown_name)
         data_choice = Settings.data.value
         if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits refused it
             data_choice = comparison.setup.dataset.name
