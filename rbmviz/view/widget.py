@@ -177,6 +177,7 @@ def live_samplers(
     speed: int,
 ) -> LiveSamplers:
     """Return the widget; see ``rbmviz.play``."""
+    title = Path(model).stem if isinstance(model, str | Path) else "Live samplers"
     model = as_model(model)
     algorithms = [as_sampler(sampler) for sampler in ([samplers] if isinstance(samplers, str) else samplers)]
     if not 1 <= len(algorithms) <= MAX_LIVE_PANELS:
@@ -198,8 +199,8 @@ def live_samplers(
             run.record_steps(run.timed_advance(min(run.max_steps(), RECORDED - run.n)))
         run.complete()
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data)
-    title = f"{describe_model(model)}."
-    replay = Replay("", title, [RunHistory.of(run) for run in runs], data, shape, cells, speed)
+    caption = f"{describe_model(model)}."
+    replay = Replay(title, caption, [RunHistory.of(run) for run in runs], data, shape, cells, speed)
     return LiveSamplers(replay, setup)
 
 

@@ -109,7 +109,7 @@ class Marimo:
 
     def run(self, page, cell):
         """Run a cell."""
-        page.locator("[data-cell-id]").nth(cell).locator(".cm-content").first.click()
+        page.locator(".cm-content").nth(cell).click()
         page.keyboard.press("Control+Enter")
 
     def change_theme(self, page):
