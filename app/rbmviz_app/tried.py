@@ -7,14 +7,11 @@ import streamlit as st
 
 from rbmviz.knobs import knobs_of, values_of, write_algorithm
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES
-from rbmviz.origin import origin
 from rbmviz.pages.tried import MAX_TRIED, Tried
 from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.sweep_view import front_numbers
-from rbmviz_app import controls, session
-from rbmviz_app.charts.style import csv_bytes
-from rbmviz_app.controls import Download
+from rbmviz_app import session
 from rbmviz_app.session import TRIED
 from rbmviz_app.shared import title_of_model
 
@@ -57,9 +54,12 @@ def note(comparison: Comparison[SamplingSetup], model_name: str) -> None:
 
 
 def tried() -> list[Tried]:
-    """Return the settings of the link and of this session, each with its newest score."""
-    of_link = map(Tried.read, session.ALL_SETTINGS["tried"].value)
-    return list(({one.setting: one for one in of_link} | TRIED.value).values())
+    """Return the settings of the link and of this session, each with its score after most samples."""
+    found: dict[tuple[object, ...], Tried] = {}
+    for one in (*map(Tried.read, session.ALL_SETTINGS["tried"].value), *TRIED.value.values()):
+        if one.setting not in found or found[one.setting].n <= one.n:
+            found[one.setting] = one
+    return list(found.values())
 
 
 def keep() -> None:
@@ -81,7 +81,7 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
     """
     known = tried()
     popover = st.popover(
-        f"Tried settings ({len(known)})" if known else "Tried settings",
+        "Tried settings",
         icon=":material/bookmark:",
         key=f"{page} tried",
         on_change="rerun",  # with the newest scores
@@ -94,9 +94,8 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
         )
         if not known:
             return
-        rows = [row_of(one) for one in known]
         st.dataframe(
-            [{**row, **(more(one) if popover.open else {})} for row, one in zip(rows, known, strict=True)],
+            [{**row_of(one), **(more(one) if popover.open else {})} for one in known],
             hide_index=True,
             column_config={name: st.column_config.Column(title) for name, title in COLUMNS.items()},
             key=f"{page} tried settings",
@@ -109,9 +108,6 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
                 on_click=keep,
                 help=f"Put the newest {MAX_TRIED} into the page’s address: a link and a reload have them.",
             )
-            content = [list(row.values()) for row in rows]
-            table = Download("Table", lambda: csv_bytes(list(COLUMNS), content), "tried.csv", "")
-            controls.downloads(f"{page} tried", [table], lambda: origin_of(known))
             st.button("Forget them", key=f"{page} forget tried", on_click=forget)
         if kept := len(session.ALL_SETTINGS["tried"].value):
             st.caption(f"{kept} in the address.")
@@ -123,12 +119,6 @@ def row_of(one: Tried) -> dict[str, Any]:
     row = one._asdict() | {"model": title_of_model(one.model)}
     row["setting"] = full_name(algorithm.label, algorithm)
     return {name: row[name] for name in COLUMNS}
-
-
-def origin_of(known: list[Tried]) -> dict[str, Any]:
-    """Return where the table comes from."""
-    settings = "; ".join(one.write() for one in known)
-    return origin(f"rbmviz app; Sample: {settings}", seeds=sorted({one.seed for one in known}))
 
 
 def full_name(name: str, algorithm: Any) -> str:

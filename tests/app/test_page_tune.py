@@ -204,6 +204,8 @@ def test_frames_of_the_map_follow_what_the_page_asks_for(page):
     view.set_live_knobs(0, cost_unit="sweeps", by="blank")
     wait(lambda: head()["cost_unit"] == "sweeps", "another unit")
     assert head()["by"] == "blank"
+    view.sweep.error = "mine.npz has no rates: 'rbmviz export-model --dataset' computes them."
+    wait(lambda: head().get("error") == "mine.npz has no rates.", "the error, without a command")
     for nonsense in (
         {"point": float("nan")},
         {"cost_unit": "years"},
