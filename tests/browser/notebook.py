@@ -103,13 +103,16 @@ class Marimo:
         cells = [f"@app.cell\ndef _(*_):\n    {source}\n    return\n" for source in cells]
         text = "import marimo\napp = marimo.App()\n\n" + "\n\n".join(cells)
         (folder / "live.py").write_text(text)
+        settings = folder / "home" / "marimo" / "marimo.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text('[display]\ntheme = "system"\n')
         self.command = [sys.executable, "-m", "marimo", "edit", "live.py", "--headless", "--no-token"]
         self.command += [f"--port={port}", "--skip-update-check"]
         self.address = f"http://localhost:{port}/"
 
     def run(self, page, cell):
         """Run a cell."""
-        page.locator("[data-cell-id]").nth(cell).locator(".cm-content").first.click()
+        page.locator(".cm-content").nth(cell).click()
         page.keyboard.press("Control+Enter")
 
     def change_theme(self, page):
