@@ -14,7 +14,6 @@ import json
 import math
 import os
 import re
-import stat
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +29,9 @@ from rbmviz.errors import BadInput
 
 Content = bytes | Path
 """A file: its bytes (of an upload), or its path."""
+
+is_file, is_folder = os.path.isfile, os.path.isdir
+"""Whether a path is a regular file, or a folder; False for invalid paths, unlike the methods of ``Path``."""
 
 MAX_ZIP_DIRECTORY = 2**24
 """Most bytes of a zip archive's directory, enough for some 200,000 files."""
@@ -107,22 +109,6 @@ def why(error: BaseException) -> str:
 def printable(text: str) -> str:
     """Return a text with every unprintable character (control codes, line breaks) replaced by a space."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
-
-
-def is_file(path: Path) -> bool:
-    """Return whether a path is a regular file; False for folders, pipes, devices and invalid paths."""
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):  # a name that is too long, a folder that may not be entered, a NUL
-        return False
-
-
-def is_folder(path: Path) -> bool:
-    """Return whether a path is a folder; False for invalid paths."""
-    try:
-        return stat.S_ISDIR(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
 
 
 def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:

@@ -4,14 +4,6 @@ import math
 
 from rbmviz.session.equal_points import Compared, CostUnit
 
-AXIS_TITLES: dict[CostUnit, str] = {
-    "samples": "Samples",
-    "updates": "Updates",
-    "sweeps": "Sweeps of all chains",
-    "seconds": "Seconds of computing",
-}
-"""Title of a chart's x axis, by the unit in which runs are compared."""
-
 
 def amount_text(cost_unit: CostUnit, amount: float) -> str:
     """Format a number of samples, updates, sweeps or seconds: "1,764 samples", "0.1 s"."""

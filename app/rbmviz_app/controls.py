@@ -12,6 +12,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
+from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import card, messages, uploads
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
 from rbmviz_app.shared import (
@@ -28,7 +29,7 @@ T = TypeVar("T")
 
 _download = st.components.v2.component(
     "rbmviz_download",
-    js="\n".join((Path(__file__).parent / name).read_text() for name in ("panel/element.js", "download.js")),
+    js=(PANEL_FOLDER / "element.js").read_text() + Path(__file__).with_name("download.js").read_text(),
     css=Path(__file__).with_name("download.css").read_text(),
 )
 

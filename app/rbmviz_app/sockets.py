@@ -40,7 +40,7 @@ class Rate(NamedTuple):
 
 STREAMLIT = Rate(20, 30, 64_000)
 """Streamlit's own socket. A person clicks a few times a second, each timer of a page fires once a second, and
-a held key turns a knob five times a second (``rbmviz_app/panel/base.js``)."""
+a held key turns a knob five times a second (``rbmviz/view/panel/base.js``)."""
 
 LIVE = Rate(250, 250, 4096)
 """The live path: a page at 60 frames a second that drags a knob sends 120 messages."""

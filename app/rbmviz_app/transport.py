@@ -10,13 +10,18 @@ from typing import Any
 
 import streamlit as st
 
+from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import keys
-from rbmviz_app.panel import PANEL_FOLDER
 
 _buttons = st.components.v2.component(
     "rbmviz_transport",
     js="\n".join(
-        (PANEL_FOLDER / name).read_text() for name in ("element.js", "presses.js", "../transport.js")
+        file.read_text()
+        for file in (
+            PANEL_FOLDER / "element.js",
+            PANEL_FOLDER / "presses.js",
+            Path(__file__).with_name("transport.js"),
+        )
     ),
     css=Path(__file__).with_name("transport.css").read_text(),
     isolate_styles=False,

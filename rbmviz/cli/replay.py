@@ -1,7 +1,6 @@
 """``rbmviz replay``: samplers side by side as a page that needs no server, or as a moving picture."""
 
 import argparse
-import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -141,11 +140,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Make the samples, then write the file."""
     target = check_page(args, (".html", ".gif"), MAX_SIDE_BY_SIDE)
     with brought_by("app", "A file that plays samples"):
-        # By name, because the package is a layer below the app and is also installed without its libraries.
-        app = importlib.import_module("rbmviz_app.replay")
-        page = importlib.import_module("rbmviz_app.replay.page")
-        moving = importlib.import_module("rbmviz_app.charts.moving")
-        shape_of = importlib.import_module("rbmviz_app.panel").shape_of
+        from rbmviz.view import moving
+        from rbmviz.view.replay import Replay, replay_html
+        from rbmviz.view.specs import shape_of
     model, algorithms, dataset = runs_of(args)
     kept = _kept(args, model, len(algorithms))
     init: Start = args.init or ("random" if dataset is None else "data")
@@ -154,7 +151,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for algorithm in algorithms:
         check_memory("replay: the run", plan.bytes(algorithm), "give fewer chains")
     histories, interrupted = histories_of([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
-    replay = app.Replay(
+    replay = Replay(
         args.title if args.title is not None else Path(args.model).stem,
         args.caption if args.caption is not None else f"{describe_model(model)}. Seed {args.seed}.",
         [history.last(kept) for history in histories],
@@ -163,7 +160,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         args.cells,
         args.speed,
     )
-    content = page.replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
+    content = replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
     source = origin_of(args, {args.model: model}, dataset)
     content = with_origin(content, target.name, source)
     write_whole(target, content)

@@ -137,10 +137,7 @@ class StepClaim(NamedTuple):
 def parse_claim(text: str, example: str = "panel2.isl > panel1.isl + 50 at 1800 samples") -> StepClaim:
     """Return the claim of a text, whatever the numbers are that it is about.
 
-    Raises
-    ------
-    BadInput
-        If it is not written as a claim; the sentence gives the example.
+    Raises BadInput if it is not written as a claim; the sentence gives the example.
     """
     match = GRAMMAR.fullmatch(text)
     if match is None:
@@ -157,10 +154,7 @@ def parse_claim(text: str, example: str = "panel2.isl > panel1.isl + 50 at 1800 
 def read_claim(text: str, state: PageState) -> StepClaim:
     """Return the claim of a text about the panels of a page.
 
-    Raises
-    ------
-    BadInput
-        If it is not a claim, or about a panel or a number that the page does not have.
+    Raises BadInput if it is not a claim, or about a panel or a number that the page does not have.
     """
     unit = PAGES[state.page].steps
     known = [name for name in PAGES[state.page].numbers(None) if name not in MEASURED_BY_THE_CLOCK]

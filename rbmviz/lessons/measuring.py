@@ -170,10 +170,7 @@ def check_lesson(lesson: Lesson) -> Iterator[tuple[int, list[Measured]]]:
 
     A challenge claims that its goal is reached on the page that its file names.
 
-    Raises
-    ------
-    BadInput
-        If the data of a step are not on this machine.
+    Raises BadInput if the data of a step are not on this machine.
     """
     for i, step in enumerate(lesson.steps, start=1):
         if step.claims:

@@ -213,10 +213,8 @@ def load_lesson(name: str | Path) -> Lesson:
 def load_folder(folder: str | Path) -> list[Lesson]:
     """Return the lessons of all .toml files of a folder, by name.
 
-    Raises
-    ------
-    BadInput
-        If it holds none, one of them is wrong, or one has the name of a lesson that comes with rbmviz.
+    Raises BadInput if it holds none, one of them is wrong, or one has the name of a lesson that comes with
+    rbmviz.
     """
     path = Path(folder)
     files = sorted(path.glob("*.toml")) if path.is_dir() else []

@@ -76,10 +76,7 @@ class PageState(NamedTuple):
     def setup(self, sources: Sources = Sources()) -> Any:  # noqa: B008 (immutable)
         """Return what all panels share.
 
-        Raises
-        ------
-        BadInput
-            If data are not on this machine, or do not belong to the model.
+        Raises BadInput if data are not on this machine, or do not belong to the model.
         """
         return PAGES[self.page].setup(self.settings, sources)
 
@@ -87,11 +84,8 @@ class PageState(NamedTuple):
 def read_state(link: str) -> PageState:
     """Return the state of a page that a link describes: ``chain?land_depth=12&l=gibbs``, or a whole address.
 
-    Raises
-    ------
-    BadInput
-        If the page is none with live panels, a panel cannot be read, or a setting is none of the page or has
-        a value that the page does not offer.
+    Raises BadInput if the page is none with live panels, a panel cannot be read, or a setting is none of the
+    page or has a value that the page does not offer.
     """
     if len(link) > MAX_LINK:
         raise BadInput(f"the link has {len(link):,} characters and may have {MAX_LINK:,}.")

@@ -29,7 +29,7 @@ Format = Literal[
     "of",
     "pair",
 ]
-"""The format of a number; ``FORMATS`` in ``rbmviz_app/panel/readouts.js`` has the same names (tested).
+"""The format of a number; ``FORMATS`` in ``rbmviz/view/panel/readouts.js`` has the same names (tested).
 
 With "rate" the value is a counter, and the page shows its growth per second.
 """

@@ -31,6 +31,3 @@ def link_to(page: str, panels: Sequence[str] = (), **settings: str | int | float
     """
     parts = [*((PAGES[page].panels_key, panel) for panel in panels), *settings.items()]
     return f"{page}?{urlencode(parts, safe=':,')}"
-
-
-__all__ = ["AUTOMATIC", "PAGES", "RANDOM_MODEL", "PageSpec", "SettingSpec", "Sources", "link_to"]

@@ -96,10 +96,7 @@ class SettingSpec:
     def read(self, name: str, texts: list[str]) -> Any:
         """Return the value of one or more texts from a link.
 
-        Raises
-        ------
-        BadInput
-            If it is not allowed; ``name`` is the setting's name in the error message.
+        Raises BadInput if it is not allowed; ``name`` is the setting's name in the error message.
         """
         if isinstance(self.allowed, Records):
             for text in texts[: self.allowed.most]:

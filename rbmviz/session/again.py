@@ -79,13 +79,7 @@ class RunLog:
 
     @classmethod
     def of(cls, log: Log, seed: int, start: np.ndarray | None) -> Self:
-        """Return the log of a sampler's run.
-
-        Raises
-        ------
-        BadInput
-            If there were too many knob changes to log.
-        """
+        """Return the log of a sampler's run; BadInput if there were too many knob changes to log."""
         name = log.changes[0].algorithm.name
         if not log.complete:
             raise BadInput(
@@ -100,11 +94,8 @@ class RunLog:
     def check(self) -> Log:
         """Check the log, and return it with sampler objects instead of names.
 
-        Raises
-        ------
-        BadInput
-            If the sampler or a knob is unknown or out of range, the sample numbers do not start at 0 and
-            increase, or a knob that is not live changes.
+        Raises BadInput if the sampler or a knob is unknown or out of range, the sample numbers do not start
+        at 0 and increase, or a knob that is not live changes.
         """
         if not isinstance(self.sampler, str):
             raise BadInput(f"The log names no sampler, but {shown(self.sampler)}.")

@@ -253,10 +253,7 @@ class Comparison(Generic[S]):
 
         instead : close all other panels, and order the remaining ones by their knobs
 
-        Raises
-        ------
-        BadInput
-            If the panels would exceed the visitor's limits; then nothing changes.
+        Raises BadInput if the panels would exceed the visitor's limits; then nothing changes.
         """
         kept = [panel for panel in self.panels if panel.key == key]
         if not kept:
@@ -297,10 +294,7 @@ class Comparison(Generic[S]):
 
         Restored runs continue where they were. Panels added since then stay.
 
-        Raises
-        ------
-        BadInput
-            If the restored runs exceed the visitor's limits.
+        Raises BadInput if the restored runs exceed the visitor's limits.
         """
         undo = self._undo if self.can_undo else None
         if undo is None:

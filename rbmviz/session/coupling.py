@@ -519,10 +519,6 @@ class CouplingRun(Run):
         self._count(spent, MAX_PAIRS)
         return n
 
-    def record_steps(self, made: int) -> None:
-        """Count the sweeps."""
-        self.n += made
-
     def kept_state(self) -> tuple[int, int, bool, dict[Key, int]]:
         """Return lag, k, whether the exact curve is wanted, and the finished pairs of each stream."""
         finished = {key: stream.finished for key, stream in self._streams.items()}

@@ -282,10 +282,6 @@ class StudyRun(Run):
         self.size_chunk(done, spent)
         return done
 
-    def record_steps(self, made: int) -> None:
-        """Count the pieces that ``advance`` has done."""
-        self.n += made
-
     def view(self, status: Status) -> StudySnapshot:
         """Return the snapshot of this run."""
         models = []

@@ -135,10 +135,7 @@ class WeightSetup(NamedTuple):
     def starts(self) -> np.ndarray:
         """Return the rows at which chains start, uint8 (n, n_visible).
 
-        Raises
-        ------
-        BadInput
-            If the data are not as wide as the model.
+        Raises BadInput if the data are not as wide as the model.
         """
         n_visible = self.model.rbm.n_visible
         if self.start_from == "random" or self.dataset is None:

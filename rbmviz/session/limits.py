@@ -74,10 +74,7 @@ def variable_of(name: str) -> str:
 def limits() -> Limits:
     """Return the limits as the environment sets them.
 
-    Raises
-    ------
-    BadInput
-        If a variable is not a positive whole number of at most nine digits.
+    Raises BadInput if a variable is not a positive whole number of at most nine digits.
     """
     found = {}
     for field in fields(Limits):
@@ -141,10 +138,7 @@ class VisitorUsage:
     def keep(self, name: str, needed: int) -> None:
         """Count the bytes of an upload or a model; 0 removes it.
 
-        Raises
-        ------
-        BadInput
-            If there is not enough room.
+        Raises BadInput if there is not enough room.
         """
         before = self._kept.pop(name, 0)
         try:
@@ -175,10 +169,8 @@ class VisitorUsage:
     def allow(self, comparison: Counted, wanted: Sequence[Wanted]) -> None:
         """Check that a comparison may replace its panels by these.
 
-        Raises
-        ------
-        BadInput
-            If a limit would be exceeded; nothing changes, except that offers to undo may be withdrawn.
+        Raises BadInput if a limit would be exceeded; nothing changes, except that offers to undo may be
+        withdrawn.
         """
         most = limits()
         if len(wanted) > max(most.panels, len(comparison.panels)):

@@ -213,10 +213,6 @@ class PopulationRun(Run):
         self._cd = known.pop(PLAIN_CD)
         self._pop_cd = known
 
-    def record_steps(self, made: int) -> None:
-        """Count the blocks that ``advance`` has drawn."""
-        self.n += made
-
     def view(self, status: Status) -> PopulationSnapshot:
         """Return the snapshot of this run."""
         return PopulationSnapshot(**self.common(status), pop_cd=self._pop_cd, cd=self._cd)

@@ -444,10 +444,7 @@ class SamplingRun(Run):
 def replay(log: RunLog, model: Model, n: int) -> Iterator[Samples]:
     """Reproduce the first n samples of a recorded run bit for bit, in chunks of about 30 ms.
 
-    Raises
-    ------
-    BadInput
-        If the log is invalid (see ``RunLog.check``) or belongs to another model.
+    Raises BadInput if the log is invalid (see ``RunLog.check``) or belongs to another model.
     """
     n = checks.whole("replay: n", n)
     changes = log.check()

@@ -139,7 +139,7 @@ class Snapshot:
     ----------
     status : str
         "starting" (compiling, loading), "rebuilding" (recomputing the steps of a freed run), "paused",
-        "running", "finished" (n_max reached) or "failed".
+        "running", "finished" (all work is done) or "failed".
     run : int
         Number of the run: every reset, new plan or restart adds one.
     n : int

@@ -84,15 +84,8 @@ class MapSnapshot(Snapshot):
     """
 
     sweep_status: str
-    progress: float
-    seconds_left: float | None
     cost_unit: CostUnit
     by: str
-    point: float
-    ends: tuple[float, float] | None
-    telling: float | None
-    moved: bool
-    seeds: tuple[int, ...]
     mean: np.ndarray
     std_dev: np.ndarray
     difference: np.ndarray
@@ -103,7 +96,14 @@ class MapSnapshot(Snapshot):
     seconds_of: np.ndarray
     samples: np.ndarray
     state: np.ndarray
-    border: tuple[str, ...]
+    progress: float = 0.0
+    seconds_left: float | None = None
+    point: float = FIRST_POINT_SHOWN
+    ends: tuple[float, float] | None = None
+    telling: float | None = None
+    moved: bool = False
+    seeds: tuple[int, ...] = ()
+    border: tuple[str, ...] = ()
 
 
 SHOWN_OF_EACH = {
@@ -246,23 +246,25 @@ class SweepView:
         at_work = {cell % len(scores.settings) for cell in sweep.running_cells}
         flags = self._newest.state & ~np.uint8(IS_RUNNING)
         flags[list(at_work)] |= IS_RUNNING
-        shown = replace(
-            self._newest,
-            status="failed" if sweep.status == "failed" else "running" if self.running else "paused",
-            error=sweep.error or None,
-            n=scores.n_done,
-            sweep_status=sweep.status,
-            progress=sweep.progress,
-            seconds_left=sweep.seconds_left,
-            cost_unit=self.cost_unit,
-            by=self.by,
-            point=point,
-            ends=ends,
-            telling=self._telling,
-            moved=self.asked_point is None and self._telling is not None,
-            state=flags,
+        now_shown: dict[str, Any] = {
+            "status": "failed" if sweep.status == "failed" else "running" if self.running else "paused",
+            "error": sweep.error or None,
+            "n": scores.n_done,
+            "sweep_status": sweep.status,
+            "progress": sweep.progress,
+            "cost_unit": self.cost_unit,
+            "by": self.by,
+            "point": point,
+            "ends": ends,
+            "telling": self._telling,
+            "moved": self.asked_point is None and self._telling is not None,
+        }
+        looks_the_same = np.array_equal(flags, self._newest.state) and all(
+            getattr(self._newest, name) == value for name, value in now_shown.items()
         )
-        return self._newest if _same(shown, self._newest) else shown
+        if looks_the_same:
+            return self._newest
+        return replace(self._newest, **now_shown, seconds_left=sweep.seconds_left, state=flags)
 
     def _first_point(self, ends: tuple[float, float] | None) -> float:
         """Return the map's first point: 100 samples, or else the geometric mean of the ends."""
@@ -280,18 +282,10 @@ class SweepView:
             seconds=0.0,
             algorithm=None,
             sweep_status=self.sweep.status,
-            progress=0.0,
-            seconds_left=None,
             cost_unit=self.cost_unit,
             by=self.by,
-            point=FIRST_POINT_SHOWN,
-            ends=None,
-            telling=None,
-            moved=False,
-            seeds=(),
             **empty,
             state=np.zeros(n, np.uint8),
-            border=(),
         )
 
     def _snapshot_of(self, found: SweepAtPoint) -> MapSnapshot:
@@ -364,21 +358,3 @@ def spacing_of(knob: Knob) -> str:
 def units_of(kind: Kind) -> tuple[CostUnit, ...]:
     """Return the units of comparison for the settings of a sweep."""
     return SAMPLER_UNITS if kind == "sampler" else ("updates", "seconds")
-
-
-def _same(a: MapSnapshot, b: MapSnapshot) -> bool:
-    """Return whether two snapshots with the same scores look the same."""
-    names: tuple[Any, ...] = (
-        "status",
-        "error",
-        "n",
-        "sweep_status",
-        "cost_unit",
-        "by",
-        "point",
-        "ends",
-        "telling",
-        "moved",
-    )
-    equal = all(getattr(a, name) == getattr(b, name) for name in names)
-    return equal and a.progress == b.progress and np.array_equal(a.state, b.state)

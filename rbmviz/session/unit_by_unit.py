@@ -115,10 +115,7 @@ class UnitByUnit:
     def draw(self, layer: Layer, unit: int) -> "UnitByUnit":
         """Return the state after a draw of this unit; the sweep continues after it.
 
-        Raises
-        ------
-        IndexError
-            If the layer has no such unit.
+        Raises IndexError if the layer has no such unit.
         """
         units = self.h if layer == "hidden" else self.v
         if not 0 <= unit < len(units):

@@ -82,8 +82,6 @@ class Worker(Generic[R]):
         Its live knobs may change while it runs.
     rate : float
         Maximum number of steps per second; infinity (the default) is full speed.
-    n_max : int or None
-        The run is finished after this many steps; None (the default): no limit.
     page : Page or None
         The page on which the run advances, and the tenant whose computing time it uses; None: one of its own.
 
@@ -102,7 +100,6 @@ class Worker(Generic[R]):
         algorithm: Any,
         *,
         rate: float = math.inf,
-        n_max: int | None = None,
         page: Page | None = None,
     ) -> None:
         # By contract a run uses one thread: BLAS threads of several runs would compete for the cores.
@@ -121,7 +118,7 @@ class Worker(Generic[R]):
         self._worked_at = time.monotonic()  # when its last unit of work ended
         self._look_at = -math.inf  # when there may be background work
         self._algorithm = algorithm
-        self._pace = Pace(rate, math.inf if n_max is None else n_max)
+        self._pace = Pace(rate)
         self._asked_at = time.monotonic()
         self._runs = 0
         self.begin(plan)
@@ -198,10 +195,7 @@ class Worker(Generic[R]):
     def set_live_knobs(self, /, **knobs: Value) -> None:
         """Change live knobs while a slider is dragged; the run does not restart, even if it has failed.
 
-        Raises
-        ------
-        BadInput
-            If a knob is unknown, not live, or out of range.
+        Raises BadInput if a knob is unknown, not live, or out of range.
         """
         known = knobs_of(self._algorithm)
         check_names(type(self._algorithm), knobs)

@@ -33,9 +33,9 @@ from rbmviz_app.pages.tune.panel import map_spec, place_of
 from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
 from rbmviz_app.tried import full_name
+from tests.frames import read_frame
 
 SMALL = {
     "tune_models": ["bas_pcd"],

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from rbmviz.metrics.numbers import Number, Value
 from rbmviz.session import Comparison, Snapshot
-from rbmviz_app.panel.readouts import finite
-from rbmviz_app.stream.frames import Block, write_frame
+from rbmviz.view.frames import Block, write_frame
+from rbmviz.view.specs import finite
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 NUMBERS_SECONDS = 0.18

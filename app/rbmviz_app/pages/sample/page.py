@@ -11,6 +11,8 @@ from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.view.live import is_playable
+from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, links, messages, tried
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download, data_or_reason
@@ -37,8 +39,6 @@ from rbmviz_app.pages.sample.exports import curves_csv, live_file, replay_file, 
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
-from rbmviz_app.panel import shape_of
-from rbmviz_app.play.page import is_playable
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
 from rbmviz_app.shared import data, title_of_model, training_part_isl

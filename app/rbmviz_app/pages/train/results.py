@@ -10,13 +10,13 @@ from rbmviz.origin import origin
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, NewestSamples, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers, make_trainer
+from rbmviz.view.specs import shape_of
 from rbmviz_app import checkpoints, controls, messages, pages, session, uploads
 from rbmviz_app.charts.samples import mosaics_png
 from rbmviz_app.controls import Download
 from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
 from rbmviz_app.pages.train.naming import fresh_starts, named
 from rbmviz_app.pages.train.settings import Settings
-from rbmviz_app.panel import shape_of
 
 OTHER_PAGES = (
     ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),

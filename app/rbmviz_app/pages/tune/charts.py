@@ -12,7 +12,7 @@ from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
-from rbmviz_app.charts.ends import cost_axis
+from rbmviz.view.curves import cost_axis
 from rbmviz_app.pages.tune.panel import axis_label, facet_title, place_of, short_label
 
 CURVE_HEIGHT = 300

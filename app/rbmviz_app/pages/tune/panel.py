@@ -15,7 +15,7 @@ from rbmviz.pages.tried import Tried
 from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
-from rbmviz_app.formulas import prose
+from rbmviz.view.formulas import prose
 from rbmviz_app.messages import without_commands
 from rbmviz_app.panel import Canvas, OnTrigger
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
