@@ -23,14 +23,8 @@ JUDGED_POINTS = 60
 class Measured(NamedTuple):
     """A claim and its two numbers.
 
-    Parameters
-    ----------
-    claim : StepClaim
-    value : float or None
-        The number of its panel; None: it could not be known.
-    other : float or None
-        What that is compared with.
-    holds : bool
+    value : the number of its panel; None: it could not be known
+    other : what that is compared with
     """
 
     claim: StepClaim
@@ -80,16 +74,9 @@ class _MeasuredRun:
 def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
     """Return each claim about a page with its numbers, in the order of the claims.
 
-    Parameters
-    ----------
-    state : PageState
-        The page that makes the runs.
-    claims : sequence of StepClaim
+    state : the page that makes the runs
 
-    Raises
-    ------
-    BadInput
-        If data are not on this machine.
+    Raises BadInput if data are not on this machine.
     """
     if state.page == "tune":
         return _measure_map(state, claims)
@@ -170,10 +157,7 @@ def check_lesson(lesson: Lesson) -> Iterator[tuple[int, list[Measured]]]:
 
     A challenge claims that its goal is reached on the page that its file names.
 
-    Raises
-    ------
-    BadInput
-        If the data of a step are not on this machine.
+    Raises BadInput if the data of a step are not on this machine.
     """
     for i, step in enumerate(lesson.steps, start=1):
         if step.claims:

@@ -243,10 +243,7 @@ def _layers(altair: Any, drawing: Mapping[str, Any], styles: Sequence[Style]) ->
 def picture(drawing: Mapping[str, Any], form: str) -> bytes:
     """Return a drawing as a file of one of FORMS, without browser or network.
 
-    Raises
-    ------
-    BadInput
-        If Altair or vl-convert is not installed.
+    Raises BadInput if Altair or vl-convert is not installed.
     """
     figures.check_installed()
     return figures.rendered(specification(drawing), form)

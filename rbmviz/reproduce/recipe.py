@@ -207,13 +207,7 @@ def all_recipes() -> dict[str, Recipe]:
 
 
 def recipe_named(name: str) -> Recipe:
-    """Return a recipe by name.
-
-    Raises
-    ------
-    BadInput
-        If there is none.
-    """
+    """Return a recipe by name; BadInput if there is none."""
     if name not in all_recipes():
         raise unknown("recipe", name, all_recipes(), listed="'rbmviz reproduce' lists all.")
     return all_recipes()[name]

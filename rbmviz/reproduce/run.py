@@ -70,10 +70,7 @@ def _sources(function: Callable[..., Any]) -> dict[str, str]:
     They are the function, the functions and classes of its module and of rbmviz.reproduce that it names, and
     in turn theirs; for constants (texts, numbers and tuples of them) the value.
 
-    Raises
-    ------
-    TypeError
-        If one of them names a dict, a list, a set, or a module of rbmviz.reproduce.
+    Raises TypeError if one of them names a dict, a list, a set, or a module of rbmviz.reproduce.
     """
     sources: dict[str, str] = {}
     waiting: list[Any] = [function]

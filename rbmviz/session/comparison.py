@@ -77,16 +77,11 @@ class Comparison(Generic[S]):
     Only the page's thread may add, remove and replace panels; other commands can come from any thread. They
     return at once, except Undo and commands that need memory, which may wait while old runs are freed.
 
-    Parameters
-    ----------
-    setup : SamplingSetup, TrainingSetup ...
-        What all panels share.
-    rate : float
-        Steps per second of every panel; infinity (the default) is full speed.
-    visitor : VisitorUsage or None
-        The visitor whose computing time the panels share. A command that would exceed the visitor's limits
-        raises BadInput and changes nothing here, but may drop undo data to make room. None: no limits, and a
-        tenant of its own.
+    setup : what all panels share
+    rate : steps per second of every panel; infinity (the default) is full speed
+    visitor : the visitor whose computing time the panels share. A command that would exceed the visitor's
+        limits raises BadInput and changes nothing here, but may drop undo data to make room. None: no limits,
+        and a tenant of its own.
     """
 
     def __init__(self, setup: S, rate: float = math.inf, visitor: VisitorUsage | None = None) -> None:
@@ -253,10 +248,7 @@ class Comparison(Generic[S]):
 
         instead : close all other panels, and order the remaining ones by their knobs
 
-        Raises
-        ------
-        BadInput
-            If the panels would exceed the visitor's limits; then nothing changes.
+        Raises BadInput if the panels would exceed the visitor's limits; then nothing changes.
         """
         kept = [panel for panel in self.panels if panel.key == key]
         if not kept:
@@ -297,10 +289,7 @@ class Comparison(Generic[S]):
 
         Restored runs continue where they were. Panels added since then stay.
 
-        Raises
-        ------
-        BadInput
-            If the restored runs exceed the visitor's limits.
+        Raises BadInput if the restored runs exceed the visitor's limits.
         """
         undo = self._undo if self.can_undo else None
         if undo is None:

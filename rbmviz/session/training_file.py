@@ -63,14 +63,9 @@ class SavedPanel(NamedTuple):
 class TrainingFile:
     """The contents of a file of trainings; panels are read later, when their data are available.
 
-    Parameters
-    ----------
-    setup : dict
-        Shared by all trainings: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``.
-    dataset : Dataset or None
-        Uploaded data; None: data registered under this name.
-    models : dict of str to Model
-        Models sent to other pages, by title.
+    setup : shared by all trainings: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``
+    dataset : uploaded data; None: data registered under this name
+    models : models sent to other pages, by title
     """
 
     setup: dict[str, Any]
@@ -84,10 +79,8 @@ class TrainingFile:
 
         setup : setup of the page; its data must be the training data
 
-        Raises
-        ------
-        BadInput
-            If the trainings have another setup, exceed the memory budget, or are not from this program.
+        Raises BadInput if the trainings have another setup, exceed the memory budget, or are not from this
+        program.
         """
         if _setup(setup) != self.setup:
             raise BadInput("The trainings under this link have other settings than the link.")
@@ -210,10 +203,7 @@ def read_training_file(content: bytes) -> TrainingFile:
 
     content : untrusted; accepted contents have the shapes, types and ranges that this program writes
 
-    Raises
-    ------
-    BadInput
-        If the file exceeds the memory budget, or was not written by this program.
+    Raises BadInput if the file exceeds the memory budget, or was not written by this program.
     """
     with _Checked():
         arrays = read_npz(content, "The file of trainings", lambda name: True, _need)

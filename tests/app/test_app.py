@@ -49,8 +49,8 @@ from rbmviz_app.pages.train.charts import (
 from rbmviz_app.pages.train.exports import training_csv
 from rbmviz_app.pages.train.likelihood import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 PAGES = Path(__file__).parents[2] / "app" / "rbmviz_app" / "pages"
 

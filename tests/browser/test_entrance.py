@@ -2,6 +2,8 @@
 
 from playwright.sync_api import expect
 
+from tests.browser.test_accessibility import SETTLED
+
 PLACE = "JSON.stringify(document.querySelector('.transport')?.getBoundingClientRect())"
 
 
@@ -10,6 +12,7 @@ def test_the_line_moves_nothing_when_it_is_closed_and_stays_closed(live):
     browser = page.page
     line = browser.get_by_role("button", name="New here? Three ways in")
     expect(line).to_be_visible()
+    page.until(SETTLED)
     before = browser.evaluate(PLACE)
     browser.get_by_role("button", name="Close the line for newcomers").click()
     expect(line).to_have_count(0)

@@ -39,7 +39,7 @@ from rbmviz.trainers.cd import CD
 from rbmviz.trainers.parameters import FixedParameters, Parameters, zeros_like
 from rbmviz.trainers.pcd import PCD
 from rbmviz.trainers.stored import stored
-from rbmviz_app.formulas import equation
+from rbmviz.view.formulas import equation
 
 
 @pytest.mark.parametrize("name", list_samplers())

@@ -32,12 +32,12 @@ from rbmviz.browser.scores import score_data, spaced
 from rbmviz.knobs import values_of
 from rbmviz.metrics import ISL
 from rbmviz.paths import cache_dir
-from rbmviz_app.stream.frames import write_frame
+from rbmviz.view.frames import write_frame
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = (
     "rbmviz/browser/engine.js",
-    "app/rbmviz_app/panel/frame.js",
+    "rbmviz/view/panel/frame.js",
     "tests/kernels/run_engine.js",
 )
 

@@ -1,5 +1,5 @@
 // @ts-check
-// A page that replays runs from one file: the samples are in the page (rbmviz_app/replay/page.py), and nothing is
+// A page that replays runs from one file: the samples are in the page (rbmviz/view/replay.py), and nothing is
 // fetched. It uses the panels of the Sample page, with frames made in the browser.
 
 /**
@@ -131,8 +131,8 @@ class ReplayGrid extends Grid {
 
 /** The page: its panels, and its clock. */
 class ReplayPage {
-  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame */
-  constructor(root, frame) {
+  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame @param {Document | HTMLElement} [keys] where keys are pressed */
+  constructor(root, frame, keys = document) {
     const page = /** @type {any} */ (frame.request), heads = /** @type {ReplayHead[]} */ (/** @type {unknown} */ (frame.panels.map(({ head }) => head)));
     /** @type {ReplayData} */
     this.data = {
@@ -148,7 +148,7 @@ class ReplayPage {
     this.time = this.first;
     this.drawnAt = 0;
     this.movedAt = 0;
-    document.title = this.data.title;
+    if (keys === document) document.title = this.data.title;
     root.append(element('h1', { text: this.data.title }), element('p', { class: 'caption', text: this.data.caption, hidden: !this.data.caption }));
     this.host = element('div');
     root.append(this.host);
@@ -158,7 +158,7 @@ class ReplayPage {
     this.hint = element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
       + 'Home and End to the beginning and the end. A sample is drawn from the one before it; the newest is framed, and the strip says which class each had.' });
     root.append(this.makeTransport(), element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), this.hint);
-    document.addEventListener('keydown', event => this.onKey(event));
+    keys.addEventListener('keydown', event => this.onKey(/** @type {KeyboardEvent} */ (event)));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.show(this.time));
   }
 
