@@ -48,8 +48,8 @@ READ_DISTRIBUTION = {
 
 
 HOW_AVERAGED = (
-    f"a Monte Carlo average, as unbiased CD’s paper: for each of {LIVE_MONTE_CARLO_ROWS} training examples "
-    f"{MONTE_CARLO_CHAINS} chains that start at it and make {MONTE_CARLO_SWEEPS} sweeps"
+    f"a Monte Carlo average: {MONTE_CARLO_CHAINS} chains of {MONTE_CARLO_SWEEPS} sweeps from each of "
+    f"{LIVE_MONTE_CARLO_ROWS} training examples"
 )
 
 LEARNED_UPDATES = 1000

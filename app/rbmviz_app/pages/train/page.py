@@ -99,9 +99,8 @@ PRESETS = (
     ),
     Preset(
         "A yardstick that punishes",
-        "CD and PCD learn 1,000 examples by heart. By *training* both curves climb above the true model "
-        "(−55.5 nats), by *held out* they fall after some 500 updates, and so they do by the *Monte Carlo "
-        "average*, which unbiased CD’s paper draws: look at all three.",
+        "CD and PCD learn their examples by heart. By *training* both climb above the true model, −55.5 nats; by "
+        "*held out* and by the *Monte Carlo average* of unbiased CD’s paper they fall.",
         (
             "cd:learning_rate=0.5,batch_size=500,initial_scale=0.2",
             "pcd:learning_rate=0.5,batch_size=500,n_chains=500,initial_scale=0.2",
