@@ -1,1 +1,1 @@
-"""Pages in which samplers run in the browser, without a server: see ``page``."""
+"""Lessons as pages without a server (``lesson``); ``rbmviz play --lesson`` writes them."""

@@ -191,6 +191,7 @@ class LessonPage {
     this.engine = engine;
     this.frame = frame;
     this.root = root;
+    root.replaceChildren();
     this.at = -1;
     /** @type {StepPage | null} */
     this.page = null;
@@ -258,13 +259,14 @@ class LessonPage {
 }
 
 async function showLesson() {
+  /** @type {any} */ (window).rbmviz = SCRIPTS;
   const root = /** @type {HTMLElement} */ (document.getElementById('replay'));
   try {
     if (!runsHere()) throw new Error(`${NO_VECTORS} open the lesson in a newer one.`);
-    /** @type {any} */ (window).rbmviz.lesson = new LessonPage(root, readFrame(await unpackedFrame('lesson')));
+    /** @type {any} */ (SCRIPTS).lesson = new LessonPage(root, readFrame(await unpackedFrame('lesson')));
   } catch (error) {
     SCRIPTS.error = error instanceof Error ? error.message : String(error);
-    root.append(element('p', { role: 'alert', text: SCRIPTS.error }));
+    root.replaceChildren(element('p', { role: 'alert', text: SCRIPTS.error }));
     started();
   }
 }

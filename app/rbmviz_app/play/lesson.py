@@ -17,36 +17,28 @@ from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES
 from rbmviz.models import describe_model
 from rbmviz.session.unit_by_unit import UnitByUnit
-from rbmviz_app.card import claim_words, look_words, panel_names
-from rbmviz_app.formulas import mathml
-from rbmviz_app.pages.chain.landscape import landscape_line
-from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
-from rbmviz_app.pages.sample.charts import isl_plot
-from rbmviz_app.panel import shape_of
-from rbmviz_app.play.page import (
+from rbmviz.view.curves import isl_plot
+from rbmviz.view.formulas import mathml
+from rbmviz.view.frames import write_frame
+from rbmviz.view.live import (
     LIVE_POLICY,
-    PLAY_FOLDER,
     all_blocks,
     check_size,
     contents,
     engine_data,
     live_data,
     live_knobs,
-    play_script,
+    live_script,
 )
-from rbmviz_app.replay import FASTEST
-from rbmviz_app.replay.page import (
-    assembled,
-    known_scores,
-    page_data,
-    panel_data,
-    shared_script,
-    units_script,
-    units_style,
-)
-from rbmviz_app.share.page import SHARE_FOLDER
+from rbmviz.view.replay import FASTEST, assembled, known_scores, page_data, panel_data
+from rbmviz.view.specs import shape_of
+from rbmviz_app.card import claim_words, look_words, panel_names
+from rbmviz_app.pages.chain.landscape import landscape_line
+from rbmviz_app.pages.chain.panel import TRAIL_SIDE, land_data
+from rbmviz_app.share.page import CHAIN_FOLDER, SHARE_FOLDER, units_script, units_style
 from rbmviz_app.share.prose import marked
-from rbmviz_app.stream.frames import write_frame
+
+PLAY_FOLDER = SHARE_FOLDER.parent / "play"
 
 COUNTED = {
     "sample": {"sweeps", "largest_class"} | {number.name for number in SCORES} - {"ink"},
@@ -226,7 +218,7 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     if any(step["part"] == "matrix" for step in steps):
         data["matrix"] = f"data:image/webp;base64,{base64.b64encode(MATRIX.read_bytes()).decode()}"
     frame = write_frame(data, [({}, all_blocks(made.blocks, made.score_blocks))])
-    parts = [shared_script("sample", "chain"), units_script(), play_script()]
+    parts = [live_script(CHAIN_FOLDER / "panel.js"), units_script()]
     files = (
         browser.KERNELS_FOLDER / "claims.js",
         browser.KERNELS_FOLDER / "units.js",

@@ -9,17 +9,12 @@ import html
 from collections.abc import Sequence
 from pathlib import Path
 
-from rbmviz_app.panel import PANEL_FOLDER
-from rbmviz_app.replay.page import (
-    CHARTS_FOLDER,
-    PAGES_FOLDER,
-    panels_script,
-    source_hash,
-    units_script,
-    units_style,
-)
+from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
+from rbmviz.view.replay import SAMPLE_PANEL, panels_script, source_hash
 
 SHARE_FOLDER = Path(__file__).parent
+PAGES_FOLDER = SHARE_FOLDER.parent / "pages"
+CHAIN_FOLDER = PAGES_FOLDER / "chain"
 
 PAGE_HTML = """<!doctype html>
 <html lang="en">
@@ -75,15 +70,26 @@ def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
 
 def _script() -> str:
     """Return the scripts of all pages' live panels, and of this page."""
-    panels = panels_script(sorted(file.parent.name for file in PAGES_FOLDER.glob("*/panel.js")))
-    files = CHARTS_FOLDER / "curves.js", SHARE_FOLDER / "lesson_card.js", SHARE_FOLDER / "watch.js"
+    panels = panels_script(sorted([*PAGES_FOLDER.glob("*/panel.js"), SAMPLE_PANEL]))
+    files = VIEW_FOLDER / "curves.js", SHARE_FOLDER / "lesson_card.js", SHARE_FOLDER / "watch.js"
     own = "\n".join(file.read_text() for file in files)
     return f"\n'use strict';\n{panels}\n{units_script()}\n{own}"
 
 
+def units_script() -> str:
+    """Return the function ``drawUnits``, which draws a small model as circles and lines."""
+    units = (CHAIN_FOLDER / "units.js").read_text().replace("export default (", "return (", 1)
+    return f"const drawUnits = (() => {{\n{units}\n}})();"
+
+
+def units_style() -> str:
+    """Return the style of the units, which on their own page are in a shadow root."""
+    return f".drawing {{\n{(CHAIN_FOLDER / 'units.css').read_text()}\n}}"
+
+
 def _styles() -> dict[str, str]:
     """Return the style sheets by page; "": all pages."""
-    files = PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", CHARTS_FOLDER / "curves.css"
+    files = PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", VIEW_FOLDER / "curves.css"
     shared = (*files, SHARE_FOLDER / "lesson_card.css", SHARE_FOLDER / "watch.css")
     sheets = {"": "\n".join([*(file.read_text() for file in shared), units_style()])}
     return sheets | {file.parent.name: file.read_text() for file in sorted(PAGES_FOLDER.glob("*/panel.css"))}

@@ -9,6 +9,7 @@ from rbmviz.origin import origin
 from rbmviz.pages import PAGES, RANDOM_MODEL
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
+from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
@@ -23,7 +24,6 @@ from rbmviz_app.pages.coupling.pair_charts import (
 )
 from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from rbmviz_app.pages.coupling.settings import Settings, choose_setup, knob_labels, make_setup
-from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import MODELS_ON_PAGES
 
@@ -31,9 +31,8 @@ TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 PRESETS = (
     Preset(
         "Weights grow",
-        "All start alike. Pairs that share random numbers (algorithm 3, half-step) meet within some 25 "
-        "sweeps; with numbers of their own (algorithm 1) they need about 200. Drag the standard deviation "
-        "down to 0.1: all meet within a few.",
+        "Pairs that share random numbers meet within some 25 sweeps; those of algorithm 1, which do not, "
+        "need 200. Drag the standard deviation to 0.1: all meet within a few.",
         PAGES["coupling"].default_panels,
         claims=(
             "panel1.half_step_mean < panel1.rbm_mean - 2 at 200 pairs",

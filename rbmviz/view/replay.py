@@ -1,6 +1,6 @@
 """The page that replays runs: one file with its samples, without a server or network.
 
-It uses the scripts of the live pages. Its data are one frame of the live path (``stream.frames``) in base64,
+It uses the scripts of the live pages. Its data are one frame of the live path (``view.frames``) in base64,
 compressed or plain, so that the title is the only user input in the HTML. The page's security policy allows
 its own script and style, by their hashes, and nothing else.
 """
@@ -12,6 +12,8 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +28,19 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
 from rbmviz.session.snapshot import FEWEST_SCORED
-from rbmviz_app.charts.style import about
-from rbmviz_app.formulas import equation, prose
-from rbmviz_app.pages.sample.charts import isl_plot, score_rows
-from rbmviz_app.pages.sample.panel import class_shares
-from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS, rarest_first
-from rbmviz_app.panel.readouts import finite, readout_specs
-from rbmviz_app.replay import Replay
-from rbmviz_app.stream.frames import Bits, Block, write_frame
+from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
+from rbmviz.view.curves import isl_plot, score_rows
+from rbmviz.view.formulas import equation, prose
+from rbmviz.view.frames import Bits, Block, write_frame
+from rbmviz.view.specs import about, class_shares, finite, rarest_first, readout_specs
 
-REPLAY_FOLDER = Path(__file__).parent
-CHARTS_FOLDER = PANEL_FOLDER.parent / "charts"
-PAGES_FOLDER = PANEL_FOLDER.parent / "pages"
+SAMPLE_PANEL = VIEW_FOLDER / "sample" / "panel.js"
 
 EXPORTED = re.compile(r"^export default component => mount\((\w+), component\);$", re.MULTILINE)
 """The last line of a page's ``panel.js``: it names the class that draws its panels."""
+
+FASTEST = 5000
+"""Maximum samples per second; at full speed nobody would see anything."""
 
 COMPRESSION = 9
 """Compression level of deflate: a file is made once."""
@@ -58,7 +58,9 @@ HTML = """<!doctype html>
 </head>
 <body>
 <noscript>This page plays samples by a script of its own: allow scripts to see them.</noscript>
-<main id="replay"></main>
+<main id="replay">
+<p>Opening. If nothing else appears, the file is incomplete: copy or download it again.</p>
+</main>
 {data}
 <script>{script}</script>
 </body>
@@ -66,15 +68,44 @@ HTML = """<!doctype html>
 """
 
 
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """Runs of one model, shown side by side, with the text around them.
+
+    title : heading; user input, as the caption may be
+    caption : a sentence below the heading; "": none
+    histories : the runs, from left to right
+    dataset : data that define the samples' classes; None: no classes
+    shape : (rows, columns); size of a sample, in pixels
+    side : rows and columns of the square of samples in a panel (default 10)
+    speed : initial samples per second (default 60)
+    """
+
+    title: str
+    caption: str
+    histories: Sequence[RunHistory]
+    dataset: Dataset | None
+    shape: tuple[int, int]
+    side: int = 10
+    speed: float = 60
+
+    @cached_property
+    def kinds(self) -> list[Kinds]:
+        """The class of each sample of each run."""
+        return [history.kinds(self.dataset) for history in self.histories]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes; empty without labels."""
+        has_labels = self.dataset is not None and self.dataset.train_labels is not None
+        return tuple(self.dataset.classes) if has_labels and self.dataset is not None else ()
+
+
 def replay_html(replay: Replay, plain: bool = False) -> bytes:
     """Return the page, as the bytes of an HTML file.
 
-    Parameters
-    ----------
-    replay : Replay
-    plain : bool
-        Whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
-        cannot decompress (before 2023); False (the default): compressed to a third or less.
+    plain : whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
+        cannot decompress (before 2023); False (the default): compressed to a third or less
     """
     script = shared_script() + "\nshowRuns((root, frame) => new ReplayPage(root, frame));\n"
     return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script, plain=plain)
@@ -93,7 +124,7 @@ def assembled(
     policy : what the policy allows besides this script and the style; it begins with sources of scripts
     sheets : further style sheets
     """
-    style, data = _style(sheets), []
+    style, data = "\n".join([page_style(), *sheets]), []
     for name, frame in frames.items():
         content = base64.b64encode(frame if plain else zlib.compress(frame, COMPRESSION)).decode()
         packed = "no" if plain else "deflate"
@@ -115,41 +146,34 @@ def source_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def shared_script(*pages: str) -> str:
-    """Return the scripts of these pages' panels (default: Sample) and of this page, as one script."""
-    shared = panels_script(pages or ("sample",))
-    own = (CHARTS_FOLDER / "curves.js", REPLAY_FOLDER / "replay.js")
-    return "\n'use strict';\n" + "\n".join([shared, *(file.read_text() for file in own)])
+def shared_script(*more: Path) -> str:
+    """Return the scripts of the live panels and of this page, as one script without modules.
+
+    more : ``panel.js`` of further pages
+    """
+    own = (VIEW_FOLDER / "curves.js", VIEW_FOLDER / "replay.js")
+    panels = panels_script([SAMPLE_PANEL, *more])
+    return "\n'use strict';\n" + "\n".join([panels, *(file.read_text() for file in own)])
 
 
-def panels_script(pages: Iterable[str]) -> str:
-    """Return the shared scripts of live panels, and ``PANEL_CLASSES``: the class that draws a page's panels.
+def panels_script(files: Iterable[Path]) -> str:
+    """Return the shared scripts of panels, and ``PANEL_CLASSES``: the class that draws a page's panels.
 
-    The script of each page has its own namespace.
+    files : ``panel.js`` of each page; it has its own namespace
     """
     parts = [(PANEL_FOLDER / name).read_text() for name in SHARED_SCRIPTS]
     parts.append("const PANEL_CLASSES = {")
-    for page in pages:
-        own = EXPORTED.sub(r"return \1;", (PAGES_FOLDER / page / "panel.js").read_text())
-        parts.append(f"{json.dumps(page)}: (() => {{\n{own}\n}})(),")
+    for file in files:
+        own = EXPORTED.sub(r"return \1;", file.read_text())
+        parts.append(f"{json.dumps(file.parent.name)}: (() => {{\n{own}\n}})(),")
     return "\n".join([*parts, "};"])
 
 
-def units_script() -> str:
-    """Return the function ``drawUnits``, which draws a small model as circles and lines."""
-    units = (PAGES_FOLDER / "chain" / "units.js").read_text().replace("export default (", "return (", 1)
-    return f"const drawUnits = (() => {{\n{units}\n}})();"
-
-
-def units_style() -> str:
-    """Return the style of the units, which on their own page are in a shadow root."""
-    return f".drawing {{\n{(PAGES_FOLDER / 'chain' / 'units.css').read_text()}\n}}"
-
-
-def _style(more: Iterable[str]) -> str:
+def page_style() -> str:
+    """Return the style sheets of the page."""
     sheets = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css")
-    files = (*sheets, CHARTS_FOLDER / "curves.css", REPLAY_FOLDER / "replay.css")
-    return "\n".join([*(file.read_text() for file in files), *more])
+    files = (*sheets, VIEW_FOLDER / "curves.css", VIEW_FOLDER / "replay.css")
+    return "\n".join(file.read_text() for file in files)
 
 
 def replay_frame(
