@@ -23,7 +23,6 @@ from rbmviz.lessons import load_lesson
 from rbmviz.models import describe_model
 from rbmviz.session import SamplingSetup, Start
 
-
 OF_SAMPLERS = "model", "samplers", "title", "caption", "dataset", "no_data"
 """Arguments that a lesson makes needless."""
 

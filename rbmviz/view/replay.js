@@ -129,7 +129,7 @@ class ReplayGrid extends Grid {
   changeKnobs(_key, _knobs) {}
 }
 
-// @ts-expect-error The table of pages' panels precedes this script (rbmviz_app/replay/page.py).
+// @ts-expect-error The table of pages' panels precedes this script (rbmviz/view/replay.py).
 /** @type {Record<string, PanelClass>} */ const panelClasses = PANEL_CLASSES;
 
 /** The page: its panels, and its clock. */

@@ -1,7 +1,7 @@
 // node run_lesson.js MODULE TABLE FRAME: walk over landscapes, evaluate claims and draw units, by the scripts of pages; print JSON.
 const { readFileSync } = require('fs'), vm = require('vm'), path = require('path');
 const root = path.join(__dirname, '..', '..'), [wasm, table, frameFile] = process.argv.slice(2);
-const scripts = ['rbmviz/browser/engine.js', 'rbmviz/browser/landscape.js', 'rbmviz/browser/claims.js', 'rbmviz/browser/units.js', 'app/rbmviz_app/panel/frame.js'];
+const scripts = ['rbmviz/browser/engine.js', 'rbmviz/browser/landscape.js', 'rbmviz/browser/claims.js', 'rbmviz/browser/units.js', 'rbmviz/view/panel/frame.js'];
 for (const script of scripts) vm.runInThisContext(readFileSync(path.join(root, script), 'utf8'));
 const signatures = JSON.parse(readFileSync(table, 'utf8'));
 const bytes = readFileSync(frameFile), frame = readFrame(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));

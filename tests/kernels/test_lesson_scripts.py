@@ -18,9 +18,9 @@ from rbmviz.metrics import landscape
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.registry import samplers
 from rbmviz.session.unit_by_unit import UnitByUnit
+from rbmviz.view.frames import write_frame
 from rbmviz_app.pages.chain.units import sentence
 from rbmviz_app.play.lesson import units_data
-from rbmviz_app.stream.frames import write_frame
 
 pytestmark = [
     pytest.mark.compiled,

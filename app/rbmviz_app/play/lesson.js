@@ -1,5 +1,5 @@
 // @ts-check
-// A lesson without a server: its card, and beside it the live page of the step, or a picture. lesson_card.js, play.js and
+// A lesson without a server: its card, and beside it the live page of the step, or a picture. lesson_card.js, live.js and
 // rbmviz/browser/claims.js precede it.
 
 /**
