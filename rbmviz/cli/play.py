@@ -1,20 +1,16 @@
 """``rbmviz play``: a page in which samplers run live, in any browser, without a server or network."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from rbmviz.browser import scores
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
 from rbmviz.cli import SEED, print_message
-from rbmviz.cli.origins import origin_of
-from rbmviz.cli.replay import add_page, check_page, histories_of, runs_of
+from rbmviz.cli.replay import add_page, check_page, histories_of, replay_of, runs_of, written
 from rbmviz.datasets import Dataset
 from rbmviz.errors import brought_by
 from rbmviz.knobs import values_of
 from rbmviz.models import describe_model
-from rbmviz.origin import with_origin
-from rbmviz.output import write_whole
 from rbmviz.session import SamplingSetup, Start
 
 
@@ -44,8 +40,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     target = check_page(args, (".html",), MAX_LIVE_PANELS)
     with brought_by("app", "A page in which samplers run"):
         from rbmviz.view import live
-        from rbmviz.view.replay import Replay
-        from rbmviz.view.specs import shape_of
     model, algorithms, data = runs_of(args)
     live.check_playable(algorithms, model)
     dataset = None if args.no_data else data
@@ -53,28 +47,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     init: Start = args.init
     setup = SamplingSetup(model, dataset if init == "random" else data, args.seed, init)
     histories, interrupted = histories_of(live.runs_to_record(setup, algorithms), RECORDED)
-    replay = Replay(
-        args.title if args.title is not None else Path(args.model).stem,
-        args.caption if args.caption is not None else f"{describe_model(model)}.",
-        histories,
-        dataset,
-        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data),
-        args.cells,
-        args.speed,
-    )
-    source = origin_of(args, {args.model: model}, dataset)
-    content = with_origin(live.play_html(replay, model, live.starts_of(setup)), target.name, source)
-    write_whole(target, content)
-    result: dict[str, Any] = {
-        "out": str(target),
-        "bytes": len(content),
-        "model": args.model,
-        "dataset": dataset.name if dataset is not None else None,
-        "contains": contents(dataset),
-        "samplers": [{"name": each.name, "knobs": values_of(each)} for each in algorithms],
-        "seeds": list(range(args.seed, args.seed + STORED_SEEDS)),
-        "init": init,
-    }
+    replay = replay_of(args, model, histories, dataset, f"{describe_model(model)}.", data)
+    result = written(args, target, live.play_html(replay, model, live.starts_of(setup)), model, dataset)
+    result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
+    seeds = list(range(args.seed, args.seed + STORED_SEEDS))
+    result |= {"contains": contents(dataset), "seeds": seeds, "init": init}
     return result | ({"interrupted": True} if interrupted else {})
 
 

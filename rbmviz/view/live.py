@@ -86,13 +86,8 @@ def live_script() -> str:
 def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes]:
     """Return the frames of the page: ``run``, the recording, and ``live``, what makes the samples.
 
-    Parameters
-    ----------
-    replay : Replay
-        The recording; its samplers are those of the page, and its data set is in the page, too.
-    model : Model
-    starts : sequence of (seed, v0)
-        The seeds to choose from, the recording's first.
+    replay : the recording; its samplers are those of the page, and its data set is in the page, too
+    starts : sequence of (seed, v0); the seeds to choose from, the recording's first
     """
     check_size(model)
     algorithms = [history.algorithm for history in replay.histories]

@@ -64,22 +64,13 @@ HTML = """<!doctype html>
 class Replay:
     """Runs of one model, shown side by side, with the text around them.
 
-    Parameters
-    ----------
-    title : str
-        Heading; user input, as the caption may be.
-    caption : str
-        A sentence below the heading; "": none.
-    histories : sequence of RunHistory
-        The runs, from left to right.
-    dataset : Dataset or None
-        Data that define the samples' classes; None: no classes.
-    shape : (rows, columns)
-        Size of a sample, in pixels.
-    side : int
-        Rows and columns of the square of samples in a panel (default 10).
-    speed : float
-        Initial samples per second (default 60).
+    title : heading; user input, as the caption may be
+    caption : a sentence below the heading; "": none
+    histories : the runs, from left to right
+    dataset : data that define the samples' classes; None: no classes
+    shape : (rows, columns); size of a sample, in pixels
+    side : rows and columns of the square of samples in a panel (default 10)
+    speed : initial samples per second (default 60)
     """
 
     title: str
@@ -105,12 +96,8 @@ class Replay:
 def replay_html(replay: Replay, plain: bool = False) -> bytes:
     """Return the page, as the bytes of an HTML file.
 
-    Parameters
-    ----------
-    replay : Replay
-    plain : bool
-        Whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
-        cannot decompress (before 2023); False (the default): compressed to a third or less.
+    plain : whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
+        cannot decompress (before 2023); False (the default): compressed to a third or less
     """
     script = shared_script() + "\nshowRuns((root, frame) => new ReplayPage(root, frame));\n"
     return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script, plain=plain)

@@ -103,13 +103,16 @@ class Marimo:
         cells = [f"@app.cell\ndef _(*_):\n    {source}\n    return\n" for source in cells]
         text = "import marimo\napp = marimo.App()\n\n" + "\n\n".join(cells)
         (folder / "live.py").write_text(text)
+        settings = folder / "home" / "marimo" / "marimo.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text('[display]\ntheme = "system"\n')
         self.command = [sys.executable, "-m", "marimo", "edit", "live.py", "--headless", "--no-token"]
         self.command += [f"--port={port}", "--skip-update-check"]
         self.address = f"http://localhost:{port}/"
 
     def run(self, page, cell):
         """Run a cell."""
-        page.locator("[data-cell-id]").nth(cell).locator(".cm-content").first.click()
+        page.locator(".cm-content").nth(cell).click()
         page.keyboard.press("Control+Enter")
 
     def change_theme(self, page):
@@ -140,8 +143,7 @@ def walk(page, notebook, pictures, name):
         f"{HOST}.shadowRoot.querySelector('.knob input[type=range]').scrollIntoView({{block: 'center'}})"
     )
     box = page.evaluate(
-        f"""(() => {{
-            const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
+        f"""(() => {{ const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
             const at = slider.getBoundingClientRect();
             return [at.x, at.y, at.width, at.height]; }})()"""
     )
@@ -202,8 +204,8 @@ def main():
                 urlopen(notebook.address).close()
                 break
             except OSError:
-                assert time.monotonic() < end, (folder / "log.txt").read_text()
-                assert server.poll() is None, (folder / "log.txt").read_text()
+                if time.monotonic() > end or server.poll() is not None:
+                    raise SystemExit((folder / "log.txt").read_text()) from None
                 time.sleep(0.3)
         with sync_playwright() as playwright:
             path = next(filter(None, map(shutil.which, CHROMIUM)))
