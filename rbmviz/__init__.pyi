@@ -14,6 +14,7 @@ from .sweeps.sweep import sweep
 from .trainers import list_trainers, train, trained_model
 from .trainers.checkpoint import load_checkpoint, save_checkpoint
 from .trainers.pop_cd import pop_weights
+from .view import play
 
 __version__: str
 
@@ -40,6 +41,7 @@ __all__ = [
     "make_sampler",
     "make_trainer",
     "metrics",
+    "play",
     "plot",
     "pop_weights",
     "sample",

@@ -1,10 +1,10 @@
-"""Frames, whole and damaged, that both readers (Python's and the browser's) must treat alike."""
+"""Frames, whole and damaged, for their two readers: the browser's, and the one of the tests."""
 
 import json
 
 import numpy as np
 
-from rbmviz_app.stream.frames import Bits, write_frame
+from rbmviz.view.frames import Bits, write_frame
 
 REQUEST = {"fps": 20, "view": "sequence", "pixels": "binary", "cells": 4, "n_visible": 11, "panels": [3, 5]}
 

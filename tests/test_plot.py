@@ -48,7 +48,7 @@ def test_the_isl_is_that_of_the_metric(samples):
 
 def test_charts_are_those_of_the_app(samples):
     """One description: the layers are what ``spec`` returns for the page."""
-    from rbmviz_app.pages.sample.charts import isl_plot
+    from rbmviz.view.curves import isl_plot
 
     names = plot._styles(["gibbs", "rates_fpcd"])
     drawn = plot.isl(samples).to_dict()

@@ -32,7 +32,7 @@ export default ({ data, parentElement }) => {
   if (data.cookie) document.cookie = `${data.cookie}; path=/; max-age=31536000; SameSite=Strict${secure}`;
   const before = shared.rbmvizAddress?.path === path ? shared.rbmvizAddress.values : {};
   /** @type {Values} */
-  const paused = 'paused_at' in before ? { paused_at: before.paused_at } : {}; // by rbmviz_app/panel/base.js
+  const paused = 'paused_at' in before ? { paused_at: before.paused_at } : {}; // by rbmviz/view/panel/base.js
   const address = { path, values: { ...data.parts, ...paused } };
   shared.rbmvizAddress = address;
   const write = () => {

@@ -8,7 +8,6 @@ settings and marks the panels as pending (``open_step``). The page sets its pane
 """
 
 import functools
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -22,31 +21,14 @@ from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz_app import challenge, keys, links, messages, pages, session, uploads
 from rbmviz_app.charts.style import number_text
+from rbmviz_app.component import APP_FOLDER, component
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
 from rbmviz_app.timer import every_second, while_running
 
-folder = Path(__file__).parent
-
-_component = st.components.v2.component(
-    "rbmviz_card",
-    js=(folder / "card.js").read_text(),
-    css="button { font: inherit; font-weight: 600; color: inherit; background: none; border: 1px solid; "
-    "min-height: 1.5rem; border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } "
-    ".fold { order: 1; margin-left: auto; display: none; } "
-    "button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; } "
-    ".host { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .5rem; "
-    "font: .875rem var(--st-font); color: var(--st-text-color); } "
-    ".copy { font-weight: 400; border: none; padding: 0; "
-    "text-decoration: underline; opacity: .85; } "
-    "@media (max-width: 999px) { .fold { display: inline-block; } } "
-    "@media (max-width: 640px) { button { min-height: 2.75rem; padding-inline: .8rem; line-height: 1.3; } "
-    ".host:has(.fold) { flex-wrap: nowrap; align-items: center; line-height: 1.2; margin: -.5rem 0 -.8rem; } "
-    ".copy { flex: none; padding: 0; } } "
-    ".said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }",
-)
+_component = component("card", ["card.js"], ["card_parts.css"])
 """Three parts: the head of the card, the ring around its target, and, on the Learn page, the progress."""
 
 LOOK_WORDS = {
@@ -297,7 +279,7 @@ def draw(page: str) -> None:
         _draw_open(offers_reveal)
 
     with st.container(key="lesson"):
-        st.html(folder / "card.css")
+        st.html(APP_FOLDER / "card.css")
         can_change = not _all_seen(step, place)
         if comparison is not None and can_change and page != "tune":  # its sweep is not a run
             _draw_while_it_changes(comparison, offers_reveal)

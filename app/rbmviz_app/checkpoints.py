@@ -51,8 +51,8 @@ TOKEN_PATTERN = re.compile(r"[0-9a-f]{24}")
 OURS = re.compile(rf"{TOKEN_PATTERN.pattern}|\.{TOKEN_PATTERN.pattern}\.[0-9a-f]{{8}}")
 """Names of the files, and of the remains of interrupted writes."""
 
-CHOICES = {"sample": "model", "weights": "weights_model", "coupling": "coupling_model"}
-"""The setting on each page that chooses a model, which may come from the Train page."""
+CHOICES = {"sample": "model", "weights": "weights_model", "coupling": "coupling_model", "tune": "tune_models"}
+"""The setting on each page that chooses a model, on Tune several, which may come from the Train page."""
 
 GONE = (
     "What was trained under this link is not on this server, or no longer: beyond "
@@ -218,8 +218,8 @@ async def write_each_minute() -> None:
 def tokens(page: str) -> list[str]:
     """Return the token for the address of the Train page, or of a page that shows a trained model."""
     token = TOKEN.value
-    chosen = session.ALL_SETTINGS[CHOICES[page]].value if page in CHOICES else ""
-    return [token] if token and (page == "train" or chosen in TRAINED.value) else []
+    chosen = session.ALL_SETTINGS[CHOICES[page]].texts() if page in CHOICES else []
+    return [token] if token and (page == "train" or TRAINED.value.keys() & set(chosen)) else []
 
 
 def open_link(page: str, given: list[str]) -> None:

@@ -18,7 +18,8 @@ from rbmviz.session.comparison import Setup
 from rbmviz.session.limits import RELEASE_SECONDS
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
-from rbmviz_app.session import COMPARISONS, LINK, SWEEP_VIEWS, VISITOR, Link
+from rbmviz_app.session import COMPARISONS, LINK, OWN_SWEEPS, SWEEP_VIEWS, VISITOR, Link
+from rbmviz_app.shared import sweep_queue
 
 S = TypeVar("S", bound=Setup)
 
@@ -42,19 +43,11 @@ def _until_disconnect(token: str, _comparison: Comparison) -> Comparison:
 def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bool]:
     """Open this session's comparison of a page; return it and whether it is new.
 
-    Parameters
-    ----------
-    page : str
-        Name of the page, or another name for a second comparison on the same page.
-    setup : Setup
-        Setup of a new comparison; an existing one keeps its own.
-    rate : float
-        Steps per second of a new comparison.
+    page : name of the page, or another name for a second comparison on the same page
+    setup : setup of a new comparison; an existing one keeps its own
+    rate : steps per second of a new comparison
 
-    Raises
-    ------
-    BadInput
-        If the comparison is at rest and there is no room for it now.
+    Raises BadInput if the comparison is at rest and there is no room for it now.
     """
     comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
     is_new = page not in comparisons
@@ -98,6 +91,37 @@ def open_view(name: str, sweep: Sweep) -> tuple[SweepView, str]:
     view, token = views[name]
     views_by_token()[token] = view
     return view, token
+
+
+def _halt(sweeps: dict[str, Sweep]) -> None:
+    for sweep in list(sweeps.values()):
+        sweep_queue().halt(sweep, "It stopped when its page lost the connection.")
+
+
+@st.cache_resource(scope="session", on_release=_halt, show_spinner=False)
+def _run_until_disconnect(number: int, _sweeps: dict[str, Sweep]) -> dict[str, Sweep]:
+    return _sweeps
+
+
+def own_sweeps() -> dict[str, Sweep]:
+    """Return the private sweeps of this session, which run while its page is open, by name."""
+    sweeps = OWN_SWEEPS.ensure()
+    _run_until_disconnect(id(sweeps), sweeps)
+    return sweeps
+
+
+def forget_sweep(name: str) -> None:
+    """Drop this session's hold on a sweep."""
+    OWN_SWEEPS.value.pop(name, None)
+    SWEEP_VIEWS.value.pop(name, None)
+
+
+def discard_sweeps_of(content: object) -> None:
+    """Delete the private sweeps that use an own model or data."""
+    for name, sweep in list(OWN_SWEEPS.value.items()):
+        if any(content is each for each in (*sweep.own.models.values(), *sweep.own.data.values())):
+            sweep_queue().discard(sweep)
+            forget_sweep(name)
 
 
 def begin_anew(page: str) -> None:

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
 
 from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
-from rbmviz.models import describe_model, list_models
+from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
+from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import card, messages, uploads
+from rbmviz_app.component import component
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
 from rbmviz_app.shared import (
     MODELS_OF_COMMAND,
@@ -26,11 +27,7 @@ from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
 
-_download = st.components.v2.component(
-    "rbmviz_download",
-    js="\n".join((Path(__file__).parent / name).read_text() for name in ("panel/element.js", "download.js")),
-    css=Path(__file__).with_name("download.css").read_text(),
-)
+_download = component("download", [PANEL_FOLDER / "element.js", "download.js"], ["download.css"])
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,6 +121,22 @@ def text(setting: Setting[str], **more: Any) -> str:
     return setting.value
 
 
+def about(page: str, *paragraphs: str, caption: str = "") -> None:
+    """Draw the button that opens a page's introduction for newcomers."""
+    with st.popover("About", icon=":material/info:", type="tertiary", key=f"{page} about"):
+        for paragraph in paragraphs:
+            st.markdown(paragraph)
+        if caption:
+            st.caption(caption)
+
+
+def heading(page: str, question: str, about_page: str) -> None:
+    """Draw the question of a page without live panels, and its introduction."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.title(question, anchor=False, width="content")
+        about(page, about_page)
+
+
 @contextmanager
 def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
     """Draw a fold; yield whether it is open. Compute its content only while it is open."""
@@ -131,18 +144,36 @@ def fold(setting: Setting[bool], label: str) -> Iterator[bool]:
         yield setting.value
 
 
-def model_name(setting: Setting[str], before: Sequence[str] = (), width: int = 240) -> str:
-    """Draw the list of models: pretrained ones, the default first, the command line's, the visitor's."""
-    shipped = sorted(list_models(), key=lambda name: (name != setting.default, name))
+def _models(setting: Setting[Any]) -> dict[str, Any]:
+    """Return the arguments of a list of models: pretrained ones, the command line's, own."""
+    default = setting.default if isinstance(setting.default, list) else [setting.default]
+    shipped = sorted(list_models(), key=lambda name: (name not in default, name))
     lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
-    options = [*before, *shipped, *MODELS_OF_COMMAND, *own_models()]
+    options = [*shipped, *MODELS_OF_COMMAND, *own_models()]
     help = "\n".join([setting.spec.help, "", *lines])
-    return select(
-        setting, options, format_func=title_of_model, help=help, width=width, label_visibility="collapsed"
-    )
+    return {"options": options, "help": help, "format_func": title_of_model}
 
 
-def scored_data(setting: Setting[str], **more: Any) -> str:
+def model_name(setting: Setting[str], before: Sequence[str] = ()) -> str:
+    """Draw the list of models."""
+    listed = _models(setting)
+    listed["options"] = [*before, *listed["options"]]
+    return select(setting, **listed, width=240, label_visibility="collapsed")
+
+
+def model_names(setting: Setting[list[str]], **more: Any) -> list[str]:
+    """Draw the list of models, as a multiple-choice list."""
+    return several(setting, **_models(setting), variant=" ".join(own_models()), **more)
+
+
+def data_set(setting: Setting[str], **more: Any) -> str:
+    """Draw the list of data: the default, other registered data, the visitor's."""
+    registered = sorted(setting.spec.options(), key=lambda name: name != setting.default)
+    own = own_data()
+    return select(setting, [*registered, *own], variant=" ".join(own), format_func=data_label, **more)
+
+
+def scored_data(setting: Setting[str]) -> str:
     """Draw the choice of the data to score against, which may be a file; return their name."""
     choice = st.container()
     place = uploads.SCORED_DATA
@@ -162,7 +193,7 @@ def scored_data(setting: Setting[str], **more: Any) -> str:
         messages.error(error)
     uploads.offer_to_leave(place, given)
     with choice:
-        return select(setting, [*setting.spec.options(), *own_data()], variant=str(len(own_data())), **more)
+        return data_set(setting)
 
 
 def model_line(name: str, model: Model) -> None:

@@ -7,7 +7,6 @@ place. ``st.query_params`` is never written, because that would add entries to t
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -15,9 +14,10 @@ import streamlit as st
 from rbmviz.errors import MAX_SHOWN, BadInput, shown
 from rbmviz.links import address_texts
 from rbmviz_app import checkpoints, embedding, pages, presets, session, shared, uploads
+from rbmviz_app.component import component
 from rbmviz_app.share import publish
 
-_address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
+_address = component("address", ["address.js"])
 
 
 PAUSED_AT = "paused_at"
@@ -33,7 +33,7 @@ COOKIE = "rbmviz_owner"
 OWNER_PATTERN = re.compile(r"[0-9a-f]{24}")
 """96 random bits."""
 
-OWN_CHOICES = ("data", "tune_data")
+OWN_CHOICES = ("data", "tune_data", "tune_train_data")
 """Settings that choose data, which may be a file of the visitor's; its name has a file's ending."""
 
 MAX_REPEATED_STEPS = 20_000
@@ -148,10 +148,10 @@ def open_link(page: str) -> None:
         except BadInput as error:
             if name == "train_data":
                 session.add_link_warning(f"The link's data are left out. {error}", page)
-            elif setting.key in (*OWN_CHOICES, *checkpoints.CHOICES.values()) and "." in texts[-1]:
+            elif setting.key in (*OWN_CHOICES, *checkpoints.CHOICES.values()) and "." in "".join(texts):
+                file = next(text for text in texts if "." in text)
                 session.add_link_warning(
-                    f"The server has forgotten your file {shown(texts[-1])}: upload it again in Settings.",
-                    page,
+                    f"The server has forgotten your file {shown(file)}: upload it again in Settings.", page
                 )
             else:
                 stands = " ".join(address_texts(values.get(name, setting.default)))
@@ -176,6 +176,9 @@ def _read_setting(setting: session.Setting[Any], texts: list[str]) -> Any:
         return shared.data(name).name
     if setting.key in OWN_CHOICES and name in shared.own_data():
         return name
+    if setting.key == "tune_models":
+        each = [text if shared.is_own_model(text) else setting.spec.read(name, [text])[0] for text in texts]
+        return list(dict.fromkeys(each))
     if setting.key in (*checkpoints.CHOICES.values(), "land") and shared.is_own_model(name):
         return name
     return setting.spec.read(setting.key, texts)

@@ -27,10 +27,15 @@ COMMAND = re.compile(
 """The part of a sentence of the package that advises a command: a page has controls instead."""
 
 
+def without_commands(text: str) -> str:
+    """Return the text without the parts of its sentences that advise commands."""
+    return COMMAND.sub("", text)
+
+
 def plain(text: object) -> str:
     """Return Markdown that shows the text literally, on one line: no links, pictures, HTML, commands."""
     line = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: 2 * MAX_MESSAGE]).split())
-    line = COMMAND.sub("", line)
+    line = without_commands(line)
     if len(line) > MAX_MESSAGE:
         line = line[:MAX_MESSAGE] + "…"
     return MARKS.sub(r"\\\g<0>", ADDRESS.sub(rf"\g<0>{WORD_JOINER}", line))

@@ -14,13 +14,14 @@ from rbmviz import Model
 from rbmviz.datasets import Dataset, load_registered
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson
+from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel, reference
-from rbmviz.models import describe_model, load_pretrained, model_title, read_pretrained_headers
+from rbmviz.models import describe_model, list_models, load_pretrained, model_title, read_pretrained_headers
 from rbmviz.pages import RANDOM_MODEL, Sources
 from rbmviz.session import VisitorUsage
 from rbmviz.session.sweeps import SweepQueue, sweeps_folder
 from rbmviz.session.training_file import is_upload
-from rbmviz.sweeps import SweepPlan
+from rbmviz.sweeps import Own, SweepPlan
 from rbmviz.sweeps.cell import data_digest
 from rbmviz_app.session import ALLOWANCE, TRAINED, UPLOADS, visitors
 
@@ -153,6 +154,18 @@ def training_part_isl(dataset: Dataset, kernel: Kernel) -> float:
 def is_own_model(name: str) -> bool:
     """Return whether this is a model from a file, the Train page or the command line."""
     return name in own_models() or name in MODELS_OF_COMMAND
+
+
+def is_known_model(name: str) -> bool:
+    """Return whether this visitor can choose a model with this name."""
+    return name in list_models() or is_own_model(name)
+
+
+def own_content(plan: SweepPlan) -> Own:
+    """Return the models and data in a plan that are this visitor's, or the command line's."""
+    models = {name: model_called(name) for name in plan.models if is_own_model(name)}
+    names = {plan.data} if plan.data else {data_name(model.meta) for model in models.values()}
+    return Own(models, {name: dataset for name, dataset in own_data().items() if name in names})
 
 
 def model_called(name: str) -> Model:

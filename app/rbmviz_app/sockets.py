@@ -23,14 +23,9 @@ POLICY = 1008
 class Rate(NamedTuple):
     """How much a socket accepts.
 
-    Parameters
-    ----------
-    per_second : float
-        Messages read per second. Faster messages wait at the sender.
-    burst : int
-        Messages read at once after a pause, such as a lost connection.
-    size : int
-        Maximum bytes of a message.
+    per_second : messages read per second. Faster messages wait at the sender.
+    burst : messages read at once after a pause, such as a lost connection
+    size : maximum bytes of a message
     """
 
     per_second: float
@@ -40,7 +35,7 @@ class Rate(NamedTuple):
 
 STREAMLIT = Rate(20, 30, 64_000)
 """Streamlit's own socket. A person clicks a few times a second, each timer of a page fires once a second, and
-a held key turns a knob five times a second (``rbmviz_app/panel/base.js``)."""
+a held key turns a knob five times a second (``rbmviz/view/panel/base.js``)."""
 
 LIVE = Rate(250, 250, 4096)
 """The live path: a page at 60 frames a second that drags a knob sends 120 messages."""
@@ -65,11 +60,7 @@ def rate_of(path: str) -> Rate:
 class Inbox:
     """The messages of one connection, read at its rate.
 
-    Parameters
-    ----------
-    rate : Rate
-    receive : callable
-        Waits for the next message of the connection.
+    receive : waits for the next message of the connection
     """
 
     def __init__(self, rate: Rate, receive: Receive) -> None:

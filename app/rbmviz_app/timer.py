@@ -117,7 +117,7 @@ def every_second(
 
     On a server without free cores, the interval is longer. A timer costs about 1 % of a core. It stops on a
     page that is paused or hidden in its browser: the page is drawn once more without the timer, and with it
-    again after the next command or when the page is shown (``restart_timers``; ``rbmviz_app/panel/base.js``
+    again after the next command or when the page is shown (``restart_timers``; ``rbmviz/view/panel/base.js``
     redraws the fragment that calls it).
 
     The fragment has its own container: if the timer fires just as the whole page has been drawn, Streamlit

@@ -1,5 +1,5 @@
 // @ts-check
-// The buttons Play or Pause, Step and Reset. Their presses go over the page's socket, see rbmviz_app/panel/presses.js.
+// The buttons Play or Pause, Step and Reset. Their presses go over the page's socket, see rbmviz/view/panel/presses.js.
 
 /**
  * A button: what it does, its key, and why it is disabled ('': it is not).

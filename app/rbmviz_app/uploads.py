@@ -25,6 +25,7 @@ from rbmviz.errors import shown
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import VisitorUsage
 from rbmviz_app import insides, messages
+from rbmviz_app.comparisons import discard_sweeps_of
 from rbmviz_app.session import (
     EMPTIED_UPLOADERS,
     TRAINED,
@@ -272,9 +273,11 @@ def read_already(place: str) -> Upload | None:
 
 
 def drop_upload(place: str) -> None:
-    """Forget the content of an uploader's file."""
-    if UPLOADS.value.pop(place, None) is not None:
+    """Forget the content of an uploader's file, and the sweeps of it."""
+    gone = UPLOADS.value.pop(place, None)
+    if gone is not None:
         VISITOR.value.keep(place, 0)
+        discard_sweeps_of(gone.content)
 
 
 def _read_once(place: str, given: Any, rule: str, read: Callable[[], Model | Dataset]) -> Upload:

@@ -5,7 +5,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
-from rbmviz_app.formulas import mathml
+from rbmviz.view.formulas import mathml
 
 logger = logging.getLogger(__name__)
 

@@ -29,6 +29,9 @@ STORED_SEEDS = 10
 RECORDED = 1000
 """Samples of each panel that browsers without WebAssembly SIMD play."""
 
+MAX_LIVE_PANELS = 6
+"""Samplers in a page: each has a worker, and phones have few cores."""
+
 SHUFFLED_BYTES = 100_000
 """Size from which the bytes of a block are stored by their places in a number."""
 

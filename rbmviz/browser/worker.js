@@ -59,14 +59,19 @@ class WorkerRun {
   }
 }
 
-/** @type {WorkerRun | null} */
+/** @type {WorkerRun | Error | null} an error: why there is no run */
 let run = null;
+
+/** @param {unknown} error @returns {string} */
+const messageOf = error => (error instanceof Error ? error.message : String(error));
 
 onmessage = ({ data }) => {
   try {
-    if (!run) run = new WorkerRun(data);
-    else postMessage({ made: run.make(data) });
+    if (run instanceof Error) throw run;
+    if (run) postMessage({ made: run.make(data) });
+    else run = new WorkerRun(data);
   } catch (error) {
-    postMessage({ error: error instanceof Error ? error.message : String(error) });
+    if (run) postMessage({ error: messageOf(error) });
+    else run = new Error(`The kernels cannot start in this browser: ${messageOf(error)}`);
   }
 };

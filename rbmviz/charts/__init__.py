@@ -8,17 +8,3 @@ from rbmviz.charts.axes import ChartAxis, Legend, Style, styled
 from rbmviz.charts.bars import Bars
 from rbmviz.charts.curves import Curves, Level
 from rbmviz.charts.plot import Chart, Plot, Rows, Spec
-
-__all__ = [
-    "Bars",
-    "Chart",
-    "ChartAxis",
-    "Curves",
-    "Legend",
-    "Level",
-    "Plot",
-    "Rows",
-    "Spec",
-    "Style",
-    "styled",
-]

@@ -1,8 +1,6 @@
 """``rbmviz replay``: samplers side by side as a page that needs no server, or as a moving picture."""
 
 import argparse
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,11 +139,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Make the samples, then write the file."""
     target = check_page(args, (".html", ".gif"), MAX_SIDE_BY_SIDE)
     with brought_by("app", "A file that plays samples"):
-        # By name, because the package is a layer below the app and is also installed without its libraries.
-        app = importlib.import_module("rbmviz_app.replay")
-        page = importlib.import_module("rbmviz_app.replay.page")
-        moving = importlib.import_module("rbmviz_app.charts.moving")
-        shape_of = importlib.import_module("rbmviz_app.panel").shape_of
+        from rbmviz.view import moving
+        from rbmviz.view.replay import replay_html
     model, algorithms, dataset = runs_of(args)
     kept = _kept(args, model, len(algorithms))
     init: Start = args.init or ("random" if dataset is None else "data")
@@ -154,33 +149,50 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for algorithm in algorithms:
         check_memory("replay: the run", plan.bytes(algorithm), "give fewer chains")
     histories, interrupted = histories_of([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
-    replay = app.Replay(
+    caption = f"{describe_model(model)}. Seed {args.seed}."
+    replay = replay_of(args, model, [history.last(kept) for history in histories], dataset, caption)
+    content = replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
+    result = written(args, target, content, model, dataset)
+    result["samplers"] = [
+        {"name": each.algorithm.name, "knobs": values_of(each.algorithm), "n": each.n} for each in histories
+    ]
+    result |= {"kept": kept, "seed": args.seed}
+    return result | ({"interrupted": True} if interrupted else {})
+
+
+def replay_of(
+    args: argparse.Namespace,
+    model: Model,
+    histories: list[RunHistory],
+    dataset: Dataset | None,
+    caption: str,
+    data: Dataset | None = None,
+) -> Any:
+    """Return the runs with the text around them; ``caption`` if none is given; data: for the pictures."""
+    from rbmviz.view.replay import Replay  # imported here, because it needs the libraries of an extra
+    from rbmviz.view.specs import shape_of
+
+    return Replay(
         args.title if args.title is not None else Path(args.model).stem,
-        args.caption if args.caption is not None else f"{describe_model(model)}. Seed {args.seed}.",
-        [history.last(kept) for history in histories],
+        args.caption if args.caption is not None else caption,
+        histories,
         dataset,
-        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
+        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data or dataset),
         args.cells,
         args.speed,
     )
-    content = page.replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
+
+
+def written(
+    args: argparse.Namespace, target: Path, content: bytes, model: Model, dataset: Dataset | None
+) -> dict[str, Any]:
+    """Write a page, and return the part of the result that all pages have."""
     source = origin_of(args, {args.model: model}, dataset)
     content = with_origin(content, target.name, source)
     write_whole(target, content)
-    result: dict[str, Any] = {
-        "out": str(target),
-        "bytes": len(content),
-        "model": args.model,
-        "dataset": dataset.name if dataset is not None else None,
-        "samplers": [
-            {"name": each.algorithm.name, "knobs": values_of(each.algorithm), "n": each.n}
-            for each in histories
-        ],
-        "kept": kept,
-        "seed": args.seed,
-        "origin": source,
-    }
-    return result | ({"interrupted": True} if interrupted else {})
+    name = dataset.name if dataset is not None else None
+    place = {"out": str(target), "bytes": len(content)}
+    return place | {"model": args.model, "dataset": name, "origin": source}
 
 
 def _kept(args: argparse.Namespace, model: Model, n_runs: int) -> int:
@@ -199,7 +211,7 @@ def _kept(args: argparse.Namespace, model: Model, n_runs: int) -> int:
 def histories_of(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
     """Let each run make n samples; return what is kept of them, and whether an interrupt has ended it."""
     try:
-        with tqdm(total=n * len(runs), unit="sample", file=sys.stderr, disable=None) as bar:
+        with tqdm(total=n * len(runs), unit="sample", disable=None) as bar:
             for run in runs:
                 run.prepare()
                 run.watched = False

@@ -1,4 +1,9 @@
-"""The user's own data: a file, a folder of images, or the bytes of an upload."""
+"""The user's own data: a file, a folder of images, or the bytes of an upload.
+
+A reader takes the content of a file, the name of the data set, and its options, of which ``binarise`` is a
+threshold between 0 and 1, or ``bernoulli``. It raises BadInput if the content is not as described, an option
+is not valid, or the data need more than the memory budget.
+"""
 
 import functools
 import math
@@ -200,20 +205,6 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
     Labels are in y_train, y_validation, y_test (or y). Grey levels, 0 to 1 or 0 to 255 in the whole file, are
     binarised by the rule. Presence bits may be packed, as in reviews_bow.npz: rows of ``np.packbits`` along
     axis 1, with the arrays n_features and stems.
-
-    Parameters
-    ----------
-    content : bytes or Path
-        The file.
-    name : str
-        Name of the data set.
-    binarise : str or float
-        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
-
-    Raises
-    ------
-    BadInput
-        If the file is not such an .npz, or needs more than the memory budget.
     """
     rule = rule_of(binarise, f"'{name}'")
     try:
@@ -233,22 +224,7 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
 
 
 def npy(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
-    """Read an .npy: one array whose first axis counts the examples; values as in an .npz.
-
-    Parameters
-    ----------
-    content : bytes or Path
-        The file; one that holds pickled objects is refused.
-    name : str
-        Name of the data set.
-    binarise : str or float
-        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
-
-    Raises
-    ------
-    BadInput
-        If the file is not such an .npy, or needs more than the memory budget.
-    """
+    """Read an .npy: one array whose first axis counts the examples; values as in an .npz; no pickles."""
     rule = rule_of(binarise, f"'{name}'")
     try:
         rows = read_npy(content, f"'{name}'", lambda header: _need({"x": header}))
@@ -319,22 +295,7 @@ def from_arrays(
 
 
 def csv(content: bytes, name: str, binarise: str | float = "0.5") -> Dataset:
-    """Read rows of numbers, one example per row, with optional labels; ``csv_table`` describes the format.
-
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    name : str
-        Name of the data set.
-    binarise : str or float
-        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
-
-    Raises
-    ------
-    BadInput
-        If the file is not such a table, or needs more than the memory budget.
-    """
+    """Read rows of numbers, one example per row, with optional labels; ``csv_table`` describes the format."""
     rule = rule_of(binarise, f"'{name}'")
     rows, labels = read_table(content, name)
     arrays = {"x_train": rows} | ({} if labels is None else {"y_train": labels})
@@ -358,19 +319,12 @@ def text(
     content : bytes
         Text in UTF-8.
     name : str
-        Name of the data set.
     n_words : int or str
         Visible units: the stems that occur in the most documents (default 1000).
     min_stems : int
-        Documents with fewer distinct stems are dropped (default 5).
+        Documents with fewer distinct stems are dropped (default 5); at least four must be left.
     language : str
         A language that Snowball stems (default english).
-
-    Raises
-    ------
-    BadInput
-        If an option is not valid, if fewer than four documents are left, or if the text needs more than the
-        memory budget.
     """
     for option, value in (("n_words", n_words), ("min_stems", min_stems)):
         if not (str(value).isdecimal() and len(str(value)) < 10 and int(value) >= (option == "n_words")):
@@ -423,20 +377,8 @@ def zipped_images(content: bytes, name: str, binarise: str | float = "0.5") -> D
 def image_folder(folder: str | Path, binarise: str | float = "0.5") -> Dataset:
     """Read PNG and JPEG files, converted to grey levels and binarised; sub-folders are classes.
 
-    Images that all have one size of at most 64 x 64 pixels keep it; others are resized to 28 x 28.
-
-    Parameters
-    ----------
-    folder : str or Path
-        The folder.
-    binarise : str or float
-        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
-
-    Raises
-    ------
-    BadInput
-        If there are no images, if one cannot be read, if some are in sub-folders and others are not, or if
-        they need more than the memory budget.
+    Images that all have one size of at most 64 x 64 pixels keep it; others are resized to 28 x 28. Either all
+    are in sub-folders or none is.
     """
     return _from_images(in_folder(Path(folder)), str(folder), binarise)
 

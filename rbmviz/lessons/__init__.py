@@ -8,21 +8,3 @@ from rbmviz.lessons.claims import StepClaim, measure, measure_now, steps_of
 from rbmviz.lessons.measuring import Measured, check_lesson, measure_claims
 from rbmviz.lessons.reading import Lesson, Step, load_folder, load_lesson, read_lesson, shipped_lessons
 from rbmviz.lessons.state import PageState, read_state
-
-__all__ = [
-    "Lesson",
-    "Measured",
-    "PageState",
-    "Step",
-    "StepClaim",
-    "check_lesson",
-    "load_folder",
-    "load_lesson",
-    "measure",
-    "measure_claims",
-    "measure_now",
-    "read_lesson",
-    "read_state",
-    "shipped_lessons",
-    "steps_of",
-]

@@ -29,14 +29,9 @@ OF_ONES_OWN = {"kept": "files", "own": "a file"} | {
 class Branch(NamedTuple):
     """A training that continues from the model of another.
 
-    Parameters
-    ----------
-    of : int
-        Index of the panel that it continues from, from 0.
-    at : int
-        Updates of that one by then.
-    panel : str
-        Its trainer, as in a link.
+    of : index of the panel that it continues from, from 0
+    at : updates of that one by then
+    panel : its trainer, as in a link
     """
 
     of: int
@@ -47,16 +42,10 @@ class Branch(NamedTuple):
 class PageState(NamedTuple):
     """A page, its panels and its settings.
 
-    Parameters
-    ----------
-    page : str
-        Name of the page.
-    panels : tuple of str
-        The panels, each as in a link.
-    settings : dict
-        Value of every setting of the page: its default where the link leaves it out.
-    branches : tuple of Branch
-        On Train: panels that whoever does the step adds on the right (default: none).
+    page : name of the page
+    panels : the panels, each as in a link
+    settings : value of every setting of the page: its default where the link leaves it out
+    branches : on Train: panels that whoever does the step adds on the right (default: none)
     """
 
     page: str
@@ -76,10 +65,7 @@ class PageState(NamedTuple):
     def setup(self, sources: Sources = Sources()) -> Any:  # noqa: B008 (immutable)
         """Return what all panels share.
 
-        Raises
-        ------
-        BadInput
-            If data are not on this machine, or do not belong to the model.
+        Raises BadInput if data are not on this machine, or do not belong to the model.
         """
         return PAGES[self.page].setup(self.settings, sources)
 
@@ -87,11 +73,8 @@ class PageState(NamedTuple):
 def read_state(link: str) -> PageState:
     """Return the state of a page that a link describes: ``chain?land_depth=12&l=gibbs``, or a whole address.
 
-    Raises
-    ------
-    BadInput
-        If the page is none with live panels, a panel cannot be read, or a setting is none of the page or has
-        a value that the page does not offer.
+    Raises BadInput if the page is none with live panels, a panel cannot be read, or a setting is none of the
+    page or has a value that the page does not offer.
     """
     if len(link) > MAX_LINK:
         raise BadInput(f"the link has {len(link):,} characters and may have {MAX_LINK:,}.")

@@ -46,7 +46,16 @@ class Several(NamedTuple):
     names: Callable[[], list[str]]
 
 
-Allowed = tuple[Any, ...] | Whole | MultipleOf | RealNumber | FreeText | Several | Callable[[], list[str]]
+class Records(NamedTuple):
+    """A list of texts, at most ``most``, each of which ``read`` accepts, or raises BadInput."""
+
+    read: Callable[[str], object]
+    most: int
+
+
+Allowed = (
+    tuple[Any, ...] | Whole | MultipleOf | RealNumber | FreeText | Several | Records | Callable[[], list[str]]
+)
 """Some values, a range, or the names in a registry, which is read when needed."""
 
 
@@ -54,22 +63,15 @@ Allowed = tuple[Any, ...] | Whole | MultipleOf | RealNumber | FreeText | Several
 class SettingSpec:
     """A setting of a page: a widget on screen, a name in the address, a value that a lesson can set.
 
-    Parameters
-    ----------
-    default : int, float, bool, str or list of str
-        Value on a page opened without a link.
-    allowed : Allowed
-        Values that a link, a lesson or a widget may set.
-    label : str
-        Name of its widget (default "": no widget).
-    help : str
-        Text behind the widget's question mark (default "": none).
-    makes_samples : bool
-        Whether runs depend on it, not only their display (default False). Every link includes such settings.
-    left_alone : bool
-        Whether presets leave it unchanged, for example an open fold and the choices in it (default False).
-    fold : str
-        Name of the setting that opens the fold with its widget (default "": not in a fold).
+    default : value on a page opened without a link
+    allowed : values that a link, a lesson or a widget may set
+    label : name of its widget (default "": no widget)
+    help : text behind the widget's question mark (default "": none)
+    makes_samples : whether runs depend on it, not only their display (default False). Every link includes
+        such settings.
+    left_alone : whether presets leave it unchanged, for example an open fold and the choices in it (default
+        False)
+    fold : name of the setting that opens the fold with its widget (default "": not in a fold)
     """
 
     default: Any
@@ -87,11 +89,12 @@ class SettingSpec:
     def read(self, name: str, texts: list[str]) -> Any:
         """Return the value of one or more texts from a link.
 
-        Raises
-        ------
-        BadInput
-            If it is not allowed; ``name`` is the setting's name in the error message.
+        Raises BadInput if it is not allowed; ``name`` is the setting's name in the error message.
         """
+        if isinstance(self.allowed, Records):
+            for text in texts[: self.allowed.most]:
+                self.allowed.read(text)
+            return texts[: self.allowed.most]
         if isinstance(self.allowed, Several):
             return [read_value(name, text, self.allowed.names) for text in dict.fromkeys(texts)]
         return read_value(name, texts[-1], self.allowed)

@@ -55,7 +55,13 @@ SPEC = PageSpec(
             "Samplers on trained models, scored by the ISL; or trainers on data, scored by the "
             "log-likelihood of the model they learn.",
         ),
-        "tune_models": SettingSpec(["mnist_fpcd"], Several(list_models), "Models"),
+        "tune_models": SettingSpec(
+            ["mnist_fpcd"],
+            Several(list_models),
+            "Models",
+            "The trained RBMs that are sampled; several are side by side. A model file uploaded on another "
+            "page, or a model of the Train page, is listed here, too.",
+        ),
         "tune_samplers": SettingSpec(["rates_fpcd"], Several(list_samplers), "Samplers"),
         "tune_data": SettingSpec(
             AUTOMATIC,

@@ -19,21 +19,3 @@ from rbmviz.reproduce.ledger import ledger
 from rbmviz.reproduce.papers import PAPERS
 from rbmviz.reproduce.recipe import Recipe, all_recipes, recipe_named
 from rbmviz.reproduce.run import reproduce
-
-__all__ = [
-    "CONFIDENCE_BY_SIZE",
-    "PAPERS",
-    "SIZES",
-    "VERDICTS",
-    "Bound",
-    "Estimate",
-    "PaperClaim",
-    "Recipe",
-    "Size",
-    "Verdict",
-    "all_recipes",
-    "judge",
-    "ledger",
-    "recipe_named",
-    "reproduce",
-]

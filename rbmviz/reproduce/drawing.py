@@ -58,16 +58,10 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 class Drawing:
     """A figure: its rows and axes.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        See ``Row``.
-    x, y : str
-        ChartAxis titles, with units.
-    mark : "line", "point" or "bar"
-        Curves with bands, points with errors, or bars with errors.
-    log_x, log_y : bool
-        Whether an axis is logarithmic.
+    rows : see ``Row``
+    x, y : ChartAxis titles, with units
+    mark : curves with bands, points with errors, or bars with errors
+    log_x, log_y : whether an axis is logarithmic
     """
 
     rows: Sequence[Row]
@@ -243,10 +237,7 @@ def _layers(altair: Any, drawing: Mapping[str, Any], styles: Sequence[Style]) ->
 def picture(drawing: Mapping[str, Any], form: str) -> bytes:
     """Return a drawing as a file of one of FORMS, without browser or network.
 
-    Raises
-    ------
-    BadInput
-        If Altair or vl-convert is not installed.
+    Raises BadInput if Altair or vl-convert is not installed.
     """
     figures.check_installed()
     return figures.rendered(specification(drawing), form)

@@ -31,18 +31,12 @@ Wanted = tuple[Any, Any]
 class Limits:
     """The limits of a server; environment variables set them: ``RBMVIZ_`` and the name in capitals.
 
-    Parameters
-    ----------
-    panels : int
-        Maximum number of panels on one page.
-    server_mb : int
-        Megabytes (10^6 bytes) of the whole server, including the shared ``BASE_MB``. A visitor may use half
-        of what the others leave. The scores of sweeps, and the files that visitors upload, count as one more
-        visitor each.
-    sweeps : int
-        Maximum number of sweeps on the server, whether waiting, running or finished.
-    watchers : int
-        Maximum number of browsers that watch shared views.
+    panels : maximum number of panels on one page
+    server_mb : megabytes (10^6 bytes) of the whole server, including the shared ``BASE_MB``. A visitor may
+        use half of what the others leave. The scores of sweeps, and the files that visitors upload, count as
+        one more visitor each.
+    sweeps : maximum number of sweeps on the server, whether waiting, running or finished
+    watchers : maximum number of browsers that watch shared views
     """
 
     panels: int = 12
@@ -74,10 +68,7 @@ def variable_of(name: str) -> str:
 def limits() -> Limits:
     """Return the limits as the environment sets them.
 
-    Raises
-    ------
-    BadInput
-        If a variable is not a positive whole number of at most nine digits.
+    Raises BadInput if a variable is not a positive whole number of at most nine digits.
     """
     found = {}
     for field in fields(Limits):
@@ -111,10 +102,7 @@ class Counted(Protocol):
 class VisitorUsage:
     """Memory of one visitor (runs on all pages, uploads, models), and its share of computing time.
 
-    Parameters
-    ----------
-    server : WeakSet of VisitorUsage
-        All visitors of the process; this one is added.
+    server : all visitors of the process; this one is added
     """
 
     def __init__(self, server: "weakref.WeakSet[VisitorUsage]") -> None:
@@ -141,10 +129,7 @@ class VisitorUsage:
     def keep(self, name: str, needed: int) -> None:
         """Count the bytes of an upload or a model; 0 removes it.
 
-        Raises
-        ------
-        BadInput
-            If there is not enough room.
+        Raises BadInput if there is not enough room.
         """
         before = self._kept.pop(name, 0)
         try:
@@ -175,10 +160,8 @@ class VisitorUsage:
     def allow(self, comparison: Counted, wanted: Sequence[Wanted]) -> None:
         """Check that a comparison may replace its panels by these.
 
-        Raises
-        ------
-        BadInput
-            If a limit would be exceeded; nothing changes, except that offers to undo may be withdrawn.
+        Raises BadInput if a limit would be exceeded; nothing changes, except that offers to undo may be
+        withdrawn.
         """
         most = limits()
         if len(wanted) > max(most.panels, len(comparison.panels)):

@@ -39,8 +39,6 @@ class Pace:
     ----------
     rate : float
         Steps per second; infinity is full speed.
-    end : float
-        The run is finished after this many steps; infinity (the default): no limit.
 
     Attributes
     ----------
@@ -50,8 +48,8 @@ class Pace:
         Number of steps at which a paused run stops.
     """
 
-    def __init__(self, rate: float, end: float = math.inf) -> None:
-        self.rate, self.end = rate, end
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
         self.running = False
         self.stop_at: float = 0
         # The run catches up to this step, or gives up when no seconds of computing are left. 0: it has missed
@@ -180,10 +178,8 @@ class Pace:
         now = time.monotonic() if at is None else at
         return self._timetable.allowed(now) if self.running else self.stop_at
 
-    def status(self, n: int) -> Literal["finished", "running", "paused"]:
-        """Return whether the run is finished, running or paused; it is running while steps are due."""
-        if n >= self.end:
-            return "finished"
+    def status(self, n: int) -> Literal["running", "paused"]:
+        """Return whether the run is running or paused; it is running while steps are due."""
         return "running" if self.running or n < self.stop_at else "paused"
 
     def due(self, n: int, most: int, backlog: float) -> int:
@@ -192,12 +188,10 @@ class Pace:
         backlog : seconds; steps that are overdue by more than this are skipped (infinity: none are skipped)
         """
         self._skip(n, backlog)
-        return max(int(min(most, min(self.allowed(), self.end) - n)), 0)
+        return max(int(min(most, self.allowed() - n)), 0)
 
     def time_of_next(self, n: int) -> float:
         """Return the time at which the next step is due, past or future; infinity if none is."""
-        if n >= self.end:
-            return math.inf
         if not self.running:
             return -math.inf if n < self.stop_at else math.inf
         return self._timetable.time_of(n + 1)

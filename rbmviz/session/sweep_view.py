@@ -52,47 +52,28 @@ MAP_KEY = 0
 class MapSnapshot(Snapshot):
     """A sweep at one point. Arrays are by index of the setting, (settings,), NaN where unknown.
 
-    Parameters
-    ----------
-    n : int
-        Complete runs: each setting has one per seed.
-    sweep_status : str
-        Status of the sweep: "planned", "queued", "running", "paused", "finished", "failed" or "stopped".
-    progress : float
-        Share of the work done, 0 to 1.
-    seconds_left : float or None
-        None: unknown.
-    cost_unit, by : str
-        Unit of comparison (settings are compared at equal numbers of it), and the measure compared.
-    point : float
-        Samples, updates, Gibbs sweeps or seconds, depending on ``cost_unit``.
-    ends : (float, float) or None
-        The first and the last point; None before the first score.
-    telling : float or None
-        The point at which settings differ most; None: not known yet.
-    moved : bool
-        Whether the map has moved to this point automatically.
-    seeds : tuple of int
-        Number of seeds compared, for each model with scores.
-    mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds_of, samples : float32
-        See ``ScoredSetting``, where ``seconds_of`` is ``seconds`` and ``samples`` is ``n``.
-    state : uint8
-        IS_KNOWN, IS_IN_REGION (statistically tied with the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (one
-        of its runs is running now).
-    border : tuple of str
-        One sentence for each axis with the best setting on its border.
+    n : complete runs: each setting has one per seed
+    sweep_status : status of the sweep: "planned", "queued", "running", "paused", "finished", "failed" or
+        "stopped"
+    progress : share of the work done, 0 to 1
+    seconds_left : None: unknown
+    cost_unit, by : unit of comparison (settings are compared at equal numbers of it), and the measure
+        compared
+    point : samples, updates, Gibbs sweeps or seconds, depending on ``cost_unit``
+    ends : (float, float) or None; the first and the last point; None before the first score
+    telling : the point at which settings differ most; None: not known yet
+    moved : whether the map has moved to this point automatically
+    seeds : number of seeds compared, for each model with scores
+    mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds_of, samples : float32; see
+        ``ScoredSetting``, where ``seconds_of`` is ``seconds`` and ``samples`` is ``n``
+    state : uint8; IS_KNOWN, IS_IN_REGION (statistically tied with the best), IS_BEST, IS_MOSTLY_BLANK,
+        IS_RUNNING (one of its runs is running now)
+    border : one sentence for each axis with the best setting on its border
     """
 
     sweep_status: str
-    progress: float
-    seconds_left: float | None
     cost_unit: CostUnit
     by: str
-    point: float
-    ends: tuple[float, float] | None
-    telling: float | None
-    moved: bool
-    seeds: tuple[int, ...]
     mean: np.ndarray
     std_dev: np.ndarray
     difference: np.ndarray
@@ -103,7 +84,14 @@ class MapSnapshot(Snapshot):
     seconds_of: np.ndarray
     samples: np.ndarray
     state: np.ndarray
-    border: tuple[str, ...]
+    progress: float = 0.0
+    seconds_left: float | None = None
+    point: float = FIRST_POINT_SHOWN
+    ends: tuple[float, float] | None = None
+    telling: float | None = None
+    moved: bool = False
+    seeds: tuple[int, ...] = ()
+    border: tuple[str, ...] = ()
 
 
 SHOWN_OF_EACH = {
@@ -246,23 +234,25 @@ class SweepView:
         at_work = {cell % len(scores.settings) for cell in sweep.running_cells}
         flags = self._newest.state & ~np.uint8(IS_RUNNING)
         flags[list(at_work)] |= IS_RUNNING
-        shown = replace(
-            self._newest,
-            status="failed" if sweep.status == "failed" else "running" if self.running else "paused",
-            error=sweep.error or None,
-            n=scores.n_done,
-            sweep_status=sweep.status,
-            progress=sweep.progress,
-            seconds_left=sweep.seconds_left,
-            cost_unit=self.cost_unit,
-            by=self.by,
-            point=point,
-            ends=ends,
-            telling=self._telling,
-            moved=self.asked_point is None and self._telling is not None,
-            state=flags,
+        now_shown: dict[str, Any] = {
+            "status": "failed" if sweep.status == "failed" else "running" if self.running else "paused",
+            "error": sweep.error or None,
+            "n": scores.n_done,
+            "sweep_status": sweep.status,
+            "progress": sweep.progress,
+            "cost_unit": self.cost_unit,
+            "by": self.by,
+            "point": point,
+            "ends": ends,
+            "telling": self._telling,
+            "moved": self.asked_point is None and self._telling is not None,
+        }
+        looks_the_same = np.array_equal(flags, self._newest.state) and all(
+            getattr(self._newest, name) == value for name, value in now_shown.items()
         )
-        return self._newest if _same(shown, self._newest) else shown
+        if looks_the_same:
+            return self._newest
+        return replace(self._newest, **now_shown, seconds_left=sweep.seconds_left, state=flags)
 
     def _first_point(self, ends: tuple[float, float] | None) -> float:
         """Return the map's first point: 100 samples, or else the geometric mean of the ends."""
@@ -280,18 +270,10 @@ class SweepView:
             seconds=0.0,
             algorithm=None,
             sweep_status=self.sweep.status,
-            progress=0.0,
-            seconds_left=None,
             cost_unit=self.cost_unit,
             by=self.by,
-            point=FIRST_POINT_SHOWN,
-            ends=None,
-            telling=None,
-            moved=False,
-            seeds=(),
             **empty,
             state=np.zeros(n, np.uint8),
-            border=(),
         )
 
     def _snapshot_of(self, found: SweepAtPoint) -> MapSnapshot:
@@ -364,21 +346,3 @@ def spacing_of(knob: Knob) -> str:
 def units_of(kind: Kind) -> tuple[CostUnit, ...]:
     """Return the units of comparison for the settings of a sweep."""
     return SAMPLER_UNITS if kind == "sampler" else ("updates", "seconds")
-
-
-def _same(a: MapSnapshot, b: MapSnapshot) -> bool:
-    """Return whether two snapshots with the same scores look the same."""
-    names: tuple[Any, ...] = (
-        "status",
-        "error",
-        "n",
-        "sweep_status",
-        "cost_unit",
-        "by",
-        "point",
-        "ends",
-        "telling",
-        "moved",
-    )
-    equal = all(getattr(a, name) == getattr(b, name) for name in names)
-    return equal and a.progress == b.progress and np.array_equal(a.state, b.state)

@@ -2,7 +2,8 @@
 
 A sweep belongs to the server, not to the page that started it: it continues when the page is closed, and
 every page lists it. Each sweep has its own folder of results, with one file per cell, so that a server that
-is stopped loses only the running cells.
+is stopped loses only the running cells. A sweep of a visitor's own models or data is private: it has no
+folder, only its visitor's session lists it, and it is freed with the session.
 
 Each of its hands, one per core, takes the next cell and advances it slice by slice (``CellRun.step``). Each
 slice is a unit of the scheduler's lowest priority, ``SWEEP``.
@@ -19,7 +20,8 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Literal
 
@@ -33,7 +35,8 @@ from rbmviz.paths import cache_dir
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, variable_of
 from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Scheduler, Task, Tenant
 from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
+from rbmviz.sweeps import Cell, CellRun, Own, SweepPlan, cells
+from rbmviz.sweeps.cell import NOTHING_OWN
 from rbmviz.sweeps.choose import one_source
 from rbmviz.sweeps.store import Store, encode
 
@@ -63,25 +66,27 @@ def _hashed(owner: str) -> str:
 class Sweep:
     """One sweep of the server. Any thread may read its attributes; the queue changes them.
 
-    Attributes
-    ----------
-    name : str
-        Name in links, and name of its folder.
-    title : str
-    plan : SweepPlan
-    status : str
-        "planned" (not queued yet), "queued", "running", "paused", "finished", "failed" (could not start), or
-        "stopped" (by a person, or with the server).
-    error : str
-        Why the sweep failed or is paused, in one sentence, or ""; also set when cells fail.
-    scores : SweepScores
-        The scores so far, including curves of running cells.
-    version : int
-        Grows with every change.
+    name : name in links, and name of its folder
+    own : models and data of its visitor, whose session holds it; a sweep that has some is private
+    status : "planned" (not queued yet), "queued", "running", "paused", "finished", "failed" (could not
+        start), or "stopped" (by a person, or with the server)
+    error : why the sweep failed or is paused, in one sentence, or ""; also set when cells fail
+    scores : the scores so far, including curves of running cells
+    version : grows with every change
     """
 
-    def __init__(self, name: str, title: str, plan: SweepPlan, owner: str, folder: Path | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        plan: SweepPlan,
+        owner: str,
+        folder: Path | None,
+        own: Own = NOTHING_OWN,
+        memory: VisitorUsage | None = None,
+    ) -> None:
         self.name, self.title, self.plan, self._owner, self.folder = name, title, plan, owner, folder
+        self.own, self._memory = own, memory  # whose memory its scores are
         self.status: SweepStatus = "queued" if name else "planned"
         self.error = ""
         self.failed_cells = 0
@@ -172,15 +177,10 @@ class _Hand:
 class SweepQueue:
     """The sweeps of a server.
 
-    Parameters
-    ----------
-    folder : Path
-        Parent of the sweep folders; made with mode 0700 when the first sweep starts.
-    scheduler : Scheduler
-        Default: that of the process.
-    memory : VisitorUsage
-        A further visitor of the server, whose memory is the scores in memory (default: they are not
-        counted).
+    folder : parent of the sweep folders; made with mode 0700 when the first sweep starts
+    scheduler : default: that of the process
+    memory : a further visitor of the server, whose memory is the scores in memory (default: they are not
+        counted)
     """
 
     def __init__(
@@ -190,41 +190,54 @@ class SweepQueue:
         tenant = Tenant()
         self._hands = [_Hand(tenant, self._work) for _ in range(scheduler.n)]
         self._lock = threading.RLock()
-        self._sweeps: dict[str, Sweep] = {}
+        # In the order in which they began. Private ones are held by the sessions of their visitors.
+        self._sweeps: MutableMapping[str, Sweep] = weakref.WeakValueDictionary()
+        self._public: dict[str, Sweep] = {}
         self._closed = False
         self._find()
 
     # Queries from pages
 
     def list(self) -> list[Sweep]:
-        """Return all sweeps, newest first."""
+        """Return all sweeps that are not private, newest first."""
         with self._lock:
-            return list(self._sweeps.values())[::-1]
+            return list(self._public.values())[::-1]
 
     def get(self, name: str) -> Sweep:
-        """Return the sweep with this name; BadInput if there is none, or no room for its scores."""
-        sweep = self._listed(name)
+        """Return the sweep with this name that is not private.
+
+        BadInput if there is none, or no room for its scores.
+        """
+        sweep = self._listed(name, self._public)
         self._load(sweep)
         return sweep
 
-    def _listed(self, name: str) -> Sweep:
+    def _listed(self, name: str, sweeps: Mapping[str, Sweep]) -> Sweep:
         with self._lock:
-            sweep = self._sweeps.get(name)
+            sweep = sweeps.get(name)
         if sweep is None:
-            raise BadInput("There is no such sweep on this server: choose one from the list.")
+            raise BadInput(
+                "There is no such sweep on this server: choose one from the list. A sweep of your own models "
+                "or data goes when you remove them, or reload or close the page."
+            )
         return sweep
 
     # Commands; all return at once
 
-    def add(self, plan: SweepPlan, title: str, owner: str) -> Sweep:
+    def add(
+        self,
+        plan: SweepPlan,
+        title: str,
+        owner: str,
+        own: Own = NOTHING_OWN,
+        visitor: VisitorUsage | None = None,
+    ) -> Sweep:
         """Put a sweep at the end of the queue.
 
-        Parameters
-        ----------
-        plan : SweepPlan
-        title : str
-        owner : str
-            Secret of the visitor; only its holder may pause, stop and delete the sweep.
+        owner : secret of the visitor; only its holder may pause, stop and delete the sweep
+        own : the visitor's own models and data in the plan (default: none). With some the sweep is private:
+            it lasts as long as the caller holds it.
+        visitor : whose memory the scores of a private sweep are
 
         Raises
         ------
@@ -238,7 +251,9 @@ class SweepQueue:
         title = printable(title)[:MAX_SWEEP_TITLE]
         with self._lock:
             self._check_room(owner)
-            sweep = Sweep(name, title, plan, _hashed(owner), self.folder / name)
+            folder = None if any(own) else self.folder / name
+            memory = visitor if any(own) else self._memory
+            sweep = Sweep(name, title, plan, _hashed(owner), folder, own, memory)
             self._count(sweep)
             try:
                 self._write_note(sweep)
@@ -246,9 +261,14 @@ class SweepQueue:
                 self._count(sweep, 0)
                 raise
             sweep.loaded = True
-            self._sweeps[name] = sweep
+            self._keep(sweep)
         self._begin()
         return sweep
+
+    def _keep(self, sweep: Sweep) -> None:
+        self._sweeps[sweep.name] = sweep
+        if not any(sweep.own):
+            self._public[sweep.name] = sweep
 
     def _check_room(self, owner: str) -> None:
         most = limits()
@@ -278,18 +298,19 @@ class SweepQueue:
         check_size(plan)
         with self._lock:
             before = self._own(name, owner)
-            if before.status != "finished" or before.folder is None:
+            if before.status != "finished":
                 raise BadInput("This sweep has not ended: it can be extended then.")
-            sweep = Sweep(name, before.title, plan, before._owner, before.folder)
+            sweep = Sweep(name, before.title, plan, before._owner, before.folder, before.own, before._memory)
             self._count(sweep)
             try:
-                Store(before.folder).prepare(plan, "rbmviz app")
+                if before.folder is not None:
+                    Store(before.folder).prepare(plan, "rbmviz app")
             except BaseException:
                 self._count(before)
                 raise
             sweep.loaded, sweep.version = True, before.version + 1
             _copy_cells(before.scores, sweep.scores)
-            self._sweeps[name] = sweep
+            self._keep(sweep)
         self._begin()
         return sweep
 
@@ -309,10 +330,17 @@ class SweepQueue:
 
     def stop(self, name: str, owner: str) -> None:
         """Stop a sweep; complete cells stay."""
-        sweep = self._set(name, owner, "stopped", ("queued", "running", "paused"))
+        self.halt(self._own(name, owner))
+
+    def halt(self, sweep: Sweep, reason: str = "") -> None:
+        """Stop a sweep for a reason, in one sentence; for whoever holds it, as its visitor's session does."""
         with self._lock:
+            if sweep.status in ("queued", "running", "paused"):
+                self._change(sweep, "stopped")
+                sweep.error = reason or sweep.error
             sweep._waiting = sorted({*sweep._waiting, *sweep._runs} - sweep._taken, reverse=True)
             sweep._runs = {cell: run for cell, run in sweep._runs.items() if cell in sweep._taken}
+        self._begin()
 
     def delete(self, name: str, owner: str) -> None:
         """Delete a sweep that is not running, with its results."""
@@ -320,7 +348,15 @@ class SweepQueue:
             sweep = self._own(name, owner)
             if sweep.status in ("queued", "running"):
                 raise BadInput("This sweep has not ended: stop it first.")
-            del self._sweeps[name]
+            self.discard(sweep)
+
+    def discard(self, sweep: Sweep) -> None:
+        """Stop and delete a sweep, for whoever holds it."""
+        self.halt(sweep)
+        name = sweep.name
+        with self._lock:
+            self._sweeps.pop(name, None)
+            self._public.pop(name, None)
             self._count(sweep, 0)
         if sweep.folder is not None and SWEEP_NAME.fullmatch(name):
             shutil.rmtree(sweep.folder, ignore_errors=True)
@@ -331,7 +367,7 @@ class SweepQueue:
             self._closed = True
 
     def _own(self, name: str, owner: str) -> Sweep:
-        sweep = self._listed(name)
+        sweep = self._listed(name, self._sweeps)
         if not sweep.belongs_to(owner):
             raise BadInput("Another visitor has begun this sweep: only that browser can command it.")
         return sweep
@@ -354,12 +390,12 @@ class SweepQueue:
         sweep.version += 1
 
     def _count(self, sweep: Sweep, times: int = 1) -> None:
-        """Count the scores of a sweep towards the server's memory; times 0: stop counting them."""
-        if self._memory is None:
+        """Count the scores of a sweep towards the memory they are in; times 0: stop counting them."""
+        if sweep._memory is None:
             return
         needed = times * SweepScores.bytes(sweep.plan)
         try:
-            self._memory.keep(f"sweep {sweep.name}", needed)
+            sweep._memory.keep(f"sweep {sweep.name}", needed)
         except BadInput:
             raise BadInput(
                 f"The scores of this sweep take {needed / 1e6:,.0f} MB of memory, which the server has not "
@@ -375,13 +411,19 @@ class SweepQueue:
         """
         name = f"results-{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
         with self._lock:
-            if name not in self._sweeps:
-                self._sweeps[name] = Sweep(name, printable(folder.name)[:MAX_SWEEP_TITLE], plan, "", folder)
-                self._sweeps[name].status = "stopped"
-            return self._sweeps[name]
+            if name not in self._public:
+                self._add_stopped(name, folder.name, plan, "", folder)
+            return self._public[name]
+
+    def _add_stopped(self, name: str, title: str, plan: SweepPlan, owner: str, folder: Path) -> None:
+        title = printable(title)[:MAX_SWEEP_TITLE]
+        sweep = Sweep(name, title, plan, owner, folder, memory=self._memory)
+        sweep.status = "stopped"
+        self._keep(sweep)
 
     def _write_note(self, sweep: Sweep) -> None:
-        assert sweep.folder is not None
+        if sweep.folder is None:
+            return
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             sweep.folder.mkdir(mode=0o700)
@@ -403,9 +445,7 @@ class SweepQueue:
                     except (BadInput, Damaged, OSError, KeyError, TypeError, ValueError) as error:
                         log.warning("the sweep %s is left out: %s", path.name, error)
                         continue
-                    sweep = Sweep(path.name, printable(title)[:MAX_SWEEP_TITLE], plan, owner, path)
-                    sweep.status = "stopped"
-                    self._sweeps[path.name] = sweep
+                    self._add_stopped(path.name, title, plan, owner, path)
 
     def _load(self, sweep: Sweep) -> None:
         """Read the results of a sweep made by an earlier server or by another program.
@@ -442,24 +482,23 @@ class SweepQueue:
     def _begin(self) -> None:
         """Let idle hands look for work, if there is any."""
         with self._lock:
+            sweep = self._next()
             for hand in self._hands:
-                if hand.job is None and self._has_work():
-                    self._ask(hand, long=self._current().cells is None)
+                if hand.job is None and sweep is not None:
+                    self._ask(hand, long=sweep.cells is None)
 
     def _ask(self, hand: _Hand, long: bool = False) -> None:
         self._scheduler.ask(hand.task, Due(Priority.SWEEP, self._scheduler.clock(), long=long))
 
-    def _current(self) -> Sweep:
-        found = [one for one in self._sweeps.values() if one.status == "running"]
-        return (found or [one for one in self._sweeps.values() if one.status == "queued"])[0]
-
-    def _has_work(self) -> bool:
-        if self._closed:
-            return False
-        running = [one for one in self._sweeps.values() if one.status == "running"]
+    def _next(self) -> Sweep | None:
+        """Return the sweep with work for another hand: the running one, or else the first in the queue."""
+        every = list(self._sweeps.values())
+        running = [one for one in every if one.status == "running"]
         if running:
-            return any(one.cells is not None and (one._waiting or _interrupted(one)) for one in running)
-        return any(one.status == "queued" for one in self._sweeps.values())
+            waits = running[0].cells is not None and (running[0]._waiting or _interrupted(running[0]))
+            return running[0] if waits and not self._closed else None
+        queued = [one for one in every if one.status == "queued"]
+        return queued[0] if queued and not self._closed else None
 
     def _work(self, hand: _Hand) -> None:
         """Do a slice of what a hand has under way, or of the next job."""
@@ -476,9 +515,9 @@ class SweepQueue:
 
     def _next_job(self) -> tuple[Sweep, int | None] | None:
         with self._lock:
-            if not self._has_work():
+            sweep = self._next()
+            if sweep is None:
                 return None
-            sweep = self._current()
             if sweep.status == "queued":
                 self._change(sweep, "running")
             if sweep.cells is None:
@@ -488,7 +527,7 @@ class SweepQueue:
                 return sweep, None
             interrupted = _interrupted(sweep)
             if not interrupted and not sweep._waiting:
-                self._end(sweep, self._write(sweep))
+                self._end(sweep, self._write(sweep) if sweep.folder is not None else "")
                 return None
             cell = min(interrupted) if interrupted else sweep._waiting.pop()
             sweep._taken.add(cell)
@@ -499,7 +538,7 @@ class SweepQueue:
         found, sentence = None, ""
         try:
             self._load(sweep)
-            found = cells(sweep.plan, registered=True)
+            found = cells(sweep.plan, registered=True, own=sweep.own)
         except (BadInput, OutputFailure) as error:
             sentence = str(error)
         except Exception:
@@ -524,7 +563,7 @@ class SweepQueue:
         try:
             run = sweep._runs.get(cell)
             if run is None:
-                run = sweep._runs[cell] = CellRun(sweep.cells[cell])
+                run = sweep._runs[cell] = CellRun(sweep.cells[cell], sweep.own)
                 return True
             if sweep.status != "running" or self._closed:
                 with self._lock:
@@ -543,8 +582,9 @@ class SweepQueue:
             sentence = "The server has made a mistake in a run: its log says which."
         if table is not None:
             sweep.scores.put(cell, table)
-            sweep._unwritten[cell] = table
-            sentence = self._write(sweep)
+            if sweep.folder is not None:
+                sweep._unwritten[cell] = table
+                sentence = self._write(sweep)
         with self._lock:
             sweep._taken.discard(cell)
             sweep._runs.pop(cell, None)

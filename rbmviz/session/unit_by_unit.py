@@ -33,20 +33,11 @@ def drawn_rbm() -> RBM:
 class Draw(NamedTuple):
     """The draw of one unit.
 
-    Parameters
-    ----------
-    layer : "hidden" or "visible"
-    unit : int
-        Index in the layer, from 0.
-    activation : float
-        Bias plus the weights to the active units of the other layer.
-    p : float
-        Probability of "on": the logistic function of the activation.
-    u : float
-        Random number from 0 to 1: the unit is on if u is below p.
-    on : bool
-    energy_before, energy : float
-        Energy of the whole state before and after.
+    unit : index in the layer, from 0
+    activation : bias plus the weights to the active units of the other layer
+    p : probability of "on": the logistic function of the activation
+    u : random number from 0 to 1: the unit is on if u is below p
+    energy_before, energy : energy of the whole state before and after
     """
 
     layer: Layer
@@ -63,17 +54,10 @@ class Draw(NamedTuple):
 class UnitByUnit:
     """The state of a small RBM, and its last draw.
 
-    Parameters
-    ----------
-    rbm : RBM
     v, h : uint8 (n_visible,) and (n_hidden,)
-    seed : int
-        Same seed, same random numbers in the same order.
-    draws : int
-        Number of units drawn so far.
-    last : Draw or None
-    following : int
-        Position of the next unit in a sweep, from 0: first all hidden units, then all pixels.
+    seed : same seed, same random numbers in the same order
+    draws : number of units drawn so far
+    following : position of the next unit in a sweep, from 0: first all hidden units, then all pixels
     """
 
     rbm: RBM
@@ -115,10 +99,7 @@ class UnitByUnit:
     def draw(self, layer: Layer, unit: int) -> "UnitByUnit":
         """Return the state after a draw of this unit; the sweep continues after it.
 
-        Raises
-        ------
-        IndexError
-            If the layer has no such unit.
+        Raises IndexError if the layer has no such unit.
         """
         units = self.h if layer == "hidden" else self.v
         if not 0 <= unit < len(units):

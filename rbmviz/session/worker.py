@@ -75,17 +75,10 @@ class Worker(Generic[R]):
     work; ``rest`` also frees its memory, and ``open`` then rebuilds it. A run without a snapshot request for
     LEASE_SECONDS sleeps: it makes no steps until the next request.
 
-    Parameters
-    ----------
-    plan : Plan
-    algorithm : Sampler, Trainer or Coupling
-        Its live knobs may change while it runs.
-    rate : float
-        Maximum number of steps per second; infinity (the default) is full speed.
-    n_max : int or None
-        The run is finished after this many steps; None (the default): no limit.
-    page : Page or None
-        The page on which the run advances, and the tenant whose computing time it uses; None: one of its own.
+    algorithm : its live knobs may change while it runs
+    rate : maximum number of steps per second; infinity (the default) is full speed
+    page : the page on which the run advances, and the tenant whose computing time it uses; None: one of its
+        own
 
     Commands return at once and take effect between two chunks, within about 30 ms: they change what is to be
     done, and ask the scheduler for work. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and
@@ -102,7 +95,6 @@ class Worker(Generic[R]):
         algorithm: Any,
         *,
         rate: float = math.inf,
-        n_max: int | None = None,
         page: Page | None = None,
     ) -> None:
         # By contract a run uses one thread: BLAS threads of several runs would compete for the cores.
@@ -121,7 +113,7 @@ class Worker(Generic[R]):
         self._worked_at = time.monotonic()  # when its last unit of work ended
         self._look_at = -math.inf  # when there may be background work
         self._algorithm = algorithm
-        self._pace = Pace(rate, math.inf if n_max is None else n_max)
+        self._pace = Pace(rate)
         self._asked_at = time.monotonic()
         self._runs = 0
         self.begin(plan)
@@ -198,10 +190,7 @@ class Worker(Generic[R]):
     def set_live_knobs(self, /, **knobs: Value) -> None:
         """Change live knobs while a slider is dragged; the run does not restart, even if it has failed.
 
-        Raises
-        ------
-        BadInput
-            If a knob is unknown, not live, or out of range.
+        Raises BadInput if a knob is unknown, not live, or out of range.
         """
         known = knobs_of(self._algorithm)
         check_names(type(self._algorithm), knobs)

@@ -11,9 +11,10 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -196,6 +197,19 @@ def _load(what: str, name: str, digest: str, load: Any) -> Any:
         return _LOADED[digest]
 
 
+class Own(NamedTuple):
+    """Models and data of one visitor, by name: they have no name that others could load them by.
+
+    Cells and their runs get them as they are, so that they are freed with whoever holds them.
+    """
+
+    models: Mapping[str, Model] = MappingProxyType({})
+    data: Mapping[str, Dataset] = MappingProxyType({})
+
+
+NOTHING_OWN = Own()
+
+
 def model_of(cell: Cell) -> Model:
     """Return the cell's model, loaded once in this process.
 
@@ -218,7 +232,7 @@ def data_of_cell(cell: Cell) -> Dataset:
     return _load("data set", cell.data, cell.data_digest, load_dataset)
 
 
-def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
+def cells(plan: SweepPlan, registered: bool = False, own: Own = NOTHING_OWN) -> list[Cell]:
     """Return the cells of a plan, in the order in which they are run; load and check what it names.
 
     Parameters
@@ -228,6 +242,8 @@ def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
     registered : bool
         Accept names of pretrained models and of registered data only, no files: for plans that come from a
         link, a page or somebody else's file, which must not make this machine read a file (default False).
+    own : Own
+        Models and data to use for the names in it (default: none).
 
     Raises
     ------
@@ -235,15 +251,22 @@ def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
         If a model or data cannot be loaded or do not fit each other, or a sampler needs rates that a model
         does not have.
     """
-    model_named = load_pretrained if registered else load_model
-    data_named = load_registered if registered else load_dataset
+    load_data = load_dataset if plan.data and not registered else load_registered
+
+    def data_named(name: str) -> Dataset:
+        return own.data[name] if name in own.data else load_data(name)
+
+    def digest_of_data(dataset: Dataset) -> str:
+        is_own = any(dataset is each for each in own.data.values())
+        return data_digest(dataset) if is_own else provide(dataset)
+
     loaded: dict[str, tuple[str, str, str]] = {}  # model -> its digest, name and digest of its data
     if plan.kind == "trainer":
-        dataset = data_named(plan.data)
-        loaded[""] = ("", plan.data, provide(dataset))
+        loaded[""] = ("", plan.data, digest_of_data(data_named(plan.data)))
     for name in plan.models:
-        model = model_named(name)
-        dataset = data_of(model, plan.data, data_named) if plan.data else data_of(model)
+        is_own = name in own.models
+        model = own.models[name] if is_own else load_pretrained(name) if registered else load_model(name)
+        dataset = data_of(model, plan.data or None, data_named)
         for text in plan.algorithms:
             algorithm = TABLES[plan.kind].read(text)
             if algorithm.needs_rates and model.rates is None:
@@ -251,11 +274,11 @@ def cells(plan: SweepPlan, registered: bool = False) -> list[Cell]:
                     f"{algorithm.name} needs the rates of a training set and {name} has none: 'rbmviz "
                     "export-model --dataset' computes them."
                 )
-        digest = provide(model)
+        digest = model_digest(model) if is_own else provide(model)
         same = next((other for other, (known_digest, *_) in loaded.items() if known_digest == digest), None)
         if same is not None:
             raise BadInput(f"The models '{same}' and '{name}' are the same: name one of them.")
-        loaded[name] = (digest, plan.data or dataset.name, provide(dataset))
+        loaded[name] = (digest, plan.data or dataset.name, digest_of_data(dataset))
     return [
         Cell(
             kind=plan.kind,
@@ -313,8 +336,9 @@ def columns_of(kind: Kind) -> dict[str, type]:
 class _SamplingWork:
     """The chains of a cell, and what their samples show."""
 
-    def __init__(self, cell: Cell) -> None:
-        model, dataset = model_of(cell), data_of_cell(cell)
+    def __init__(self, cell: Cell, own: Own) -> None:
+        model = own.models[cell.model] if cell.model in own.models else model_of(cell)
+        dataset = own.data[cell.data] if cell.data in own.data else data_of_cell(cell)
         self.sampler: Sampler = samplers.read(cell.algorithm)
         n_chains, v0 = self.sampler.n_chains, None
         needs = {measures[name].needs for name in cell.metrics}
@@ -345,8 +369,8 @@ class _SamplingWork:
 class _TrainingWork:
     """The training of a cell, and the likelihoods of its models."""
 
-    def __init__(self, cell: Cell) -> None:
-        dataset = data_of_cell(cell)
+    def __init__(self, cell: Cell, own: Own) -> None:
+        dataset = own.data[cell.data] if cell.data in own.data else data_of_cell(cell)
         trainer: Trainer = trainers.read(cell.algorithm)
 
         def begin() -> Training:
@@ -397,6 +421,8 @@ class CellRun:
     ----------
     cell : Cell
         What is run.
+    own : Own
+        What ``cells`` was given (default: nothing).
 
     Attributes
     ----------
@@ -419,9 +445,9 @@ class CellRun:
     (1000, True)
     """
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Cell, own: Own = NOTHING_OWN) -> None:
         self.cell, self.n = cell, 0
-        self._work = _SamplingWork(cell) if cell.kind == "sampler" else _TrainingWork(cell)
+        self._work = (_SamplingWork if cell.kind == "sampler" else _TrainingWork)(cell, own)
         self._rows: tuple[_Row, ...] = ()
         self._gibbs_sweeps, self._seconds = 0, 0.0
         self._chunk, self._each = 1, math.inf  # samples of the next chunk, seconds of one

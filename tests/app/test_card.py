@@ -16,9 +16,9 @@ from rbmviz.knobs import knobs_of
 from rbmviz.lessons import load_lesson, read_lesson, read_state, shipped_lessons
 from rbmviz.links import address_text
 from rbmviz.pages import PAGES as SPECS
+from rbmviz.view.formulas import mathml
 from rbmviz_app import shared
 from rbmviz_app.card import panel_names
-from rbmviz_app.formulas import mathml
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.chain import matrix
 from rbmviz_app.pages.chain.units import UNITS_QUESTION, sentence

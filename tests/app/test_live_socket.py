@@ -28,8 +28,8 @@ from rbmviz_app.sockets import POLICY, Sockets
 from rbmviz_app.stream import presses
 from rbmviz_app.stream import socket as live
 from rbmviz_app.stream.encoder import FrameEncoder, known_views
-from rbmviz_app.stream.frames import read_header
 from rbmviz_app.stream.requests import MAX_FPS, MAX_PANELS, KnobChange, Press, read_message
+from tests.frames import read_header
 
 HOME = "http://127.0.0.1:8501"
 ROUTE = "ws://127.0.0.1:8501/rbmviz/live/"

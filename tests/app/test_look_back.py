@@ -8,8 +8,8 @@ import rbmviz_app.pages.sample.panel  # noqa: F401 (its encoder)
 from rbmviz import make_sampler
 from rbmviz.session import Allowance, Comparison, SamplingRun, SamplingSetup
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 REQUEST = FrameRequest(20, "sequence", "binary", 9, 5, [0, 1])
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from page_settings import settings_of
+from waiting import wait
 
 from rbmviz.rbm import model_bytes
 from rbmviz_app import shared
 from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.pages.tune.exports import curves_parquet
 
 
 @pytest.fixture
@@ -45,6 +47,76 @@ def test_data_of_the_train_page_can_be_scored_against(page, model, rows):
     assert not sample.exception
     data = train.session_state["comparisons"]["train"][0].setup.dataset
     assert sample.session_state["comparisons"]["sample"][0].setup.dataset is data
+
+
+def start(test):
+    """Start the planned sweep and return it at its end."""
+    next(one for one in test.button if one.label == "Start").click().run()
+    assert not test.exception
+    [sweep] = test.session_state["own sweeps"].values()
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    return sweep
+
+
+ONE_AXIS = {"tune_x_n": "2", "tune_y": "none", "tune_n": "50", "tune_seeds": "2"}
+
+
+def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model, rows, address_of):
+    sample = page("sample", p=["gibbs"])
+    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(model, ".npz")).run()
+    sample.file_uploader(key="score_data").upload("rows.csv", rows).run()
+    test = page("tune", state=carried(sample), **ONE_AXIS)
+    assert "mine.npz" in test.multiselect(key="tune_models").options
+    test.multiselect(key="tune_models").set_value(["mine.npz"]).run()
+    test.selectbox(key="tune_data").set_value("rows.csv").run()
+    assert any("Only you see it" in one.value for one in test.caption)
+    sweep = start(test)
+    assert (sweep.plan.models, sweep.plan.data, sweep.scores.n_done) == (("mine.npz",), "rows.csv", 4)
+    assert address_of(test.run())["sweep"] == [sweep.name]
+    assert not test.exception
+    assert test.session_state["comparisons"]["tune"][0].setup.model is sweep.own.models["mine.npz"]
+    assert curves_parquet(sweep)
+    assert sweep not in shared.sweep_queue().list()
+    other = page("tune", sweep=sweep.name, tune_models="mine.npz", **ONE_AXIS)
+    said = " ".join(one.value.replace("\\", "") for one in other.warning)
+    assert "forgotten your file 'mine.npz'" in said
+    assert "no such sweep" in said
+    assert settings_of(other)["sweep"] == ""
+    # Its extension is as private.
+    session = [other.session_state["own sweeps"], test.session_state["own sweeps"]]
+    assert [list(one) for one in session] == [[], [sweep.name]]
+    for place in ("score_data", "sample_own"):
+        sample.session_state["own sweeps"] = test.session_state["own sweeps"]
+        sample.file_uploader(key=place).set_value(None).run()
+    assert not sample.exception
+    assert test.session_state["own sweeps"] == {}
+    assert not test.run().exception
+    assert settings_of(test)["sweep"] == ""
+    assert (settings_of(test)["tune_models"], settings_of(test)["tune_data"]) == ([], "automatic")
+
+
+def test_tune_sweeps_trainers_on_own_data_and_samplers_on_their_model(page, rows, address_of):
+    train = page("train", shell=True, t=["cd"], pace="50", hidden="5")
+    train.file_uploader(key="own_data").upload("rows.csv", rows).run()
+    comparison = train.session_state["comparisons"]["train"][0]
+    wait(lambda: comparison.poll()[0][1].n > 2, "updates")
+    test = page("tune", state=carried(train), tune_what="trainers", tune_updates="5", **ONE_AXIS)
+    test.selectbox(key="tune_train_data").set_value("rows.csv").run()
+    sweep = start(test)
+    assert (sweep.plan.data, sweep.scores.n_done) == ("rows.csv", 4)
+    # A model learned from them is scored on them.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.switch_page", lambda page: None)
+        next(one for one in train.button if one.label == "To the Tune page").click().run()
+    assert not train.exception
+    [title] = train.session_state["trained"]
+    assert settings_of(train)["tune_models"] == [title]
+    more = {name: train.session_state[name] for name in ("trained", "token")}
+    test = page("tune", state=carried(train) | more, tune_models=title, **ONE_AXIS)
+    sweep = start(test)
+    assert (sweep.plan.models, list(sweep.own.data)) == ((title,), ["rows.csv"])
+    assert np.isfinite(sweep.scores.curves(0)["isl_test"]).any()
+    assert address_of(test.run())["kept"] == [train.session_state["token"]]
 
 
 def test_score_against_takes_a_file(page, model, rows, address_of):

@@ -24,8 +24,8 @@ from rbmviz_app.pages.chain.matrix import MATRICES, MATRIX_QUESTION, ordered_cha
 from rbmviz_app.pages.chain.matrix_charts import distance_chart, matrix_chart, spectrum_chart
 from rbmviz_app.pages.chain.units import UNITS_QUESTION
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 
 @pytest.fixture

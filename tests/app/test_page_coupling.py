@@ -20,8 +20,8 @@ from rbmviz_app.loading_code import MODEL_FILE
 from rbmviz_app.pages.coupling import charts
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 SWEEPS = 40
 

@@ -39,8 +39,8 @@ from rbmviz_app.pages.weights.population import population_chart
 from rbmviz_app.pages.weights.study import origin_of_study
 from rbmviz_app.pages.weights.study_charts import plane_chart, study_chart
 from rbmviz_app.stream.encoder import FrameEncoder
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.requests import FrameRequest
+from tests.frames import read_frame
 
 
 def close(comparison):

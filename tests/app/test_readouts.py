@@ -19,13 +19,12 @@ from rbmviz.registry import trainers
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Coupling, SamplingSetup, TrainingSetup
 from rbmviz.trainers import list_trainers
-from rbmviz_app.charts.style import about
-from rbmviz_app.formulas import mathml, prose
+from rbmviz.view.formulas import mathml, prose
+from rbmviz.view.specs import about, readout_specs
 from rbmviz_app.messages import plain
 from rbmviz_app.pages.coupling.panel import READOUTS as PAIR_COLUMNS
 from rbmviz_app.pages.sample import panel as sample
 from rbmviz_app.pages.train import panel as train
-from rbmviz_app.panel.readouts import readout_specs
 
 
 def test_every_panel_has_two_large_numbers_and_every_number_its_help(model, toy):

@@ -15,11 +15,10 @@ from waiting import wait
 import rbmviz
 from rbmviz.metrics import Coverage
 from rbmviz.session import Comparison, RunHistory, SamplingRun, SamplingSetup
-from rbmviz_app.charts.moving import BETWEEN, DARK, FRAMES, HEADER, replay_gif
-from rbmviz_app.pages.sample.charts import MIN_CURVE_SAMPLES
-from rbmviz_app.replay import Replay
-from rbmviz_app.replay.page import replay_html
-from rbmviz_app.stream.frames import read_frame
+from rbmviz.view.curves import MIN_CURVE_SAMPLES
+from rbmviz.view.moving import BETWEEN, DARK, FRAMES, HEADER, replay_gif
+from rbmviz.view.replay import Replay, replay_html
+from tests.frames import read_frame
 
 HOSTILE = "</script><script>document.title='x'</script><img src=x onerror=alert(1)>&\"'\u2028\udc80"
 

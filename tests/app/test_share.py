@@ -31,8 +31,8 @@ from rbmviz_app.share.shares import shares_by_token
 from rbmviz_app.share.view import ENDED, Share
 from rbmviz_app.share.watching import Broadcast, Watcher
 from rbmviz_app.sockets import Sockets
-from rbmviz_app.stream.frames import read_frame
 from rbmviz_app.stream.socket import BUSY, UNKNOWN_TOKEN, UNSUPPORTED
+from tests.frames import read_frame
 
 CURVES = Curves(ChartAxis("x"), ChartAxis("y"), styles=(Style("", "#111111"),))
 HOME = "http://127.0.0.1:8501"

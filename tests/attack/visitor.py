@@ -1,7 +1,7 @@
 """A visitor without a browser, who uses the protocols of Streamlit and of the live frames.
 
 ``Visitor`` opens a page over Streamlit's own WebSocket, repeats the fragments that ask for it, finds the
-live component in what it is sent, and asks for pictures as ``rbmviz_app/panel/base.js`` does. It reads the
+live component in what it is sent, and asks for pictures as ``rbmviz/view/panel/base.js`` does. It reads the
 header of a frame, not its pictures, so that dozens of visitors cost little beside the server that they
 are to judge. From the command line::
 
@@ -23,7 +23,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from rbmviz_app.stream.frames import read_header
+from tests.frames import read_header
 
 PAGES = ("", "train", "coupling", "weights", "chain")
 """Paths of the five pages."""

@@ -1,11 +1,13 @@
 """Fixtures of the browser tests: a running server, and pages in Chromium."""
 
+import contextlib
 import os
 import shutil
 import time
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Error, Locator, TimeoutError
 
 from tests.attack.server import serving
 
@@ -96,17 +98,58 @@ class Live:
         """Open a page by the navigation bar, which has the less frequent ones under *More*."""
         links = self.page.get_by_test_id("stTopNavLink"), self.page.get_by_test_id("stTopNavDropdownLink")
         links[0].first.wait_for()
-        if not links[0].filter(has_text=title).count():
-            self.page.get_by_test_id("stTopNavSection").click()
-        links[0].or_(links[1]).filter(has_text=title).click()
+        if links[0].filter(has_text=title).count():
+            links[0].filter(has_text=title).click()
+        else:
+            self.pick(self.page.get_by_test_id("stTopNavSection"), links[1].filter(has_text=title))
+
+    def menu(self, button, content, act=None):
+        """Click a button until what it opens is visible, and act on that; return it.
+
+        A page that is drawn again closes its menus, at any time: then the button is clicked again, unless it
+        says that it is open, and the act is repeated.
+
+        button, content : locators; a text is the name of a button
+        act : a function of the content and a time to wait in milliseconds, as ``Locator.click``
+        """
+        button, content = (
+            self.page.get_by_role("button", name=each, exact=True) if isinstance(each, str) else each
+            for each in (button, content)
+        )
+        end = time.monotonic() + PATIENCE
+        while True:
+            with contextlib.suppress(TimeoutError, AssertionError):
+                if not content.is_visible() and button.get_attribute("aria-expanded", timeout=2000) != "true":
+                    button.click(timeout=2000)
+                content.wait_for(timeout=2000)
+                if act is not None:
+                    act(content, timeout=5000)
+                return content
+            assert time.monotonic() < end, f"never open, or not as it should be: {content}"
+
+    def pick(self, menu, item):
+        """Open a menu, and click a button in it."""
+        return self.menu(menu, item, Locator.click)
+
+    def upload(self, file, said, place=0):
+        """Give a file to one of the uploaders of the settings, until the page says something of it."""
+
+        def give(uploader, timeout):
+            uploader.locator("input[type=file]").set_input_files(file, timeout=timeout)
+            said.wait_for(timeout=4 * timeout)
+
+        return self.menu("Settings", self.page.get_by_test_id("stFileUploader").nth(place), give)
 
     def until(self, condition, timeout=PATIENCE):
         """Wait until a JavaScript condition, in which ``panels`` is the list of panels, is true."""
         end = time.monotonic() + timeout
         while True:
-            self.page.evaluate(self.FIND)
-            if self.page.evaluate(f"() => {condition}"):
-                return
+            try:
+                if self.ask(condition):
+                    return
+            except Error as error:
+                if "context was destroyed" not in error.message:  # the page is being opened again
+                    raise
             assert time.monotonic() < end, f"never true: {condition}"
             time.sleep(0.1)
 
@@ -131,8 +174,7 @@ class Live:
         box = self.page.get_by_role("combobox", name=label)
         box.scroll_into_view_if_needed()
         self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        box.click()
-        self.page.get_by_role("option", name=option).click()
+        self.pick(box, self.page.get_by_role("option", name=option))
 
     def number(self, panel, name):
         return self.ask(f"panels[{panel}].querySelector('dd[data-readout={name}]').textContent")

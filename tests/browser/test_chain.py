@@ -50,8 +50,7 @@ def test_steps_reset_and_another_landscape(live):
     assert page.number(0, "bent") == "0.000"
     assert float(page.number(1, "bent")) > 0.1
     # With another panel the server sends all states again: they are not drawn twice.
-    page.page.get_by_role("button", name="Add a sampler").click()
-    page.page.get_by_role("button", name="Sample penalization").click()
+    page.pick("Add a sampler", "Sample penalization")
     page.until("panels.length === 3 && panels[2].dataset.n === '1'")
     assert page.ask("[...panels[0].getRootNode().rbmviz.panels.values()].map(p => p.trail.length)") == [
         1,

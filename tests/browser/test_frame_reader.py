@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rbmviz.metrics.numbers import Format, digits3
-from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS
+from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
 
 pytestmark = pytest.mark.browser
 

@@ -6,6 +6,7 @@ from rbmviz_app.shared import title_of_model
 
 pytestmark = pytest.mark.browser
 
+NAME = "One weight takes all"
 PRESET = {"preset": "one-weight-takes-all", "weights_model": "mnist_fpcd"}
 
 
@@ -73,9 +74,9 @@ def reaches(page, wanted, seconds=3.0):
 
 def test_a_preset_stays_where_a_slider_was_moved_before_its_answer_came(weights):
     page, line = weights
-    page.page.get_by_role("button", name="Presets").click()
+    page.menu("Presets", page.page.get_by_role("button", name=NAME))
     line.hold("browser")
-    click(page, "One weight takes all")
+    click(page, NAME)
     page.page.wait_for_timeout(1500)  # the server has set it, and the browser does not know
     move_speed(page)
     page.page.wait_for_timeout(1500)
@@ -86,10 +87,10 @@ def test_a_preset_stays_where_a_slider_was_moved_before_its_answer_came(weights)
 
 def test_a_preset_takes_back_a_slider_that_was_moved_just_before(weights):
     page, line = weights
-    page.page.get_by_role("button", name="Presets").click()
+    page.menu("Presets", page.page.get_by_role("button", name=NAME))
     line.hold("server")
     move_speed(page)
-    click(page, "One weight takes all")
+    click(page, NAME)
     page.page.wait_for_timeout(300)
     line.release("server")
     reaches(page, PRESET)
@@ -98,8 +99,7 @@ def test_a_preset_takes_back_a_slider_that_was_moved_just_before(weights):
 
 def test_undo_within_400_ms_of_a_slider_takes_the_preset_back(weights):
     page, line = weights
-    page.page.get_by_role("button", name="Presets").click()
-    click(page, "One weight takes all")
+    page.pick("Presets", NAME)
     reaches(page, PRESET, 0)
     line.hold("browser")
     move_speed(page)
@@ -116,6 +116,6 @@ def test_a_setting_of_a_part_of_the_page_stands_in_the_address(weights):
     """The speed is drawn without the panels, whose part writes the address."""
     page, _ = weights
     move_speed(page)
-    page.page.wait_for_url("**weights_pace=30**", timeout=10_000)
+    page.page.wait_for_url("**weights_pace=30**")
     move_speed(page)  # the slider keeps the focus
-    page.page.wait_for_url("**weights_pace=100**", timeout=10_000)
+    page.page.wait_for_url("**weights_pace=100**")

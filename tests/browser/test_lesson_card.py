@@ -4,6 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from waiting import wait
 
 from rbmviz.lessons import load_lesson
 from tests.browser.walk_lessons import walk
@@ -59,7 +60,7 @@ def test_on_a_phone_the_card_leaves_the_buttons_free_and_folds(live):
     expect(browser.locator(".st-key-lesson[data-seen]")).to_be_visible()
     browser.locator(".st-key-lesson_reveal").wait_for(state="attached")
     browser.wait_for_timeout(1500)  # what brings it into sight waits for it
-    browser.locator(".st-key-lesson button.fold").click(timeout=5000)
+    browser.locator(".st-key-lesson button.fold").click()
     expect(browser.locator(".st-key-lesson_reveal")).to_be_in_viewport()
 
 
@@ -70,7 +71,7 @@ def test_arrows_to_the_sides_move_between_steps_where_an_answer_has_the_focus(li
     browser.keyboard.press("ArrowDown")
     expect(browser.locator(".st-key-lesson [role=radiogroup] input").nth(1)).to_be_checked()
     browser.keyboard.press("ArrowRight")
-    expect(heading).to_have_text(steps[2].title, timeout=10_000)
+    expect(heading).to_have_text(steps[2].title)
     browser.keyboard.press("ArrowLeft")
     expect(heading).to_have_text(steps[1].title)
 
@@ -82,7 +83,7 @@ def test_back_in_the_browser_moves_page_and_card_together(live):
     browser.get_by_role("button", name="Next").click()
     expect(heading).to_have_text(steps[2].title)
     browser.go_back()
-    expect(heading).to_have_text(steps[1].title, timeout=10_000)
+    expect(heading).to_have_text(steps[1].title)
     browser.wait_for_url("**/chain*step=2*")
     browser.go_forward()
     expect(heading).to_have_text(steps[2].title)
@@ -104,9 +105,12 @@ def test_what_a_challenge_asks_to_turn_is_not_covered(live):
     browser.locator(".back.open").wait_for()
     knob = browser.locator(".knob:has([id$='-eps'])")
     page.until("panels[0].dataset.status === 'paused'")
-    browser.wait_for_timeout(1500)  # the ring is drawn twice a second
-    box, bar = knob.bounding_box(), browser.locator(".back").bounding_box()
-    assert box["y"] + box["height"] <= bar["y"]
+
+    def stands_clear():
+        box, bar = knob.bounding_box(), browser.locator(".back").bounding_box()
+        return box["y"] + box["height"] <= bar["y"]
+
+    wait(stands_clear, "the knob above the bar")  # the ring is drawn twice a second
 
 
 def test_a_quiz_hides_who_draws(live):

@@ -84,9 +84,9 @@ def test_step_by_step_to_the_meeting(live):
     page.until(f"panels[0].dataset.n === '{n + 1}' && window.heard")
     assert page.ask(f"[...{grid}.panels.values()][0].pairColumns[0].trails.length") == 1
     assert len(set(first)) == 2
-    page.page.get_by_role("button", name="Step").click()
-    page.until(f"{COLUMNS}[0].dataset.pair === '1' && Number({COLUMNS}[0].dataset.t) >= 1")
-    page.until(f"!{COLUMNS}[0].classList.contains('met')")
+    # It is the first sweep of the next pair, which meets at its second.
+    assert of_columns(page, "[column.dataset.pair, column.dataset.t]")[0] == ["1", "1"]
+    assert not of_columns(page, "column.classList.contains('met')")[0]
 
 
 def test_another_lag_and_model_take_the_same_panel(live, tmp_path):

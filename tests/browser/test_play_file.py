@@ -27,6 +27,11 @@ CRC_32 = """(bytes => {
     return ~crc >>> 0;
 })"""
 
+WITHOUT_KERNELS = """const post = Worker.prototype.postMessage;
+Worker.prototype.postMessage = function (data) {
+    post.call(this, data.wasm ? { ...data, wasm: new Uint8Array(8) } : data);
+};"""
+
 WITHOUT_VECTORS = "WebAssembly.validate = () => false"
 
 
@@ -46,7 +51,18 @@ def folder(tmp_path_factory):
             str(folder / f"{model}.html"),
         ]
         assert main(made) == 0
-    live = ["play", "--model", "bas_pcd", "--samplers", *NAMES[:2], "--cells", "6", "--speed", "200"]
+    live = [
+        "play",
+        "--model",
+        "bas_pcd",
+        "--samplers",
+        "rates_herding",
+        *NAMES[:2],
+        "--cells",
+        "6",
+        "--speed",
+    ]
+    live.append("200")
     assert main([*live, "--out", str(folder / "scored.html")]) == 0
     return folder
 
@@ -60,7 +76,7 @@ class Opened:
             self.page.add_init_script(before)
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(file.as_uri())
+        self.page.goto(file)
         self._session = context.new_cdp_session(self.page)
 
     def __call__(self, script):
@@ -76,7 +92,7 @@ def opened(chromium, folder):
 
     def make(file, before="", **options):
         contexts.append(chromium.new_context(offline=True, **options))
-        pages.append(Opened(contexts[-1], folder / file, before))
+        pages.append(Opened(contexts[-1], f"{folder.as_uri()}/{file}", before))
         return pages[-1]
 
     yield make
@@ -113,7 +129,8 @@ def test_it_makes_the_samples_of_python(opened, model):
 
 
 def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened):
-    page = opened("scored.html", viewport={"width": 390, "height": 844}, color_scheme="dark", has_touch=True)
+    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
+    page = opened("scored.html#gibbs,rates_fpcd", **phone)
     page("rbmviz.ready")
     running = page.page.locator(".panel").first
     wait(lambda: page("rbmviz.panels[0].n") > 60, "samples")
@@ -170,20 +187,44 @@ def test_scripts_are_told_what_they_cannot_have(opened):
 
 
 def test_without_vectors_it_plays_the_recording(opened):
-    page = opened("scored.html", before=WITHOUT_VECTORS)
+    page = opened("scored.html#rates_fpcd", before=WITHOUT_VECTORS)
     page.page.locator(".recorded-only").wait_for()
     assert "this is a recording" in page.page.locator(".recorded-only").text_content()
     wait(lambda: int(page.page.locator("[data-at]").get_attribute("data-at")) > 20, "the recording plays")
     assert "this is a recording" in page("rbmviz.ready.then(() => rbmviz.error)")
+    assert page.page.locator(".panel h3").all_text_contents() == ["rates-FPCD"]
 
 
 def test_damaged_data_are_one_sentence(opened, folder):
     html = (folder / "bas_pcd.html").read_text()
     packed = re.search(r'id="live" data-packed="deflate">([^<]*)<', html)[1]
-    frame = zlib.decompress(b64decode(packed))[:-50]
-    (folder / "damaged.html").write_text(html.replace(packed, b64encode(zlib.compress(frame)).decode()))
-    page = opened("damaged.html")
-    page.page.locator("[role=alert]").wait_for()
-    why = page.page.locator("[role=alert]").text_content()
-    assert why.startswith("A frame is damaged: it ends within")
-    assert page("rbmviz.ready.then(() => rbmviz.error)") == why
+    middle, frame = len(packed) // 2, zlib.decompress(b64decode(packed))
+    other = packed[:middle] + ("A" if packed[middle] != "A" else "B") + packed[middle + 1 :]
+    for damaged, why in {
+        b64encode(zlib.compress(frame[:-50])).decode(): "A frame is damaged: it ends within",
+        other: "The data in this file are damaged: copy or download it again.",
+        packed[:middle] + "?" + packed[middle:]: "The data in this file are damaged",
+    }.items():
+        (folder / "damaged.html").write_text(html.replace(packed, damaged))
+        page = opened("damaged.html")
+        page.page.locator("[role=alert]").wait_for()
+        said = page.page.locator("main").text_content()
+        assert said.startswith(why)
+        assert page("rbmviz.ready.then(() => rbmviz.error)") == said
+    (folder / "damaged.html").write_text(html[: html.index(packed) + middle])
+    assert "the file is incomplete" in opened("damaged.html").page.locator("main").text_content()
+
+
+def test_it_runs_in_a_sandboxed_frame(opened, folder):
+    frame = '<iframe sandbox="allow-scripts" src="bas_pcd.html#rates_herding"></iframe>'
+    (folder / "course.html").write_text(frame)
+    within = opened("course.html").page.frame_locator("iframe")
+    wait(lambda: int(within.locator("[data-at]").get_attribute("data-at")) > 20, "samples")
+    assert within.locator(".panel h3").all_text_contents() == ["rates-herding"]
+
+
+def test_kernels_that_cannot_start_are_one_sentence(opened):
+    page = opened("bas_pcd.html", before=WITHOUT_KERNELS)
+    why = page("rbmviz.ready.then(() => rbmviz.error)")
+    assert why.startswith("The kernels cannot start in this browser: WebAssembly.Module()")
+    assert page.page.locator("[role=alert]").text_content() == why

@@ -7,19 +7,19 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
-def open_and_close(page):
-    page.page.get_by_role("button", name="Settings", exact=True).click()
-    popover = page.page.locator("[data-testid=stPopoverBody]")
-    popover.wait_for()
-    time.sleep(1)  # as an eye needs
-    page.page.keyboard.press("Escape")
-    popover.wait_for(state="detached", timeout=5000)
+def choose_units(page, n):
+    """Type a number of units, and Enter."""
+
+    def fill(box, timeout):
+        box.fill(str(n), timeout=timeout)
+        box.press("Enter", timeout=timeout)
+
+    page.menu("Settings", page.page.get_by_role("spinbutton", name="Visible units"), fill)
 
 
 def pick(page, preset, part):
     """Click on a preset, and wait until the address has a part."""
-    page.page.get_by_role("button", name="Presets").click()
-    page.page.get_by_role("button", name=preset).click()
+    page.pick("Presets", preset)
     page.page.wait_for_url(f"**{part}**")
 
 
@@ -30,39 +30,33 @@ def stays(page, part, seconds=6.0):
     assert part in page.url
 
 
-def test_a_preset_sets_what_stands_in_a_closed_popover(live):
-    page = live().open("coupling")
-    open_and_close(page)
+def test_presets_and_undo_set_what_stands_in_a_closed_popover(live):
+    page = live().open("coupling?coupling_speed=1")
+    popover = page.menu("Settings", page.page.locator("[data-testid=stPopoverBody]"))
+    time.sleep(1)  # as an eye needs
+    page.page.keyboard.press("Escape")
+    popover.wait_for(state="detached")
     pick(page, "Sharing randomness", "coupling_visible=500")
     stays(page, "coupling_visible=500")
-    assert "preset=sharing-randomness" in page.url
+    page.page.wait_for_url("**preset=sharing-randomness**")
     # A user's own choice is taken, though it is the value of before.
-    page.page.get_by_role("button", name="Settings", exact=True).click()
-    time.sleep(3)
-    page.page.get_by_role("spinbutton", name="Visible units").fill("16")
-    page.page.keyboard.press("Enter")
+    choose_units(page, 16)
     page.page.wait_for_url(lambda url: "coupling_visible=500" not in url)
     stays(page, "coupling_hidden=100", 3)
     assert "coupling_visible=500" not in page.url
-
-
-def test_undo_sets_back_what_stands_in_a_closed_popover(live):
-    page = live().open("coupling")
-    open_and_close(page)
+    # Undo sets back what stands in a closed popover, too.
+    page.page.keyboard.press("Escape")
+    pick(page, "Weights grow", "coupling_visible=100&")
     pick(page, "Sharing randomness", "coupling_visible=500")
     page.page.get_by_role("button", name="Undo", exact=True).click()
     page.page.wait_for_url("**coupling_visible=100&**")
     stays(page, "preset=weights-grow")
     assert "coupling_visible=100&" in page.url
     # What Undo has taken back can be chosen again, as soon as it can be seen.
-    time.sleep(2)
-    page.page.get_by_role("button", name="Settings", exact=True).click()
-    page.page.get_by_role("spinbutton", name="Visible units").fill("500")
-    page.page.keyboard.press("Enter")
+    choose_units(page, 500)
     page.until("panels.every(p => p.textContent.includes('500 × '))")
-    assert "coupling_visible=500" in page.url
-    page.page.get_by_role("spinbutton", name="Visible units").fill("16")
-    page.page.keyboard.press("Enter")
+    page.page.wait_for_url("**coupling_visible=500**")
+    choose_units(page, 16)
     page.page.wait_for_url("**coupling_visible=16&**")
     page.page.keyboard.press("Escape")
     # The browser still sends the units of before both presets with the click on Undo.
@@ -70,4 +64,4 @@ def test_undo_sets_back_what_stands_in_a_closed_popover(live):
     pick(page, "Weights grow", "coupling_visible=100")
     page.page.get_by_role("button", name="Undo", exact=True).click()
     page.page.wait_for_url("**preset=sharing-randomness**")
-    assert "coupling_visible=500" in page.url
+    page.page.wait_for_url("**coupling_visible=500**")

@@ -34,8 +34,7 @@ def test_a_projector_shows_it_large_and_without_scrolling(live):
             assert page.ask(f"panels.map({SHOWN_KNOBS})") == [["Learning rate"]] * 4
     page.page.reload()
     page.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
-    page.page.get_by_role("button", name="Share", exact=True).click()
-    page.page.locator(".st-key-share-menu").wait_for()
+    page.menu("Share", page.page.locator(".st-key-share-menu"))
     page.page.keyboard.press("Escape")  # closes the menu, and no more
     page.page.locator(".st-key-share-menu").wait_for(state="hidden")
     assert page.page.get_by_role("button", name="Leave").is_visible()
@@ -64,8 +63,7 @@ def test_a_presenter_chooses_knobs_and_a_link_that_waits(live):
         "?p=rates_fpcd&p=gibbs&present=alpha,k&speed=5"
     )
     assert page.ask(f"panels.map({SHOWN_KNOBS})") == [["Decay", "Sweeps per sample"], ["Sweeps per sample"]]
-    page.page.get_by_role("button", name="Presenting").click()
-    page.page.get_by_text("The link starts paused").click()
+    page.pick("Presenting", page.page.get_by_text("The link starts paused"))
     page.page.wait_for_url("**paused=1**")
     again = live(viewport={"width": 1920, "height": 1080})
     again.page.goto(page.url)

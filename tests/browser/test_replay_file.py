@@ -9,8 +9,7 @@ from rbmviz import make_sampler, metrics
 from rbmviz.cli import main
 from rbmviz.metrics import Coverage
 from rbmviz.session import RunHistory, SamplingSetup
-from rbmviz_app.replay import Replay
-from rbmviz_app.replay.page import replay_html
+from rbmviz.view.replay import Replay, replay_html
 
 pytestmark = pytest.mark.browser
 

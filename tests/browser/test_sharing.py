@@ -40,10 +40,8 @@ DRAWN = """(() => {
 
 def started(teacher):
     """Share the page of a teacher; return the address for those who watch."""
-    page = teacher.page
-    page.get_by_role("button", name="Share", exact=False).first.click()
-    page.get_by_role("button", name="Share this view").click()
-    return page.locator("[data-testid=stCode]").inner_text().strip()
+    teacher.pick("Share", "Share this view")
+    return teacher.page.locator("[data-testid=stCode]").inner_text().strip()
 
 
 def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(live):
@@ -103,8 +101,7 @@ def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(li
         watcher.until("document.querySelectorAll('.chart .names li').length === 3")
         watcher.until(DRAWN)
 
-    teacher.page.get_by_role("button", name="Shared", exact=False).click()
-    teacher.page.get_by_role("button", name="Stop sharing").click()
+    teacher.pick(teacher.page.get_by_role("button", name="Shared"), "Stop sharing")
     for watcher in watchers:
         watcher.page.get_by_text("This view is no longer shared", exact=False).first.wait_for()
     light.errors.clear()

@@ -49,8 +49,7 @@ def test_pause_step_and_other_data(live):
     page.until(f"panels.every((p, i) => Number(p.dataset.n) === {[first + 1, second + 1]}[i])")
     page.ask("panels[0].mark = 'the same element'")
     page.page.get_by_role("button", name="Play").click()
-    page.page.get_by_role("button", name="Presets").click()
-    page.page.get_by_role("button", name="Four prototypes").click()
+    page.pick("Presets", "Four prototypes")
     page.page.wait_for_url("**train_data=modes**")
     page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
 
@@ -82,8 +81,7 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     page.until("Number(panels[0].dataset.n) > 50")
     # Charts that come late would push the open list out of sight.
     page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
-    page.page.get_by_role("button", name="Branch").click()
-    page.page.get_by_test_id("stPopoverBody").get_by_role("button", name="UCD").click()
+    page.pick("Branch", page.page.get_by_test_id("stPopoverBody").get_by_role("button", name="UCD"))
     page.until(
         "panels.length === 2 && panels[1].querySelector('h3').textContent.startsWith('UCD from PCD at ')"
     )
@@ -124,9 +122,7 @@ def rows(tmp_path):
 
 def learn(page, file):
     """Give a page a file of data, and wait until it learns them; return the updates made."""
-    page.page.get_by_role("button", name="Settings").click()
-    page.page.locator("input[type=file]").first.set_input_files(file)
-    page.page.get_by_text("All panels train on your file").wait_for()
+    page.upload(file, page.page.get_by_text("All panels train on your file"))
     page.until("Number(panels[0].dataset.n) > 50 && panels[0].dataset.status === 'running'")
     page.page.keyboard.press("Escape")
     return page.counts()[0]
@@ -143,9 +139,7 @@ def goes_on(page, n):
 def test_bad_data_are_refused_and_what_was_learned_is_learned_on(live, tmp_path):
     page = live().open("train?t=cd&pace=200")
     (tmp_path / "broken.csv").write_text("1,0,1\n1,0,oops\n")
-    page.page.get_by_role("button", name="Settings").click()
-    page.page.locator("input[type=file]").first.set_input_files(tmp_path / "broken.csv")
-    page.page.get_by_text("oops").first.wait_for()
+    page.upload(tmp_path / "broken.csv", page.page.get_by_text("oops").first)
     assert page.page.get_by_text("All panels train on your file").count() == 0
     assert page.page.get_by_role("combobox", name="Data").input_value() == "Bars and Stripes"
     n = page.counts()[0]
@@ -165,8 +159,7 @@ def test_own_data_and_their_training_survive_another_page_and_a_reload(live, row
     # The training that was just opened is found again, though it may not be back yet.
     page.page.reload()
     goes_on(page, n)
-    page.page.get_by_role("button", name="Settings").click()
-    page.page.get_by_role("button", name="Continue without rows.csv").click()
+    page.pick("Settings", "Continue without rows.csv")
     page.page.wait_for_function(
         "document.querySelector('input[aria-label=Data]').value === 'Bars and Stripes'"
     )

@@ -70,8 +70,7 @@ def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
     chart.focus()
     chart.press("Home")
     page.until(f"{MAP}.querySelector('.cell-name').textContent.includes('Decay 1')")  # behind the first five
-    page.page.get_by_role("button", name="Presets").click()
-    page.page.get_by_role("button", name="Large steps win early").click()
+    page.pick("Presets", "Large steps win early")
     page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
     page.until(f"{MAP}.querySelector('.cell-name').textContent.startsWith('Point at a cell')")
     assert page.page.get_by_text("BidiComponent Error").count() == 0
@@ -81,8 +80,7 @@ def test_trainings_take_the_place_of_chains_and_back(live):
     page = live()
     page.page.goto(f"{page.address}/{SMALL}")
     page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
-    page.page.get_by_role("button", name="Presets").click()
-    page.page.get_by_role("button", name="Trainers fall away").click()
+    page.pick("Presets", "Trainers fall away")
     page.page.get_by_role("button", name="Open in Train").wait_for()
     page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
     page.until(f"{MAP}.querySelector('.row-of-point').textContent.endsWith('updates')")

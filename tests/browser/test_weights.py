@@ -17,7 +17,7 @@ def test_weights_come_in_and_a_slider_changes_them(live):
     before = page.ask(strips)
     page.until("panels.every(p => Number(p.dataset.n) > 20)")
     page.until(f"{strips}.every((strip, i) => strip !== {json.dumps(before)}[i])")
-    assert page.number(0, "truth") == "66.92"
+    page.until("panels[0].querySelector('dd[data-readout=truth]').textContent === '66.92'")
     assert page.number(0, "truth_error") == "exact"
     assert 60 < float(page.number(0, "log_z")) < 70
     page.until("panels.every(p => p.querySelectorAll('.shares span').length === 12)")
@@ -54,8 +54,7 @@ def test_pause_step_preset_and_files(live, tmp_path):
     with np.load(tmp_path / "Weights") as archive:
         assert len(archive["log_weights0"]) == 100 * (counts[0] + 1)
     assert (tmp_path / "Picture").read_bytes().startswith(b"\x89PNG")
-    page.page.get_by_role("button", name="Presets").click()
-    page.page.get_by_role("button", name="A better proposal").click()
+    page.pick("Presets", "A better proposal")
     page.until(
         "panels.length === 4 && panels[3].querySelector('h3').textContent === 'pop-CD-1, mixture 100' "
         "&& panels.every(p => Number(p.dataset.n) > 0)"

@@ -26,6 +26,7 @@ from waiting import wait
 
 import rbmviz
 from rbmviz import BadInput, registry, save_model
+from rbmviz.browser import chains
 from rbmviz.cli import WholeNumber, knob_flags, main, parser, to_json
 from rbmviz.cli.streams import _NeverFailing
 from rbmviz.errors import OutputFailure
@@ -150,6 +151,26 @@ def test_what_needs_too_much_memory_is_refused(words, capsys, tmp_path):
 )
 def test_words_that_are_nothing(words, sentence, capsys):
     assert sentence in ends(capsys, 2, *words)
+
+
+def test_what_a_page_cannot_run_is_refused(capsys, monkeypatch, tmp_path):
+    large, out = tmp_path / "large.npz", tmp_path / "live.html"
+    n = 3300
+    np.savez(large, W=np.zeros((n, n), np.float32), b=np.zeros(n, np.float32), c=np.zeros(n, np.float32))
+    play = "play", "--out", out, "--model"
+    said = ends(capsys, 2, *play, large, "--samplers", "gibbs")
+    assert "3,300 x 3,300 units" in said
+    assert "44 MB, and 40 MB is the limit" in said
+    for sampler, why in {
+        "gibbs:n_chains=2": "n_chains = 1 only, and not 2",
+        "sample_penalization:units=symmetric": "units = binary only, and not symmetric",
+    }.items():
+        assert why in ends(capsys, 2, *play, "bas_pcd", "--samplers", sampler)
+    monkeypatch.delitem(chains.WORKER_KINDS, "gibbs")
+    assert "gibbs has no form for browsers: take rates_fpcd" in ends(
+        capsys, 2, *play, "bas_pcd", "--samplers", "rates_fpcd", "gibbs"
+    )
+    assert not out.exists()
 
 
 # Outputs that are refused before anything is computed

@@ -1,24 +1,42 @@
-// node run_engine.js MODULE TABLE FRAME JOBS: run chains of a frame by the engine, and print what they made as JSON.
-const { readFileSync } = require('fs'), { createHash } = require('crypto'), vm = require('vm'), path = require('path');
-const root = path.join(__dirname, '..', '..'), [wasm, table, frameFile, jobs] = process.argv.slice(2);
-for (const script of ['rbmviz/browser/engine.js', 'app/rbmviz_app/panel/frame.js']) vm.runInThisContext(readFileSync(path.join(root, script), 'utf8'));
-const bytes = readFileSync(frameFile), frame = readFrame(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
-const { blocks } = frame.panels[0], signatures = JSON.parse(readFileSync(table, 'utf8'));
+// Chains of a frame, run by the engine: in node, in a page, or in a page's worker (engines.py). engine.js and frame.js
+// precede it.
+const fromBase64 = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
 
-const made = JSON.parse(jobs).map(({ panel, start, chunks }) => {
-  const kernels = new Kernels(readFileSync(wasm), signatures), chain = new Chain(kernels, frame.request.chains[panel], blocks);
+function toBase64(bytes) {
+  let text = '';
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return btoa(text);
+}
+
+let wasm, signatures, frame, standing = {};
+
+function openFrame(module, table, content) {
+  [wasm, signatures, frame] = [fromBase64(module), table, readFrame(fromBase64(content).buffer)];
+  standing = {};
+  return frame.request.chains.length;
+}
+
+const chainOf = panel => new Chain(new Kernels(wasm, signatures), frame.request.chains[panel], frame.panels[0].blocks);
+
+/** Run a chain from a start, with knobs turned between its chunks. */
+function runJob({ panel, start, chunks }) {
+  const chain = chainOf(panel), { kernels } = chain, { blocks } = frame.panels[0], { score_spec } = frame.request;
   chain.advance(3, chunks[0][1]);
   chain.restart(start); // nothing of the samples before remains
-  const digest = createHash('sha256'), norms = [], nearest = [], { score_spec } = frame.request;
-  const scores = score_spec && new Scores(kernels, score_spec, blocks);
+  const packed = [], norms = [], nearest = [], scores = score_spec && new Scores(kernels, score_spec, blocks);
   for (const [n, knobs] of chunks) for (let done = 0; done < n;) {
-    const m = Math.min(BATCH - 37, n - done);
-    const v = chain.advance(m, knobs), rows = new Uint8Array(v);
-    digest.update(v);
-    if (scores) nearest.push(...scores.add(packRows(rows, m, 8 * scores.words), m).nearest);
+    const m = Math.min(BATCH - 37, n - done), v = new Uint8Array(chain.advance(m, knobs));
+    packed.push(...packRows(v, m, Math.ceil(v.length / m / 8)));
+    if (scores) nearest.push(...scores.add(packRows(v, m, 8 * scores.words), m).nearest);
     norms.push(...kernels.floats(chain.norm).slice(0, m));
     done += m;
   }
-  return { v: digest.digest('hex'), norms, nearest, isl: scores ? scores.isl() : null };
-});
-console.log(JSON.stringify(made));
+  return { v: toBase64(packed), norms, nearest, isl: scores ? scores.isl() : null };
+}
+
+/** Let a chain that stands at its last sample make n more. */
+function goOn(panel, n, knobs) {
+  const chain = standing[panel] ??= chainOf(panel);
+  for (let done = 0; done < n; done += BATCH) chain.advance(Math.min(BATCH, n - done), knobs);
+  return true;
+}

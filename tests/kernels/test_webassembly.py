@@ -1,12 +1,9 @@
 """The module for browsers: the samples of the processor, from the committed file and from one built now."""
 
-import hashlib
 import json
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,82 +11,50 @@ import pytest
 import rbmviz
 from rbmviz import browser
 from rbmviz.browser.build import MAX_BYTES
-from rbmviz.browser.chains import Blocks, chain_spec
-from rbmviz.browser.scores import score_data, spaced
-from rbmviz.knobs import values_of
+from rbmviz.browser.scores import spaced
 from rbmviz.metrics import ISL, Coverage
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
-from rbmviz_app.stream.frames import write_frame
+from tests.kernels.engines import MODELS, SAMPLERS, bits_of, by_processor, chunks_of, frame_of, node
 
 pytestmark = [
     pytest.mark.compiled,
     pytest.mark.skipif(shutil.which("node") is None, reason="needs node"),
 ]
 
-ENGINE = Path(__file__).with_name("run_engine.js")
 
-SAMPLERS = {
-    "gibbs": [{}, {"temperature": 1.7, "k": 2}],
-    "rates_fpcd": [{}, {"alpha": 0.9, "eps": 0.1}, {"statistics": "mean"}],
-    "rates_herding": [{}, {"alpha": 0.95, "max_sweeps": 3}],
-    "sample_penalization": [{}, {"alpha": 1.0, "k": 2}],
-}
-"""Both regimes of all samplers; a run turns its knobs from each setting to the next."""
-
-MODELS = "mnist_fpcd", "usps_fpcd", "bas_pcd"
-
-
-def by_engine(folder, model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=None, dataset=None):
+def by_engine(model, n, names=tuple(SAMPLERS), seeds=(0, 1), module=browser.KERNELS_FOLDER, dataset=None):
     """Return what the engine makes of runs of n samples a setting, by sampler and seed."""
-    blocks, chains, jobs = Blocks(), [], []
-    for panel, name in enumerate(names):
-        sampler = rbmviz.make_sampler(name)
-        chains.append(chain_spec(sampler, model, [(seed, None) for seed in seeds], blocks))
-        chunks = [(n, values_of(replace(sampler, **knobs))) for knobs in SAMPLERS[name]]
-        jobs += [{"panel": panel, "start": start, "chunks": chunks} for start in range(len(seeds))]
-    frame = folder / "frame"
-    scores, score_blocks = score_data(dataset)
-    request = {"chains": chains, "score_spec": scores}
-    frame.write_bytes(write_frame(request, [({}, blocks.by_name | score_blocks)]))
-    module = module or browser.KERNELS_FOLDER
-    files = module / "kernels.wasm", module / "kernels.json", frame, json.dumps(jobs)
-    done = subprocess.run(["node", ENGINE, *files], capture_output=True, text=True, check=False, timeout=300)
-    assert not done.returncode, done.stderr
-    runs = [(name, seed) for name in names for seed in seeds]
-    return dict(zip(runs, json.loads(done.stdout), strict=True))
-
-
-def by_processor(model, name, seed, n):
-    sampler = rbmviz.make_sampler(name)
-    state = sampler.init(model, seed)
-    parts = [replace(sampler, **knobs).step(state, n) for knobs in SAMPLERS[name]]
-    v = np.concatenate([part.v for part in parts])
-    norms = [part.info.get("fast_norm", np.zeros(n)) for part in parts]
-    return hashlib.sha256(v.tobytes()).hexdigest(), np.concatenate(norms)
+    with node() as engine:
+        engine.open(frame_of(model, names, seeds, dataset), module)
+        return {
+            (name, seed): engine(
+                "runJob", {"panel": panel, "start": start, "chunks": chunks_of(name, SAMPLERS[name], n)}
+            )
+            for panel, name in enumerate(names)
+            for start, seed in enumerate(seeds)
+        }
 
 
 def check_same(made, model, n):
     for (name, seed), run in made.items():
-        v, norms = by_processor(model, name, seed, n)
-        assert run["v"] == v, (name, seed)
+        v, norms = by_processor(model, name, seed, SAMPLERS[name], n)
+        np.testing.assert_array_equal(bits_of(run, model.rbm.n_visible), v, err_msg=f"{name} {seed}")
         np.testing.assert_allclose(run["norms"], norms, rtol=1e-6, atol=1e-9, err_msg=name)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_engine_makes_the_samples_of_the_processor(name, tmp_path):
+def test_the_engine_makes_the_samples_of_the_processor(name):
     """From two seeds, with knobs turned: the same bits; the norms, which are only shown, nearly."""
     model = rbmviz.load_model(name)
-    check_same(by_engine(tmp_path, model, 400), model, 400)
+    check_same(by_engine(model, 400), model, 400)
 
 
 @pytest.mark.parametrize(("name", "data"), [("bas_pcd", "bas"), ("mnist_fpcd", "mnist5k")])
-def test_the_engine_scores_as_python_does(name, data, tmp_path):
+def test_the_engine_scores_as_python_does(name, data):
     """ISL to rounding, of exp and log; the nearest examples exactly."""
     model, dataset = rbmviz.load_model(name), rbmviz.load_dataset(data)
-    [run] = by_engine(tmp_path, model, 300, ["gibbs"], [0], dataset=dataset).values()
-    sampler, (first, second) = rbmviz.make_sampler("gibbs"), SAMPLERS["gibbs"]
-    state = sampler.init(model, 0)
-    v = np.concatenate([replace(sampler, **knobs).step(state, 300).v for knobs in (first, second)])
+    [run] = by_engine(model, 300, ["gibbs"], [0], dataset=dataset).values()
+    v, _ = by_processor(model, "gibbs", 0, SAMPLERS["gibbs"], 300)
     score = ISL(spaced(dataset.test), spaced(dataset.validation)).update(v).value()
     np.testing.assert_allclose(run["isl"], [score.isl, score.std_error], rtol=1e-9)
     coverage = Coverage(dataset, COMPARED_EXAMPLES)
@@ -98,9 +63,9 @@ def test_the_engine_scores_as_python_does(name, data, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
-def test_the_engine_makes_the_samples_of_the_processor_for_long(name, tmp_path):
+def test_the_engine_makes_the_samples_of_the_processor_for_long(name):
     model = rbmviz.load_model(name)
-    check_same(by_engine(tmp_path, model, 2500), model, 2500)
+    check_same(by_engine(model, 2500), model, 2500)
 
 
 def test_the_module_is_what_the_kernels_compile_to(tmp_path):
@@ -112,7 +77,7 @@ def test_the_module_is_what_the_kernels_compile_to(tmp_path):
     assert not done.returncode, done.stderr
     assert json.loads((tmp_path / "kernels.json").read_text()) == browser.signatures()
     model = rbmviz.load_model("bas_pcd")
-    shipped, built = (by_engine(tmp_path, model, 200, module=folder) for folder in (None, tmp_path))
+    shipped, built = (by_engine(model, 200, module=folder) for folder in (browser.KERNELS_FOLDER, tmp_path))
     assert built == shipped
     check_same(shipped, model, 200)
     assert len(browser.module()) <= MAX_BYTES

@@ -295,13 +295,6 @@ def test_a_thread_that_the_system_refuses_is_started_by_the_next_command(model, 
     worker.join(PATIENCE)
 
 
-def test_a_run_ends_at_n_max(open_worker, model):
-    worker = open_worker(SamplingPlan(model), make_sampler("gibbs"), n_max=77)
-    worker.resume()
-    wait(lambda: worker.request_snapshot().status == "finished", "the end")
-    assert worker.request_snapshot().n == 77
-
-
 def test_rate_and_pause_keep_panels_in_step(model, toy, monkeypatch):
     monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)  # on a busy machine, too
     monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)

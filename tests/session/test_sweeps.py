@@ -1,5 +1,6 @@
 """The server's queue of sweeps, and the scores of a sweep while it fills."""
 
+import gc
 import math
 import stat
 import threading
@@ -18,7 +19,7 @@ from rbmviz.session.scheduler import Scheduler
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import SWEEP_NOTE, Sweep, SweepQueue, sweeps_folder
-from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweeps import Axis, Budget, CellRun, Own, SweepPlan, cells
 from rbmviz.sweeps.store import Store
 
 
@@ -188,6 +189,47 @@ def test_only_its_owner_commands_a_sweep(queue):
     one.delete(sweep.name, "owner")
     assert one.list() == []
     assert not sweep.folder.exists()
+
+
+def test_a_sweep_of_own_models_is_private_and_goes_with_its_holder(queue, monkeypatch):
+    """It has the scores of the same model under its public name."""
+    monkeypatch.setenv("RBMVIZ_SWEEPS", "4")
+    visitor, server = (VisitorUsage(weakref.WeakSet()) for _ in range(2))
+    one = queue(memory=server)
+    plan, own = plan_of(models=["mine.npz"]), Own({"mine.npz": load_model("bas_pcd")})
+    held = {"short": one.add(plan, "a try", "owner", own, visitor)}
+    name = held["short"].name
+    wait(lambda: held["short"].status == "finished", "the end of the sweep")
+    found = held["short"].scores.curves(1)["isl_test"][1]
+    expected = CellRun(cells(plan_of())[7]).finish()["isl_test"]
+    np.testing.assert_array_equal(found[: len(expected)], expected)
+    assert (one.list(), one.folder.exists()) == ([], False)
+    with pytest.raises(BadInput, match="no such sweep"):
+        one.get(name)
+    with pytest.raises(BadInput, match="Another visitor"):
+        one.stop(name, "somebody")
+    assert (visitor.bytes(), server.bytes()) == (SweepScores.bytes(plan), 0)
+    held["short"] = one.extend(name, plan.beyond([("eps", 0.3)]), "owner")
+    wait(lambda: held["short"].status == "finished", "the end of the larger sweep")
+    assert (held["short"].progress, held["short"].size) == (1, 20)
+    # Its visitor has a quarter of the places.
+    held["long"] = one.add(plan_of(models=["mine.npz"], budget=LONG), "long", "owner", own, visitor)
+    with pytest.raises(BadInput, match="You have 1 sweeps"):
+        one.add(plan, "another", "owner", own, visitor)
+    wait(lambda: held["long"].running_cells, "its first cell")
+    one.halt(held["long"], "The page is closed.")
+    assert (held["long"].status, held["long"].error) == ("stopped", "The page is closed.")
+    one.resume(held["long"].name, "owner")
+    wait(lambda: held["long"].running_cells, "a cell again")
+    for sweep in held.values():
+        one.discard(sweep)
+    wait(lambda: not one.at_work, "an end of all work")
+    assert visitor.bytes() == 0
+    freed = [weakref.ref(each) for each in (*held.values(), own.models["mine.npz"])]
+    held.clear()
+    del sweep, own
+    gc.collect()
+    assert [ref() for ref in freed] == [None] * 3
 
 
 def test_the_limits_of_a_server(queue, monkeypatch):
@@ -394,7 +436,7 @@ def test_a_sweep_goes_on_only_when_all_of_its_files_have_been_read(queue, monkey
         return read(sweep)
 
     monkeypatch.setattr(sweeps_module, "_read_cells", slow)
-    monkeypatch.setattr(sweeps_module, "CellRun", lambda cell: made.append(cell) or CellRun(cell))
+    monkeypatch.setattr(sweeps_module, "CellRun", lambda cell, own: made.append(cell) or CellRun(cell))
     looking = threading.Thread(target=again.get, args=[found.name])
     looking.start()
     assert reading.wait(PATIENCE)

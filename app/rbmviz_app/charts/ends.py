@@ -2,22 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
-from rbmviz.charts import ChartAxis, Rows
+from rbmviz.charts import Rows
 from rbmviz.charts.ends import DRAWN
-from rbmviz.session.equal_points import Compared, CostUnit
-from rbmviz_app.compared import AXIS_TITLES, amount_text
+from rbmviz.session.equal_points import Compared
+from rbmviz_app.compared import amount_text
 
 MIN_ROOM = 0.35
 """Share of a chart's width that the label of the common point may need."""
-
-
-def cost_axis(cost_unit: CostUnit, scale: Literal["linear", "log"], title: str = "") -> ChartAxis:
-    """Return the axis of what runs have cost; title : "" (the default): the usual one."""
-    unit = "s" if cost_unit == "seconds" else ""
-    title = title or AXIS_TITLES[cost_unit]
-    return ChartAxis("x", title, scale, "~s", unit, zero=scale == "linear", ticks=8)
 
 
 def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = "all") -> Rows:

@@ -8,16 +8,6 @@ from typing import Any
 from rbmviz.session import TrainingPlan
 
 
-def about(algorithm: Any) -> str:
-    """Return a paragraph about an algorithm, with its source; LaTeX is between dollar signs.
-
-    Without an ``about``, an algorithm is described by its docstring.
-    """
-    cls = type(algorithm)
-    text = getattr(cls, "about", "") or " ".join((cls.__doc__ or "").replace("$", "").split())
-    return f"{text} Source: {cls.paper}."  # type: ignore[attr-defined]
-
-
 def number_text(value: float) -> str:
     """Return a number in a short form: 1,412, 0.25."""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"

@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS
-from rbmviz_app.replay.page import CHARTS_FOLDER, source_hash
+from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
+from rbmviz.view.replay import source_hash
 
 SHARE_FOLDER = Path(__file__).parent
-PAGES_FOLDER = PANEL_FOLDER.parent / "pages"
+PAGES_FOLDER = SHARE_FOLDER.parent / "pages"
 
 EXPORTED = re.compile(r"^export default component => mount\((\w+), component\);$", re.MULTILINE)
 """The last line of a page's ``panel.js``: it names the class that draws its panels."""
@@ -76,19 +76,19 @@ def _script() -> str:
     """Return the scripts of all pages' live panels, each with its own namespace, and of this page."""
     shared = "\n".join((PANEL_FOLDER / name).read_text() for name in SHARED_SCRIPTS)
     panels = []
-    for file in sorted(PAGES_FOLDER.glob("*/panel.js")):
+    for file in sorted([*PAGES_FOLDER.glob("*/panel.js"), VIEW_FOLDER / "sample" / "panel.js"]):
         own = EXPORTED.sub(r"return \1;", file.read_text())
         panels.append(f"{json.dumps(file.parent.name)}: (() => {{\n{own}\n}})(),")
     table = "\n".join(panels)
     units = (PAGES_FOLDER / "chain" / "units.js").read_text().replace("export default (", "return (", 1)
-    own = "\n".join(file.read_text() for file in (CHARTS_FOLDER / "curves.js", SHARE_FOLDER / "watch.js"))
+    own = "\n".join(file.read_text() for file in (VIEW_FOLDER / "curves.js", SHARE_FOLDER / "watch.js"))
     drawing = f"const drawUnits = (() => {{\n{units}\n}})();"
     return f"\n'use strict';\n{shared}\nconst PANEL_CLASSES = {{\n{table}\n}};\n{drawing}\n{own}"
 
 
 def _styles() -> dict[str, str]:
     """Return the style sheets by page; "": all pages."""
-    files = PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", CHARTS_FOLDER / "curves.css"
+    files = PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", VIEW_FOLDER / "curves.css"
     shared = (*files, SHARE_FOLDER / "watch.css")
     drawing = (PAGES_FOLDER / "chain" / "units.css").read_text()  # on its own page it is in a shadow root
     sheets = {"": "\n".join([*(file.read_text() for file in shared), f".drawing {{\n{drawing}\n}}"])}

@@ -7,7 +7,7 @@ text but not their address. Anything else is shown as written.
 import re
 from typing import Any
 
-from rbmviz_app.formulas import mathml
+from rbmviz.view.formulas import mathml
 
 INLINE = re.compile(
     r"\$(?P<math>[^$]+)\$|`(?P<code>[^`]+)`|\*\*(?P<strong>.+?)\*\*|(?<!\w)[*_](?=\S)(?P<em>[^*_]+)(?<=\S)[*_](?!\w)"

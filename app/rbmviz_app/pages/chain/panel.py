@@ -10,9 +10,10 @@ from rbmviz.metrics.numbers import OF_LANDSCAPE, Number
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.landscape import LandscapePlan
-from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
+from rbmviz.view.frames import Block
+from rbmviz.view.specs import shape_of
+from rbmviz_app.panel import Canvas, OnTrigger, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.frames import Block
 from rbmviz_app.stream.requests import FrameRequest
 
 TRAIL_SIDE = 10

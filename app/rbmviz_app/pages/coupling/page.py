@@ -9,6 +9,7 @@ from rbmviz.origin import origin
 from rbmviz.pages import PAGES, RANDOM_MODEL
 from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
+from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
@@ -23,7 +24,6 @@ from rbmviz_app.pages.coupling.pair_charts import (
 )
 from rbmviz_app.pages.coupling.panel import HIGHLIGHT, coupling_panel
 from rbmviz_app.pages.coupling.settings import Settings, choose_setup, knob_labels, make_setup
-from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import MODELS_ON_PAGES
 

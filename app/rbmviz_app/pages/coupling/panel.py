@@ -9,12 +9,12 @@ from rbmviz.charts.style import colour
 from rbmviz.coupling import EQUATIONS
 from rbmviz.metrics.numbers import Number, numbers_of_pairs
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot
-from rbmviz_app.formulas import equation, prose
+from rbmviz.view.formulas import equation, prose
+from rbmviz.view.frames import Bits, Block
+from rbmviz.view.specs import readout_specs
 from rbmviz_app.pages.coupling.charts import NAMES, STYLES
 from rbmviz_app.panel import Canvas, OnTrigger, panel_spec
-from rbmviz_app.panel.readouts import readout_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
 
 PAIR_COLUMNS = [

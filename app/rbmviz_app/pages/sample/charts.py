@@ -1,45 +1,36 @@
 """The chart of the Sample page: ISL curves, or differences from the best curve, at equal points."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from rbmviz.charts import Chart, Curves, Rows, Style, catalogue, styled
-from rbmviz.charts.curves import Kind
+from rbmviz.charts import Chart, Rows, Style, catalogue, styled
 from rbmviz.charts.ends import end_rows
 from rbmviz.charts.style import GREY, colours, labels, titles
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import Kernel, principal_plane
-from rbmviz.metrics.numbers import ISL_OF_SAMPLES
 from rbmviz.models import TrainingSetScore
-from rbmviz.session import Comparison, RunHistory, SamplingSetup, SamplingSnapshot
+from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.comparison import Pin
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.isl_points import best, differences
-from rbmviz.session.snapshot import Segment
-from rbmviz_app.charts.ends import common_rows, cost_axis
-from rbmviz_app.compared import AXIS_TITLES, amount_text
-from rbmviz_app.pages.sample.panel import knobs_text
+from rbmviz.view.curves import MIN_CURVE_SAMPLES, CurveKind, isl_plot, point_rows, score_rows
+from rbmviz_app.charts.ends import common_rows
+from rbmviz_app.compared import amount_text
 
 CURVE_COLUMNS = (
     *("sampler", "n", "seconds", "isl", "std_error", "beta", "sweeps"),
     *("change", "n_scored"),
 )
 """Columns of a point: cost of the whole run, turns of knobs so far, samples scored since the last turn."""
-MIN_CURVE_SAMPLES = 5
-"""Number of the sample at which a curve begins."""
-
 DIFFERENCE_SPAN = 10
 """Differences begin at 1 / DIFFERENCE_SPAN of the common point: large early differences would flatten the
 later ones and their bands."""
 
 PLANE_SAMPLES = 300
 """Most samples of a panel, and examples of the data, in the plane of principal directions."""
-
-CurveKind = Literal["ISL", "difference to the best"]
-"""ISL itself, or ISL minus the best panel's."""
 
 
 class Curve(NamedTuple):
@@ -97,24 +88,7 @@ def plane_chart(curves: Sequence[Curve], dataset: Dataset) -> Chart:
 
 def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
     """Return all points of all ISL curves, with each run's newest value at the end."""
-    return [row for name, snapshot in named for row in _rows_of(name, snapshot.segments)]
-
-
-def _rows_of(name: str, segments: Sequence[Segment]) -> Iterator[dict[str, Any]]:
-    for change, segment in enumerate(segments):
-        for point in segment.curve:
-            spent = segment.begin.plus(point.spent)
-            yield {
-                "sampler": name,
-                "n": spent.samples,
-                "seconds": spent.seconds,
-                "isl": point.isl,
-                "std_error": point.std_error,
-                "beta": point.beta,
-                "sweeps": spent.sweeps,
-                "change": change,
-                "n_scored": point.n,
-            }
+    return [row for name, snapshot in named for row in point_rows(name, snapshot.segments)]
 
 
 def reference_label(dataset: str, score: TrainingSetScore) -> str:
@@ -165,58 +139,6 @@ def isl_chart(
         rows += common_rows(compared, rows, log=True)
     styles = tuple(curve.style for curve in curves)
     return isl_plot(styles, cost_unit, kind, kernel, line, present).of(rows)
-
-
-def isl_plot(
-    styles: tuple[Style, ...],
-    cost_unit: CostUnit = "samples",
-    kind: CurveKind = "ISL",
-    kernel: Kernel = "binary",
-    line: tuple[str, float] | None = None,
-    present: bool = False,
-) -> Curves:
-    """Return how the curves are drawn; see ``isl_chart``."""
-    what = ISL_OF_SAMPLES.label if kernel == "binary" else f"{ISL_OF_SAMPLES.label} of means"
-    what += " (nats per test example)" if kind == "ISL" else " minus the best (nats)"
-    # While presenting, the panels beside the chart show the same strokes, and large names.
-    ends: tuple[Kind, ...] = () if present else ("end",)
-    return catalogue.isl_curves(
-        cost_axis(cost_unit, "log"),
-        what,
-        styles,
-        catalogue.SCORE_TIPS if kind == "ISL" else difference_tips(cost_unit),
-        ("past", "mark", "common", *ends),
-        None if kind == "ISL" else ("low", "high"),
-        line,
-    )
-
-
-def difference_tips(cost_unit: CostUnit) -> tuple[tuple[str, str, str], ...]:
-    """Return the tooltip of a difference from the best."""
-    return (
-        ("sampler", "Sampler", ""),
-        ("x", AXIS_TITLES[cost_unit], "," if cost_unit != "seconds" else "~g"),
-        ("y", "Difference (nats)", "+.2f"),
-        ("std_error", "Its standard error", ".2f"),
-    )
-
-
-def score_rows(name: str, run: SamplingSnapshot | RunHistory, cost_unit: CostUnit = "samples") -> Rows:
-    """Return the points of a curve over all samples of its run, with a mark at each turn of a knob."""
-    segments, x = run.segments, "n" if cost_unit == "samples" else cost_unit
-    rows: Rows = []
-    for row in _rows_of(name, segments):
-        if row["n_scored"] >= MIN_CURVE_SAMPLES:
-            kind = "past" if row["change"] < len(segments) - 1 else "point"
-            rows.append({"kind": kind, "x": row[x], "y": row["isl"], **row})
-    ends = {row["change"]: row for row in rows}  # the last point before each turn
-    for change, segment in enumerate(segments[1:]):
-        if change in ends:
-            note = f"from here on: {knobs_text(run.algorithm, segment.turned)}"
-            rows.append(
-                {**ends[change], "kind": "mark", "mark": "diamond", "n": segment.begin.samples, "note": note}
-            )
-    return rows
 
 
 def _difference_rows(

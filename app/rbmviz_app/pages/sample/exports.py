@@ -5,19 +5,18 @@ from dataclasses import replace
 from typing import Any
 
 from rbmviz import BadInput
-from rbmviz.browser.chains import RECORDED, STORED_SEEDS
+from rbmviz.browser.chains import RECORDED
 from rbmviz.knobs import Value, values_of
 from rbmviz.metrics import Kernel
 from rbmviz.models import describe_model
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, RunHistory, SamplingRun, SamplingSetup, SamplingSnapshot
+from rbmviz.view.live import play_html, starts_of
+from rbmviz.view.replay import FASTEST, Replay, replay_html
+from rbmviz.view.specs import shape_of
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.sample.charts import CURVE_COLUMNS, curve_rows
-from rbmviz_app.panel import shape_of
-from rbmviz_app.play.page import play_html
-from rbmviz_app.replay import FASTEST, Replay
-from rbmviz_app.replay.page import replay_html
 
 
 def curves_csv(named: Iterable[tuple[str, SamplingSnapshot]], kernel: Kernel) -> bytes:
@@ -39,9 +38,7 @@ def live_file(comparison: Comparison[SamplingSetup], model_name: str, caption: s
     setup = comparison.setup
     replay = _replay(comparison, model_name, caption, side)
     replay = replace(replay, histories=[history.last(RECORDED) for history in replay.histories])
-    seeds = range(setup.seed, setup.seed + STORED_SEEDS)
-    starts = [(seed, setup._replace(seed=seed).starts(1)) for seed in seeds]
-    return play_html(replay, setup.model, starts)
+    return play_html(replay, setup.model, starts_of(setup))
 
 
 def _replay(comparison: Comparison[SamplingSetup], model_name: str, caption: str, side: int) -> Replay:

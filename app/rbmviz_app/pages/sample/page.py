@@ -11,7 +11,9 @@ from rbmviz.pages import AUTOMATIC, PAGES
 from rbmviz.registry import samplers
 from rbmviz.samplers import list_samplers, make_sampler
 from rbmviz.session import Comparison, SamplingSetup
-from rbmviz_app import controls, links, messages
+from rbmviz.view.live import is_playable
+from rbmviz.view.specs import shape_of
+from rbmviz_app import controls, links, messages, tried
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
@@ -37,8 +39,6 @@ from rbmviz_app.pages.sample.exports import curves_csv, live_file, replay_file, 
 from rbmviz_app.pages.sample.improvement import draw_improvement
 from rbmviz_app.pages.sample.panel import change_text, sample_grid
 from rbmviz_app.pages.sample.tuning import draw_tuning, setting_text
-from rbmviz_app.panel import shape_of
-from rbmviz_app.play.page import is_playable
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import ALLOWANCE, PageSettings
 from rbmviz_app.shared import data, title_of_model, training_part_isl
@@ -236,7 +236,7 @@ def main() -> None:
     if not present:
         if comparison.cost_unit == "seconds":
             st.caption(SECONDS_CAPTION)
-        draw_improvement(PAGE, comparison, Settings.improvement)
+        draw_improvement(PAGE, comparison, Settings.improvement, shown_name)
         data_choice = Settings.data.value
         if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits refused it
             data_choice = comparison.setup.dataset.name
@@ -253,7 +253,7 @@ def is_default(comparison: Comparison[SamplingSetup]) -> bool:
 
 def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     """Draw the settings; return the panels' common setup, and a message if nothing can be scored."""
-    choice = controls.scored_data(Settings.data, format_func=data_label)
+    choice = controls.scored_data(Settings.data)
     kernel = controls.choose(Settings.kernel)
     start = controls.choose(Settings.start)
     seed = controls.number(Settings.seed)
@@ -328,6 +328,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     if score is not None:  # while presenting, text is large and the chart may be narrow
         line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
     shown = comparison.peek()
+    tried.note(comparison, model_name)
     compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
     curves = curves_of(comparison, [one for _, one in shown])
     if kind == "PCA":

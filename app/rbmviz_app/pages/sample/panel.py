@@ -1,13 +1,11 @@
 """The live panels of the Sample page: newest samples, class strips over time, scores."""
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from rbmviz.datasets import Dataset
-from rbmviz.knobs import Knob, Value, knobs_of, value_text, values_of
+from rbmviz.knobs import Knob, knobs_of, value_text, values_of
 from rbmviz.metrics.live import live_metrics_of
 from rbmviz.metrics.numbers import ISL_OF_MEANS, ISL_OF_SAMPLES, OF_EVERY_SAMPLER, SCORES, Number
 from rbmviz.pages import PAGES
@@ -15,10 +13,13 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, SamplingSetup, SamplingSnapshot
 from rbmviz.session.sampling import MAX_SHOWN_SAMPLES, SamplingPlan
 from rbmviz.session.snapshot import FEWEST_SCORED
+from rbmviz.view import VIEW_FOLDER
+from rbmviz.view.curves import knobs_text
+from rbmviz.view.frames import Bits, Block
+from rbmviz.view.specs import class_shares, rarest_first, shape_of
 from rbmviz_app.compared import point_text
-from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
+from rbmviz_app.panel import Canvas, OnTrigger, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
 
 ALL_EMPTY = "The last {} samples are all empty: the chain is stuck at the blank image."
@@ -46,14 +47,6 @@ def all_empty(shown: SamplingSnapshot) -> bool:
     v = shown.newest_samples.v
     # The newest sample first, which is rarely empty: checking all takes half of a frame's time.
     return len(v) == MAX_SHOWN_SAMPLES and not v[-1].tobytes().strip(b"\0") and not v.any()
-
-
-def knobs_text(algorithm: Sampler, turned: Mapping[str, Value]) -> str:
-    """Describe the new values of turned knobs."""
-    known = knobs_of(algorithm)
-    if not turned:
-        return "all knobs as before"
-    return ", ".join(f"{known[name].label} {value_text(value)}" for name, value in turned.items())
 
 
 def since_text(shown: SamplingSnapshot) -> str:
@@ -161,15 +154,7 @@ def encode(shown: SamplingSnapshot, request: FrameRequest, client: ClientState) 
     return PanelContent(said, blocks, client.after(newest_sent, slow), warning)
 
 
-_canvas = Canvas(Path(__file__).parent)
-
-
-def class_shares(dataset: Dataset | None) -> list[float]:
-    """Return the share of each class in the training part."""
-    if dataset is None or dataset.train_labels is None:
-        return []
-    labels = dataset.train_labels
-    return [float((labels == c).mean()) for c in range(len(dataset.classes))]
+_canvas = Canvas(VIEW_FOLDER / "sample")
 
 
 def sample_grid(

@@ -9,7 +9,8 @@ from rbmviz.charts.ends import end_rows
 from rbmviz.session import TrainingSnapshot
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.training import Likelihood, Trace
-from rbmviz_app.charts.ends import common_rows, cost_axis
+from rbmviz.view.curves import cost_axis
+from rbmviz_app.charts.ends import common_rows
 
 TRAINING_COLUMNS = ("trainer", "update", "sweeps", "seconds", "value", "low", "high")
 FIELDS: dict[CostUnit, str] = {"updates": "update", "sweeps": "sweeps", "seconds": "seconds"}

@@ -11,11 +11,12 @@ from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.training import TrainingPlan
 from rbmviz.trainers import Trainer
+from rbmviz.view.frames import Bits, Block
+from rbmviz.view.specs import rarest_first, shape_of
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import amount_text
-from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, rarest_first, shape_of
+from rbmviz_app.panel import Canvas, OnTrigger, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
 
 

@@ -10,13 +10,13 @@ from rbmviz.origin import origin
 from rbmviz.registry import trainers
 from rbmviz.session import Comparison, NewestSamples, TrainingRun, TrainingSetup, Worker
 from rbmviz.trainers import list_trainers, make_trainer
+from rbmviz.view.specs import shape_of
 from rbmviz_app import checkpoints, controls, messages, pages, session, uploads
 from rbmviz_app.charts.samples import mosaics_png
 from rbmviz_app.controls import Download
 from rbmviz_app.pages.train.exports import model_file, snippet, training_csv
 from rbmviz_app.pages.train.naming import fresh_starts, named
 from rbmviz_app.pages.train.settings import Settings
-from rbmviz_app.panel import shape_of
 
 OTHER_PAGES = (
     ("Sample", "grid_view", "All samplers on this model, side by side.", "sample", "model"),
@@ -34,6 +34,7 @@ OTHER_PAGES = (
         "coupling",
         "coupling_model",
     ),
+    ("Tune", "tune", "Which settings of the samplers are best on this model.", "tune", "tune_models"),
 )
 """Title, icon, help and folder of the pages that accept a model, and the setting that chooses it there."""
 
@@ -155,9 +156,9 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
         worker = comparison[key]
         try:
             plan = comparison.setup.plan_from(worker.read(TrainingRun.origin))
-            # Herding's learning rate is the length of a step towards the data, unlike any other trainer's.
-            of_herding = "herding" in (name, worker.algorithm.name)
-            same = ("batch_size",) if of_herding else ("learning_rate", "batch_size")
+            # Herding's learning rate is the length of a step towards the data, and polishing has a small one.
+            of_its_own = {"herding", "polish"} & {name, worker.algorithm.name}
+            same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")
             known = values_of(worker.algorithm)
             comparison.add(make_trainer(name, **{knob: known[knob] for knob in same}), plan)
         except BadInput as error:
@@ -192,5 +193,6 @@ def send(name: str, worker: Worker[TrainingRun], page: str, setting: str) -> Non
     session.LIVE_TRAININGS.value.write()  # so that reloading the other page finds the model
     if uploads.put_aside(page):
         session.note_drawn(page, settings={})  # no setting would let Undo restore the file
-    session.show({setting: title})
+    on_tune = {setting: [title], "tune_what": "samplers", "sweep": "", "on": ""}
+    session.show(on_tune if page == "tune" else {setting: title})
     st.switch_page(pages.file_of(page))

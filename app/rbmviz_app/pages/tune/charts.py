@@ -7,12 +7,13 @@ from typing import Any
 from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, Style, styled
 from rbmviz.charts.style import RAMP
 from rbmviz.knobs import value_text
+from rbmviz.pages.tried import Tried
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
-from rbmviz_app.charts.ends import cost_axis
-from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label
+from rbmviz.view.curves import cost_axis
+from rbmviz_app.pages.tune.panel import axis_label, facet_title, place_of, short_label
 
 CURVE_HEIGHT = 300
 SLICE_HEIGHT = 240
@@ -47,6 +48,21 @@ def name_of(scores: SweepScores, index: int) -> str:
         if at >= 0:
             parts.append(f"{plan.knob(axis.knob).label} {value_text(axis.values[at])}")
     return ", ".join(parts)
+
+
+def nearest_cell(scores: SweepScores, one: Tried) -> dict[str, Any]:
+    """Return the cell nearest to a tried setting and its mean score after as many samples, by column."""
+    place, by = place_of(scores.plan, one), "isl_test"
+    if place is None or by not in scores.plan.metrics:
+        return {}
+    (number, model, facet), x, y = place
+    at = [round(x), round(y), *facet]
+    for i, setting in enumerate(scores.settings):
+        same = all(a in (b, -1) for a, b in zip(setting.at, at, strict=False))
+        if (setting.number, setting.model) == (number, model) and same:
+            scored = scores.at(one.n, "samples", by).scored.get(i)
+            return {"Nearest cell": name_of(scores, i), "Its mean": scored and scored.mean}
+    return {}
 
 
 def table_rows(scores: SweepScores, choice: Choice) -> Rows:

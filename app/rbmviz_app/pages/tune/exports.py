@@ -36,7 +36,7 @@ def curves_parquet(sweep: Sweep) -> bytes:
 def origin_of(sweep: Sweep) -> dict[str, Any]:
     """Return where the files of a sweep come from."""
     plan = sweep.plan
-    made = cells(plan, registered=True)
+    made = cells(plan, registered=True, own=sweep.own)
     code = (
         "from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, joined; "
         f"joined(CellRun(cell).finish() for cell in cells({plan!r}))"

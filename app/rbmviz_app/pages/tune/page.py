@@ -9,8 +9,9 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.errors import OutputFailure
 from rbmviz.metadata import data_name
-from rbmviz.models import data_label, list_models
+from rbmviz.models import data_label
 from rbmviz.pages import PAGES
+from rbmviz.pages.tried import Tried
 from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_scores import test_of
@@ -20,7 +21,8 @@ from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.from_settings import AUTOMATIC_DATA, plan_of
 from rbmviz.sweeps.plan import TABLES, Kind
-from rbmviz_app import card, comparisons, controls, links, messages, pages, session
+from rbmviz_app import card, comparisons, controls, links, messages, pages, session, tried
+from rbmviz_app.comparisons import forget_sweep, own_sweeps
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_page, draw_chart
@@ -31,6 +33,7 @@ from rbmviz_app.pages.tune.charts import (
     X_WORDS,
     chosen_names,
     curves_chart,
+    nearest_cell,
     robust_rows,
     slice_chart,
     table_rows,
@@ -46,9 +49,17 @@ from rbmviz_app.pages.tune.settings import (
     choose_rest,
     choose_what,
     fitting_axes,
+    fitting_files,
 )
 from rbmviz_app.session import POINTER_PANEL
-from rbmviz_app.shared import data, pretrained, sweep_queue, title_of_model
+from rbmviz_app.shared import (
+    data,
+    is_known_model,
+    model_called,
+    own_content,
+    sweep_queue,
+    title_of_model,
+)
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import while_running
 
@@ -58,7 +69,7 @@ MAX_OPEN = 4
 CHAIN_SIDE = 8
 """Rows and columns of pictures of a chain."""
 NEW_SWEEP = ""
-
+PRIVATE = "Only you see it. It goes when you remove its files, or reload or close the page."
 
 Beside = Comparison[SamplingSetup | TrainingSetup]
 """The runs beside the map: chains, or trainings."""
@@ -94,7 +105,7 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
 def main() -> None:
     """Draw the page."""
     present = PAGE.heading()
-    session.set_undrawn(fitting_axes())  # settings in a link
+    session.set_undrawn(fitting_axes() | fitting_files())  # settings in a link, removed files
     with PAGE.toolbar():
         kind = choose_what()
     plan, reason = planned()
@@ -137,6 +148,8 @@ def main() -> None:
             runs(comparison, sweep.plan, present)
     if not present:
         exports(view)
+        if any(one in sweep.plan.models for one in {each.model for each in tried.tried()}):
+            tried.draw("tune", lambda one: nearest_cell(sweep.scores, one))
     models = sweep.plan.models
     on = [model_on_screen(sweep.plan)] if models else []
     more = {"on": [] if on == list(models[:1]) else on}
@@ -157,7 +170,7 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
     """Return the sweep on the screen: chosen, from the link, or planned."""
     if Settings.sweep.value != NEW_SWEEP:
         try:
-            return sweep_queue().get(Settings.sweep.value)
+            return own_sweeps().get(Settings.sweep.value) or sweep_queue().get(Settings.sweep.value)
         except BadInput as error:
             session.add_link_warning(error, "tune")
             session.set_undrawn({"sweep": NEW_SWEEP})
@@ -171,7 +184,12 @@ def shown_sweep(plan: SweepPlan | None) -> Sweep | None:
 
 def is_current(sweep: Sweep) -> bool:
     """Return whether the sweep on the screen is still this one, not one that it was extended to."""
-    return sweep.name == Settings.sweep.value and (not sweep.name or sweep in sweep_queue().list())
+    return sweep.name == Settings.sweep.value and (not sweep.name or sweep in listed().values())
+
+
+def listed() -> dict[str, Sweep]:
+    """Return the sweeps that this visitor sees, by name: private ones, then the server's, newest first."""
+    return {one.name: one for one in (*list(own_sweeps().values())[::-1], *sweep_queue().list())}
 
 
 def setup_of_sweep(plan: SweepPlan) -> SamplingSetup | TrainingSetup:
@@ -193,7 +211,7 @@ def has_runs(plan: SweepPlan) -> bool:
     """Return whether the settings of a plan can run beside its map: its models or data are available."""
     if plan.kind == "trainer":
         return plan.n_hidden <= MAX_HIDDEN and controls.data_or_reason(data, plan.data)[0] is not None
-    return set(plan.models) <= set(list_models())
+    return all(map(is_known_model, plan.models))
 
 
 def offer_data(comparison: Beside, plan: SweepPlan) -> None:
@@ -225,27 +243,24 @@ def title_of(plan: SweepPlan) -> str:
 
 def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
     """Draw the choice of the sweep, its size, and its commands."""
-    queue = sweep_queue()
     owner = links.owner()
 
     def start() -> None:
         if plan is None:
             messages.refused(reason)
-            return
-        try:
-            session.show({"sweep": queue.add(plan, title_of(plan), owner).name})
-        except (BadInput, OutputFailure) as error:
-            messages.refused(error)
+        else:
+            add(plan)
 
     def command(name: str) -> None:
         try:
-            getattr(queue, name)(sweep.name, owner)
+            getattr(sweep_queue(), name)(sweep.name, owner)
             if name == "delete":
+                forget_sweep(sweep.name)
                 session.show({"sweep": NEW_SWEEP})
         except (BadInput, OutputFailure) as error:
             messages.refused(error)
 
-    known = {one.name: one for one in queue.list()}
+    known = listed()
     is_recorded = sweep is recorded_sweep()
     labels = {name: describe(one) for name, one in known.items()}
     labels[NEW_SWEEP] = f"{'Recorded' if is_recorded else 'New'}: as set above"
@@ -274,7 +289,22 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
         draw_commands(sweep, command)
     else:
         st.caption("Started by another visitor or made elsewhere: view only.", width="content")
+    if any(sweep.own) or (not sweep.name and any(own_content(sweep.plan))):
+        st.caption(PRIVATE, width="content")
     messages.show_toasts()
+
+
+def add(plan: SweepPlan) -> None:
+    """Queue a sweep and show it; one of own models or data is held by this session alone."""
+    own = own_content(plan)
+    try:
+        sweep = sweep_queue().add(plan, title_of(plan), links.owner(), own, session.VISITOR.ensure())
+    except (BadInput, OutputFailure) as error:
+        messages.refused(error)
+        return
+    if any(own):
+        own_sweeps()[sweep.name] = sweep
+    session.show({"sweep": sweep.name})
 
 
 def cost_of(plan: SweepPlan, is_recorded: bool) -> str:
@@ -289,16 +319,17 @@ def cost_of(plan: SweepPlan, is_recorded: bool) -> str:
 
 def extend(sweep: Sweep, view: SweepView) -> None:
     """Compute more values beyond the borders of the grid on which the best settings lie."""
-    queue, owner = sweep_queue(), links.owner()
-    ends = [end for choice in view.choices() for end in choice.open_ends]
-    plan = sweep.plan.beyond(ends)
+    plan = sweep.plan.beyond([end for choice in view.choices() for end in choice.open_ends])
+    if not sweep.belongs_to(links.owner()):  # somebody else's results, or the recording's, stay as they are
+        add(plan)
+        return
     try:
-        if sweep.name and sweep.belongs_to(owner):
-            queue.extend(sweep.name, plan, owner)
-        else:  # somebody else's results, or the recording's, stay as they are
-            session.show({"sweep": queue.add(plan, title_of(plan), owner).name})
+        larger = sweep_queue().extend(sweep.name, plan, links.owner())
     except (BadInput, OutputFailure) as error:
         messages.refused(error)
+        return
+    if any(larger.own):
+        own_sweeps()[larger.name] = larger
 
 
 def draw_commands(sweep: Sweep, command: Any) -> None:
@@ -320,7 +351,8 @@ def describe(sweep: Sweep) -> str:
     name = sweep.name  # 20261122-140500-...
     when = f", {name[4:6]}-{name[6:8]} {name[9:11]}:{name[11:13]}" if sweep.dated else ""
     # Status first: a closed list cannot show the whole line.
-    return f"{sweep.status.title()}: {sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}"
+    whose = ", yours" if any(sweep.own) else ""
+    return f"{sweep.status.title()}{whose}: {sweep.title}, {grid or 1} × {len(sweep.plan.seeds)} seeds{when}"
 
 
 # Map, and chains beside it
@@ -347,6 +379,7 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
         live_path() + token,
         title=sweep.title or title_of(sweep.plan),
         open_settings=open_settings(comparison, sweep),
+        tried=tried_beside(comparison),
         present=present,
         key="tune map",
         on_edit=clicked,
@@ -357,6 +390,12 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     if not present:
         with st.container(key="tune_evidence"):
             while_running(lambda: evidence(view, comparison), sweep.active)
+
+
+def tried_beside(comparison: Beside) -> list[Tried]:
+    """Return the settings of the Sample page that were scored on the data of the chains."""
+    dataset = comparison.setup.dataset
+    return [one for one in tried.tried() if dataset is not None and one.data == dataset.name]
 
 
 def open_panels(comparison: Beside) -> list[Any]:
@@ -586,8 +625,8 @@ def evidence(view: SweepView, comparison: Beside) -> None:
 def robust_table(view: SweepView, point: float) -> None:
     """Draw how much each setting depends on the model's training, for models of one data set."""
     plan = view.sweep.plan
-    known = [model for model in plan.models if model in list_models()]
-    if len(plan.models) < 2 or len({data_name(pretrained(model).meta) for model in known}) > 1:
+    known = filter(is_known_model, plan.models)
+    if len(plan.models) < 2 or len({data_name(model_called(name).meta) for name in known}) > 1:
         return
     by = test_of(view.by, plan.metrics) or view.by
     rows = robust_rows(view.sweep.scores, point, view.cost_unit, by)

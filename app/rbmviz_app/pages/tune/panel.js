@@ -21,6 +21,7 @@
  * @property {number} seeds
  * @property {number} runs of the whole sweep: one for each setting and seed
  * @property {(number | null)[]} open_settings open on the right; null: a setting without a cell
+ * @property {{ at: [number, number, number], score: string, n: number }[]} tried on the Sample page: facet, place between columns and rows, ISL
  */
 
 /** @typedef {PageData & { map: MapSpec }} TunePageData */
@@ -390,6 +391,10 @@ class MapPanel extends Panel {
         this.drawBox(c, box, i);
       });
       this.drawFrames(c);
+      for (const { at: [facet, column, row] } of this.map.tried) {
+        const { x0, y0 } = corner(facet), right = apartX * Math.max(column - x.values.length + 2, 0), down = apartY * Math.min(rows - 1 - row, 1);
+        this.drawTried(c, x0 + (column + 0.5) * cellW + right, y0 + (rows - 0.5 - row) * cellH + down);
+      }
       if (narrow) this.drawScale(c, left, height - 40, width - left - 10, 12, false);
       else this.drawScale(c, left + across * wide + between * (across - 1) + 30, titles, 14, Math.min(high, 240), true);
     });
@@ -436,6 +441,17 @@ class MapPanel extends Panel {
     }
     c.restore();
     mark(line);
+  }
+
+  /** A diamond. @param {CanvasRenderingContext2D} c @param {number} x @param {number} y */
+  drawTried(c, x, y) {
+    c.beginPath();
+    c.moveTo(x, y - 6); c.lineTo(x + 6, y); c.lineTo(x, y + 6); c.lineTo(x - 6, y); c.closePath();
+    c.fillStyle = translucent(this.grid.back, 1);
+    c.fill();
+    c.lineWidth = 1.5;
+    c.strokeStyle = translucent(this.grid.text, 1);
+    c.stroke();
   }
 
   /** Frames of the best cell, the open cells, and the cell under the pointer. @param {CanvasRenderingContext2D} c */
@@ -512,8 +528,10 @@ class MapPanel extends Panel {
   valuesOf() {
     const i = this.at, n = this.numbers, { digits, label } = this.measure, head = this.shown;
     if (i === null || !head) return [];
-    const bits = this.state[i] ?? 0;
-    if (!(bits & IS_KNOWN)) return [[label, 'no result yet']];
+    const bits = this.state[i] ?? 0, place = this.map.positions[i];
+    const tried = this.map.tried.filter(({ at }) => at.every((x, k) => Math.round(x) === Math.max(place[k], 0)));
+    const last = /** @type {[string, string][]} */ (tried.map(({ score, n }) => ['Tried on Sample, test part', `${score} after ${whole.format(n)} samples`]));
+    if (!(bits & IS_KNOWN)) return [[label, 'no result yet'], ...last];
     const spread = Number.isFinite(n.std_dev[i]) ? ` ± ${decimal(n.std_dev[i], digits)}` : '';
     const rows = /** @type {[string, string][]} */ ([[`${label}, mean ± spread over seeds`, `${decimal(n.mean[i], digits)}${spread}`]]);
     const error = Number.isFinite(n.std_error[i]) ? ` ± ${decimal(n.std_error[i], digits + 1)}` : '';
@@ -522,7 +540,7 @@ class MapPanel extends Panel {
     if (Number.isFinite(n.blank[i])) rows.push([this.map.blank, `${decimal(100 * n.blank[i], 1)} %`]);
     rows.push(['Computing, a seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
     if (head.cost_unit !== 'samples' && head.cost_unit !== 'updates') rows.push(['Samples, a seed', whole.format(Math.round(n.samples[i]))]);
-    return rows;
+    return [...rows, ...last];
   }
 
   drawCell() {

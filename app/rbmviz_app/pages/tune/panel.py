@@ -1,16 +1,22 @@
 """The map of the Tune page: the scores of a sweep's settings at one point of all curves."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rbmviz.charts.style import RAMP
 from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.numbers import Number
+from rbmviz.pages.tried import Tried
 from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
-from rbmviz_app.formulas import prose
+from rbmviz.view.formulas import prose
+from rbmviz_app.messages import without_commands
 from rbmviz_app.panel import Canvas, OnTrigger
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
@@ -21,7 +27,7 @@ ABOUT_MAP = (
     "are blank. Hatched cells are statistically tied with the best: the 95 % interval of the difference, "
     "paired over the seeds, contains zero. The star marks the best mean; chance may have picked it from the "
     "hatched cells. A gap separates the value 1 from those that approach it. A dot marks cells that are "
-    "running."
+    "running, a diamond a setting that you have tried on the Sample page."
 )
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
@@ -38,7 +44,7 @@ def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> Pa
     """Encode all numbers of all settings; a frame is made only if something has changed."""
     values = {
         "sweep_status": shown.sweep_status,
-        "error": shown.error,
+        "error": without_commands(shown.error or ""),
         "progress": round(shown.progress, 4),
         "seconds_left": shown.seconds_left,
         "cost_unit": shown.cost_unit,
@@ -82,7 +88,10 @@ def facet_title(plan: SweepPlan, setting: GridSetting) -> str:
 
 
 def map_spec(
-    plan: SweepPlan, settings: Sequence[GridSetting], open_settings: Sequence[int | None]
+    plan: SweepPlan,
+    settings: Sequence[GridSetting],
+    open_settings: Sequence[int | None],
+    tried: Sequence[Tried] = (),
 ) -> dict[str, Any]:
     """Return what the page needs to draw the map, as JSON values; see ``MapSpec`` in panel.js."""
 
@@ -123,7 +132,51 @@ def map_spec(
         "seeds": len(plan.seeds),
         "runs": plan.size,
         "open_settings": list(open_settings),
+        "tried": [
+            {
+                "at": [keys.index(facet), x, y],
+                "score": f"{one.isl:.1f}".replace("-", "−"),
+                "n": one.n,
+            }
+            for one in tried
+            for facet, x, y in [place_of(plan, one) or (None, 0, 0)]
+            if facet in groups
+        ],
     }
+
+
+def place_of(plan: SweepPlan, one: Tried) -> tuple[tuple[Any, ...], float, float] | None:
+    """Return the facet of a tried setting, as in ``map_spec``, and its places along the first two axes.
+
+    Places are indices of values of the axes, or between them. None: it is on another model, of another
+    sampler, or beyond the grid.
+    """
+    if plan.kind != "sampler" or (one.start, one.kernel) != (plan.start, plan.kernel):
+        return None
+    algorithm = TABLES[plan.kind].read(one.algorithm)
+    knobs = knobs_of(algorithm)
+    values = [getattr(algorithm, axis.knob) if axis.knob in knobs else None for axis in plan.axes]
+    on_axes = {axis.knob: x for axis, x in zip(plan.axes, values, strict=True) if x is not None}
+    others = [TABLES[plan.kind].read(text) for text in plan.algorithms]
+    alike = [i for i, each in enumerate(others) if each.name == algorithm.name]
+    number = next((i for i in alike if replace(others[i], **on_axes) == algorithm), None)
+    pairs = zip(values, plan.axes, strict=True)
+    places = [-1.0 if x is None else _index_among(x, axis.values) for x, axis in pairs]
+    facet = tuple(map(int, places[2:])) if not any(map(math.isnan, places)) else ()
+    if number is None or one.model not in plan.models or list(facet) != places[2:]:
+        return None
+    x, y = (max(place, 0.0) for place in (*places[:2], 0.0, 0.0)[:2])
+    return (number, one.model, facet), x, y
+
+
+def _index_among(value: Any, values: Sequence[Any]) -> float:
+    """Return the index of a value among rising ones, between two indices for one in between; NaN: beyond."""
+    if value in values:
+        return float(values.index(value))
+    if any(isinstance(each, str | bool) for each in values) or not values[0] < value < values[-1]:
+        return math.nan
+    scale = np.log if values[0] > 0 else np.asarray
+    return float(np.interp(scale(value), scale(values), range(len(values))))
 
 
 def short_label(by: str) -> str:
@@ -151,6 +204,7 @@ def sweep_map(
     *,
     title: str,
     open_settings: Sequence[int | None],
+    tried: Sequence[Tried],
     present: bool,
     key: str,
     on_edit: OnTrigger,
@@ -158,6 +212,7 @@ def sweep_map(
     """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": index}``.
 
     open_settings : indices of the settings open beside it; None: a setting without a cell
+    tried : settings of the Sample page, on the same data
     """
     plan = view.sweep.plan
     spec = {
@@ -181,5 +236,5 @@ def sweep_map(
         present=present,
         key=key,
         on_edit=on_edit,
-        map=map_spec(plan, view.sweep.scores.settings, open_settings),
+        map=map_spec(plan, view.sweep.scores.settings, open_settings, tried),
     )

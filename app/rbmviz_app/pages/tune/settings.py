@@ -7,7 +7,7 @@ import streamlit as st
 
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import Kernel
-from rbmviz.models import data_label, data_of, list_models
+from rbmviz.models import data_of
 from rbmviz.pages import PAGES, SettingSpec
 from rbmviz.pages.settings import FreeText
 from rbmviz.registry import samplers
@@ -21,10 +21,7 @@ from rbmviz.sweeps.plan import TABLES, Kind
 from rbmviz.trainers import list_trainers
 from rbmviz_app import controls, session
 from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings
-from rbmviz_app.shared import data, pretrained_line, title_of_model
-
-Scale = Literal["log", "linear"]
-
+from rbmviz_app.shared import data, is_known_model, own_data
 
 Settings = PageSettings(
     {
@@ -34,12 +31,15 @@ Settings = PageSettings(
             FreeText(r"[\w.-]{0,100}"),
             "Sweep",
             "All sweeps of this server, the newest first. They belong to the server: each is found here "
-            "again. Only the browser that has begun one can go on with it, or delete it.",
+            "again. Only the browser that has begun one can go on with it, or delete it. A sweep of your own "
+            "models or data is listed for you alone, and goes with them.",
         ),
         "on": SettingSpec("", FreeText()),
+        "tried": PAGES["sample"].settings["tried"],  # the same record, so that links to both pages keep it
     }
 )
-"""Settings of the plan; the sweep on the screen ("": the plan); the model of the last clicked cell."""
+"""Settings of the plan; the sweep on the screen ("": the plan); the model of the last clicked cell; tried
+settings."""
 
 
 MORE_MEASURES = [
@@ -80,20 +80,11 @@ def choose_what() -> Kind:
     what = controls.choose(Settings.tune_what, on_change=exchange_axes)
     kind = KIND_OF[what]
     if kind == "trainer":
-        controls.select(Settings.tune_train_data, width=150, format_func=data_label)
+        controls.data_set(Settings.tune_train_data, width=150)
         known = {name: TABLES[kind][name].label for name in list_trainers()}
         setting = Settings.tune_trainers
     else:
-        shipped = sorted(list_models(), key=lambda name: (name != "mnist_fpcd", name))
-        lines = [f"- **{name}**: {pretrained_line(name)}" for name in shipped]
-        controls.several(
-            Settings.tune_models,
-            shipped,
-            help="\n".join(["The trained RBMs that are sampled; several are side by side.", "", *lines]),
-            width=330,
-            placeholder="Choose a model",
-            format_func=title_of_model,
-        )
+        controls.model_names(Settings.tune_models, width=330, placeholder="Choose a model")
         known = {name: samplers[name].label for name in list_samplers()}
         setting = Settings.tune_samplers
     labels = [f"- **{name}**: {label}" for name, label in known.items()]
@@ -124,6 +115,16 @@ def ends_of(axis: str, knob: Knob) -> dict[str, Any]:
         f"tune_{axis}_to": float(hi),
         f"tune_{axis}_scale": spacing_of(knob),
     }
+
+
+def fitting_files() -> dict[str, Any]:
+    """Return settings without the visitor's models and data that have gone, by name."""
+    models = [name for name in Settings.tune_models.value if is_known_model(name)]
+    fitted: dict[str, Any] = {} if models == Settings.tune_models.value else {"tune_models": models}
+    for setting in (Settings.tune_data, Settings.tune_train_data):
+        if setting.value not in (*setting.spec.options(), *own_data()):
+            fitted[setting.key] = setting.default
+    return fitted
 
 
 def fitting_axes() -> dict[str, Any]:
@@ -216,7 +217,7 @@ def choose_rest(kind: Kind) -> None:
     )
     if kind == "trainer":
         return
-    controls.select(Settings.tune_data, format_func=data_label)
+    controls.scored_data(Settings.tune_data)
     controls.choose(Settings.tune_kernel)
     controls.choose(Settings.tune_start)
     lines = [f"- **{name}**: {(one := measures[name]).label}. {one.number.help}" for name in MORE_MEASURES]

@@ -13,6 +13,7 @@ from rbmviz.pages import PAGES
 from rbmviz.session import Comparison, WeightSetup
 from rbmviz.session.importance_weights import MAX_WEIGHTS
 from rbmviz.trainers import make_trainer
+from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
@@ -22,7 +23,6 @@ from rbmviz_app.pages.weights.exports import command_of, curves_csv, snippet, ti
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
 from rbmviz_app.pages.weights.settings import Settings
 from rbmviz_app.pages.weights.weight_charts import draw_more_charts, draw_shares
-from rbmviz_app.panel import shape_of
 from rbmviz_app.presets import Preset
 from rbmviz_app.shared import data, title_of_model
 

@@ -11,10 +11,10 @@ from rbmviz.session import Comparison, WeightSetup, WeightSnapshot
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers import Trainer
 from rbmviz.trainers.batches import USUAL_BATCH
-from rbmviz_app.panel import Canvas, OnTrigger, panel_specs, shape_of
-from rbmviz_app.panel.readouts import finite
+from rbmviz.view.frames import Bits, Block
+from rbmviz.view.specs import finite, shape_of
+from rbmviz_app.panel import Canvas, OnTrigger, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
-from rbmviz_app.stream.frames import Bits, Block
 from rbmviz_app.stream.requests import FrameRequest
 
 WEIGHT_KNOBS = {

@@ -12,10 +12,12 @@ const WITH_VECTORS = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0
 let started = () => {}; // the first samples are on the page, or it has failed
 /** What scripts use as window.rbmviz: ``error`` is a sentence, or null. @type {{ ready: Promise<void>, panels: object[], error: string | null }} */
 const SCRIPTS = { ready: new Promise(resolve => { started = resolve; }), panels: [], error: null };
-/** @type {any} */ (window).rbmviz = SCRIPTS;
 
 /** A run made by a worker, kept as a replayed run that grows. */
 class LiveRun extends PlayedRun {
+  /** All knobs from a sample on. @type {[number, Record<string, KnobValue>][]} */
+  turns = [];
+
   /** @param {any} head @param {number} n_classes @param {any} live @param {string} url of the worker's script */
   constructor(head, n_classes, live, url) {
     const { request, panels: [{ blocks }] } = live, { key } = head, chain = request.chains[key];
@@ -48,6 +50,8 @@ class LiveRun extends PlayedRun {
   restart(start) {
     this.orders = { ...this.orders, start };
     this.run++;
+    this.seed = this.seeds[start];
+    this.turns = [[0, this.knobs]];
     this.rows = { dtype: 'bits', shape: [0, this.rows.shape[1]], data: this.rows.data };
     this.kinds = { classes: [], blank: [], spurious: [] };
     Object.assign(this, this.kinds);
@@ -90,6 +94,8 @@ class LiveRun extends PlayedRun {
 
   noteTurn() {
     const { segments, knobs_at } = this.head, begin = this.last;
+    if (this.turns.at(-1)?.[0] === begin) this.turns.pop();
+    this.turns.push([begin, this.knobs]);
     if (this.segment.begin === begin) segments.pop();
     if (knobs_at.at(-1)?.[0] === begin) knobs_at.pop();
     segments.push({ begin, curve: [] });
@@ -138,16 +144,23 @@ class LiveGrid extends ReplayGrid {
 }
 
 class LivePage extends ReplayPage {
-  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame of the recording @param {ReturnType<typeof readFrame>} live */
-  constructor(root, frame, live) {
+  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame of the recording @param {ReturnType<typeof readFrame>} live @param {Document | HTMLElement} [keys] */
+  constructor(root, frame, live, keys) {
     /** @type {any} */ (frame.request).live = live;
-    super(root, frame);
+    super(root, frame, keys);
     this.last = Infinity;
     this.fetching = false;
     /** Samples asked for. */
     this.made = 0;
     this.hint.textContent = 'Live: your browser computes these samples, with the kernels of rbmviz, and sends nothing. Keys: P or space plays and pauses, S makes one sample, R begins again.';
-    SCRIPTS.panels = this.api();
+    this.scripts = SCRIPTS.panels = this.api();
+  }
+
+  get seeds() { return this.liveRuns[0].seeds; }
+
+  close() {
+    this.playing = false;
+    for (const run of this.liveRuns) run.worker.terminate();
   }
 
   get liveRuns() { return /** @type {LiveRun[]} */ (this.runs); }
@@ -163,12 +176,12 @@ class LivePage extends ReplayPage {
 
   makeGrid() {
     const grid = new LiveGrid(this.host, this.data, () => {}, PanelOfSamples);
-    grid.onTurn = (key, knobs) => this.liveRuns[key].turn(knobs);
+    grid.onTurn = (key, knobs) => this.liveRuns.find(({ head }) => head.key === key)?.turn(knobs);
     return grid;
   }
 
   makeTransport() {
-    const node = super.makeTransport(), { seeds } = this.liveRuns[0];
+    const node = super.makeTransport(), { seeds } = this;
     /** @type {HTMLElement} */ (this.slider).hidden = true;
     this.seed = element('select', { 'aria-label': 'Seed', onchange: () => this.restart() },
       ...seeds.map((/** @type {number} */ seed, /** @type {number} */ i) => element('option', { value: i, text: `seed ${seed}` })));
@@ -296,22 +309,36 @@ class LivePage extends ReplayPage {
   }
 }
 
-/** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame */
-async function livePage(root, frame) {
+/** Keep the panels of the samplers that the address names after #, or all of them. @param {ReturnType<typeof readFrame>} frame */
+function choosePanels(frame) {
+  addEventListener('hashchange', () => location.reload());
+  const wanted = location.hash.slice(1).split(','), chosen = frame.panels.filter(({ head }) => wanted.includes(/** @type {any} */ (head).spec.sampler));
+  if (!chosen.length) return;
+  frame.panels = chosen;
+  const { isl } = /** @type {ReplayData} */ (frame.request), labels = chosen.map(({ head }) => /** @type {any} */ (head).spec.label);
+  if (isl) isl.lines = isl.lines.filter(({ name }) => labels.includes(name));
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {ReturnType<typeof readFrame>} frame
+ * @param {() => Promise<ArrayBuffer>} [live] returns the frame with the kernels and chains
+ * @param {Document | HTMLElement} [keys] where keys are pressed
+ */
+async function livePage(root, frame, live = () => unpackedFrame('live'), keys = document) {
+  if (keys === document) choosePanels(frame);
   if (typeof WebAssembly === 'object' && WebAssembly.validate(WITH_VECTORS)) {
     try {
-      return new LivePage(root, frame, readFrame(await unpackedFrame('live')));
+      return new LivePage(root, frame, readFrame(await live()), keys);
     } catch (error) {
       SCRIPTS.error = error instanceof Error ? error.message : String(error);
       started();
       throw error;
     }
   }
-  const page = new ReplayPage(root, frame);
+  const page = new ReplayPage(root, frame, keys);
   SCRIPTS.error = 'This browser has no WebAssembly with vectors (SIMD), which the samplers need: this is a recording.';
   page.hint.before(element('p', { class: 'recorded-only', role: 'status', text: SCRIPTS.error }));
   started();
   return page;
 }
-
-showRuns(livePage);

@@ -1,6 +1,6 @@
 """The page that replays runs: one file with its samples, without a server or network.
 
-It uses the scripts of the live pages. Its data are one frame of the live path (``stream.frames``) in base64,
+It uses the scripts of the live pages. Its data are one frame of the live path (``view.frames``) in base64,
 compressed or plain, so that the title is the only user input in the HTML. The page's security policy allows
 its own script and style, by their hashes, and nothing else.
 """
@@ -9,13 +9,15 @@ import base64
 import hashlib
 import html
 import zlib
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rbmviz.array_files import printable
 from rbmviz.charts import Style, styled
 from rbmviz.charts.style import colours, titles
+from rbmviz.datasets import Dataset
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Value, knobs_of, value_text, values_of
 from rbmviz.metrics.numbers import SCORES
@@ -23,18 +25,14 @@ from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
 from rbmviz.session.snapshot import FEWEST_SCORED
-from rbmviz_app.charts.style import about
-from rbmviz_app.formulas import equation, prose
-from rbmviz_app.pages.sample.charts import isl_plot, score_rows
-from rbmviz_app.pages.sample.panel import class_shares
-from rbmviz_app.panel import PANEL_FOLDER, SHARED_SCRIPTS, rarest_first
-from rbmviz_app.panel.readouts import finite, readout_specs
-from rbmviz_app.replay import Replay
-from rbmviz_app.stream.frames import Bits, Block, write_frame
+from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
+from rbmviz.view.curves import isl_plot, score_rows
+from rbmviz.view.formulas import equation, prose
+from rbmviz.view.frames import Bits, Block, write_frame
+from rbmviz.view.specs import about, class_shares, finite, rarest_first, readout_specs
 
-REPLAY_FOLDER = Path(__file__).parent
-CHARTS_FOLDER = PANEL_FOLDER.parent / "charts"
-SAMPLE_FOLDER = PANEL_FOLDER.parent / "pages" / "sample"
+FASTEST = 5000
+"""Maximum samples per second; at full speed nobody would see anything."""
 
 COMPRESSION = 9
 """Compression level of deflate: a file is made once."""
@@ -52,7 +50,9 @@ HTML = """<!doctype html>
 </head>
 <body>
 <noscript>This page plays samples by a script of its own: allow scripts to see them.</noscript>
-<main id="replay"></main>
+<main id="replay">
+<p>Opening. If nothing else appears, the file is incomplete: copy or download it again.</p>
+</main>
 {data}
 <script>{script}</script>
 </body>
@@ -60,15 +60,44 @@ HTML = """<!doctype html>
 """
 
 
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """Runs of one model, shown side by side, with the text around them.
+
+    title : heading; user input, as the caption may be
+    caption : a sentence below the heading; "": none
+    histories : the runs, from left to right
+    dataset : data that define the samples' classes; None: no classes
+    shape : (rows, columns); size of a sample, in pixels
+    side : rows and columns of the square of samples in a panel (default 10)
+    speed : initial samples per second (default 60)
+    """
+
+    title: str
+    caption: str
+    histories: Sequence[RunHistory]
+    dataset: Dataset | None
+    shape: tuple[int, int]
+    side: int = 10
+    speed: float = 60
+
+    @cached_property
+    def kinds(self) -> list[Kinds]:
+        """The class of each sample of each run."""
+        return [history.kinds(self.dataset) for history in self.histories]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes; empty without labels."""
+        has_labels = self.dataset is not None and self.dataset.train_labels is not None
+        return tuple(self.dataset.classes) if has_labels and self.dataset is not None else ()
+
+
 def replay_html(replay: Replay, plain: bool = False) -> bytes:
     """Return the page, as the bytes of an HTML file.
 
-    Parameters
-    ----------
-    replay : Replay
-    plain : bool
-        Whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
-        cannot decompress (before 2023); False (the default): compressed to a third or less.
+    plain : whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
+        cannot decompress (before 2023); False (the default): compressed to a third or less
     """
     script = shared_script() + "\nshowRuns((root, frame) => new ReplayPage(root, frame));\n"
     return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script, plain=plain)
@@ -81,7 +110,7 @@ def assembled(
 
     policy : what the policy allows besides this script and the style; it begins with sources of scripts
     """
-    style, data = _style(), []
+    style, data = page_style(), []
     for name, frame in frames.items():
         content = base64.b64encode(frame if plain else zlib.compress(frame, COMPRESSION)).decode()
         packed = "no" if plain else "deflate"
@@ -105,16 +134,17 @@ def source_hash(text: str) -> str:
 
 def shared_script() -> str:
     """Return the scripts of the live panels and of this page, as one script without modules."""
-    files = [*(PANEL_FOLDER / name for name in SHARED_SCRIPTS), CHARTS_FOLDER / "curves.js"]
-    files.append(SAMPLE_FOLDER / "panel.js")
+    files = [*(PANEL_FOLDER / name for name in SHARED_SCRIPTS), VIEW_FOLDER / "curves.js"]
+    files.append(VIEW_FOLDER / "sample" / "panel.js")
     lines = [line for file in files for line in file.read_text().splitlines()]
     shared = "\n".join(line for line in lines if not line.startswith("export default"))
-    return "\n'use strict';\n" + shared + "\n" + (REPLAY_FOLDER / "replay.js").read_text()
+    return "\n'use strict';\n" + shared + "\n" + (VIEW_FOLDER / "replay.js").read_text()
 
 
-def _style() -> str:
+def page_style() -> str:
+    """Return the style sheets of the page."""
     sheets = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css")
-    files = (*sheets, CHARTS_FOLDER / "curves.css", REPLAY_FOLDER / "replay.css")
+    files = (*sheets, VIEW_FOLDER / "curves.css", VIEW_FOLDER / "replay.css")
     return "\n".join(file.read_text() for file in files)
 
 

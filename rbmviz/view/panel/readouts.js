@@ -1,8 +1,8 @@
 // @ts-check
-// Numbers under the pictures, declared in rbmviz_app/panel/readouts.py: two large ones, the others in the panel's fold.
+// Numbers under the pictures, declared in rbmviz/view/specs.py: two large ones, the others in the panel's fold.
 
 /**
- * A number under the pictures; declared in rbmviz_app/panel/readouts.py.
+ * A number under the pictures; declared in rbmviz/view/specs.py.
  * @typedef {object} ReadoutSpec
  * @property {string} name
  * @property {string} label

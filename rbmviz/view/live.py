@@ -10,19 +10,18 @@ from dataclasses import replace
 import numpy as np
 
 from rbmviz import browser
-from rbmviz.browser.chains import Blocks, chain_spec, check_runs
+from rbmviz.browser.chains import RECORDED, STORED_SEEDS, Blocks, chain_spec, check_runs
 from rbmviz.browser.scores import score_data
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler
-from rbmviz_app.pages.sample.charts import MIN_CURVE_SAMPLES
-from rbmviz_app.panel import knob_spec
-from rbmviz_app.replay import Replay
-from rbmviz_app.replay.page import REPLAY_FOLDER, assembled, replay_frame, shared_script
-from rbmviz_app.stream.frames import Block, write_frame
-
-PLAY_FOLDER = REPLAY_FOLDER.parent / "play"
+from rbmviz.session import Allowance, SamplingRun, SamplingSetup
+from rbmviz.view import VIEW_FOLDER
+from rbmviz.view.curves import MIN_CURVE_SAMPLES
+from rbmviz.view.frames import Block, write_frame
+from rbmviz.view.replay import Replay, assembled, replay_frame, shared_script
+from rbmviz.view.specs import knob_spec
 
 MAX_WEIGHT_BYTES = 40_000_000
 """Maximum size of weights and rates in a page: larger pages take phones too long to open."""
@@ -44,27 +43,51 @@ def check_size(model: Model) -> None:
         )
 
 
+def check_playable(samplers: Sequence[Sampler], model: Model) -> None:
+    """Raise BadInput unless a page can run the samplers on the model."""
+    check_size(model)
+    for sampler in samplers:
+        check_runs(sampler)
+
+
 def is_playable(samplers: Sequence[Sampler], model: Model) -> bool:
     """Return whether a page can run the samplers on the model."""
     try:
-        check_size(model)
-        for sampler in samplers:
-            check_runs(sampler)
+        check_playable(samplers, model)
     except BadInput:
         return False
     return True
 
 
-def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
-    """Return the page, as the bytes of an HTML file.
+def starts_of(setup: SamplingSetup) -> Starts:
+    """Return the seeds of a page, from that of the setup on, and where their chains start."""
+    seeds = range(setup.seed, setup.seed + STORED_SEEDS)
+    return [(seed, setup._replace(seed=seed).starts(1)) for seed in seeds]
 
-    Parameters
-    ----------
-    replay : Replay
-        The recording; its samplers are those of the page, and its data set is in the page, too.
-    model : Model
-    starts : sequence of (seed, v0)
-        The seeds to choose from, the recording's first.
+
+def runs_to_record(setup: SamplingSetup, samplers: Sequence[Sampler]) -> list[SamplingRun]:
+    """Return the runs whose first RECORDED samples are the recording of a page."""
+    room = len(samplers) * RECORDED * -(-setup.model.rbm.n_visible // 8)
+    plan = setup._replace(allowance=Allowance(room)).plan()
+    return [SamplingRun(1, plan, sampler) for sampler in samplers]
+
+
+def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
+    """Return the page, as the bytes of an HTML file; see ``live_frames``."""
+    script = live_script() + "\nwindow.rbmviz = SCRIPTS;\nshowRuns(livePage);\n"
+    return assembled(replay.title, live_frames(replay, model, starts), script, policy=LIVE_POLICY)
+
+
+def live_script() -> str:
+    """Return the scripts of a live page, which do nothing by themselves."""
+    return shared_script() + "\n" + (VIEW_FOLDER / "live.js").read_text()
+
+
+def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes]:
+    """Return the frames of the page: ``run``, the recording, and ``live``, what makes the samples.
+
+    replay : the recording; its samplers are those of the page, and its data set is in the page, too
+    starts : sequence of (seed, v0); the seeds to choose from, the recording's first
     """
     check_size(model)
     algorithms = [history.algorithm for history in replay.histories]
@@ -89,9 +112,7 @@ def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
     page, panels = replay_frame(replay)
     for (head, _), sampler in zip(panels, algorithms, strict=True):
         head["spec"] |= live_knobs(sampler)
-    frames = {"run": write_frame(page, panels), "live": write_frame(live, [({}, all_blocks)])}
-    script = shared_script() + "\n" + (PLAY_FOLDER / "play.js").read_text()
-    return assembled(replay.title, frames, script, policy=LIVE_POLICY)
+    return {"run": write_frame(page, panels), "live": write_frame(live, [({}, all_blocks)])}
 
 
 def live_knobs(sampler: Sampler) -> dict[str, object]:

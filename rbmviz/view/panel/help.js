@@ -1,7 +1,7 @@
 // @ts-check
 // Help opened by a button, with mouse, touch or keyboard. Escape or a click elsewhere closes it.
 
-/** @typedef {(string | { math: string })[]} Prose text, and formulas as MathML (rbmviz_app/formulas.py) */
+/** @typedef {(string | { math: string })[]} Prose text, and formulas as MathML (rbmviz/view/formulas.py) */
 
 const HELP_WIDTH = 320, HELP_MARGIN = 8; // in CSS pixels
 

@@ -9,7 +9,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 from rbmviz.charts.style import colours, titles
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
-from rbmviz_app.replay import Replay
+from rbmviz.view.replay import Replay
 
 FRAMES, FRAME_MS, LAST_FRAME_MS = 48, 200, 2000
 """Maximum number of pictures, and the duration of each and of the last: ten seconds and a pause."""

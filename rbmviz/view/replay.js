@@ -1,5 +1,5 @@
 // @ts-check
-// A page that replays runs from one file: the samples are in the page (rbmviz_app/replay/page.py), and nothing is
+// A page that replays runs from one file: the samples are in the page (rbmviz/view/replay.py), and nothing is
 // fetched. It uses the panels of the Sample page, with frames made in the browser.
 
 /**
@@ -131,8 +131,8 @@ class ReplayGrid extends Grid {
 
 /** The page: its panels, and its clock. */
 class ReplayPage {
-  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame */
-  constructor(root, frame) {
+  /** @param {HTMLElement} root @param {ReturnType<typeof readFrame>} frame @param {Document | HTMLElement} [keys] where keys are pressed */
+  constructor(root, frame, keys = document) {
     const page = /** @type {any} */ (frame.request), heads = /** @type {ReplayHead[]} */ (/** @type {unknown} */ (frame.panels.map(({ head }) => head)));
     /** @type {ReplayData} */
     this.data = {
@@ -148,7 +148,7 @@ class ReplayPage {
     this.time = this.first;
     this.drawnAt = 0;
     this.movedAt = 0;
-    document.title = this.data.title;
+    if (keys === document) document.title = this.data.title;
     root.append(element('h1', { text: this.data.title }), element('p', { class: 'caption', text: this.data.caption, hidden: !this.data.caption }));
     this.host = element('div');
     root.append(this.host);
@@ -158,7 +158,7 @@ class ReplayPage {
     this.hint = element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
       + 'Home and End to the beginning and the end. A sample is drawn from the one before it; the newest is framed, and the strip says which class each had.' });
     root.append(this.makeTransport(), element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), this.hint);
-    document.addEventListener('keydown', event => this.onKey(event));
+    keys.addEventListener('keydown', event => this.onKey(/** @type {KeyboardEvent} */ (event)));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.show(this.time));
   }
 
@@ -263,24 +263,29 @@ class ReplayPage {
 
 /** @param {string} id @returns {Promise<ArrayBuffer>} a frame contained in this page */
 async function unpackedFrame(id) {
-  const script = /** @type {HTMLElement} */ (document.getElementById(id));
-  const text = atob(script.textContent ?? ''), bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const script = /** @type {HTMLElement} */ (document.getElementById(id)), content = script.textContent ?? '', packed = script.dataset.packed !== 'no';
   script.remove(); // free one copy in memory
-  if (script.dataset.packed === 'no') return bytes.buffer;
-  if (!('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz replay --plain" makes a file that it can show.');
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
+  if (packed && !('DecompressionStream' in window)) throw new Error('This browser cannot unpack the samples: it is too old. "rbmviz replay --plain" makes a file that it can show.');
+  try {
+    const text = atob(content), bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+    return packed ? await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer() : bytes.buffer;
+  } catch {
+    throw new Error('The data in this file are damaged: copy or download it again.');
+  }
 }
 
 /** Show a page of runs. @param {(root: HTMLElement, frame: ReturnType<typeof readFrame>) => ReplayPage | Promise<ReplayPage>} make */
 async function showRuns(make) {
   const root = /** @type {HTMLElement} */ (document.getElementById('replay'));
   try {
-    const page = await make(root, readFrame(await unpackedFrame('run'))), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const frame = readFrame(await unpackedFrame('run'));
+    root.replaceChildren();
+    const page = await make(root, frame), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     // If less motion is preferred, the page waits, showing its first full pictures.
     if (calm) page.show(Math.min(page.first + page.data.side ** 2, page.last));
     else page.play(true);
   } catch (error) {
-    root.append(element('p', { role: 'alert', text: error instanceof Error ? error.message : String(error) }));
+    root.replaceChildren(element('p', { role: 'alert', text: error instanceof Error ? error.message : String(error) }));
   }
 }

@@ -1,5 +1,5 @@
 // @ts-check
-// The only reader of frames in JavaScript. rbmviz_app/stream/frames.py defines the format and has the only writer.
+// The only reader of frames in JavaScript. rbmviz/view/frames.py defines the format and has the only writer.
 
 /**
  * An array of a frame. For dtype "bits", the data are packed along the last axis: each row ends at a byte.

@@ -4,48 +4,26 @@ A page's own ``panel.py`` defines what its panels show, and creates a ``Canvas``
 it.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
-
 from rbmviz.charts.style import colours, dashes, titles
-from rbmviz.datasets import Dataset
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, values_of
 from rbmviz.metrics.numbers import Number
 from rbmviz.session import Comparison
 from rbmviz.session.comparison import Panel
 from rbmviz.session.multiples import multiples_of
+from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
+from rbmviz.view.formulas import equation, prose
+from rbmviz.view.specs import about, knob_spec, readout_specs
 from rbmviz_app import card
-from rbmviz_app.charts.style import about
+from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
-from rbmviz_app.formulas import equation, mathml, prose
 from rbmviz_app.links import presented_knobs
-from rbmviz_app.panel.readouts import readout_specs
 from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS
 from rbmviz_app.share import publish
-
-PANEL_FOLDER = Path(__file__).parent
-
-SHARED_SCRIPTS = tuple(
-    f"{name}.js"
-    for name in (
-        "element",
-        "frame",
-        "help",
-        "readouts",
-        "knobs",
-        "equation",
-        "mosaic",
-        "back",
-        "presses",
-        "base",
-    )
-)
-"""Scripts that precede a page's own, in this order, concatenated into one file: there is no bundler."""
 
 FPS = 20
 """Frames per second that a page requests."""
@@ -56,23 +34,18 @@ OnTrigger = Callable[[], None]
 
 def _component(name: str, folder: Path, script: str) -> Any:
     """Return the component whose script is the shared scripts followed by the page's."""
-    files = [PANEL_FOLDER / shared for shared in SHARED_SCRIPTS] + [folder / script]
-    js = "\n".join(file.read_text() for file in files)
-    own = folder / "panel.css"
-    css = (PANEL_FOLDER / "panel.css").read_text()
-    if folder != PANEL_FOLDER and own.exists():
-        css += own.read_text()
-    return st.components.v2.component(f"rbmviz_{name}", js=js, css=css)
+    scripts = [*(PANEL_FOLDER / shared for shared in SHARED_SCRIPTS), folder / script]
+    styles = [PANEL_FOLDER / "panel.css"]
+    if folder != PANEL_FOLDER and (folder / "panel.css").exists():
+        styles.append(folder / "panel.css")
+    return component(name, scripts, styles)
 
 
 class Canvas:
     """The live canvas of one page: all panels of a comparison, with their knobs.
 
-    Parameters
-    ----------
-    folder : Path
-        The page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the shared
-        style.
+    folder : the page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the
+        shared style
     """
 
     def __init__(self, folder: Path) -> None:
@@ -144,25 +117,6 @@ class Canvas:
         return {name: why for name, why in found.items() if why}
 
 
-def knob_spec(knob: Knob) -> dict[str, Any]:
-    """Return the data for drawing a knob's control, as JSON values."""
-    return {
-        "name": knob.name,
-        "kind": knob.kind.__name__,
-        "label": knob.label + (f" ({knob.unit})" if knob.unit else ""),
-        "symbol": mathml(knob.symbol) if knob.symbol else "",
-        "help": knob.help,
-        "range": knob.range_text,
-        "scale": knob.scale,
-        "zero": knob.zero,
-        "choices": knob.choices,
-        "live": knob.live,
-        # Infinite bounds have no slider; among samplers' knobs only switches and lists have them.
-        "lo": knob.lo if math.isfinite(knob.lo) else None,
-        "hi": knob.hi if math.isfinite(knob.hi) else None,
-    }
-
-
 ReadoutsOf = Callable[[Any, Any], Iterable[Number]]
 """Returns the numbers of a panel, given its algorithm and plan."""
 
@@ -180,24 +134,14 @@ def panel_spec(
 ) -> dict[str, Any]:
     """Return the data for drawing a panel, as JSON values.
 
-    Parameters
-    ----------
-    panel : Panel
-    label, accent : str
-        Its title and colour.
-    readouts : callable
-        Returns the readouts of a panel, given its algorithm and plan.
-    front : callable
-        Returns whether a knob may be always visible, as the first two of them are; the others are under
-        "More".
-    hidden : sequence of str
-        Names of hidden knobs.
-    dash : sequence of int
-        Dashes of its curve in the charts, in pixels of line and gap; empty: a solid line.
-    multiples : bool
-        Whether its menu offers further panels with other values of a knob.
-    formulas_of : callable
-        Returns the formulas that define an algorithm, see ``rbmviz.equations``.
+    label, accent : its title and colour
+    readouts : returns the readouts of a panel, given its algorithm and plan
+    front : returns whether a knob may be always visible, as the first two of them are; the others are under
+        "More"
+    hidden : names of hidden knobs
+    dash : dashes of its curve in the charts, in pixels of line and gap; empty: a solid line
+    multiples : whether its menu offers further panels with other values of a knob
+    formulas_of : returns the formulas that define an algorithm, see ``rbmviz.equations``
     """
     algorithm = panel.worker.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
@@ -259,26 +203,6 @@ def panel_specs(
     ]
 
 
-def shape_of(
-    n_visible: int, declared: Sequence[int] | None = None, dataset: Dataset | None = None
-) -> tuple[int, int]:
-    """Return (rows, columns) of a picture: as declared, as in the data, or else nearly square."""
-    if declared is None and dataset is not None:
-        declared = dataset.image_shape
-    if declared is not None and math.prod(declared) == n_visible:
-        return declared[0], declared[1]
-    columns = math.isqrt(n_visible - 1) + 1
-    return -(-n_visible // columns), columns
-
-
-def rarest_first(dataset: Dataset | None, n_visible: int) -> list[tuple[str, int]]:
-    """Return the words of the visible units and their indices, rarest in the examples first."""
-    if dataset is None or dataset.vocabulary is None or dataset.n_visible != n_visible:
-        return []
-    order = dataset.train.mean(axis=0).argsort(kind="stable")
-    return [(dataset.vocabulary[i], int(i)) for i in order]
-
-
 _live_slider = _component("slider", PANEL_FOLDER, "slider.js")
 
 
@@ -291,7 +215,6 @@ def live_slider(
     key: str,
     formulas: Sequence[str] = (),
     present: bool = False,
-    width: int = 320,
 ) -> None:
     """Draw a slider that sends its value while dragged, read with ``session.sent_by(key, "value")``.
 
@@ -307,5 +230,5 @@ def live_slider(
             "present": present,
         },
         on_value_change=on_value,
-        width=width,
+        width=320,
     )

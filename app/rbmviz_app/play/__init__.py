@@ -1,1 +1,0 @@
-"""Pages in which samplers run in the browser, without a server: see ``page``."""

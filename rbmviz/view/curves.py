@@ -1,0 +1,113 @@
+"""The ISL curves of a page: their points, marks and plot."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from rbmviz.charts import ChartAxis, Curves, Rows, Style, catalogue
+from rbmviz.charts.curves import Kind
+from rbmviz.knobs import Value, knobs_of, value_text
+from rbmviz.metrics import Kernel
+from rbmviz.metrics.numbers import ISL_OF_SAMPLES
+from rbmviz.samplers import Sampler
+from rbmviz.session import RunHistory, SamplingSnapshot
+from rbmviz.session.equal_points import CostUnit
+from rbmviz.session.snapshot import Segment
+
+MIN_CURVE_SAMPLES = 5
+"""Number of the sample at which a curve begins."""
+
+AXIS_TITLES: dict[CostUnit, str] = {
+    "samples": "Samples",
+    "updates": "Updates",
+    "sweeps": "Sweeps of all chains",
+    "seconds": "Seconds of computing",
+}
+"""Title of a chart's x axis, by the unit in which runs are compared."""
+
+CurveKind = Literal["ISL", "difference to the best"]
+"""ISL itself, or ISL minus the best panel's."""
+
+
+def cost_axis(cost_unit: CostUnit, scale: Literal["linear", "log"], title: str = "") -> ChartAxis:
+    """Return the axis of what runs have cost; title : "" (the default): the usual one."""
+    unit = "s" if cost_unit == "seconds" else ""
+    title = title or AXIS_TITLES[cost_unit]
+    return ChartAxis("x", title, scale, "~s", unit, zero=scale == "linear", ticks=8)
+
+
+def isl_plot(
+    styles: tuple[Style, ...],
+    cost_unit: CostUnit = "samples",
+    kind: CurveKind = "ISL",
+    kernel: Kernel = "binary",
+    line: tuple[str, float] | None = None,
+    present: bool = False,
+) -> Curves:
+    """Return how the curves are drawn; see ``isl_chart`` of the Sample page."""
+    what = ISL_OF_SAMPLES.label if kernel == "binary" else f"{ISL_OF_SAMPLES.label} of means"
+    what += " (nats per test example)" if kind == "ISL" else " minus the best (nats)"
+    # While presenting, the panels beside the chart show the same strokes, and large names.
+    ends: tuple[Kind, ...] = () if present else ("end",)
+    return catalogue.isl_curves(
+        cost_axis(cost_unit, "log"),
+        what,
+        styles,
+        catalogue.SCORE_TIPS if kind == "ISL" else difference_tips(cost_unit),
+        ("past", "mark", "common", *ends),
+        None if kind == "ISL" else ("low", "high"),
+        line,
+    )
+
+
+def difference_tips(cost_unit: CostUnit) -> tuple[tuple[str, str, str], ...]:
+    """Return the tooltip of a difference from the best."""
+    return (
+        ("sampler", "Sampler", ""),
+        ("x", AXIS_TITLES[cost_unit], "," if cost_unit != "seconds" else "~g"),
+        ("y", "Difference (nats)", "+.2f"),
+        ("std_error", "Its standard error", ".2f"),
+    )
+
+
+def score_rows(name: str, run: SamplingSnapshot | RunHistory, cost_unit: CostUnit = "samples") -> Rows:
+    """Return the points of a curve over all samples of its run, with a mark at each turn of a knob."""
+    segments, x = run.segments, "n" if cost_unit == "samples" else cost_unit
+    rows: Rows = []
+    for row in point_rows(name, segments):
+        if row["n_scored"] >= MIN_CURVE_SAMPLES:
+            kind = "past" if row["change"] < len(segments) - 1 else "point"
+            rows.append({"kind": kind, "x": row[x], "y": row["isl"], **row})
+    ends = {row["change"]: row for row in rows}  # the last point before each turn
+    for change, segment in enumerate(segments[1:]):
+        if change in ends:
+            note = f"from here on: {knobs_text(run.algorithm, segment.turned)}"
+            rows.append(
+                {**ends[change], "kind": "mark", "mark": "diamond", "n": segment.begin.samples, "note": note}
+            )
+    return rows
+
+
+def point_rows(name: str, segments: Sequence[Segment]) -> Iterator[dict[str, Any]]:
+    """Yield all points of a curve, with what they cost."""
+    for change, segment in enumerate(segments):
+        for point in segment.curve:
+            spent = segment.begin.plus(point.spent)
+            yield {
+                "sampler": name,
+                "n": spent.samples,
+                "seconds": spent.seconds,
+                "isl": point.isl,
+                "std_error": point.std_error,
+                "beta": point.beta,
+                "sweeps": spent.sweeps,
+                "change": change,
+                "n_scored": point.n,
+            }
+
+
+def knobs_text(algorithm: Sampler, turned: Mapping[str, Value]) -> str:
+    """Describe the new values of turned knobs."""
+    known = knobs_of(algorithm)
+    if not turned:
+        return "all knobs as before"
+    return ", ".join(f"{known[name].label} {value_text(value)}" for name, value in turned.items())

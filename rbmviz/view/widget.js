@@ -1,0 +1,122 @@
+// @ts-check
+// A live page in a notebook, as anywidget shows it: the page is in a shadow root, and reports to Python what is done there.
+// The scripts of the page precede this one, within one function (rbmviz/view/widget.py).
+
+/** @typedef {{ get(name: string): any, set(name: string, value: any): void, save_changes(): void, on(event: string, then: () => void): void }} WidgetModel */
+
+const REPORT_MS = 400; // between two looks at what Python does not know yet
+
+/** @param {DataView} bytes @returns {Promise<ArrayBuffer>} a frame that Python has compressed */
+const inflated = bytes => new Response(new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
+
+/** Give the page the notebook's theme, which is dark if its text is light. @param {HTMLElement} host */
+function takeTheme(host) {
+  const paint = document.createElement('canvas').getContext('2d');
+  if (!host.parentElement || !paint) return;
+  paint.fillStyle = getComputedStyle(host.parentElement).color;
+  paint.fillRect(0, 0, 1, 1);
+  const [r, g, b] = paint.getImageData(0, 0, 1, 1).data; // of a colour in any notation
+  host.dataset.theme = 0.3 * r + 0.6 * g + 0.1 * b > 127 ? 'dark' : 'light';
+}
+
+/** The page of a widget, of which there is one, however often the widget is displayed. */
+class NotebookPage {
+  /** @param {WidgetModel} model @param {string} style */
+  constructor(model, style) {
+    this.model = model;
+    // JupyterLab's own shortcuts do not take the keys that are pressed here.
+    this.host = element('div', { 'data-lm-suppress-shortcuts': 'true' });
+    this.root = element('div', { id: 'replay' });
+    /** @type {any} */ (this.host).rbmviz = SCRIPTS; // for scripts, as window.rbmviz of a page
+    this.host.attachShadow({ mode: 'open' }).append(element('style', { text: style }), this.root);
+    /** @type {ReplayPage | LivePage | null} */
+    this.page = null;
+    this.opened = this.open();
+    this.themes = new MutationObserver(() => this.changeTheme());
+    for (const node of [document.documentElement, document.body]) this.themes.observe(node, { attributes: true });
+  }
+
+  async open() {
+    const { model, root } = this;
+    try {
+      this.page = await livePage(root, readFrame(await inflated(model.get('_run'))), () => inflated(model.get('_live')), root);
+      if (matchMedia('(prefers-reduced-motion: reduce)').matches) this.page.show(this.page.data.side ** 2);
+      else this.page.play(model.get('playing'));
+    } catch (error) {
+      SCRIPTS.error = error instanceof Error ? error.message : String(error);
+      root.append(element('p', { role: 'alert', text: SCRIPTS.error }));
+    }
+    model.on('change:knobs', () => this.obey(page => this.turn(page)));
+    model.on('change:seed', () => this.obey(page => page.restart(page.seeds.indexOf(model.get('seed')))));
+    model.on('change:playing', () => this.obey(page => page.play(model.get('playing'))));
+    this.reporting = setInterval(() => this.report(), REPORT_MS);
+  }
+
+  get live() { return this.page instanceof LivePage ? this.page : null; }
+
+  /** Do what Python says, unless the page has done it itself. @param {(page: LivePage) => void} what */
+  obey(what) { if (this.live && !this.reports) what(this.live); }
+
+  /** @param {LivePage} page */
+  turn(page) {
+    page.liveRuns.forEach((run, i) => {
+      for (const [name, value] of Object.entries(this.model.get('knobs')[i])) if (run.knobs[name] !== value) page.scripts[i].set(name, value);
+    });
+  }
+
+  /** Tell Python what has changed: what it needs to make the samples of the panels again is told at one moment. */
+  report() {
+    const { model, live } = this;
+    /** @type {Record<string, any>} */
+    const now = { error: SCRIPTS.error ?? '', playing: this.page?.playing ?? false };
+    if (live) {
+      now.knobs = live.liveRuns.map(({ knobs, head }) => Object.fromEntries(head.spec.knobs.map(({ name }) => [name, knobs[name]])));
+      now.seed = live.liveRuns[0].seed;
+      now._runs = live.liveRuns.map(({ seed, last, turns }) => ({ seed, n: last, turns }));
+    }
+    const changed = Object.entries(now).filter(([name, value]) => JSON.stringify(model.get(name)) !== JSON.stringify(value));
+    if (!changed.length) return;
+    this.reports = true;
+    for (const [name, value] of changed) model.set(name, value);
+    this.reports = false;
+    model.save_changes();
+  }
+
+  changeTheme() {
+    takeTheme(this.host);
+    this.page?.show(this.page.time);
+  }
+
+  /** Stand at this place of the notebook. @param {HTMLElement} place @returns {() => void} leaves it */
+  stand(place) {
+    place.append(this.host);
+    this.changeTheme();
+    return () => {
+      if (this.host.parentElement !== place) return; // it stands elsewhere
+      this.page?.play(false);
+      this.host.remove();
+    };
+  }
+
+  close() {
+    clearInterval(this.reporting);
+    this.themes.disconnect();
+    this.live?.close();
+    this.host.remove();
+  }
+}
+
+/** @param {string} style */
+function notebookWidget(style) {
+  /** @type {NotebookPage | null} */
+  let shown = null;
+  return {
+    initialize() { return () => shown?.close(); },
+    /** @param {{ model: WidgetModel, el: HTMLElement }} view */
+    async render({ model, el }) {
+      shown ??= new NotebookPage(model, style);
+      await shown.opened;
+      return shown.stand(el);
+    },
+  };
+}

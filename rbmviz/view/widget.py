@@ -1,0 +1,214 @@
+"""The live page as a widget of a notebook, for everything that shows widgets of anywidget.
+
+Python gets the log of a run, and not its samples: a cell cannot wait for a browser, because the kernel reads
+messages between cells only. From the log it makes the samples again, which are the same bit for bit, and have
+their means and traces, too.
+"""
+
+import contextlib
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+
+from rbmviz import checks
+from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED
+from rbmviz.budget import check_memory
+from rbmviz.datasets import Dataset, load_dataset
+from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.knobs import Value, knobs_of, values_of
+from rbmviz.model_files import AnyModel, as_model
+from rbmviz.models import data_of, describe_model, with_rates
+from rbmviz.output import write_whole
+from rbmviz.rbm import Model
+from rbmviz.samplers import Sampler, Samples, as_sampler
+from rbmviz.session import RunHistory, RunLog, SamplingSetup, Start
+from rbmviz.session import replay as made_again
+from rbmviz.view import VIEW_FOLDER
+from rbmviz.view.live import check_playable, live_frames, live_script, play_html, runs_to_record, starts_of
+from rbmviz.view.replay import FASTEST, Replay, page_style
+from rbmviz.view.specs import shape_of
+
+PACKED = 1
+"""Compression level of the frames: most notebooks have their kernel nearby."""
+
+
+def _module() -> str:
+    """Return the page's scripts as a module of anywidget, within a function: each widget has its own."""
+    style = re.sub(r":root\[(.*?)\]", r":host([\1])", page_style()).replace(":root", ":host")
+    script = live_script() + "\n" + (VIEW_FOLDER / "widget.js").read_text()
+    style = re.sub(r"^body \{", ":host {", style, flags=re.MULTILINE)
+    return f"export default () => {{\n{script}\nreturn notebookWidget({json.dumps(style)});\n}};\n"
+
+
+class LiveSamplers(anywidget.AnyWidget):
+    """Samplers that run in the browser, side by side; made by ``rbmviz.play``.
+
+    All traits follow the page, and the page follows them. What somebody does on the page is known here about
+    half a second later, when the kernel runs no cell.
+
+    Attributes
+    ----------
+    knobs : list of dict
+        The knobs of each panel that can be turned while it runs. Knobs that are left out keep their values:
+        ``live.knobs = [{}, {"eps": 0.1}]``.
+    seed : int
+        One of ten, from the seed of ``rbmviz.play`` on. Another one begins all runs again.
+    playing : bool
+    error : str
+        Why nothing runs, in a sentence; "" as long as all is well.
+    """
+
+    _esm = _module()
+    _run = traitlets.Bytes().tag(sync=True)
+    _live = traitlets.Bytes().tag(sync=True)
+    _runs: Any = traitlets.List(
+        traitlets.Dict(per_key_traits={"turns": traitlets.List(traitlets.List())})
+    ).tag(sync=True)
+    knobs = traitlets.List(traitlets.Dict()).tag(sync=True)
+    seed = traitlets.Int().tag(sync=True)
+    playing = traitlets.Bool(True).tag(sync=True)
+    error = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, replay: Replay, setup: SamplingSetup) -> None:
+        self._replay, self._model = replay, setup.model
+        self._samplers = [history.algorithm for history in replay.histories]
+        self._starts = dict(starts_of(setup))
+        frames = live_frames(replay, setup.model, list(self._starts.items()))
+        packed = {f"_{name}": zlib.compress(frame, PACKED) for name, frame in frames.items()}
+        super().__init__(knobs=[{} for _ in self._samplers], seed=setup.seed, **packed)
+
+    @traitlets.validate("knobs")
+    def _check_knobs(self, proposal: Any) -> list[dict[str, Value]]:
+        given, before = proposal["value"], self.knobs or [{} for _ in self._samplers]
+        if len(given) != len(self._samplers):
+            raise BadInput(f"knobs: give {len(self._samplers)} dicts, one a panel, and not {len(given)}.")
+        return [
+            _turned(sampler, {**known, **new})
+            for sampler, known, new in zip(self._samplers, before, given, strict=True)
+        ]
+
+    @traitlets.validate("seed")
+    def _check_seed(self, proposal: Any) -> int:
+        seed: int = proposal["value"]
+        if seed not in self._starts:
+            raise BadInput(f"The page has the seeds {', '.join(map(str, self._starts))}, and not {seed}.")
+        return seed
+
+    def samples(self, panel: int = 0, last: int | None = None) -> Samples:
+        """Return what a panel has drawn, made again from the log of its knobs: the same samples, bit for bit.
+
+        Parameters
+        ----------
+        panel : int
+            From 0, from left to right (default 0).
+        last : int, optional
+            Only the newest ones, of which at most this number (default: all).
+
+        Returns
+        -------
+        Samples
+            v uint8 and p float32 (n, n_visible), and traces of shape (n,).
+
+        Raises
+        ------
+        BadInput
+            If there is no such panel, it has not drawn yet, or the samples do not fit into memory.
+        """
+        panel = checks.whole("The panel", panel)
+        if panel >= len(self._samplers):
+            raise BadInput(f"There is no panel {panel}: the last is {len(self._samplers) - 1}.")
+        run = self._runs[panel] if panel < len(self._runs) else {}
+        n = checks.whole("The number of samples", run.get("n", 0))
+        if not n:
+            raise BadInput(
+                "The panel has drawn nothing that Python knows of: show it, and ask again in another cell."
+            )
+        seed = checks.whole("The seed", run.get("seed", 0))
+        kept = n if last is None else min(checks.whole("last", last, 1), n)
+        check_memory("The samples", 5 * kept * self._model.rbm.n_visible, "give last")
+        changes = tuple(tuple(turn) for turn in run.get("turns", []))
+        log = RunLog(self._samplers[panel].name, seed, self._starts.get(seed), changes)
+        chunks, made = [], 0
+        for chunk in made_again(log, self._model, n):
+            made += len(chunk)
+            if made > n - kept:
+                chunks.append(chunk[-(made - (n - kept)) :])
+        return Samples(
+            np.concatenate([chunk.v for chunk in chunks]),
+            np.concatenate([chunk.p for chunk in chunks]),
+            {name: np.concatenate([chunk.info[name] for chunk in chunks]) for name in chunks[0].info},
+            self._model,
+            1,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the page, from its beginning, into an HTML file, as ``rbmviz play`` does.
+
+        The file contains a part of the data.
+        """
+        write_whole(Path(path), play_html(self._replay, self._model, list(self._starts.items())))
+
+
+def _turned(sampler: Sampler, knobs: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the values of all live knobs of a sampler, some of them changed."""
+    live = [name for name, knob in knobs_of(sampler).items() if knob.live]
+    for name in knobs:
+        if name not in live:
+            raise unknown(f"knob of a running {sampler.name}", name, live)
+    values = values_of(replace(sampler, **knobs))  # type: ignore[type-var]
+    return {name: values[name] for name in live}
+
+
+def live_samplers(
+    model: AnyModel,
+    samplers: Sequence[Sampler | str],
+    dataset: Dataset | str | Path | None,
+    seed: int,
+    init: Start,
+    cells: int,
+    speed: int,
+) -> LiveSamplers:
+    """Return the widget; see ``rbmviz.play``."""
+    title = Path(model).stem if isinstance(model, str | Path) else "Live samplers"
+    model = as_model(model)
+    algorithms = [as_sampler(sampler) for sampler in ([samplers] if isinstance(samplers, str) else samplers)]
+    if not 1 <= len(algorithms) <= MAX_LIVE_PANELS:
+        raise BadInput(f"play: {len(algorithms)} samplers: give one to {MAX_LIVE_PANELS}.")
+    if init not in ("random", "data"):
+        raise BadInput(f"play: init = {shown(init)}: give 'random' or 'data'.")
+    seed, cells = checks.whole("play: seed", seed), checks.whole("play: cells", cells, 1, 12)
+    speed = checks.whole("play: speed", speed, 1, FASTEST)
+    check_playable(algorithms, model)
+    data = _data(model, dataset, needed=init == "data")
+    if data is not None and model.rates is None and any(sampler.needs_rates for sampler in algorithms):
+        model = with_rates(model, data)
+    setup = SamplingSetup(model, data, seed, init)
+    runs = runs_to_record(setup, algorithms)
+    for run in runs:
+        run.prepare()
+        run.watched = False
+        while run.n < RECORDED:
+            run.record_steps(run.timed_advance(min(run.max_steps(), RECORDED - run.n)))
+        run.complete()
+    shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data)
+    caption = f"{describe_model(model)}."
+    replay = Replay(title, caption, [RunHistory.of(run) for run in runs], data, shape, cells, speed)
+    return LiveSamplers(replay, setup)
+
+
+def _data(model: Model, dataset: Dataset | str | Path | None, needed: bool) -> Dataset | None:
+    if isinstance(dataset, Dataset):
+        return data_of(model, dataset.name, lambda _: dataset)
+    if dataset is not None:
+        return data_of(model, str(dataset), load_dataset)
+    with contextlib.nullcontext() if needed else contextlib.suppress(BadInput):
+        return data_of(model)
+    return None

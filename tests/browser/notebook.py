@@ -1,0 +1,234 @@
+"""Live samplers in a real notebook, in Chromium: knobs go both ways, and Python makes the page's samples.
+
+By hand, because JupyterLab and marimo are no dependencies of the tests::
+
+    pip install jupyterlab marimo
+    python -m tests.browser.notebook jupyterlab --pictures /tmp
+    python -m tests.browser.notebook marimo --pictures /tmp
+"""
+
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser.conftest import CHROMIUM
+
+PATIENCE = 150
+
+CELLS = (
+    'import json, zlib, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\nlive',
+    'live.knobs = [{"temperature": 1.5}, {"alpha": 0.95}]',
+    "live.playing = False",
+    """made = [live.samples(panel) for panel in (0, 1)]
+with open("made.json", "w") as file:
+    said = [[len(one), zlib.crc32(one.v.tobytes())] for one in made]
+    json.dump({"samples": said, "knobs": live.knobs, "error": live.error, "seed": live.seed}, file)""",
+)
+
+HOST = """(() => { const within = root => [...root.querySelectorAll('*')].flatMap(e =>
+    [...(e.rbmviz ? [e] : []), ...(e.shadowRoot ? within(e.shadowRoot) : [])]);
+    return within(document)[0]; })()"""
+
+CRC_32 = """(bytes => { let crc = ~0;
+    for (const byte of bytes) {
+        crc ^= byte;
+        for (let k = 0; k < 8; k++) crc = crc & 1 ? 0xEDB88320 ^ (crc >>> 1) : crc >>> 1;
+    }
+    return ~crc >>> 0; })"""
+
+
+def until(page, script, what):
+    """Wait until a script returns something true, and return that."""
+    end = time.monotonic() + PATIENCE
+    while not (value := page.evaluate(script)):
+        assert time.monotonic() < end, f"never happened: {what}"
+        time.sleep(0.2)
+    return value
+
+
+class JupyterLab:
+    """A notebook of JupyterLab."""
+
+    def __init__(self, folder, port):
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        blank = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
+        cells = [blank | {"id": f"cell-{i}", "source": source} for i, source in enumerate(CELLS)]
+        book = {"nbformat": 4, "nbformat_minor": 5, "metadata": kernel, "cells": cells}
+        (folder / "live.ipynb").write_text(json.dumps(book))
+        self.command = [
+            sys.executable,
+            "-m",
+            "jupyter",
+            "lab",
+            "--no-browser",
+            f"--port={port}",
+            "--allow-root",
+        ]
+        self.command += [
+            "--IdentityProvider.token=",
+            f"--ServerApp.root_dir={folder}",
+            "--expose-app-in-browser",
+        ]
+        self.address = f"http://localhost:{port}/lab/tree/live.ipynb"
+
+    def run(self, page, cell):
+        """Run a cell."""
+        ready = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+        until(page, f"window.jupyterapp && {ready}", "an idle kernel")
+        active = f"jupyterapp.shell.currentWidget.content.activeCellIndex = {cell}"
+        page.evaluate(f"() => {{ {active}; return jupyterapp.commands.execute('notebook:run-cell'); }}")
+
+    def change_theme(self, page):
+        """Take the dark theme."""
+        page.evaluate(
+            "() => jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
+        )
+
+
+class Marimo:
+    """A notebook of marimo, in which each cell waits for a button."""
+
+    def __init__(self, folder, port):
+        cells = [source.replace("\n", "\n    ") for source in CELLS]
+        cells = [f"@app.cell\ndef _(*_):\n    {source}\n    return\n" for source in cells]
+        text = "import marimo\napp = marimo.App()\n\n" + "\n\n".join(cells)
+        (folder / "live.py").write_text(text)
+        settings = folder / "home" / "marimo" / "marimo.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text('[display]\ntheme = "system"\n')
+        self.command = [sys.executable, "-m", "marimo", "edit", "live.py", "--headless", "--no-token"]
+        self.command += [f"--port={port}", "--skip-update-check"]
+        self.address = f"http://localhost:{port}/"
+
+    def run(self, page, cell):
+        """Run a cell."""
+        page.locator(".cm-content").nth(cell).click()
+        page.keyboard.press("Control+Enter")
+
+    def change_theme(self, page):
+        """Take the dark theme."""
+        page.emulate_media(color_scheme="dark")
+
+
+NOTEBOOKS = {"jupyterlab": JupyterLab, "marimo": Marimo}
+
+
+def walk(page, notebook, pictures, name):
+    """Run the cells, drag a slider, and compare; raise AssertionError if something is wrong."""
+
+    def shot(what):
+        if pictures:
+            page.screenshot(path=str(pictures / f"{name}-{what}.png"))
+
+    notebook.run(page, 0)
+    until(page, f"{HOST} && {HOST}.rbmviz.panels.length === 2", "panels")
+    until(page, f"{HOST}.rbmviz.panels.every(panel => panel.n > 100)", "samples")
+    page.evaluate(f"{HOST}.scrollIntoView()")
+    shot("light")
+    notebook.run(page, 1)
+    alpha = f"{HOST}.shadowRoot.querySelectorAll('.panel')[1].querySelectorAll('.knob input.value')[1].value"
+    until(page, f"{alpha} === '0.95'", "the page follows Python")
+    page.evaluate(f"{HOST}.scrollIntoView()")
+    page.evaluate(
+        f"{HOST}.shadowRoot.querySelector('.knob input[type=range]').scrollIntoView({{block: 'center'}})"
+    )
+    box = page.evaluate(
+        f"""(() => {{ const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
+            const at = slider.getBoundingClientRect();
+            return [at.x, at.y, at.width, at.height]; }})()"""
+    )
+    page.mouse.move(box[0] + box[2] / 2, box[1] + box[3] / 2)
+    page.mouse.down()
+    page.mouse.move(box[0] + 0.8 * box[2], box[1] + box[3] / 2, steps=4)
+    page.mouse.up()
+    dragged = f"Number({HOST}.shadowRoot.querySelector('.knob input.value').value)"
+    temperature = until(page, f"{dragged} !== 1.5 && {dragged}", "the slider turns the knob")
+    n = page.evaluate(f"{HOST}.rbmviz.panels[0].n")
+    until(page, f"{HOST}.rbmviz.panels[0].n > {n} + 50", "samples after the turn")
+    notebook.change_theme(page)
+    until(page, f"{HOST}.dataset.theme === 'dark'", "the notebook's theme")
+    page.evaluate(f"{HOST}.scrollIntoView()")
+    shot("dark")
+    notebook.run(page, 2)
+    until(page, f"{HOST}.shadowRoot.querySelector('.play').textContent === 'Play'", "the page pauses")
+    time.sleep(2)  # it tells Python what it has done
+    notebook.run(page, 3)
+    file = Path("made.json")
+    end = time.monotonic() + PATIENCE
+    while not file.exists() or not file.read_text():
+        assert time.monotonic() < end, "Python makes the samples"
+        time.sleep(0.2)
+    made = json.loads(file.read_text())
+    drawn = page.evaluate(
+        f"{HOST}.rbmviz.panels.map(panel => [panel.n, {CRC_32}(panel.samples(0, panel.n))])"
+    )
+    assert made["samples"] == drawn, (made, drawn)
+    assert abs(made["knobs"][0]["temperature"] - temperature) < 1e-3, made
+    assert made["knobs"][1]["alpha"] == 0.95
+    assert made["error"] == ""
+    return made
+
+
+def main():
+    """Walk through one notebook."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("notebook", choices=NOTEBOOKS)
+    parser.add_argument("--pictures", type=Path)
+    args = parser.parse_args()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = Path(tempfile.mkdtemp())
+    os.chdir(folder)
+    notebook = NOTEBOOKS[args.notebook](folder, port)
+    homes = {
+        name: str(folder / "home")
+        for name in ("JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR", "XDG_CONFIG_HOME")
+    }
+    with open(folder / "log.txt", "w") as log:
+        server = subprocess.Popen(notebook.command, env=os.environ | homes, stdout=log, stderr=log)
+    try:
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                urlopen(notebook.address).close()
+                break
+            except OSError:
+                if time.monotonic() > end or server.poll() is not None:
+                    raise SystemExit((folder / "log.txt").read_text()) from None
+                time.sleep(0.3)
+        with sync_playwright() as playwright:
+            path = next(filter(None, map(shutil.which, CHROMIUM)))
+            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            page = browser.new_page(viewport={"width": 1280, "height": 720})
+            said = []
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+            try:
+                page.goto(notebook.address)
+                print(json.dumps(walk(page, notebook, args.pictures, args.notebook)))  # noqa: T201
+            except BaseException:
+                if args.pictures:
+                    page.screenshot(path=str(args.pictures / f"{args.notebook}-failed.png"))
+                raise
+            finally:
+                print(*said, sep="\n", file=sys.stderr)  # noqa: T201
+                browser.close()
+    finally:
+        server.terminate()
+        server.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,323 @@
+"""The engine of pages in node, Chromium and Firefox, and the samples of Python.
+
+By hand, 5,000 samples a run, with Python's side compiled for this processor, for any, and for Haswell::
+
+    python -m tests.kernels.engines bits
+    python -m tests.kernels.engines bits --browsers node --models bas_pcd
+"""
+
+import argparse
+import base64
+import contextlib
+import functools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import rbmviz
+from rbmviz import browser
+from rbmviz.browser.chains import Blocks, chain_spec
+from rbmviz.browser.scores import score_data, spaced
+from rbmviz.knobs import values_of
+from rbmviz.metrics import ISL
+from rbmviz.paths import cache_dir
+from rbmviz.view.frames import write_frame
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = (
+    "rbmviz/browser/engine.js",
+    "rbmviz/view/panel/frame.js",
+    "tests/kernels/run_engine.js",
+)
+
+MODELS = "mnist_fpcd", "usps_fpcd", "bas_pcd"
+
+SAMPLERS: dict[str, list[dict[str, Any]]] = {
+    "gibbs": [{}, {"temperature": 1.7, "k": 2}],
+    "rates_fpcd": [{}, {"alpha": 0.9, "eps": 0.1}, {"statistics": "mean"}],
+    "rates_herding": [{}, {"alpha": 0.95, "max_sweeps": 3}],
+    "sample_penalization": [{}, {"alpha": 1.0, "k": 2}],
+}
+"""Both regimes of all samplers; a run turns its knobs from each setting to the next."""
+
+TURNS: dict[str, list[list[dict[str, Any]]]] = {
+    "gibbs": [[{}, {"temperature": 1.7, "k": 2}], [{"k": 3}, {"temperature": 0.7}]],
+    "rates_fpcd": [[{}, {"alpha": 0.9, "eps": 0.1}], [{"statistics": "mean"}, {"alpha": 0.97, "k": 2}]],
+    "rates_herding": [[{}, {"alpha": 0.95, "max_sweeps": 3}], [{"alpha": 0.9}, {"eps": 0.1}]],
+    "sample_penalization": [[{}, {"alpha": 1.0, "k": 2}], [{"alpha": 0.99}, {"eps": 0.003}]],
+}
+"""Of the long form: two settings of each sampler, and what is turned in the middle of a run."""
+
+SEEDS = 0, 1
+HALF = 2500
+"""Samples before the turn, and after it."""
+
+PROCESSORS: dict[str, dict[str, str]] = {
+    "this processor": {},
+    "generic": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
+    "haswell": {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": ""},
+}
+"""What numba compiles Python's side for; without features, those of that processor."""
+
+PATIENCE = 300.0
+"""Seconds after which an engine hangs."""
+
+NODE = """const vm = require('vm');
+require('readline').createInterface({ input: process.stdin }).on('line', line => {
+  const say = said => console.log(JSON.stringify(said));
+  try { say({ value: vm.runInThisContext(JSON.parse(line)) }); }
+  catch (error) { say({ error: String(error.stack) }); }
+});"""
+
+WORKER = """onmessage = ({ data }) => {
+  try { postMessage({ value: (0, eval)(data) }); }
+  catch (error) { postMessage({ error: String(error.stack) }); }
+};"""
+
+
+class Engine:
+    """A JavaScript engine with the scripts of ``run_engine.js``; ``evaluate`` takes an expression."""
+
+    def __init__(self, evaluate: Any) -> None:
+        self._evaluate = evaluate
+
+    def __call__(self, function: str, *arguments: Any) -> Any:
+        """Call a function of the scripts, and return its value."""
+        answer = self._evaluate(f"{function}({', '.join(map(json.dumps, arguments))})")
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer["value"]
+
+    def open(self, frame: bytes, module: Path = browser.KERNELS_FOLDER) -> None:
+        """Take the chains of a frame, and the kernels of a folder."""
+        wasm = base64.b64encode((module / "kernels.wasm").read_bytes()).decode()
+        table = json.loads((module / "kernels.json").read_text())
+        self("openFrame", wasm, table, base64.b64encode(frame).decode())
+
+
+def _scripts() -> str:
+    return "\n".join((ROOT / script).read_text() for script in SCRIPTS)
+
+
+@contextlib.contextmanager
+def node() -> Iterator[Engine]:
+    """Start node."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(["node", "-e", NODE], **pipes, start_new_session=True) as process:
+        assert process.stdin
+        assert process.stdout
+        stdin, stdout = process.stdin, process.stdout
+        end = functools.partial(os.killpg, process.pid, signal.SIGKILL)  # node may be a child of the command
+
+        def evaluate(script: str) -> Any:
+            hangs = threading.Timer(PATIENCE, end)
+            hangs.start()
+            stdin.write(json.dumps(script) + "\n")
+            stdin.flush()
+            answer = stdout.readline()
+            hangs.cancel()
+            assert answer, f"node has not answered for {PATIENCE:g} s"
+            return json.loads(answer)
+
+        try:
+            evaluate(_scripts())
+            yield Engine(evaluate)
+        finally:
+            end()
+
+
+IN_PAGE = "(() => { const value = %s; return JSON.stringify({ value }); })()"
+IN_WORKER = """new Promise(resolve => {
+  worker.onmessage = ({ data }) => resolve(JSON.stringify(data));
+  worker.postMessage(%s);
+})"""
+
+
+def _in_page(evaluate: Any, worker: bool) -> Engine:
+    """Load the scripts in a page, or in a worker of it, as pages that ``rbmviz play`` makes do."""
+    scripts = json.dumps(_scripts() + (WORKER if worker else ""))
+    if worker:
+        evaluate(f"void (window.worker = new Worker(URL.createObjectURL(new Blob([{scripts}]))))")
+        return Engine(lambda script: json.loads(evaluate(IN_WORKER % json.dumps(script))))
+    evaluate(
+        f"void document.head.append(Object.assign(document.createElement('script'), {{ text: {scripts} }}))"
+    )
+    return Engine(lambda script: json.loads(evaluate(IN_PAGE % script)))
+
+
+@contextlib.contextmanager
+def chromium_pages(*kinds: tuple[bool, float]) -> Iterator[list[Engine]]:
+    """Start Chromium with pages: whether in a worker, and how much slower (as developer tools make it)."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.conftest import CHROMIUM
+
+    path = next(filter(None, map(shutil.which, CHROMIUM)))
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        engines = []
+        for worker, slower in kinds:
+            page = started.new_context().new_page()
+            page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
+            engines.append(_in_page(page.evaluate, worker))
+        yield engines
+        started.close()
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Engine]:
+    """Start Chromium."""
+    with chromium_pages((True, 1)) as [engine]:
+        yield engine
+
+
+@contextlib.contextmanager
+def firefox() -> Iterator[Engine]:
+    """Start Firefox."""
+    from tests.browser.firefox import firefox as started
+
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as window:
+        Path(folder, "empty.html").write_text("<!doctype html>")  # Firefox's own first page allows no scripts
+        window.open(Path(folder, "empty.html").as_uri())
+        yield _in_page(window.evaluate, worker=True)
+
+
+ENGINES = {"node": node, "chromium": chromium, "firefox": firefox}
+
+
+def frame_of(model: Any, names: Sequence[str], seeds: Sequence[int], dataset: Any = None) -> bytes:
+    """Return chains of a model, and data to score them with, for ``Engine.open``."""
+    blocks = Blocks()
+    starts = [(seed, None) for seed in seeds]
+    chains = [chain_spec(rbmviz.make_sampler(name), model, starts, blocks) for name in names]
+    scores, score_blocks = score_data(dataset)
+    return write_frame({"chains": chains, "score_spec": scores}, [({}, blocks.by_name | score_blocks)])
+
+
+def chunks_of(name: str, settings: Sequence[Mapping[str, Any]], n: int) -> list[tuple[int, dict[str, Any]]]:
+    """Return n samples of each setting, for ``runJob``."""
+    sampler = rbmviz.make_sampler(name)
+    return [(n, values_of(replace(sampler, **knobs))) for knobs in settings]
+
+
+def bits_of(run: Mapping[str, Any], n_visible: int) -> np.ndarray:
+    """Return the samples of a run of ``runJob``, uint8 (n, n_visible)."""
+    packed = np.frombuffer(base64.b64decode(run["v"]), np.uint8).reshape(-1, -(-n_visible // 8))
+    return np.unpackbits(packed, axis=1)[:, :n_visible]
+
+
+def by_processor(
+    model: Any, name: str, seed: int, settings: Sequence[Mapping[str, Any]], n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the samples of Python and their norms of the fast weights, n of each setting."""
+    sampler = rbmviz.make_sampler(name)
+    state = sampler.init(model, seed)
+    parts = [replace(sampler, **knobs).step(state, n) for knobs in settings]
+    norms = [part.info.get("fast_norm", np.zeros(n)) for part in parts]
+    return np.concatenate([part.v for part in parts]), np.concatenate(norms)
+
+
+def runs_of(models: Sequence[str]) -> Iterator[tuple[str, str, int, int]]:
+    """Yield model, sampler, which setting, and seed of each run of the long form."""
+    for model in models:
+        yield from ((model, name, which, seed) for name in TURNS for which in range(2) for seed in SEEDS)
+
+
+def write_python(out: Path, models: Sequence[str]) -> None:
+    """Write samples, norms and scores of Python's runs, with this process's kernels."""
+    made = {}
+    loaded = {model: rbmviz.load_model(model) for model in models}
+    data = {model: rbmviz.load_dataset(each.meta["scored_on"]) for model, each in loaded.items()}
+    for model, name, which, seed in runs_of(models):
+        v, norms = by_processor(loaded[model], name, seed, TURNS[name][which], HALF)
+        score = ISL(spaced(data[model].test), spaced(data[model].validation)).update(v).value()
+        key = f"{model} {name} {which} {seed}"
+        made |= {f"{key} v": np.packbits(v, axis=1), f"{key} norms": norms}
+        made[f"{key} isl"] = np.array([score.isl, score.std_error])
+    np.savez_compressed(out, allow_pickle=False, **made)
+
+
+def python_on(processor: str, models: Sequence[str], folder: Path) -> Mapping[str, np.ndarray]:
+    """Return what ``write_python`` writes in a process whose kernels are compiled for a processor."""
+    out, cache = folder / f"{processor}.npz", folder / f"cache of {processor}"
+    if out.exists():
+        return dict(np.load(out))
+    command = [sys.executable, "-m", "tests.kernels.engines", "python", "--out", out, "--models", *models]
+    data = {"RBMVIZ_DATA_DIR": os.environ.get("RBMVIZ_DATA_DIR", str(cache_dir() / "data"))}
+    environment = os.environ | data | {"RBMVIZ_CACHE_DIR": str(cache)} | PROCESSORS[processor]
+    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    return dict(np.load(out))
+
+
+def differences(run: Mapping[str, Any], python: Mapping[str, np.ndarray], key: str) -> dict[str, Any]:
+    """Return the first sample that differs (None: all are equal), and the largest relative errors."""
+    v = np.unpackbits(np.frombuffer(base64.b64decode(run["v"]), np.uint8)).reshape(2 * HALF, -1)
+    unequal = np.flatnonzero((v != np.unpackbits(python[f"{key} v"], axis=1)).any(axis=1))
+    norms, isl = python[f"{key} norms"], python[f"{key} isl"]
+    floor = max(np.abs(norms).max(), 1e-300)
+    return {
+        "first": int(unequal[0]) if len(unequal) else None,
+        "norm": float(np.max(np.abs(run["norms"] - norms) / np.maximum(np.abs(norms), 1e-3 * floor))),
+        "isl": float(np.max(np.abs(np.array(run["isl"]) / isl - 1))),
+    }
+
+
+def compare(models: Sequence[str], browsers: Sequence[str], folder: Path) -> bool:
+    """Print the comparison of all runs, and return whether all are equal."""
+    same = True
+    python = {processor: python_on(processor, models, folder) for processor in PROCESSORS}
+    for name in browsers:
+        with ENGINES[name]() as engine:
+            runs = {}
+            for model in models:
+                loaded = rbmviz.load_model(model)
+                dataset = rbmviz.load_dataset(loaded.meta["scored_on"])
+                engine.open(frame_of(loaded, list(TURNS), SEEDS, dataset))
+                for _, sampler, which, seed in runs_of([model]):
+                    chunks = chunks_of(sampler, TURNS[sampler][which], HALF)
+                    job = {"panel": list(TURNS).index(sampler), "start": SEEDS.index(seed), "chunks": chunks}
+                    runs[f"{model} {sampler} {which} {seed}"] = engine("runJob", job)
+        for processor, made in python.items():
+            found = {key: differences(run, made, key) for key, run in runs.items()}
+            unequal = {key: each for key, each in found.items() if each["first"] is not None}
+            norm, isl = (max(each[part] for each in found.values()) for part in ("norm", "isl"))
+            equal = f"{len(found) - len(unequal)} of {len(found)} runs equal"
+            lines = [f"{name:<10} {processor:<16} {equal}, |theta_F| to {norm:.1e}, ISL to {isl:.1e}"]
+            lines += [f"    {key}: from sample {each['first']} on" for key, each in unequal.items()]
+            print("\n".join(lines), flush=True)  # noqa: T201
+            same &= not unequal and norm <= 1e-6 and isl <= 1e-9
+    return same
+
+
+def main() -> None:
+    """Compare, and exit with 1 if something differs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.kernels.engines")
+    parser.add_argument("what", choices=("bits", "python"))
+    parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
+    parser.add_argument("--browsers", nargs="+", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--out", type=Path, help="python: the file")
+    parser.add_argument(
+        "--keep", type=Path, help="bits: a folder that keeps Python's samples, for the next time"
+    )
+    args = parser.parse_args()
+    if args.what == "python":
+        write_python(args.out, args.models)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        if not compare(args.models, args.browsers, args.keep or Path(folder)):
+            raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
