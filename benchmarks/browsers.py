@@ -1,12 +1,17 @@
-"""The time of a sample in browsers, and natively: the engine of live pages, one thread each, by turns."""
+"""The time of a sample in browsers, and natively: the engine of live pages, one thread each, by turns.
+
+It is the processor time of the thread that makes the samples, as Linux counts it: other programs then matter
+little, except by what they do to the caches.
+"""
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from benchmarks.visitor import PANELS
 from rbmviz.knobs import values_of
@@ -18,11 +23,14 @@ BROWSERS_MODELS = ("mnist_fpcd", "usps_fpcd")
 SLOWER = 6
 """How much slower developer tools make Chromium's processor: a phone of the middle class, they say."""
 
-ROUNDS = 9
+ROUNDS = 7
 """Turns of each engine; the first one is not counted, because browsers compile while they run."""
 
-TURN_SAMPLES = 1920
-"""Samples of a turn: 15 calls of the engine."""
+TURN = 0.2
+"""Seconds that the samples of a turn take natively, which decide how many there are."""
+
+CALIBRATED = 128
+"""Samples by which the length of a turn is found: one call of the engine."""
 
 NATIVE = "native"
 
@@ -38,15 +46,15 @@ def engines(stack: contextlib.ExitStack) -> dict[str, Any]:
 
 
 def browsers(
-    models: Sequence[str] = BROWSERS_MODELS, rounds: int = ROUNDS, turn: int = TURN_SAMPLES
+    models: Sequence[str] = BROWSERS_MODELS, rounds: int = ROUNDS, turn: float = TURN
 ) -> Iterator[dict[str, Any]]:
     """Time the samplers of the first page on each model, with their default knobs.
 
     Yields
     ------
     dict
-        model, sampler; seconds: median time of a sample, by engine; ratios: median of the time of a sample
-        over the native one of the same round.
+        model, sampler; n: samples of a turn; seconds: median time of a sample, by engine; ratios: median
+        of the time of a sample over the native one of the same round.
     """
     from tests.kernels.engines import frame_of
 
@@ -60,30 +68,39 @@ def browsers(
             for panel, kind in enumerate(PANELS):
                 sampler = make_sampler(kind)
                 state = sampler.init(model, 0)
-                runs: dict[str, Callable[[], float]] = {
-                    NATIVE: partial(_native, partial(sampler.step, state, turn))
-                }
+                sampler.step(state, CALIBRATED)
+                used = _seconds(partial(sampler.step, state, CALIBRATED))
+                n = CALIBRATED * max(1, round(turn / used))
+                runs: dict[str, Callable[[], object]] = {NATIVE: partial(sampler.step, state, n)}
                 for label, engine in started.items():
-                    runs[label] = partial(_engine, engine, panel, turn, values_of(sampler))
-                yield {"model": name, "sampler": kind, **_timed(runs, rounds, turn)}
+                    runs[label] = partial(engine, "goOn", panel, n, values_of(sampler))
+                yield {"model": name, "sampler": kind, "n": n, **_timed(runs, rounds, n)}
 
 
-def _native(step: Callable[[], object]) -> float:
-    begin = time.perf_counter()
-    step()
-    return time.perf_counter() - begin
+def _threads() -> dict[str, int]:
+    """Return the processor time, in nanoseconds, of each thread of this process and its descendants."""
+    here = psutil.Process()
+    found = {}
+    for process in (here, *here.children(recursive=True)):
+        for task in Path(f"/proc/{process.pid}/task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):  # it has ended
+                found[str(task)] = int(task.read_text().split()[0])
+    return found
 
 
-def _engine(engine: Any, panel: int, turn: int, knobs: Mapping[str, Any]) -> float:
-    return float(engine("timeChain", panel, turn, knobs)) / 1000
+def _seconds(run: Callable[[], object]) -> float:
+    """Return the processor time of the thread that works most while a function runs."""
+    before = _threads()
+    run()
+    return max(after - before.get(task, 0) for task, after in _threads().items()) / 1e9
 
 
-def _timed(runs: Mapping[str, Callable[[], float]], rounds: int, turn: int) -> dict[str, Any]:
+def _timed(runs: Mapping[str, Callable[[], object]], rounds: int, n: int) -> dict[str, Any]:
     seconds = {label: np.empty(rounds) for label in runs}
     for r in range(rounds):
         labels = list(runs)
         for label in labels[r % len(labels) :] + labels[: r % len(labels)]:
-            seconds[label][r] = runs[label]() / turn
+            seconds[label][r] = _seconds(runs[label]) / n
     counted = {label: each[1:] for label, each in seconds.items()}
     return {
         "seconds": {label: float(np.median(each)) for label, each in counted.items()},

@@ -9,12 +9,15 @@ By hand, 5,000 samples a run, with Python's side compiled for this processor, fo
 import argparse
 import base64
 import contextlib
+import functools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +70,9 @@ PROCESSORS: dict[str, dict[str, str]] = {
 }
 """What numba compiles Python's side for; without features, those of that processor."""
 
+PATIENCE = 300.0
+"""Seconds after which an engine hangs."""
+
 NODE = """const vm = require('vm');
 require('readline').createInterface({ input: process.stdin }).on('line', line => {
   const say = said => console.log(JSON.stringify(said));
@@ -107,23 +113,28 @@ def _scripts() -> str:
 @contextlib.contextmanager
 def node() -> Iterator[Engine]:
     """Start node."""
-    with subprocess.Popen(
-        ["node", "-e", NODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(["node", "-e", NODE], **pipes, start_new_session=True) as process:
         assert process.stdin
         assert process.stdout
         stdin, stdout = process.stdin, process.stdout
+        end = functools.partial(os.killpg, process.pid, signal.SIGKILL)  # node may be a child of the command
 
         def evaluate(script: str) -> Any:
+            hangs = threading.Timer(PATIENCE, end)
+            hangs.start()
             stdin.write(json.dumps(script) + "\n")
             stdin.flush()
-            return json.loads(stdout.readline())
+            answer = stdout.readline()
+            hangs.cancel()
+            assert answer, f"node has not answered for {PATIENCE:g} s"
+            return json.loads(answer)
 
         try:
             evaluate(_scripts())
             yield Engine(evaluate)
         finally:
-            process.kill()
+            end()
 
 
 IN_PAGE = "(() => { const value = %s; return JSON.stringify({ value }); })()"
