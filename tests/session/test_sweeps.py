@@ -19,7 +19,8 @@ from rbmviz.session.scheduler import Scheduler
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import SWEEP_NOTE, Sweep, SweepQueue, sweeps_folder
-from rbmviz.sweeps import Axis, Budget, CellRun, Own, SweepPlan, cells
+from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweeps.cell import Own
 from rbmviz.sweeps.store import Store
 
 
