@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rbmviz
-from rbmviz.view.frames import read_frame
+from tests.frames import read_frame
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,9 @@ def test_knobs_go_both_ways(live, monkeypatch):
     live.observe(lambda change: seen.append(change["new"][1]["alpha"]), "knobs")
     tell(live, knobs=[live.knobs[0], live.knobs[1] | {"alpha": 0.95}])
     assert seen == [0.95]
+    live.knobs = [{}, {"eps": 0.2}]  # what is left out stays
     assert live.knobs[0]["temperature"] == 2
+    assert (live.knobs[1]["alpha"], live.knobs[1]["eps"]) == (0.95, 0.2)
 
 
 def test_python_makes_the_samples_of_the_page(live):

@@ -15,18 +15,23 @@ what is used                                                   without it
 ``BackMsg.rerun_script``: ``is_auto_rerun``, ``widget_states`` a click beside a timer may count twice
 ``ForwardMsg.auto_rerun``, ``ThreadState.fragment_id``,        charts are drawn every second, also on a busy
 ``get_script_run_ctx``                                         server and of long runs
+``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet has come
 ============================================================== =============================================
 """
 
 import asyncio
 import importlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import DecodeError
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import runtime
+from streamlit import file_util, runtime
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +93,29 @@ def mend(server: Any) -> None:
             reach(server)
         except (AttributeError, ImportError, TypeError, ValueError) as changed:
             log.warning("Streamlit has changed inside (%s): %s.", changed, without)
+
+
+def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
+    """Return routes for the pages at these paths that have the style sheet from the start.
+
+    The sheet that the script sends comes after the first elements, which would be drawn without it.
+    """
+    end = "</body>"
+    try:
+        html = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+        if html.count(end) != 1:
+            raise ValueError(f"index.html has no single {end}")
+    except (AttributeError, OSError, ValueError) as changed:
+        log.warning("Streamlit has changed inside (%s): pages jump when their style sheet has come.", changed)
+        return []
+
+    def send(request: Request) -> HTMLResponse:
+        # At the end of the body, because Streamlit's own rules, in the head, must not win. Read for each
+        # page, so that an edited sheet needs no restart.
+        styled = html.replace(end, f"<style>{style.read_text()}</style>{end}")
+        return HTMLResponse(styled, headers={"cache-control": "no-cache"})
+
+    return [Route(path, send) for path in paths]
 
 
 def tidy() -> None:

@@ -357,7 +357,7 @@ class LivePage(Generic[S]):
         except BadInput as error:
             messages.refused(error)
 
-    def show(self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any]) -> None:
+    def show(self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any], plan: Any = None) -> None:
         """Set the page to these panels and settings, in a callback or before switching to it.
 
         Undo restores the previous state. If this session has not opened the page yet, it is opened.
@@ -370,6 +370,8 @@ class LivePage(Generic[S]):
             Its panels.
         values : mapping of str to value
             Its settings, by name; others stay the same.
+        plan : plan of a run
+            Of each panel; default: the setup's.
 
         Raises
         ------
@@ -379,7 +381,7 @@ class LivePage(Generic[S]):
         before = self.settings.values_now()
         comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
         try:
-            comparison.replace(setup, algorithms)
+            comparison.replace(setup, algorithms, plan)
         except BadInput:
             if is_new:
                 comparisons.drop_empty_comparison(self.name)

@@ -44,11 +44,8 @@ def _component(name: str, folder: Path, script: str) -> Any:
 class Canvas:
     """The live canvas of one page: all panels of a comparison, with their knobs.
 
-    Parameters
-    ----------
-    folder : Path
-        The page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the shared
-        style.
+    folder : the page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the
+        shared style
     """
 
     def __init__(self, folder: Path) -> None:
@@ -137,24 +134,14 @@ def panel_spec(
 ) -> dict[str, Any]:
     """Return the data for drawing a panel, as JSON values.
 
-    Parameters
-    ----------
-    panel : Panel
-    label, accent : str
-        Its title and colour.
-    readouts : callable
-        Returns the readouts of a panel, given its algorithm and plan.
-    front : callable
-        Returns whether a knob may be always visible, as the first two of them are; the others are under
-        "More".
-    hidden : sequence of str
-        Names of hidden knobs.
-    dash : sequence of int
-        Dashes of its curve in the charts, in pixels of line and gap; empty: a solid line.
-    multiples : bool
-        Whether its menu offers further panels with other values of a knob.
-    formulas_of : callable
-        Returns the formulas that define an algorithm, see ``rbmviz.equations``.
+    label, accent : its title and colour
+    readouts : returns the readouts of a panel, given its algorithm and plan
+    front : returns whether a knob may be always visible, as the first two of them are; the others are under
+        "More"
+    hidden : names of hidden knobs
+    dash : dashes of its curve in the charts, in pixels of line and gap; empty: a solid line
+    multiples : whether its menu offers further panels with other values of a knob
+    formulas_of : returns the formulas that define an algorithm, see ``rbmviz.equations``
     """
     algorithm = panel.worker.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}

@@ -22,15 +22,15 @@ MOST = 100
 """Maximum number of tried settings; the oldest goes first."""
 
 COLUMNS = {
+    "isl": ISL_OF_SAMPLES.label,
+    "std_error": "±",
+    "n": "Samples",
     "setting": "Setting",
     "model": "Model",
     "data": "Data",
     "start": "Start",
     "kernel": "ISL kernel",
     "seed": "Seed",
-    "n": "Samples",
-    "isl": ISL_OF_SAMPLES.label,
-    "std_error": "± over test images",
 }
 
 
@@ -88,14 +88,14 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
     )
     with popover:
         st.caption(
-            f"Every setting that the Sample page has run for {MIN_SAMPLES} samples, with the score of its "
-            "samples since the last turn of a knob: one run each. To know whether two settings differ, run a "
-            "sweep with several seeds. Reloading the page forgets them, unless you keep them in its address."
+            f"Settings that Sample has run for {MIN_SAMPLES} samples or more: one run each, scored since the "
+            "last turn of a knob, ± its standard error over the test images. Reloading forgets them, unless "
+            "you keep them in the address. To know whether two differ, run a sweep with several seeds."
         )
         if not known:
             return
         st.dataframe(
-            [{**row_of(one), **(more(one) if popover.open else {})} for one in known],
+            [row_of(one, more(one) if popover.open else {}) for one in known],
             hide_index=True,
             column_config={name: st.column_config.Column(title) for name, title in COLUMNS.items()},
             key=f"{page} tried settings",
@@ -113,12 +113,13 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
             st.caption(f"{kept} in the address.")
 
 
-def row_of(one: Tried) -> dict[str, Any]:
-    """Return a row of the table, with the columns ``COLUMNS``."""
+def row_of(one: Tried, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of the table: the columns ``COLUMNS``, with further ones after the setting."""
     algorithm = samplers.read(one.algorithm)
     row = one._asdict() | {"model": title_of_model(one.model)}
     row["setting"] = full_name(algorithm.label, algorithm)
-    return {name: row[name] for name in COLUMNS}
+    names = list(COLUMNS)
+    return {name: row[name] for name in names[:4]} | dict(more) | {name: row[name] for name in names[4:]}
 
 
 def full_name(name: str, algorithm: Any) -> str:

@@ -13,7 +13,10 @@ from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import CellRun, cells
 from rbmviz.sweeps.from_settings import plan_of
 
-COMPUTED_BESIDE = {"likelihood", "likelihood_error", "gap", "truth", "truth_error"}
+COMPUTED_BESIDE = {
+    *("likelihood", "likelihood_error", "held_out", "monte_carlo"),
+    *("gap", "truth", "truth_error"),
+}
 """Numbers that a run computes beside its steps, as it finds time."""
 
 JUDGED_POINTS = 60
@@ -93,6 +96,8 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
         measured = _MeasuredRun(plan_of_panel, algorithms[panel], _judged_at(asked))
         if state.page == "coupling":
             measured.run.request_results(k=_k_of_estimates(state.settings), exact=False)
+        if any("monte_carlo" in names for names in asked.values()):
+            measured.run.request_monte_carlo(True)
         for n, names in sorted(asked.items()):
             snapshot = measured.snapshot(state.page, n, names)
             for name in names:

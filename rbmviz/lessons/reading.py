@@ -152,8 +152,8 @@ def shipped_lessons() -> list[str]:
 
 
 COURSE = (
-    *("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet", "tune", "quiz"),
-    *("ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
+    *("rbm", "stick", "push", "herding", "score", "training", "yardsticks", "weighing", "meet"),
+    *("tune", "quiz", "ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
 )
 """The order in which the lessons build on each other; then the challenges."""
 

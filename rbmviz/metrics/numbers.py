@@ -322,6 +322,12 @@ def _likelihood(snapshot: Any) -> Value:
     return float(newest.train[0]), error
 
 
+def _scored(snapshot: Any, yardstick: str) -> Value:
+    """Return the newest likelihood by one of the session's YARDSTICKS, None if there is none."""
+    values = getattr(snapshot.likelihoods[-1], yardstick) if snapshot.likelihoods else np.array([np.nan])
+    return float(values.mean()) if np.isfinite(values).all() else None
+
+
 def _statistic(name: str, label: str, help: str, **more: Any) -> Number:
     """Return the readout of a number that the trainer computes at each update."""
     return Number(name, label, help, lambda snapshot: snapshot.newest.get(name), "compact", **more)
@@ -425,6 +431,8 @@ _OF_CLAIMS_TRAIN = (
         "error of the log-likelihood",
         lambda snapshot: float(snapshot.likelihoods[-1].std_error[0]) if snapshot.likelihoods else None,
     ),
+    _claimed("held_out", "log-likelihood of held-out examples", lambda snapshot: _scored(snapshot, "test")),
+    _claimed("monte_carlo", "Monte Carlo average", lambda snapshot: _scored(snapshot, "monte_carlo")),
     _claimed(
         "inner",
         "Trainer’s own quantity",

@@ -227,9 +227,12 @@ class Comparison(Generic[S]):
             self.cost_unit = getattr(setup, "step_unit", "samples")
         self.setup = setup
 
-    def replace(self, setup: S, algorithms: Sequence[Any]) -> None:
-        """Restart with another setup and other panels; BadInput if they exceed the visitor's limits."""
-        plan = setup.plan()
+    def replace(self, setup: S, algorithms: Sequence[Any], plan: Any = None) -> None:
+        """Restart with another setup and other panels; BadInput if they exceed the visitor's limits.
+
+        plan : of each panel (default: the setup's)
+        """
+        plan = plan or setup.plan()
         self._check([(plan, algorithm) for algorithm in algorithms])
         before, setup_before = self.panels, self.setup
         with self._together:
@@ -238,7 +241,7 @@ class Comparison(Generic[S]):
                 self.remove(panel.key)
             self._take(setup)
             for algorithm in algorithms:
-                self.add(algorithm)
+                self.add(algorithm, plan)
             if running:
                 self.resume()
         self._offer_undo(setup_before, before, {}, frozenset(panel.key for panel in self.panels))

@@ -16,6 +16,7 @@ from rbmviz.model_files import AnyModel
 from rbmviz.samplers import Sampler
 
 if TYPE_CHECKING:
+    from rbmviz.session import Start
     from rbmviz.view.widget import LiveSamplers
 
 VIEW_FOLDER = Path(__file__).parent
@@ -45,21 +46,30 @@ def play(
     dataset: Dataset | str | Path | None = None,
     *,
     seed: int = 0,
-    init: str = "random",
+    init: "Start" = "random",
     cells: int = 8,
     speed: int = 60,
 ) -> "LiveSamplers":
     """Show samplers that run live in a notebook: the browser computes them, and Python needs not.
 
-    model : the model to sample
-    samplers : at most six of Gibbs sampling, rates-FPCD, rates-herding and sample penalization, with one
-        chain each. A name may have knobs, ``"rates_fpcd:eps=0.1"``.
-    dataset : data for scores, classes and starts (default: the data that the model was trained on; without
-        them nothing is scored)
-    seed : the first of ten seeds to choose from (default 0)
-    init : whether the chains start at random bits (the default) or at a held-out example
-    cells : rows and columns of the pictures in each panel (default 8)
-    speed : samples per second at first (default 60)
+    Parameters
+    ----------
+    model : Model, RBM, name or file
+        The model to sample.
+    samplers : sequence of Sampler or str
+        At most six of Gibbs sampling, rates-FPCD, rates-herding and sample penalization, with one chain each.
+        A name may have knobs, ``"rates_fpcd:eps=0.1"``.
+    dataset : Dataset, name or file, optional
+        Data for scores, classes and starts (default: the data that the model was trained on; without them
+        nothing is scored).
+    seed : int
+        The first of ten seeds to choose from (default 0).
+    init : "random" or "data"
+        Whether the chains start at random bits (the default) or at a held-out example.
+    cells : int
+        Rows and columns of the pictures in each panel (default 8).
+    speed : int
+        Samples per second at first (default 60).
 
     Returns
     -------

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -192,3 +194,15 @@ def test_where_streamlit_has_changed_the_server_runs_without_the_mend(
 
 def test_without_a_server_every_page_is_open():
     assert insides.page_is_open()
+
+
+def test_a_page_has_its_style_sheet_from_the_start(tmp_path, monkeypatch, caplog):
+    sheet = tmp_path / "style.css"
+    sheet.write_text(".ours { color: red }")
+    client = TestClient(Starlette(routes=insides.styled_pages(sheet, ["/train"])))
+    page = client.get("/train")
+    assert page.text.index(".ours") > page.text.index("</head>")  # after Streamlit's own rules
+    assert page.headers["cache-control"] == "no-cache"
+    monkeypatch.setattr(insides.file_util, "get_static_dir", lambda: str(tmp_path))
+    assert insides.styled_pages(sheet, ["/train"]) == []
+    assert "style sheet" in caplog.text

@@ -8,23 +8,23 @@ PLACE = "JSON.stringify(document.querySelector('.transport')?.getBoundingClientR
 
 
 def test_the_line_moves_nothing_when_it_is_closed_and_stays_closed(live):
-    page = live().open("?p=gibbs")
+    page = live().open("?p=gibbs&speed=5")
     browser = page.page
-    line = browser.get_by_role("button", name="New here? Three ways in")
+    line = browser.get_by_role("button", name="New here?")
     expect(line).to_be_visible()
     page.until(SETTLED)
     before = browser.evaluate(PLACE)
     browser.get_by_role("button", name="Close the line for newcomers").click()
     expect(line).to_have_count(0)
     assert browser.evaluate(PLACE) == before
-    page.open("?p=gibbs")
+    page.open("?p=gibbs&speed=5")
     browser.locator(".st-key-doors").wait_for(state="attached")
     expect(line).to_have_count(0)
 
 
 def test_the_line_opens_the_doors(live):
-    page = live().open("?p=gibbs")
-    page.page.get_by_role("button", name="New here? Three ways in").click()
+    page = live().open("?p=gibbs&speed=5")
+    page.page.get_by_role("button", name="New here?").click()
     page.page.wait_for_url("**/learn*")
     expect(page.page.get_by_role("button", name="See it in two minutes")).to_be_visible()
     expect(page.page.locator("img.lesson-picture").first).to_be_visible()

@@ -7,13 +7,6 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
-def open_and_close(page):
-    popover = page.menu("Settings", page.page.locator("[data-testid=stPopoverBody]"))
-    time.sleep(1)  # as an eye needs
-    page.page.keyboard.press("Escape")
-    popover.wait_for(state="detached")
-
-
 def choose_units(page, n):
     """Type a number of units, and Enter."""
 
@@ -37,9 +30,12 @@ def stays(page, part, seconds=6.0):
     assert part in page.url
 
 
-def test_a_preset_sets_what_stands_in_a_closed_popover(live):
-    page = live().open("coupling")
-    open_and_close(page)
+def test_presets_and_undo_set_what_stands_in_a_closed_popover(live):
+    page = live().open("coupling?coupling_speed=1")
+    popover = page.menu("Settings", page.page.locator("[data-testid=stPopoverBody]"))
+    time.sleep(1)  # as an eye needs
+    page.page.keyboard.press("Escape")
+    popover.wait_for(state="detached")
     pick(page, "Sharing randomness", "coupling_visible=500")
     stays(page, "coupling_visible=500")
     page.page.wait_for_url("**preset=sharing-randomness**")
@@ -48,11 +44,9 @@ def test_a_preset_sets_what_stands_in_a_closed_popover(live):
     page.page.wait_for_url(lambda url: "coupling_visible=500" not in url)
     stays(page, "coupling_hidden=100", 3)
     assert "coupling_visible=500" not in page.url
-
-
-def test_undo_sets_back_what_stands_in_a_closed_popover(live):
-    page = live().open("coupling")
-    open_and_close(page)
+    # Undo sets back what stands in a closed popover, too.
+    page.page.keyboard.press("Escape")
+    pick(page, "Weights grow", "coupling_visible=100&")
     pick(page, "Sharing randomness", "coupling_visible=500")
     page.page.get_by_role("button", name="Undo", exact=True).click()
     page.page.wait_for_url("**coupling_visible=100&**")

@@ -20,6 +20,7 @@ from rbmviz import (
     rng,
     sample,
     stream,
+    testing,
     train,
 )
 from rbmviz.coupling import ALGORITHMS, EQUATIONS
@@ -273,8 +274,24 @@ BROKEN_SAMPLERS = {
 }
 
 
+@pytest.fixture
+def only(monkeypatch):
+    """Let the checks of samplers and trainers look at one promise only, the first whose name begins so.
+
+    That an algorithm without a fault passes the others is tested with the skeleton.
+    """
+
+    def leave(begins):
+        for table in ("SAMPLER_PROMISES", "TRAINER_PROMISES"):
+            kept = {name: check for name, check in getattr(testing, table).items() if name.startswith(begins)}
+            monkeypatch.setattr(testing, table, kept)
+
+    return leave
+
+
 @pytest.mark.parametrize("promise", BROKEN_SAMPLERS)
-def test_a_broken_sampler_is_refused_by_name(promise, tables):
+def test_a_broken_sampler_is_refused_by_name(promise, tables, only):
+    only(promise)
     cls = type("Broken", (Skeleton,), {"__doc__": "Broken.", **BROKEN_SAMPLERS[promise]})
     with pytest.raises(AssertionError, match=f"^broken does not keep its promise '{promise}"):
         check_sampler(sampler("broken", label="Broken", paper="none")(cls))
@@ -380,7 +397,8 @@ BROKEN_TRAINERS = {
 
 
 @pytest.mark.parametrize("promise", BROKEN_TRAINERS)
-def test_a_broken_trainer_is_refused_by_name(promise, tables):
+def test_a_broken_trainer_is_refused_by_name(promise, tables, only):
+    only(promise)
     cls = type("Broken", (CD,), {"__doc__": "Broken.", **BROKEN_TRAINERS[promise]})
     with pytest.raises(AssertionError, match=f"^broken does not keep its promise '{promise}"):
         check_trainer(trainer("broken", label="Broken", paper="none")(cls))
@@ -592,9 +610,18 @@ SUBTLE_SAMPLERS = {
 }
 
 
+CHECKED_LATE = {
+    "state_bytes knows nothing of a knob": "state_bytes",
+    "k has the value that it had at the first step": "live knobs",
+    "k is not read": "live knobs",
+}
+"""Promises that are checked after the law of a sampler, which takes two seconds."""
+
+
 @pytest.mark.parametrize("what", SUBTLE_SAMPLERS)
-def test_a_sampler_that_is_nearly_right_is_refused(what, tables):
+def test_a_sampler_that_is_nearly_right_is_refused(what, tables, only):
     why, changed = SUBTLE_SAMPLERS[what]
+    only(CHECKED_LATE.get(what, ""))
     cls = type("Nearly", (Skeleton,), {"__doc__": "Nearly right.", **changed})
     with pytest.raises(AssertionError, match=why):
         check_sampler(sampler("nearly", label="Nearly", paper="none")(cls))
