@@ -228,7 +228,8 @@ def _browsers_lines(result: dict[str, Any]) -> list[str]:
     for row in result["rows"]:
         lines.append(f"{row['model']}, {row['sampler']}")
         for name, seconds in row["seconds"].items():
-            lines.append(f"  {name:<28} {_time(seconds):>10} a sample {row['ratios'][name]:8.3g}x")
+            best = f"{_time(row['best'][name]):>10} at best"
+            lines.append(f"  {name:<28} {_time(seconds):>10} a sample {row['ratios'][name]:8.3g}x {best}")
     machine = result["machine"]
     load = "unknown" if machine["load"] is None else f"{machine['load']:.1f}"
     lines.append(

@@ -8,6 +8,7 @@ settings and marks the panels as pending (``open_step``). The page sets its pane
 """
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -15,7 +16,16 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure_now, shipped_lessons, steps_of
+from rbmviz.lessons import (
+    Lesson,
+    PageState,
+    Step,
+    StepClaim,
+    load_lesson,
+    measure_now,
+    shipped_lessons,
+    steps_of,
+)
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
@@ -467,14 +477,19 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
     lines = []
     for i, claim in enumerate(step.claims):
         value = seen.get(i, now.get(i))
-        if i in seen:
-            said = claim.words(page, names)
-        else:
-            said = claim.number_words(page, names) + f", watched {claim.when(page)}"
-        said = said if names[0] else said[:1].upper() + said[1:]
+        said = claim_words(claim, page, names)[i in seen]
         number = "" if value is None else claim.with_unit(page, number_text(value))
         lines.append((said, number, i in seen))
     return list(dict.fromkeys(lines))  # two claims may be about one number
+
+
+def claim_words(claim: StepClaim, page: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return what the card says before the claim has been seen, and then; ``names``: see ``panel_names``."""
+    watched = f"{claim.number_words(page, names)}, watched {claim.when(page)}"
+    before, after = (
+        said if names[0] else said[:1].upper() + said[1:] for said in (watched, claim.words(page, names))
+    )
+    return before, after
 
 
 def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:

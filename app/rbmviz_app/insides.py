@@ -100,19 +100,19 @@ def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
 
     The sheet that the script sends comes after the first elements, which would be drawn without it.
     """
-    end = "</body>"
+    begin = "<body>"
     try:
         html = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
-        if html.count(end) != 1:
-            raise ValueError(f"index.html has no single {end}")
+        if html.count(begin) != 1:
+            raise ValueError(f"index.html has no single {begin}")
     except (AttributeError, OSError, ValueError) as changed:
         log.warning("Streamlit has changed inside (%s): pages jump when their style sheet has come.", changed)
         return []
 
     def send(request: Request) -> HTMLResponse:
-        # At the end of the body, because Streamlit's own rules, in the head, must not win. Read for each
-        # page, so that an edited sheet needs no restart.
-        styled = html.replace(end, f"<style>{style.read_text()}</style>{end}")
+        # After Streamlit's own rules, in the head, and before those of single pages: the later ones win.
+        # Read for each page, so that an edited sheet needs no restart.
+        styled = html.replace(begin, f"{begin}<style>{style.read_text()}</style>")
         return HTMLResponse(styled, headers={"cache-control": "no-cache"})
 
     return [Route(path, send) for path in paths]

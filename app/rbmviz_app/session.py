@@ -163,7 +163,7 @@ ALL_SETTINGS: dict[str, Setting[Any]] = {}
 class PageSettings(Mapping[str, Setting[Any]]):
     """The settings of a page, by name or as attributes: ``Settings.seed.value``.
 
-    Two pages must not share a setting's name: they would share its entry and its name in the address.
+    Pages with a setting of the same name share its value and its place in the address; only ``tried`` is so.
     """
 
     def __init__(self, specs: Mapping[str, SettingSpec]) -> None:

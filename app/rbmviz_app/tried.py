@@ -22,10 +22,10 @@ MOST = 100
 """Maximum number of tried settings; the oldest goes first."""
 
 COLUMNS = {
-    "setting": "Setting",
     "isl": ISL_OF_SAMPLES.label,
-    "std_error": "± over test images",
+    "std_error": "±",
     "n": "Samples",
+    "setting": "Setting",
     "model": "Model",
     "data": "Data",
     "start": "Start",
@@ -88,9 +88,9 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
     )
     with popover:
         st.caption(
-            f"Every setting that the Sample page has run for {MIN_SAMPLES} samples, with the score of its "
-            "samples since the last turn of a knob: one run each. To know whether two settings differ, run a "
-            "sweep with several seeds. Reloading the page forgets them, unless you keep them in its address."
+            f"Settings that Sample has run for {MIN_SAMPLES} samples or more: one run each, scored since the "
+            "last turn of a knob, ± its standard error over the test images. Reloading forgets them, unless "
+            "you keep them in the address. To know whether two differ, run a sweep with several seeds."
         )
         if not known:
             return
@@ -114,7 +114,7 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
 
 
 def row_of(one: Tried, more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of the table: the columns ``COLUMNS``, with further ones after the score."""
+    """Return a row of the table: the columns ``COLUMNS``, with further ones after the setting."""
     algorithm = samplers.read(one.algorithm)
     row = one._asdict() | {"model": title_of_model(one.model)}
     row["setting"] = full_name(algorithm.label, algorithm)

@@ -1,23 +1,41 @@
 """``rbmviz play``: a page in which samplers run live, in any browser, without a server or network."""
 
 import argparse
+import importlib
 from typing import Any
 
 from rbmviz.browser import scores
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
 from rbmviz.cli import SEED, print_message
-from rbmviz.cli.replay import add_page, check_page, histories_of, replay_of, runs_of, written
+from rbmviz.cli.replay import (
+    add_page,
+    check_page,
+    check_target,
+    histories_of,
+    replay_of,
+    runs_of,
+    written,
+)
 from rbmviz.datasets import Dataset
-from rbmviz.errors import brought_by
+from rbmviz.errors import BadInput, brought_by
 from rbmviz.knobs import values_of
+from rbmviz.lessons import load_lesson
 from rbmviz.models import describe_model
 from rbmviz.session import SamplingSetup, Start
+
+OF_SAMPLERS = "model", "samplers", "title", "caption", "dataset", "no_data"
+"""Arguments that a lesson makes needless."""
 
 
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz play --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 --out live.html"
-    command = add_page(commands, "play", example, run)
+    command = add_page(commands, "play", example, run, needed=False)
+    command.add_argument(
+        "--lesson",
+        metavar="L",
+        help="in place of a model and samplers: a lesson whose steps run in the page, by name or as a file",
+    )
     command.add_argument(
         "--seed", type=SEED, default=0, help=f"the first of {STORED_SEEDS} seeds (default 0)"
     )
@@ -36,7 +54,11 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Record the fallback, then write the file."""
+    """Write the page of samplers, or of a lesson."""
+    if args.lesson is not None:
+        return _of_lesson(args)
+    if args.model is None or args.samplers is None:
+        raise BadInput("play: give --model and --samplers, or --lesson.")
     target = check_page(args, (".html",), MAX_LIVE_PANELS)
     with brought_by("app", "A page in which samplers run"):
         from rbmviz.view import live
@@ -55,9 +77,25 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     return result | ({"interrupted": True} if interrupted else {})
 
 
-def contents(dataset: Dataset | None) -> str:
+def _of_lesson(args: argparse.Namespace) -> dict[str, Any]:
+    given = [name for name in OF_SAMPLERS if getattr(args, name)]
+    if given or args.rest:
+        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(given) or 'knobs'} out.")
+    target = check_target(args, (".html",))
+    with brought_by("app", "A lesson as a page"):
+        # By name, because the package is a layer below the app and is also installed without its libraries.
+        page = importlib.import_module("rbmviz_app.play.lesson")
+    lesson = load_lesson(args.lesson)
+    content, dataset = page.lesson_html(lesson)
+    contained = contents(dataset, "the lesson, its models and the kernels")
+    print_message(f"The page will contain {contained}.")
+    result = written(args, target, content, None, dataset)
+    result |= {"lesson": lesson.name, "contains": contained}
+    return result | {"steps": [step.title for step in lesson.steps]}
+
+
+def contents(dataset: Dataset | None, kernels: str = "the model, the kernels and a recording") -> str:
     """Say what data a page with this data set contains."""
-    kernels = "the model, the kernels and a recording"
     if dataset is None:
         return f"{kernels}, and no data"
     return f"{kernels}, and {scores.contents(dataset)}"

@@ -34,16 +34,21 @@ MAX_HEADING = 1000
 """Characters of a title or a caption."""
 
 
-def add_page(commands: Any, name: str, example: str, run: Any) -> argparse.ArgumentParser:
-    """Add a command that writes a page of samplers, with the arguments of all such commands."""
+def add_page(
+    commands: Any, name: str, example: str, run: Any, needed: bool = True
+) -> argparse.ArgumentParser:
+    """Add a command that writes a page of samplers, with the arguments of all such commands.
+
+    needed : whether a model and samplers have to be given
+    """
     command: argparse.ArgumentParser = add_command(commands, name, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
-    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
+    command.add_argument("--model", required=needed, help="name of a pretrained model, or a file")
     command.add_argument(
         "--samplers",
         nargs="+",
-        required=True,
+        required=needed,
         metavar="S",
         help=f"{', '.join(list_samplers())}, or with knobs: rates_fpcd:eps=0.05,k=2. A knob "
         "given as a flag (--eps 0.05) is for every sampler that has it and does not name it itself",
@@ -95,14 +100,20 @@ def add(commands: Any) -> None:
 
 def check_page(args: argparse.Namespace, endings: tuple[str, ...], most: int) -> Path:
     """Return the file of a page; BadInput if it cannot be written, or has more than ``most`` samplers."""
-    target, command = Path(args.out), args.command
-    if target.suffix not in endings:
-        raise BadInput(f"{command}: '{target}' must end in {' or '.join(endings)}.")
+    target, command = check_target(args, endings), args.command
     for flag in ("title", "caption"):
         if len(getattr(args, flag) or "") > MAX_HEADING:
             raise BadInput(f"{command}: --{flag} has more than {MAX_HEADING:,} characters.")
     if len(args.samplers) > most:
         raise BadInput(f"{command}: {len(args.samplers)} samplers: a page has room for {most}.")
+    return target
+
+
+def check_target(args: argparse.Namespace, endings: tuple[str, ...]) -> Path:
+    """Return the file of a page; BadInput if it cannot be written."""
+    target = Path(args.out)
+    if target.suffix not in endings:
+        raise BadInput(f"{args.command}: '{target}' must end in {' or '.join(endings)}.")
     check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
     return target
 
@@ -184,10 +195,10 @@ def replay_of(
 
 
 def written(
-    args: argparse.Namespace, target: Path, content: bytes, model: Model, dataset: Dataset | None
+    args: argparse.Namespace, target: Path, content: bytes, model: Model | None, dataset: Dataset | None
 ) -> dict[str, Any]:
     """Write a page, and return the part of the result that all pages have."""
-    source = origin_of(args, {args.model: model}, dataset)
+    source = origin_of(args, {} if model is None else {args.model: model}, dataset)
     content = with_origin(content, target.name, source)
     write_whole(target, content)
     name = dataset.name if dataset is not None else None

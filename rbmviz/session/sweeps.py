@@ -35,8 +35,8 @@ from rbmviz.paths import cache_dir
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, variable_of
 from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Scheduler, Task, Tenant
 from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.sweeps import Cell, CellRun, Own, SweepPlan, cells
-from rbmviz.sweeps.cell import NOTHING_OWN
+from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
+from rbmviz.sweeps.cell import NOTHING_OWN, Own
 from rbmviz.sweeps.choose import one_source
 from rbmviz.sweeps.store import Store, encode
 

@@ -96,6 +96,10 @@ class UnitByUnit:
         rbm = self.rbm
         return float(-(self.v @ rbm.W @ self.h) - self.v @ rbm.b - self.h @ rbm.c)
 
+    def random(self, draw: int) -> float:
+        """Return the random number, from 0 to 1, of a draw, from 0."""
+        return float(rng.generator(self.seed, "unit by unit", draw).random())
+
     def draw(self, layer: Layer, unit: int) -> "UnitByUnit":
         """Return the state after a draw of this unit; the sweep continues after it.
 
@@ -105,7 +109,7 @@ class UnitByUnit:
         if not 0 <= unit < len(units):
             raise IndexError(f"the {layer} layer has {len(units)} units")
         activation, p = self.activations(layer)[unit], self.probabilities(layer)[unit]
-        u = float(rng.generator(self.seed, "unit by unit", self.draws).random())
+        u = self.random(self.draws)
         new = units.copy()
         new[unit] = u < p
         place = unit + (0 if layer == "hidden" else len(self.h))

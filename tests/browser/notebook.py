@@ -26,7 +26,8 @@ from tests.browser.conftest import CHROMIUM
 PATIENCE = 150
 
 CELLS = (
-    'import json, zlib, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\nlive',
+    'import json, zlib, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\n'
+    'live.seed, live.knobs = 2, [{}, {"eps": 0.05}]\nlive',
     'live.knobs = [{"temperature": 1.5}, {"alpha": 0.95}]',
     "live.playing = False",
     """made = [live.samples(panel) for panel in (0, 1)]
@@ -174,7 +175,7 @@ def walk(page, notebook, pictures, name):
     )
     assert made["samples"] == drawn, (made, drawn)
     assert abs(made["knobs"][0]["temperature"] - temperature) < 1e-3, made
-    assert made["knobs"][1]["alpha"] == 0.95
+    assert (made["knobs"][1]["alpha"], made["knobs"][1]["eps"], made["seed"]) == (0.95, 0.05, 2), made
     assert made["error"] == ""
     return made
 

@@ -13,7 +13,7 @@ KNOBS = """panels.map(p => [...p.querySelectorAll('.knob')].filter(k => k.offset
 def test_an_iframe_has_the_panels_and_the_knobs_that_are_named(live, server):
     address, _ = server
     page = live(viewport={"width": 390, "height": 844})
-    link = f"{address}/?ui=min&show=eps,n_chains&p=gibbs&p=rates_fpcd"
+    link = f"{address}/?ui=min&show=eps,n_chains&p=gibbs&p=rates_fpcd&speed=5"
     page.page.goto(f"{address}/_stcore/health")  # no page of the internet may frame ours
     page.page.set_content(f'<iframe src="{link}" width="380" height="800"></iframe>')
     inside = page.page.frames[1]

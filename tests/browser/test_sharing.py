@@ -45,7 +45,7 @@ def started(teacher):
 
 
 def test_watchers_see_the_teachers_pictures_follow_him_and_can_change_nothing(live):
-    teacher = live().open("?model=bas_pcd&p=gibbs&p=rates_fpcd&cells=6&present=1")
+    teacher = live().open("?model=bas_pcd&p=gibbs&p=rates_fpcd&cells=6&present=1&speed=5")
     url = started(teacher)
     phone = {"width": 390, "height": 844}
     watchers = [live(color_scheme=scheme, viewport=phone, another=True) for scheme in ("light", "dark")]

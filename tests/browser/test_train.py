@@ -3,7 +3,6 @@
 import json
 import re
 import struct
-import time
 
 import numpy as np
 import pytest
@@ -52,28 +51,6 @@ def test_pause_step_and_other_data(live):
     page.pick("Presets", "Four prototypes")
     page.page.wait_for_url("**train_data=modes**")
     page.until("panels.length === 4 && panels.every(p => Number(p.dataset.n) > 0)")
-
-
-def test_a_click_that_meets_a_timer_is_carried_out_once(live):
-    page = live().open("train?t=cd&pace=50")
-    # Timers, which have the charts drawn again, begin with the charts.
-    page.page.locator("[data-testid=stVegaLiteChart] canvas").nth(1).wait_for()
-    page.page.wait_for_timeout(1500)
-    # The page is busy when they are due: the click, which waits in front of them, is handled first, then the
-    # timers send, and then the click's own message is sent.
-    page.ask(
-        """(() => {
-            const pause = [...document.querySelectorAll('button')].find(b => b.textContent.includes('Pause'));
-            const channel = new MessageChannel();
-            channel.port1.onmessage = () => pause.click();
-            channel.port2.postMessage(null);
-            const begin = performance.now();
-            while (performance.now() - begin < 1500);
-        })()"""
-    )
-    page.until("panels[0].dataset.status === 'paused'", timeout=20)
-    page.page.wait_for_timeout(1500)
-    assert page.ask("panels[0].dataset.status") == "paused"
 
 
 def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
@@ -179,13 +156,3 @@ def test_own_data_and_their_training_survive_a_restart_of_the_server(live, rows,
         page.page.goto(server.address + url[url.index("/train") :])
         goes_on(page, n)
         page.page.close()  # no page may ask a server that has stopped
-
-
-def test_a_phone_does_not_scroll_sideways(live):
-    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("train")
-    end = time.monotonic() + 2
-    while time.monotonic() < end:
-        assert page.ask("document.documentElement.scrollWidth") <= 390
-    assert page.ask("panels[0].getBoundingClientRect().right") <= 390  # a finger brings the others
-    data = page.page.locator(".st-key-toolbar [data-testid=stSelectbox]").first
-    assert data.bounding_box()["width"] > 100  # the row of controls scrolls, and squeezes nothing

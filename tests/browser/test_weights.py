@@ -59,8 +59,3 @@ def test_pause_step_preset_and_files(live, tmp_path):
         "panels.length === 4 && panels[3].querySelector('h3').textContent === 'pop-CD-1, mixture 100' "
         "&& panels.every(p => Number(p.dataset.n) > 0)"
     )
-
-
-def test_a_phone_does_not_scroll_sideways(live):
-    page = live(viewport={"width": 390, "height": 844}, color_scheme="dark").open("weights?present=1")
-    assert page.ask("document.documentElement.scrollWidth") <= 390

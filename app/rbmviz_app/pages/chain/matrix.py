@@ -106,9 +106,8 @@ MATRIX_NOTES = (
     "with a probability uniform from 0 to 1), the largest λ slows 10 % with 3 states, 2 % with 4 and none "
     "with 8. Among chains with random rows it slows 62 to 75 %: an eigenvalue with a negative real part "
     "becomes the largest, often one of a complex pair.",
-    "**Try** a state that rarely stays (a small A_ii): it limits λ for all (section 3).",
 )
-"""How to read the charts, and what to try."""
+"""How to read the charts."""
 LANDSCAPE_LOOK = """
 States are ordered by valley. The strong columns are the valley floors: from anywhere in a valley the chain
 falls back to its floor, and steps between valleys are rare, so the second eigenvalue is close to 1.
@@ -399,6 +398,8 @@ def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str],
     with right:
         draw_chart(matrix_chart(less, names, removed_title(lam)), "heat less", "Heat map of Ã")
     st.caption("Stationary distribution of both: " + law_text(names, law))
+    if Settings.chain_matrix.value != FROM_LANDSCAPE:  # it has no table to edit
+        st.caption("**Try** Let one state rarely stay (a small A_ii): it limits λ for all (section 3).")
 
 
 def draw_convergence(

@@ -32,7 +32,7 @@ def choose_setup() -> tuple[str, Model, str, int]:
     start : "random" or "data"
     seed : int
     """
-    name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL], width=280)
+    name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL])
     with controls.settings("coupling"):
         sizes = choose_sizes() if name == RANDOM_MODEL else None
         start = controls.choose(

@@ -77,7 +77,7 @@ Settings = PageSettings(SPEC.settings)
 PRESETS = (
     Preset(
         "Set it free",
-        "At step size 0 rates-FPCD is Gibbs, stuck on one digit. Drag it up for all ten.",
+        "At step size 0 rates-FPCD sticks like Gibbs. Drag its slider up for all ten digits.",
         SPEC.default_panels,
         invites=("eps",),
         claims=(
