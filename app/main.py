@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
-from rbmviz_app import process
+from rbmviz_app import pages, process
 from rbmviz_app.access import base_path, guarded
-from rbmviz_app.insides import ClicksOnce
+from rbmviz_app.insides import ClicksOnce, styled_pages
 from rbmviz_app.pages.papers import figures
 from rbmviz_app.share import routes as watching
 from rbmviz_app.sockets import Sockets
@@ -27,11 +27,13 @@ async def open_first_page(request: Request) -> RedirectResponse:
 
 process.configure_allocators()
 process.allow_open_files()
+style = Path(str(pages.__file__)).parents[1] / "style.css"
 app = st.App(
     Path(__file__).with_name("shell.py"),
     routes=[
         *(*routes, *files.routes, *figures.routes, *watching.routes),
         Route(f"{base_path()}/sample", open_first_page),
+        *styled_pages(style, [f"{base_path()}/{name}" for name in ("", *pages.names())]),
     ],
     middleware=[*guarded(), Middleware(Sockets), Middleware(ClicksOnce), Middleware(CountedUploads)],
     lifespan=lifespan,

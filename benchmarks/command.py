@@ -17,6 +17,7 @@ BENCH_FLAGS = {
     "speed": ("rows", "peers", "quick"),
     "quality": ("models", "samplers", "seeds", "n", "dataset"),
     "visitor": (),
+    "browsers": (),
 }
 """Flags of each benchmark."""
 
@@ -26,8 +27,9 @@ def add(commands: Any) -> None:
     command = add_command(commands, "bench", "rbmviz bench speed --peers --rows 'gibbs*'", run, text)
     command.description = (
         "Time every kernel against other libraries, interleaved, on one thread (speed), measure the ISL,\n"
-        "ESS and class switches of samplers per second (quality), or the processor time of one visitor's\n"
-        "panels (visitor). Compare ratios within a row, not times."
+        "ESS and class switches of samplers per second (quality), the processor time of one visitor's\n"
+        "panels (visitor), or a sample in browsers and natively (browsers). Compare ratios within a row,\n"
+        "not times."
     )
     command.add_argument("what", nargs="?", choices=tuple(BENCH_FLAGS), default="speed", help="default speed")
     command.add_argument(
@@ -66,7 +68,12 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     from benchmarks.machine import machine
 
     result: dict[str, Any] = {"what": args.what, "machine": machine(), "rows": []}
-    rows, total = {"speed": _speed, "quality": _quality, "visitor": _visitor}[args.what](args)
+    rows, total = {
+        "speed": _speed,
+        "quality": _quality,
+        "visitor": _visitor,
+        "browsers": _browsers,
+    }[args.what](args)
     try:
         for row in tqdm(rows, total=total, unit="row", file=sys.stderr, disable=None):
             result["rows"].append(row)
@@ -100,10 +107,22 @@ def _visitor(args: argparse.Namespace) -> tuple[Any, int]:
     return visitor(), len(PHASES)
 
 
+def _browsers(args: argparse.Namespace) -> tuple[Any, int]:
+    from benchmarks.browsers import BROWSERS_MODELS, browsers
+    from benchmarks.visitor import PANELS
+
+    return browsers(), len(BROWSERS_MODELS) * len(PANELS)
+
+
 def text(result: dict[str, Any]) -> str:
     """Return the result as text for the terminal."""
-    lines = {"speed": _speed_lines, "quality": _quality_lines, "visitor": _visitor_lines}[result["what"]]
-    return "\n".join(lines(result))
+    lines = {
+        "speed": _speed_lines,
+        "quality": _quality_lines,
+        "visitor": _visitor_lines,
+        "browsers": _browsers_lines,
+    }
+    return "\n".join(lines[result["what"]](result))
 
 
 def _time(seconds: float) -> str:
@@ -201,4 +220,19 @@ def _visitor_lines(result: dict[str, Any]) -> list[str]:
     for row in result["rows"]:
         each = "" if row["sample_seconds"] is None else f", {_time(row['sample_seconds'])} a sample"
         lines.append(f"{row['phase']:<18} {row['share']:>7.1%} of a core{each}: {PHASES[row['phase']]}")
+    return lines
+
+
+def _browsers_lines(result: dict[str, Any]) -> list[str]:
+    lines = []
+    for row in result["rows"]:
+        lines.append(f"{row['model']}, {row['sampler']}")
+        for name, seconds in row["seconds"].items():
+            best = f"{_time(row['best'][name]):>10} at best"
+            lines.append(f"  {name:<28} {_time(seconds):>10} a sample {row['ratios'][name]:8.3g}x {best}")
+    machine = result["machine"]
+    load = "unknown" if machine["load"] is None else f"{machine['load']:.1f}"
+    lines.append(
+        f"{machine['processor']}, {machine['cores']} cores, load {load}; medians of interleaved rounds"
+    )
     return lines

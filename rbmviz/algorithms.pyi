@@ -72,6 +72,10 @@ class PCDKnobs(_CommonKnobs, total=False):
     k: int  # 1 to 1000; default 1
     n_chains: int  # 1 to 10000; default 100
 
+class PolishKnobs(_CommonKnobs, total=False):
+    k: int  # 1 to 1000; default 1
+    n_chains: int  # 1 to 10000; default 100
+
 class PopCDKnobs(_CommonKnobs, total=False):
     proposal: Literal["visible", "joint", "mixture"]  # default visible
     mixture: int  # 1 to 1000; default 10
@@ -115,6 +119,10 @@ def make_trainer(
 ) -> Trainer: ...
 @overload
 def make_trainer(name: Literal["pcd"], *, iterations: int = 1000, **knobs: Unpack[PCDKnobs]) -> Trainer: ...
+@overload
+def make_trainer(
+    name: Literal["polish"], *, iterations: int = 1000, **knobs: Unpack[PolishKnobs]
+) -> Trainer: ...
 @overload
 def make_trainer(
     name: Literal["pop_cd"], *, iterations: int = 1000, **knobs: Unpack[PopCDKnobs]
@@ -199,6 +207,21 @@ def fit(
     max_seconds: float = ...,
     progress_bar: bool | None = None,
     **knobs: Unpack[PCDKnobs],
+) -> Model: ...
+@overload
+def fit(
+    x: AnyData,
+    trainer: Literal["polish"],
+    n_hidden: int | None = None,
+    iterations: int = 1000,
+    seed: Seed = 0,
+    *,
+    warm_start: AnyModel | None = None,
+    every: int | None = None,
+    callback: Callable[[Progress], object] | None = None,
+    max_seconds: float = ...,
+    progress_bar: bool | None = None,
+    **knobs: Unpack[PolishKnobs],
 ) -> Model: ...
 @overload
 def fit(

@@ -114,14 +114,9 @@ def printable(text: str) -> str:
 def read_file(path: Path, what: str, *, factor: int = 1) -> bytes:
     """Return the bytes of a regular file; its size is checked against the memory budget before reading.
 
-    Parameters
-    ----------
-    path : Path
-        The file to read.
-    what : str
-        Name of the file in error messages.
-    factor : int
-        Memory that the caller will take, as a multiple of the file's size (default 1).
+    path : the file to read
+    what : name of the file in error messages
+    factor : memory that the caller will take, as a multiple of the file's size (default 1)
 
     Raises
     ------
@@ -240,10 +235,7 @@ def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 def unpacked(file: BinaryIO, most: int) -> bytes:
     """Return the content of a compressed stream (gzip, bzip2).
 
-    Raises
-    ------
-    Damaged
-        If the content has more than ``most`` bytes, or the stream is damaged.
+    Raises Damaged if the content has more than ``most`` bytes, or the stream is damaged.
     """
     with _damaged():
         content = file.read(most + 1)
@@ -309,16 +301,10 @@ def _fill(file: BinaryIO, first: bytes, header: Header, fortran: bool, own_size:
 def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: Need) -> dict[str, np.ndarray]:
     """Return the wanted arrays of an .npz file.
 
-    Parameters
-    ----------
-    content : bytes or Path
-        The file.
-    what : str
-        Name of the file in error messages.
-    wanted : callable
-        Function from the name of an array to whether it is wanted.
-    need : callable
-        See ``Need``.
+    content : the file
+    what : name of the file in error messages
+    wanted : function from the name of an array to whether it is wanted
+    need : see ``Need``
 
     Returns
     -------
@@ -358,14 +344,9 @@ def read_npz(content: Content, what: str, wanted: Callable[[str], bool], need: N
 def read_npy(content: Content, what: str, need: Callable[[Header], int]) -> np.ndarray:
     """Return the array of an .npy file, in native byte order.
 
-    Parameters
-    ----------
-    content : bytes or Path
-        The file.
-    what : str
-        Name of the file in error messages.
-    need : callable
-        Function from the declared header to the peak of memory in bytes, see ``Need``.
+    content : the file
+    what : name of the file in error messages
+    need : function from the declared header to the peak of memory in bytes, see ``Need``
 
     Raises
     ------
@@ -401,10 +382,8 @@ def names_in_npz(content: Content, what: str) -> list[str]:
 def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text; NaN and infinite numbers become None.
 
-    Raises
-    ------
-    Damaged
-        If the text is longer than ``MAX_HEADER``, is nested too deeply, is not JSON, or repeats a key.
+    Raises Damaged if the text is longer than ``MAX_HEADER``, is nested too deeply, is not JSON, or repeats a
+    key.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -422,10 +401,7 @@ def read_json(text: str | bytes) -> Any:
 def text_of(array: np.ndarray | None, name: str) -> str:
     """Return the string that an array of one element holds, or '{}' (empty JSON) if the array is None.
 
-    Raises
-    ------
-    Damaged
-        If the array does not hold exactly one string.
+    Raises Damaged if the array does not hold exactly one string.
     """
     if array is None:
         return "{}"

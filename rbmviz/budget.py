@@ -28,12 +28,8 @@ _READING: ContextVar[Reading | None] = ContextVar("reading", default=None)
 def reading(room: int, go_on: Callable[[], object]) -> Iterator[None]:
     """Read a file within the memory that a server has left, and as long as somebody waits for it.
 
-    Parameters
-    ----------
-    room : int
-        Bytes that reading may take at most, besides ``memory_budget()``.
-    go_on : callable
-        Called between two parts of a long file; what it raises ends the reading.
+    room : bytes that reading may take at most, besides ``memory_budget()``
+    go_on : called between two parts of a long file; what it raises ends the reading
     """
     token = _READING.set(Reading(room, go_on))
     try:
@@ -51,10 +47,7 @@ def go_on() -> None:
 def memory_budget() -> int:
     """Return how many bytes opening one file, upload, checkpoint or link may take; default 10^9 (1 GB).
 
-    Raises
-    ------
-    BadInput
-        If the environment variable ``RBMVIZ_MEMORY_MB`` is not a positive whole number.
+    Raises BadInput if the environment variable ``RBMVIZ_MEMORY_MB`` is not a positive whole number.
     """
     text = os.environ.get(SETTING) or str(DEFAULT_MB)
     if not (text.isascii() and text.isdecimal()) or len(text) > 12 or int(text) < 1:
@@ -67,19 +60,11 @@ def memory_budget() -> int:
 def check_memory(what: str, needed: int, advice: str) -> None:
     """Raise ``BadInput`` if an input needs more than the memory budget, before any memory is allocated.
 
-    Parameters
-    ----------
-    what : str
-        Name of the input, at the beginning of a sentence: ``'samples.npz'``.
-    needed : int
-        Estimated peak of memory in bytes, from the declared shapes.
-    advice : str
-        What to do instead of raising the budget, as an imperative: ``give fewer rows``.
+    what : name of the input, at the beginning of a sentence: ``'samples.npz'``
+    needed : estimated peak of memory in bytes, from the declared shapes
+    advice : what to do instead of raising the budget, as an imperative: ``give fewer rows``
 
-    Raises
-    ------
-    BadInput
-        If ``needed`` is more than ``memory_budget()``, or than a server has left (``reading``).
+    Raises BadInput if ``needed`` is more than ``memory_budget()``, or than a server has left (``reading``).
     """
     budget, now = memory_budget(), _READING.get()
     if now is not None and now.room < needed <= budget:

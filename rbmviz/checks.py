@@ -14,19 +14,11 @@ MAX_EXACT_INTEGER = 2**53
 def whole(what: str, x: Any, lo: int = 0, hi: int = MAX_EXACT_INTEGER) -> int:
     """Return x as an int, after checking that it is a whole number from lo to hi, both included.
 
-    Parameters
-    ----------
-    what : str
-        Name of the number in the error message, as ``couple: lag``.
-    x : int or float
-        Value to check; a bool is refused, a whole float such as 3.0 is accepted.
-    lo, hi : int
-        Range (default 0 to 2^53).
+    what : name of the number in the error message, as ``couple: lag``
+    x : value to check; a bool is refused, a whole float such as 3.0 is accepted
+    lo, hi : range (default 0 to 2^53)
 
-    Raises
-    ------
-    BadInput
-        If x is not such a number.
+    Raises BadInput if x is not such a number.
     """
     is_number = isinstance(x, Real) and not isinstance(x, bool)
     if is_number and lo <= x <= hi and x == int(x):
@@ -38,17 +30,10 @@ def whole(what: str, x: Any, lo: int = 0, hi: int = MAX_EXACT_INTEGER) -> int:
 def numbers(what: str, x: Any) -> np.ndarray:
     """Return x as an array of real numbers; the values are not checked.
 
-    Parameters
-    ----------
-    what : str
-        Name of the array in the error message.
-    x : array_like
-        Booleans, integers or floats of any shape.
+    what : name of the array in the error message
+    x : booleans, integers or floats of any shape
 
-    Raises
-    ------
-    BadInput
-        If x is ragged, or holds texts, objects or complex numbers.
+    Raises BadInput if x is ragged, or holds texts, objects or complex numbers.
     """
     try:
         array = np.asarray(x)
@@ -62,19 +47,11 @@ def numbers(what: str, x: Any) -> np.ndarray:
 def bits(what: str, x: Any, n_visible: int | None = None) -> np.ndarray:
     """Return x as binary rows, uint8 (n, n_visible) in C order.
 
-    Parameters
-    ----------
-    what : str
-        Name of the array in the error message.
-    x : array_like (n, n_visible)
-        Rows of 0 and 1, at least one.
-    n_visible : int, optional
-        Required length of a row (default: any).
+    what : name of the array in the error message
+    x : array_like (n, n_visible); rows of 0 and 1, at least one
+    n_visible : required length of a row (default: any)
 
-    Raises
-    ------
-    BadInput
-        If x has another shape, no rows, or values other than 0 and 1.
+    Raises BadInput if x has another shape, no rows, or values other than 0 and 1.
     """
     rows = numbers(what, x)
     if rows.ndim != 2 or not rows.size or n_visible not in (None, rows.shape[1]):

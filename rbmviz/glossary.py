@@ -38,6 +38,8 @@ FPCD         PCD whose chains are pushed away from where they have been by fast 
 pop-CD       population CD: CD whose samples are weighted by how much more likely they are under the model
              than under the distribution they were drawn from, which removes most of the bias
 UCD          unbiased CD: two chains run until they meet; their differences on the way correct CD
+polish       to move a trained model to the optimum for the rates that it has: rates-FPCD whose parameters
+             are kept
 herding      training that never ends: the model chases the data, and the mean of its samples converges
 parallel tempering  chains at several temperatures swap states, so that the coldest escapes from every
              mode

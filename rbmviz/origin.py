@@ -32,16 +32,10 @@ def origin(
 ) -> dict[str, Any]:
     """Return where results come from, as JSON values.
 
-    Parameters
-    ----------
-    command : str
-        What repeats them: a command, or Python code.
-    models : dict of str to Model, optional
-        Models by the names under which they were loaded.
-    data : sequence of Dataset
-        Data sets; None is left out.
-    seeds : sequence of int
-        Seeds of the runs.
+    command : what repeats them: a command, or Python code
+    models : models by the names under which they were loaded
+    data : data sets; None is left out
+    seeds : seeds of the runs
 
     Returns
     -------
@@ -65,14 +59,9 @@ def with_origin(content: bytes, name: str, source: Mapping[str, Any]) -> bytes:
     with the JSON, a picture (.png, .gif, .svg) a comment or metadata, a page (.html) a tag ``meta``. Every
     other file stays as it is.
 
-    Parameters
-    ----------
-    content : bytes
-        The file.
-    name : str
-        Its name, whose ending says what it is.
-    known : dict
-        See ``origin``.
+    content : the file
+    name : its name, whose ending says what it is
+    known : see ``origin``
     """
     write = _WRITERS.get(PurePath(name).suffix.lower())
     return write(content, json.dumps(source)) if write is not None and content else content

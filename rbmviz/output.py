@@ -141,12 +141,8 @@ def check_writable(path: str | Path) -> None:
 def rescue(name: str, write: Callable[[Path], None]) -> Path | None:
     """Write a result to the system's temporary folder, after it could not be written to its own place.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file, in a new folder ``rbmviz-kept-...``.
-    write : callable
-        Writes the file to the path that it is given.
+    name : name of the file, in a new folder ``rbmviz-kept-...``
+    write : writes the file to the path that it is given
 
     Returns
     -------

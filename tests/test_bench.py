@@ -1,18 +1,22 @@
 """The benchmark: its timing, its peers, the structure of its JSON. No test depends on a time."""
 
 import json
+import shutil
 
 import naive
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from benchmarks import peers, speed, timing
+from benchmarks import browsers, peers, speed, timing
+from benchmarks.command import text
+from benchmarks.machine import machine
 from benchmarks.quality import MEASURES, quality
-from benchmarks.visitor import PHASES, visitor
+from benchmarks.visitor import PANELS, PHASES, visitor
 from rbmviz import RBM, BadInput, load_dataset, load_model, make_sampler, make_trainer, rng, sample
 from rbmviz.cli import main
 from rbmviz.metrics import ISL, Coverage, chain_diagnostics, log_z
+from tests.kernels.engines import node
 
 TINY = timing.TimingBudget(3, 1e-4, 0.1)
 HERE = peers.installed()
@@ -342,6 +346,23 @@ def test_the_phases_of_a_visitor():
     assert [row["phase"] for row in rows] == list(PHASES)
     assert all(row["samples"] > 0 and row["sample_seconds"] > 0 for row in rows[:3])
     assert [(row["samples"], row["sample_seconds"]) for row in rows[3:]] == [(0, None)] * 2
+
+
+# Browsers
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_engines_take_turns_with_the_native_sampler(monkeypatch):
+    """In node only, which needs no browser; its chains stand where their last turn left them."""
+    started = lambda stack: {"node": stack.enter_context(node())}  # noqa: E731
+    monkeypatch.setattr(browsers, "engines", started)
+    rows = list(browsers.browsers(["bas_pcd"], rounds=3, turn=1e-4))
+    assert [row["sampler"] for row in rows] == list(PANELS)
+    assert all(row["seconds"].keys() == row["ratios"].keys() == {"native", "node"} for row in rows)
+    assert all(row["seconds"]["node"] > 0 and row["ratios"]["native"] == 1 for row in rows)
+    lines = text({"what": "browsers", "machine": machine(), "rows": rows}).splitlines()
+    assert lines[0] == "bas_pcd, gibbs"
+    assert len(lines) == 3 * len(rows) + 1
 
 
 # The command

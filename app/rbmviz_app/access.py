@@ -54,15 +54,9 @@ def opened() -> bool:
 def open_to_others(address: str | None) -> str:
     """Let other machines reach the server under its own address; return the address to listen on.
 
-    Parameters
-    ----------
-    address : str or None
-        Address of this machine; None: listen on all networks, and use the address of the default route.
+    address : address of this machine; None: listen on all networks, and use the address of the default route
 
-    Raises
-    ------
-    BadInput
-        If no other machine can reach the address, or if there is no network.
+    Raises BadInput if no other machine can reach the address, or if there is no network.
     """
     if address is None:
         ADDRESSES_OF_COMMAND[:] = [network_address()]
@@ -82,13 +76,7 @@ def open_to_others(address: str | None) -> str:
 
 
 def network_address() -> str:
-    """Return the address of this machine on the default route.
-
-    Raises
-    ------
-    BadInput
-        If there is none.
-    """
+    """Return the address of this machine on the default route; BadInput if there is none."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(("192.0.2.1", 9))  # nobody's address; UDP connect sends nothing
@@ -106,15 +94,9 @@ def network_address() -> str:
 def check_address(address: str | None) -> None:
     """Refuse an address that other machines can reach, unless the server is public.
 
-    Parameters
-    ----------
-    address : str or None
-        Address that the server listens on; None or "": all networks of this machine.
+    address : address that the server listens on; None or "": all networks of this machine
 
-    Raises
-    ------
-    BadInput
-        If other machines can reach the address.
+    Raises BadInput if other machines can reach the address.
     """
     if opened() or is_loopback(address or ""):
         return
@@ -139,10 +121,7 @@ def allowed_hosts() -> list[str]:
     A foreign page whose name is made to point at this machine (DNS rebinding) has the same origin as the
     server; only the host name reveals it.
 
-    Raises
-    ------
-    BadInput
-        If ``RBMVIZ_HOSTS`` holds something that is not a host name.
+    Raises BadInput if ``RBMVIZ_HOSTS`` holds something that is not a host name.
     """
     names = [name.strip().lower() for name in os.environ.get(HOSTS, "").split(",") if name.strip()]
     for name in names:
@@ -158,10 +137,7 @@ def allowed_hosts() -> list[str]:
 def frame_ancestors() -> list[str]:
     """Return the foreign origins whose pages may frame the server's pages.
 
-    Raises
-    ------
-    BadInput
-        If ``RBMVIZ_FRAME_ANCESTORS`` holds something that is not an origin.
+    Raises BadInput if ``RBMVIZ_FRAME_ANCESTORS`` holds something that is not an origin.
     """
     origins = [
         part.strip().lower() for part in os.environ.get(FRAME_ANCESTORS, "").split(",") if part.strip()

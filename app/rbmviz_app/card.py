@@ -8,7 +8,7 @@ settings and marks the panels as pending (``open_step``). The page sets its pane
 """
 
 import functools
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -16,37 +16,29 @@ import streamlit as st
 from rbmviz import BadInput
 from rbmviz.charts.style import titles
 from rbmviz.errors import MAX_SHOWN
-from rbmviz.lessons import Lesson, PageState, Step, load_lesson, measure_now, shipped_lessons, steps_of
+from rbmviz.lessons import (
+    Lesson,
+    PageState,
+    Step,
+    StepClaim,
+    load_lesson,
+    measure_now,
+    shipped_lessons,
+    steps_of,
+)
 from rbmviz.pages import PAGES
 from rbmviz.session import Comparison
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz_app import challenge, keys, links, messages, pages, session, uploads
 from rbmviz_app.charts.style import number_text
+from rbmviz_app.component import APP_FOLDER, component
 from rbmviz_app.session import COMPARISONS, OPEN_STEP, SHARED_PAGE, LessonStep
 from rbmviz_app.share import publish
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
 from rbmviz_app.timer import every_second, while_running
 
-folder = Path(__file__).parent
-
-_component = st.components.v2.component(
-    "rbmviz_card",
-    js=(folder / "card.js").read_text(),
-    css="button { font: inherit; font-weight: 600; color: inherit; background: none; border: 1px solid; "
-    "min-height: 1.5rem; border-radius: .5rem; padding: .25rem .6rem; cursor: pointer; } "
-    ".fold { order: 1; margin-left: auto; display: none; } "
-    "button:focus-visible { outline: 2px solid currentColor; outline-offset: 2px; } "
-    ".host { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .5rem; "
-    "font: .875rem var(--st-font); color: var(--st-text-color); } "
-    ".copy { font-weight: 400; border: none; padding: 0; "
-    "text-decoration: underline; opacity: .85; } "
-    "@media (max-width: 999px) { .fold { display: inline-block; } } "
-    "@media (max-width: 640px) { button { min-height: 2.75rem; padding-inline: .8rem; line-height: 1.3; } "
-    ".host:has(.fold) { flex-wrap: nowrap; align-items: center; line-height: 1.2; margin: -.5rem 0 -.8rem; } "
-    ".copy { flex: none; padding: 0; } } "
-    ".said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }",
-)
+_component = component("card", ["card.js"], ["card_parts.css"])
 """Three parts: the head of the card, the ring around its target, and, on the Learn page, the progress."""
 
 LOOK_WORDS = {
@@ -297,7 +289,7 @@ def draw(page: str) -> None:
         _draw_open(offers_reveal)
 
     with st.container(key="lesson"):
-        st.html(folder / "card.css")
+        st.html(APP_FOLDER / "card.css")
         can_change = not _all_seen(step, place)
         if comparison is not None and can_change and page != "tune":  # its sweep is not a run
             _draw_while_it_changes(comparison, offers_reveal)
@@ -485,14 +477,19 @@ def claim_lines(step: Step, seen: dict[int, float], now: dict[int, float]) -> li
     lines = []
     for i, claim in enumerate(step.claims):
         value = seen.get(i, now.get(i))
-        if i in seen:
-            said = claim.words(page, names)
-        else:
-            said = claim.number_words(page, names) + f", watched {claim.when(page)}"
-        said = said if names[0] else said[:1].upper() + said[1:]
+        said = claim_words(claim, page, names)[i in seen]
         number = "" if value is None else claim.with_unit(page, number_text(value))
         lines.append((said, number, i in seen))
     return list(dict.fromkeys(lines))  # two claims may be about one number
+
+
+def claim_words(claim: StepClaim, page: str, names: Sequence[str]) -> tuple[str, str]:
+    """Return what the card says before the claim has been seen, and then; ``names``: see ``panel_names``."""
+    watched = f"{claim.number_words(page, names)}, watched {claim.when(page)}"
+    before, after = (
+        said if names[0] else said[:1].upper() + said[1:] for said in (watched, claim.words(page, names))
+    )
+    return before, after
 
 
 def _draw_claims(claims: list[tuple[str, str, bool]]) -> None:

@@ -22,14 +22,9 @@ def _number_text(cost_unit: CostUnit, amount: float) -> str:
 def point_text(compared: Compared, made_unit: CostUnit, made: int | None, turned: bool = False) -> str:
     """Say at which point a panel's numbers were taken, and which panel limits that point.
 
-    Parameters
-    ----------
-    made_unit : CostUnit
-        What the run produces: samples or updates.
-    made : int or None
-        Number produced by the common point; None: the run has no scores there.
-    turned : bool
-        Whether the count starts at the last turn of a knob (default: at the start of the run).
+    made_unit : what the run produces: samples or updates
+    made : number produced by the common point; None: the run has no scores there
+    turned : whether the count starts at the last turn of a knob (default: at the start of the run)
     """
     cost_unit, point = compared.cost_unit, compared.point
     if compared.passed is None:

@@ -43,19 +43,11 @@ def _until_disconnect(token: str, _comparison: Comparison) -> Comparison:
 def open_comparison(page: str, setup: S, rate: float) -> tuple[Comparison[S], bool]:
     """Open this session's comparison of a page; return it and whether it is new.
 
-    Parameters
-    ----------
-    page : str
-        Name of the page, or another name for a second comparison on the same page.
-    setup : Setup
-        Setup of a new comparison; an existing one keeps its own.
-    rate : float
-        Steps per second of a new comparison.
+    page : name of the page, or another name for a second comparison on the same page
+    setup : setup of a new comparison; an existing one keeps its own
+    rate : steps per second of a new comparison
 
-    Raises
-    ------
-    BadInput
-        If the comparison is at rest and there is no room for it now.
+    Raises BadInput if the comparison is at rest and there is no room for it now.
     """
     comparisons, visitor = COMPARISONS.ensure(), VISITOR.ensure()
     is_new = page not in comparisons

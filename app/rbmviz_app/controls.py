@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
@@ -14,6 +13,7 @@ from rbmviz.origin import with_origin
 from rbmviz.pages.settings import MultipleOf, Whole
 from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import card, messages, uploads
+from rbmviz_app.component import component
 from rbmviz_app.session import ALL_SETTINGS, OFFERED_FILES, Setting, set_undrawn
 from rbmviz_app.shared import (
     MODELS_OF_COMMAND,
@@ -27,11 +27,7 @@ from rbmviz_app.stream.files import OfferedFile
 
 T = TypeVar("T")
 
-_download = st.components.v2.component(
-    "rbmviz_download",
-    js=(PANEL_FOLDER / "element.js").read_text() + Path(__file__).with_name("download.js").read_text(),
-    css=Path(__file__).with_name("download.css").read_text(),
-)
+_download = component("download", [PANEL_FOLDER / "element.js", "download.js"], ["download.css"])
 
 
 def _widget(setting: Setting[Any], more: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,6 +119,22 @@ def text(setting: Setting[str], **more: Any) -> str:
     """Draw a text field."""
     st.text_input(setting.label, setting.value, max_chars=200, **_widget(setting, more))
     return setting.value
+
+
+def about(page: str, *paragraphs: str, caption: str = "") -> None:
+    """Draw the button that opens a page's introduction for newcomers."""
+    with st.popover("About", icon=":material/info:", type="tertiary", key=f"{page} about"):
+        for paragraph in paragraphs:
+            st.markdown(paragraph)
+        if caption:
+            st.caption(caption)
+
+
+def heading(page: str, question: str, about_page: str) -> None:
+    """Draw the question of a page without live panels, and its introduction."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.title(question, anchor=False, width="content")
+        about(page, about_page)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ export default ({ parentElement, setTriggerValue }) => {
   if (localStorage.getItem(CLOSED) || parentElement.querySelector('.line')) return;
   const line = document.createElement('p'), open = document.createElement('button'), close = document.createElement('button');
   line.className = 'line';
-  Object.assign(open, { className: 'open', type: 'button', textContent: 'New here? Three ways in' });
+  Object.assign(open, { className: 'open', type: 'button', textContent: 'New here?' });
   Object.assign(close, { className: 'close', type: 'button', textContent: '×', title: 'Close' });
   close.setAttribute('aria-label', 'Close the line for newcomers');
   const leave = () => {

@@ -3,17 +3,12 @@
 It is in the bar, where nothing moves when it goes.
 """
 
-from pathlib import Path
-
 import streamlit as st
 
 from rbmviz_app import card, links, session
+from rbmviz_app.component import component
 
-_line = st.components.v2.component(
-    "rbmviz_doors",
-    js=Path(__file__).with_name("doors.js").read_text(),
-    css=Path(__file__).with_name("doors.css").read_text(),
-)
+_line = component("doors", ["doors.js"], ["doors.css"])
 
 
 def draw_line() -> None:

@@ -6,7 +6,6 @@ it, and logs one line.
 ============================================================== =============================================
 what is used                                                   without it
 ============================================================== =============================================
-``polling_path_watcher._POLLING_PERIOD_SECS``                  settings files are read five times a second
 ``_session_mgr._session_storage._cache.expire``                sessions that have ended keep their memory
                                                                until the next visitor comes
 ``connect_session``, ``disconnect_session``,                   each page that was left keeps three file
@@ -16,18 +15,23 @@ what is used                                                   without it
 ``BackMsg.rerun_script``: ``is_auto_rerun``, ``widget_states`` a click beside a timer may count twice
 ``ForwardMsg.auto_rerun``, ``ThreadState.fragment_id``,        charts are drawn every second, also on a busy
 ``get_script_run_ctx``                                         server and of long runs
+``index.html`` of ``file_util.get_static_dir``                 pages jump when their style sheet has come
 ============================================================== =============================================
 """
 
 import asyncio
 import importlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from google.protobuf.message import DecodeError
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import runtime
+from streamlit import file_util, runtime
 
 log = logging.getLogger(__name__)
 
@@ -62,12 +66,6 @@ If one is renamed, its rule does nothing. Elements that have a key are found by 
 Streamlit documents.
 """
 
-SETTINGS_SECONDS = 1.0
-"""Seconds between checks of Streamlit's settings files, which nobody edits while the server runs.
-
-Streamlit checks five times a second, using 0.2 % of a core, and has no option for this.
-"""
-
 STOP_SECONDS = 1.0
 """Seconds after which most scripts of closed browsers have stopped."""
 
@@ -80,15 +78,11 @@ _fragments: list["Fragments"] = []
 def mend(server: Any) -> None:
     """Patch Streamlit, wherever its internals are as expected.
 
-    Parameters
-    ----------
-    server : streamlit.runtime.Runtime
-        The started runtime of this process.
+    server : the started runtime of this process
     """
     for mended in (_tidying, _stored_bytes, _messages, _fragments):
         mended.clear()  # type: ignore[attr-defined]
     for reach, without in (
-        (_look_rarely_at_settings, "settings files are read five times a second"),
         (_forget_sessions, "sessions that have ended keep their memory until the next visitor comes"),
         (_close_loops, "each page that was left keeps three file descriptors for ten minutes"),
         (_count_uploads, "files that are uploaded, and belong to no page, are not counted"),
@@ -99,6 +93,29 @@ def mend(server: Any) -> None:
             reach(server)
         except (AttributeError, ImportError, TypeError, ValueError) as changed:
             log.warning("Streamlit has changed inside (%s): %s.", changed, without)
+
+
+def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
+    """Return routes for the pages at these paths that have the style sheet from the start.
+
+    The sheet that the script sends comes after the first elements, which would be drawn without it.
+    """
+    begin = "<body>"
+    try:
+        html = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+        if html.count(begin) != 1:
+            raise ValueError(f"index.html has no single {begin}")
+    except (AttributeError, OSError, ValueError) as changed:
+        log.warning("Streamlit has changed inside (%s): pages jump when their style sheet has come.", changed)
+        return []
+
+    def send(request: Request) -> HTMLResponse:
+        # After Streamlit's own rules, in the head, and before those of single pages: the later ones win.
+        # Read for each page, so that an edited sheet needs no restart.
+        styled = html.replace(begin, f"{begin}<style>{style.read_text()}</style>")
+        return HTMLResponse(styled, headers={"cache-control": "no-cache"})
+
+    return [Route(path, send) for path in paths]
 
 
 def tidy() -> None:
@@ -118,12 +135,6 @@ def page_is_open() -> bool:
     if context is None or not runtime.exists():
         return True
     return runtime.get_instance().is_active_session(context.session_id)
-
-
-def _look_rarely_at_settings(server: Any) -> None:
-    polling_path_watcher: Any = importlib.import_module("streamlit.watcher.polling_path_watcher")
-    _there(polling_path_watcher, "_POLLING_PERIOD_SECS")
-    polling_path_watcher._POLLING_PERIOD_SECS = SETTINGS_SECONDS
 
 
 def _forget_sessions(server: Any) -> None:
@@ -292,12 +303,6 @@ def set_interval(fragment_id: str, seconds: float) -> None:
 def fragment_id() -> str:
     """Return the id of the fragment that is being drawn; "" if its timer cannot be set."""
     return next((fragments.current() for fragments in _fragments), "")
-
-
-def _there(holder: Any, *names: str) -> None:
-    """Raise AttributeError unless an object has these attributes."""
-    for name in names:
-        getattr(holder, name)
 
 
 def _assigned(kind: type, *names: str) -> None:

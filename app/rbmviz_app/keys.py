@@ -4,24 +4,18 @@
 choice (WCAG 2.2, 2.1.4).
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
-import streamlit as st
+from rbmviz_app.component import component
 
 
 class Key(NamedTuple):
     """A key that does something on a page.
 
-    Parameters
-    ----------
-    key : str
-        As in Streamlit's ``shortcut``, or as text for the reader.
-    does : str
-        What it does, in a few words.
-    where : str
-        CSS selector of its control; the list shows the key while the page has the control. "" (the default):
-        on every page.
+    key : as in Streamlit's ``shortcut``, or as text for the reader
+    does : what it does, in a few words
+    where : CSS selector of its control; the list shows the key while the page has the control. "" (the
+        default): on every page.
     """
 
     key: str
@@ -53,11 +47,7 @@ FOCUSED = (
 )
 """Keys of the focused control."""
 
-_list = st.components.v2.component(
-    "rbmviz_keys",
-    js=Path(__file__).with_name("keys.js").read_text(),
-    css=Path(__file__).with_name("bar.css").read_text(),
-)
+_list = component("keys", ["keys.js"], ["bar.css"])
 
 
 def draw_list() -> None:

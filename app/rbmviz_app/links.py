@@ -7,7 +7,6 @@ place. ``st.query_params`` is never written, because that would add entries to t
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -15,9 +14,10 @@ import streamlit as st
 from rbmviz.errors import MAX_SHOWN, BadInput, shown
 from rbmviz.links import address_texts
 from rbmviz_app import checkpoints, embedding, pages, presets, session, shared, uploads
+from rbmviz_app.component import component
 from rbmviz_app.share import publish
 
-_address = st.components.v2.component("rbmviz_address", js=Path(__file__).with_name("address.js").read_text())
+_address = component("address", ["address.js"])
 
 
 PAUSED_AT = "paused_at"
@@ -150,8 +150,9 @@ def open_link(page: str) -> None:
                 session.add_link_warning(f"The link's data are left out. {error}", page)
             elif setting.key in (*OWN_CHOICES, *checkpoints.CHOICES.values()) and "." in "".join(texts):
                 file = next(text for text in texts if "." in text)
+                where = "Settings of Sample or Train" if page == "tune" else "Settings"
                 session.add_link_warning(
-                    f"The server has forgotten your file {shown(file)}: upload it again in Settings.", page
+                    f"The server has forgotten your file {shown(file)}: upload it again in {where}.", page
                 )
             else:
                 stands = " ".join(address_texts(values.get(name, setting.default)))

@@ -172,16 +172,9 @@ class LivePage(Generic[S]):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
             st.title(question or self.question, anchor=False, width="content")
             if not present:
-                self.draw_about(about or self.about, notes)
+                caption = "The *Glossary* explains all words and numbers."
+                controls.about(self.name, about or self.about, *notes, caption=caption)
         return present
-
-    def draw_about(self, about: str, notes: Sequence[str]) -> None:
-        """Draw the button that opens the page's introduction for newcomers, and its notes."""
-        with st.popover("About", icon=":material/info:", type="tertiary", key=f"{self.name} about"):
-            st.markdown(about)
-            for note in notes:
-                st.markdown(note)
-            st.caption("The *Glossary* explains all words and numbers.")
 
     @contextmanager
     def toolbar(self) -> Iterator[None]:
@@ -322,10 +315,7 @@ class LivePage(Generic[S]):
 
         If there are none, add ``wanted`` or, if that is empty, the default panels.
 
-        Raises
-        ------
-        BadInput
-            If the limits allow none.
+        Raises BadInput if the limits allow none.
         """
         most, asked = limits().panels, links.given(self.name, self.spec.panels_key)
         if asked == [NO_PANEL]:
@@ -367,7 +357,7 @@ class LivePage(Generic[S]):
         except BadInput as error:
             messages.refused(error)
 
-    def show(self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any]) -> None:
+    def show(self, setup: S, algorithms: Sequence[Any], values: Mapping[str, Any], plan: Any = None) -> None:
         """Set the page to these panels and settings, in a callback or before switching to it.
 
         Undo restores the previous state. If this session has not opened the page yet, it is opened.
@@ -380,6 +370,8 @@ class LivePage(Generic[S]):
             Its panels.
         values : mapping of str to value
             Its settings, by name; others stay the same.
+        plan : plan of a run
+            Of each panel; default: the setup's.
 
         Raises
         ------
@@ -389,7 +381,7 @@ class LivePage(Generic[S]):
         before = self.settings.values_now()
         comparison, is_new = comparisons.open_comparison(self.name, setup, self.speed.value)
         try:
-            comparison.replace(setup, algorithms)
+            comparison.replace(setup, algorithms, plan)
         except BadInput:
             if is_new:
                 comparisons.drop_empty_comparison(self.name)

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import streamlit as st
-
 from rbmviz.charts.style import colours, dashes, titles
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Knob, knobs_of, values_of
@@ -21,6 +19,7 @@ from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS
 from rbmviz.view.formulas import equation, prose
 from rbmviz.view.specs import about, knob_spec, readout_specs
 from rbmviz_app import card
+from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
 from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS
@@ -35,23 +34,18 @@ OnTrigger = Callable[[], None]
 
 def _component(name: str, folder: Path, script: str) -> Any:
     """Return the component whose script is the shared scripts followed by the page's."""
-    files = [PANEL_FOLDER / shared for shared in SHARED_SCRIPTS] + [folder / script]
-    js = "\n".join(file.read_text() for file in files)
-    own = folder / "panel.css"
-    css = (PANEL_FOLDER / "panel.css").read_text()
-    if folder != PANEL_FOLDER and own.exists():
-        css += own.read_text()
-    return st.components.v2.component(f"rbmviz_{name}", js=js, css=css)
+    scripts = [*(PANEL_FOLDER / shared for shared in SHARED_SCRIPTS), folder / script]
+    styles = [PANEL_FOLDER / "panel.css"]
+    if folder != PANEL_FOLDER and (folder / "panel.css").exists():
+        styles.append(folder / "panel.css")
+    return component(name, scripts, styles)
 
 
 class Canvas:
     """The live canvas of one page: all panels of a comparison, with their knobs.
 
-    Parameters
-    ----------
-    folder : Path
-        The page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the shared
-        style.
+    folder : the page's folder: its ``panel.js`` draws one panel; its ``panel.css``, if any, adds to the
+        shared style
     """
 
     def __init__(self, folder: Path) -> None:
@@ -140,24 +134,14 @@ def panel_spec(
 ) -> dict[str, Any]:
     """Return the data for drawing a panel, as JSON values.
 
-    Parameters
-    ----------
-    panel : Panel
-    label, accent : str
-        Its title and colour.
-    readouts : callable
-        Returns the readouts of a panel, given its algorithm and plan.
-    front : callable
-        Returns whether a knob may be always visible, as the first two of them are; the others are under
-        "More".
-    hidden : sequence of str
-        Names of hidden knobs.
-    dash : sequence of int
-        Dashes of its curve in the charts, in pixels of line and gap; empty: a solid line.
-    multiples : bool
-        Whether its menu offers further panels with other values of a knob.
-    formulas_of : callable
-        Returns the formulas that define an algorithm, see ``rbmviz.equations``.
+    label, accent : its title and colour
+    readouts : returns the readouts of a panel, given its algorithm and plan
+    front : returns whether a knob may be always visible, as the first two of them are; the others are under
+        "More"
+    hidden : names of hidden knobs
+    dash : dashes of its curve in the charts, in pixels of line and gap; empty: a solid line
+    multiples : whether its menu offers further panels with other values of a knob
+    formulas_of : returns the formulas that define an algorithm, see ``rbmviz.equations``
     """
     algorithm = panel.worker.algorithm
     knobs = {name: knob for name, knob in knobs_of(algorithm).items() if name not in hidden}
@@ -231,7 +215,6 @@ def live_slider(
     key: str,
     formulas: Sequence[str] = (),
     present: bool = False,
-    width: int = 320,
 ) -> None:
     """Draw a slider that sends its value while dragged, read with ``session.sent_by(key, "value")``.
 
@@ -247,5 +230,5 @@ def live_slider(
             "present": present,
         },
         on_value_change=on_value,
-        width=width,
+        width=320,
     )

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from rbmviz_app import copy_link, keys, links
+from rbmviz_app import keys, links
+from rbmviz_app.component import component
 from rbmviz_app.session import (
     COMPARISONS,
     MAX_PRESENTED_KNOBS,
@@ -23,7 +24,8 @@ from rbmviz_app.share import button
 folder = Path(__file__).parent
 FIRST_SCRIPTS = "".join((folder / name).read_text() for name in ("broken_page.js", "empty_charts.js"))
 
-_reader = st.components.v2.component("rbmviz_reader", js=(folder / "reader.js").read_text())
+_reader = component("reader", ["reader.js"])
+_copy_link = component("copy_link", ["copy_link.js"], ["bar.css"])
 
 
 def draw_switch() -> None:
@@ -44,7 +46,7 @@ def draw_switch() -> None:
             )
         button.draw_opener()
         with st.container(key="share-menu"):
-            copy_link.draw_button()
+            _copy_link(key="copy link", data={}, width="content")
             if not links.presenting():
                 st.button(
                     "Present",

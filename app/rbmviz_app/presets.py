@@ -23,23 +23,15 @@ KEY = "preset"
 class Preset:
     """A preset.
 
-    Parameters
-    ----------
-    label : str
-        Text of its button.
-    caption : str
-        What to look for; shown above the panels while the screen shows the preset.
-    panels : tuple of str
-        The panels, as in a link.
-    settings : mapping of str to value
-        Values of settings by their names in the address; others have their defaults.
-    claims : tuple of str
-        The caption's statements as numbers, reached within about thirty seconds at the speed of the preset.
-    invites : tuple of str
-        Names of knobs that the caption invites the visitor to turn; it stays when they are turned.
-    variants : tuple of str
-        Panels after such a turn, or settings of a sweep; claims may refer to them: their numbers continue
-        after ``panels``.
+    label : text of its button
+    caption : what to look for; shown above the panels while the screen shows the preset
+    panels : the panels, as in a link
+    settings : values of settings by their names in the address; others have their defaults
+    claims : the caption's statements as numbers, reached within about thirty seconds at the speed of the
+        preset
+    invites : names of knobs that the caption invites the visitor to turn; it stays when they are turned
+    variants : panels after such a turn, or settings of a sweep; claims may refer to them: their numbers
+        continue after ``panels``
     """
 
     label: str

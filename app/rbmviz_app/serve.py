@@ -74,20 +74,12 @@ def settings(address: str | None, port: int | None, share: bool = False) -> dict
     The command line takes precedence over Streamlit's environment variables (``STREAMLIT_SERVER_PORT``), and
     these over the packaged settings.
 
-    Parameters
-    ----------
-    address : str or None
-        The address to listen on; None: from the environment or the packaged settings.
-    port : int or None
-        The port; None: from Streamlit's settings, or else the first free one from 8501.
-    share : bool
-        Whether other machines may reach the server (see ``access.open_to_others``).
+    address : the address to listen on; None: from the environment or the packaged settings
+    port : the port; None: from Streamlit's settings, or else the first free one from 8501
+    share : whether other machines may reach the server (see ``access.open_to_others``)
 
-    Raises
-    ------
-    BadInput
-        If other machines can reach the address without ``share`` or RBMVIZ_PUBLIC=1, or if the server cannot
-        listen on it.
+    Raises BadInput if other machines can reach the address without ``share`` or RBMVIZ_PUBLIC=1, or if the
+    server cannot listen on it.
     """
     # Streamlit's greeting would show the address before anything listens on it.
     found = packaged_settings() | settings_of_environment() | {"logger.hideWelcomeMessage": True}

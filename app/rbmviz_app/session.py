@@ -35,12 +35,8 @@ T = TypeVar("T")
 class Entry(Generic[T]):
     """One entry of the session state.
 
-    Parameters
-    ----------
-    key : str
-        Its key in the session state.
-    make : callable
-        Returns the value to use until one is stored.
+    key : its key in the session state
+    make : returns the value to use until one is stored
     """
 
     def __init__(self, key: str, make: Callable[[], T]) -> None:
@@ -70,13 +66,9 @@ class SettingsState:
     replaced. So each widget carries the revision with which it was drawn, and reports from an earlier
     revision are ignored.
 
-    Parameters
-    ----------
-    values : mapping of str to value
-        Settings that have been set, by name; others have their defaults. Each name belongs to one page, so
-        one record serves all pages.
-    revision : int
-        How often the server has set settings (``show``).
+    values : settings that have been set, by name; others have their defaults. Each name belongs to one page,
+        so one record serves all pages.
+    revision : how often the server has set settings (``show``)
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -111,12 +103,8 @@ def set_undrawn(values: Mapping[str, Any]) -> None:
 class Setting(Generic[T]):
     """A setting of a page, by its name in the address.
 
-    Parameters
-    ----------
-    key : str
-        Its name.
-    spec : SettingSpec
-        Its default, label and allowed values.
+    key : its name
+    spec : its default, label and allowed values
     """
 
     def __init__(self, key: str, spec: SettingSpec) -> None:
@@ -175,7 +163,7 @@ ALL_SETTINGS: dict[str, Setting[Any]] = {}
 class PageSettings(Mapping[str, Setting[Any]]):
     """The settings of a page, by name or as attributes: ``Settings.seed.value``.
 
-    Two pages must not share a setting's name: they would share its entry and its name in the address.
+    Pages with a setting of the same name share its value and its place in the address; only ``tried`` is so.
     """
 
     def __init__(self, specs: Mapping[str, SettingSpec]) -> None:
@@ -248,14 +236,9 @@ UPLOADS: Entry[dict[str, Any]] = Entry("uploads", dict)
 class Link(NamedTuple):
     """The address with which the session began.
 
-    Parameters
-    ----------
-    page : str
-        The page that it opens.
-    parts : mapping of str to list of str
-        Its parameters, by name.
-    is_open : bool
-        Whether settings, models and data have been set from it.
+    page : the page that it opens
+    parts : its parameters, by name
+    is_open : whether settings, models and data have been set from it
     """
 
     page: str
@@ -306,16 +289,10 @@ TOASTS: Entry[tuple[tuple[str, str], ...]] = Entry("toasts", tuple)
 class Drawn(NamedTuple):
     """State of a page when it was last drawn.
 
-    Parameters
-    ----------
-    settings : mapping of str to value
-        Its settings, by name, which Undo restores after the next change.
-    command : int
-        The command that its Undo button undoes, see ``Comparison.undoable_commands``.
-    preset : str
-        Name (in the address) of the preset whose caption is shown; "": none.
-    caption : str
-        The last caption of a preset, whose space is reserved.
+    settings : its settings, by name, which Undo restores after the next change
+    command : the command that its Undo button undoes, see ``Comparison.undoable_commands``
+    preset : name (in the address) of the preset whose caption is shown; "": none
+    caption : the last caption of a preset, whose space is reserved
     """
 
     settings: Mapping[str, Any] = MappingProxyType({})
@@ -352,14 +329,9 @@ OFFERED_FILES: Entry[OfferedFiles] = Entry("offered files", OfferedFiles)
 class StoppedTimer(NamedTuple):
     """The state of a page fragment when its timer stopped.
 
-    Parameters
-    ----------
-    comparison : weakref.ref
-        The comparison that the fragment shows.
-    shown : tuple
-        What it showed, see ``timer.shown_state``.
-    hidden : bool
-        Whether it stopped because the browser requested no frames; otherwise nothing had changed.
+    comparison : the comparison that the fragment shows
+    shown : what it showed, see ``timer.shown_state``
+    hidden : whether it stopped because the browser requested no frames; otherwise nothing had changed
     """
 
     comparison: weakref.ref[Comparison]
@@ -466,12 +438,8 @@ REVEALED: Entry[frozenset[LessonStep]] = Entry("revealed", frozenset)
 class Attempt(NamedTuple):
     """Result of a challenge.
 
-    Parameters
-    ----------
-    runs : tuple
-        The judged runs: other runs are another attempt.
-    missed : str
-        The first goal not reached, in words; "": all were reached.
+    runs : the judged runs: other runs are another attempt
+    missed : the first goal not reached, in words; "": all were reached
     """
 
     runs: tuple[Any, ...]

@@ -21,8 +21,8 @@ from rbmviz.pages import RANDOM_MODEL, Sources
 from rbmviz.session import VisitorUsage
 from rbmviz.session.sweeps import SweepQueue, sweeps_folder
 from rbmviz.session.training_file import is_upload
-from rbmviz.sweeps import Own, SweepPlan
-from rbmviz.sweeps.cell import data_digest
+from rbmviz.sweeps import SweepPlan
+from rbmviz.sweeps.cell import Own, data_digest
 from rbmviz_app.session import ALLOWANCE, TRAINED, UPLOADS, visitors
 
 T = TypeVar("T")

@@ -23,14 +23,9 @@ POLICY = 1008
 class Rate(NamedTuple):
     """How much a socket accepts.
 
-    Parameters
-    ----------
-    per_second : float
-        Messages read per second. Faster messages wait at the sender.
-    burst : int
-        Messages read at once after a pause, such as a lost connection.
-    size : int
-        Maximum bytes of a message.
+    per_second : messages read per second. Faster messages wait at the sender.
+    burst : messages read at once after a pause, such as a lost connection
+    size : maximum bytes of a message
     """
 
     per_second: float
@@ -65,11 +60,7 @@ def rate_of(path: str) -> Rate:
 class Inbox:
     """The messages of one connection, read at its rate.
 
-    Parameters
-    ----------
-    rate : Rate
-    receive : callable
-        Waits for the next message of the connection.
+    receive : waits for the next message of the connection
     """
 
     def __init__(self, rate: Rate, receive: Receive) -> None:

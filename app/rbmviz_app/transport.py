@@ -5,44 +5,24 @@ press of these buttons is numbered, sent again until it is answered, and carried
 (``stream/presses.py``).
 """
 
-from pathlib import Path
 from typing import Any
-
-import streamlit as st
 
 from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import keys
+from rbmviz_app.component import component
 
-_buttons = st.components.v2.component(
-    "rbmviz_transport",
-    js="\n".join(
-        file.read_text()
-        for file in (
-            PANEL_FOLDER / "element.js",
-            PANEL_FOLDER / "presses.js",
-            Path(__file__).with_name("transport.js"),
-        )
-    ),
-    css=Path(__file__).with_name("transport.css").read_text(),
-    isolate_styles=False,
-)
+_scripts = (PANEL_FOLDER / "element.js", PANEL_FOLDER / "presses.js", "transport.js")
+_buttons = component("transport", _scripts, ["transport.css"], isolate_styles=False)
 
 
 def draw(page: str, socket: str, running: bool, play: str, step: str, reset: str, held: str) -> bool:
     """Draw the buttons; return whether the server has just carried out presses.
 
-    Parameters
-    ----------
-    page : str
-        Name of the page.
-    socket : str
-        Path of its live socket.
-    running : bool
-        Whether it plays. From then on the frames say it.
-    play, step, reset : str
-        What each button does.
-    held : str
-        Why Play and Step are disabled; "": they are not.
+    page : name of the page
+    socket : path of its live socket
+    running : whether it plays. From then on the frames say it.
+    play, step, reset : what each button does
+    held : why Play and Step are disabled; "": they are not
     """
     data: dict[str, Any] = {
         "socket": socket,

@@ -7,14 +7,11 @@ import streamlit as st
 
 from rbmviz.knobs import knobs_of, values_of, write_algorithm
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES
-from rbmviz.origin import origin
 from rbmviz.pages.tried import MAX_TRIED, Tried
 from rbmviz.registry import samplers
 from rbmviz.session import Comparison, SamplingSetup
 from rbmviz.session.sweep_view import front_numbers
-from rbmviz_app import controls, session
-from rbmviz_app.charts.style import csv_bytes
-from rbmviz_app.controls import Download
+from rbmviz_app import session
 from rbmviz_app.session import TRIED
 from rbmviz_app.shared import title_of_model
 
@@ -25,15 +22,15 @@ MOST = 100
 """Maximum number of tried settings; the oldest goes first."""
 
 COLUMNS = {
+    "isl": ISL_OF_SAMPLES.label,
+    "std_error": "±",
+    "n": "Samples",
     "setting": "Setting",
     "model": "Model",
     "data": "Data",
     "start": "Start",
     "kernel": "ISL kernel",
     "seed": "Seed",
-    "n": "Samples",
-    "isl": ISL_OF_SAMPLES.label,
-    "std_error": "± over test images",
 }
 
 
@@ -57,9 +54,12 @@ def note(comparison: Comparison[SamplingSetup], model_name: str) -> None:
 
 
 def tried() -> list[Tried]:
-    """Return the settings of the link and of this session, each with its newest score."""
-    of_link = map(Tried.read, session.ALL_SETTINGS["tried"].value)
-    return list(({one.setting: one for one in of_link} | TRIED.value).values())
+    """Return the settings of the link and of this session, each with its score after most samples."""
+    found: dict[tuple[object, ...], Tried] = {}
+    for one in (*map(Tried.read, session.ALL_SETTINGS["tried"].value), *TRIED.value.values()):
+        if one.setting not in found or found[one.setting].n <= one.n:
+            found[one.setting] = one
+    return list(found.values())
 
 
 def keep() -> None:
@@ -81,22 +81,21 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
     """
     known = tried()
     popover = st.popover(
-        f"Tried settings ({len(known)})" if known else "Tried settings",
+        "Tried settings",
         icon=":material/bookmark:",
         key=f"{page} tried",
         on_change="rerun",  # with the newest scores
     )
     with popover:
         st.caption(
-            f"Every setting that the Sample page has run for {MIN_SAMPLES} samples, with the score of its "
-            "samples since the last turn of a knob: one run each. To know whether two settings differ, run a "
-            "sweep with several seeds. Reloading the page forgets them, unless you keep them in its address."
+            f"Settings that Sample has run for {MIN_SAMPLES} samples or more: one run each, scored since the "
+            "last turn of a knob, ± its standard error over the test images. Reloading forgets them, unless "
+            "you keep them in the address. To know whether two differ, run a sweep with several seeds."
         )
         if not known:
             return
-        rows = [row_of(one) for one in known]
         st.dataframe(
-            [{**row, **(more(one) if popover.open else {})} for row, one in zip(rows, known, strict=True)],
+            [row_of(one, more(one) if popover.open else {}) for one in known],
             hide_index=True,
             column_config={name: st.column_config.Column(title) for name, title in COLUMNS.items()},
             key=f"{page} tried settings",
@@ -109,26 +108,18 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
                 on_click=keep,
                 help=f"Put the newest {MAX_TRIED} into the page’s address: a link and a reload have them.",
             )
-            content = [list(row.values()) for row in rows]
-            table = Download("Table", lambda: csv_bytes(list(COLUMNS), content), "tried.csv", "")
-            controls.downloads(f"{page} tried", [table], lambda: origin_of(known))
             st.button("Forget them", key=f"{page} forget tried", on_click=forget)
         if kept := len(session.ALL_SETTINGS["tried"].value):
             st.caption(f"{kept} in the address.")
 
 
-def row_of(one: Tried) -> dict[str, Any]:
-    """Return a row of the table, with the columns ``COLUMNS``."""
+def row_of(one: Tried, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of the table: the columns ``COLUMNS``, with further ones after the setting."""
     algorithm = samplers.read(one.algorithm)
     row = one._asdict() | {"model": title_of_model(one.model)}
     row["setting"] = full_name(algorithm.label, algorithm)
-    return {name: row[name] for name in COLUMNS}
-
-
-def origin_of(known: list[Tried]) -> dict[str, Any]:
-    """Return where the table comes from."""
-    settings = "; ".join(one.write() for one in known)
-    return origin(f"rbmviz app; Sample: {settings}", seeds=sorted({one.seed for one in known}))
+    names = list(COLUMNS)
+    return {name: row[name] for name in names[:4]} | dict(more) | {name: row[name] for name in names[4:]}
 
 
 def full_name(name: str, algorithm: Any) -> str:

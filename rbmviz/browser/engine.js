@@ -181,6 +181,19 @@ class Chain {
     }
     return kernels.bytes(rowsOf(this.v, 0, n)).subarray(0, n * n_visible);
   }
+
+  /** Return the sweeps of the newest n samples. @param {number} n @param {Record<string, any>} knobs */
+  sweepsOf(n, knobs) {
+    if (this.spec.kind !== 'herding') return n * knobs.k;
+    return Array.from(new BigInt64Array(this.kernels.memory.buffer, this.sweeps.at, n), Number).reduce((sum, sweeps) => sum + sweeps, 0);
+  }
+
+  /** Return the means of a newest sample, 0 to 255; those of herding are its bits. @param {number} row */
+  meanOf(row) {
+    const { kind, n_visible } = this.spec, { kernels, p } = this;
+    if (kind === 'herding') return kernels.bytes(rowsOf(this.v, row, 1)).map(bit => 255 * bit);
+    return Uint8Array.from(new Float32Array(kernels.memory.buffer, rowsOf(p, row, 1).at, n_visible), x => Math.round(255 * x));
+  }
 }
 
 /** Pack rows of 0 and 1 as numpy.packbits does, first unit highest. @param {Uint8Array} v @param {number} n rows @param {number} bytes of a packed row @returns {Uint8Array} */

@@ -1,6 +1,6 @@
 // @ts-check
-// The worker of one panel: it makes samples when it is told to, and sends them with their classes and scores. engine.js
-// precedes it.
+// The worker of one panel: it makes samples when it is told to, and sends them with their classes and scores, or with
+// their landscape. engine.js and landscape.js precede it.
 
 /**
  * The first message.
@@ -9,18 +9,21 @@
  * @property {Signatures} signatures
  * @property {ChainSpec} chain
  * @property {ScoreSpec | null} scores
+ * @property {LandSpec | null} land the landscape of a small model
  * @property {Blocks} blocks
  * @property {number[]} curve_counts samples since the last change of knobs at which ISL is computed
  */
 /** @typedef {{ samples: number, knobs?: Record<string, any>, start?: number }} Order restart at a start, turn knobs, and make samples */
-/** @typedef {{ n: number, rows: Uint8Array, classes: number[], blank: number[], spurious: number[], curve: [number, number, number][] }} Made */
+/** @typedef {{ n: number, rows: Uint8Array, classes: number[], blank: number[], spurious: number[], curve: [number, number, number][], land: LandView | null, sweeps: number, mean: Uint8Array }} Made */
 
 class WorkerRun {
   /** @param {RunData} data */
-  constructor({ wasm, signatures, chain, scores, blocks, curve_counts }) {
+  constructor({ wasm, signatures, chain, scores, land, blocks, curve_counts }) {
     const kernels = new Kernels(wasm, signatures);
     this.chain = new Chain(kernels, chain, blocks);
     this.scores = scores ? new Scores(kernels, scores, blocks) : null;
+    this.land = land;
+    this.walk = land ? new Walk(this.chain, land) : null;
     this.labels = blocks.labels?.data ?? null;
     this.counts = curve_counts;
     this.words = Math.ceil(chain.n_visible / 64);
@@ -31,11 +34,14 @@ class WorkerRun {
 
   /** @param {Order} order @returns {Made} */
   make({ samples, knobs, start }) {
-    if (start !== undefined) this.chain.restart(start);
+    if (start !== undefined) {
+      this.chain.restart(start);
+      if (this.land) this.walk = new Walk(this.chain, this.land);
+    }
     if (knobs) this.knobs = knobs;
     if (knobs || start !== undefined) this.scores?.clear();
     /** @type {Made} */
-    const made = { n: samples, rows: new Uint8Array(samples * this.row), classes: [], blank: [], spurious: [], curve: [] };
+    const made = { n: samples, rows: new Uint8Array(samples * this.row), classes: [], blank: [], spurious: [], curve: [], land: null, sweeps: 0, mean: new Uint8Array(0) };
     for (let done = 0; done < samples;) {
       const counted = this.scores?.n ?? 0, next = this.counts.find(n => n > counted) ?? Infinity;
       const m = Math.min(samples - done, BATCH, this.scores ? next - counted : Infinity);
@@ -53,8 +59,12 @@ class WorkerRun {
         }
         if (this.scores.n === next) made.curve.push(/** @type {[number, number, number]} */ ([next, ...this.scores.isl()]));
       }
+      this.walk?.add(v, m);
+      made.sweeps += this.chain.sweepsOf(m, this.knobs);
+      made.mean = this.chain.meanOf(m - 1);
       done += m;
     }
+    if (this.walk) made.land = this.walk.view(this.knobs);
     return made;
   }
 }

@@ -37,34 +37,20 @@ def styled(names: Sequence[str], colours: Sequence[str], first: int = 0) -> tupl
 class ChartAxis:
     """A direction of a chart.
 
-    Parameters
-    ----------
-    field : str
-        Column of the coordinates.
-    title : str
-        A line break begins another line.
-    scale : "linear", "log", "symlog" or "words"
-        "symlog" is that of log(1 + x); the column of "words" has no numbers, and such a chart has no canvas.
-    form : str
-        Format of the numbers, in D3's language; a share in percent has "%". "": Vega's own.
-    unit : str
-        Unit after each number, which then is not abbreviated: 0.1 s, not 100m.
-    domain : (float, float) or None
-        Range; None (the default): that of the rows.
-    nice : bool or None
-        Whether the range ends at round numbers; None (the default): unless the scale is logarithmic.
-    zero : bool
-        Whether the range includes zero.
-    ticks : int or tuple of float
-        Approximate number of ticks, or their places; 0 (the default): Vega's own.
-    tick_labels : tuple of str
-        Labels of ``ticks``, if they are places; empty (the default): the numbers.
-    names : tuple of str
-        Names of the places from 0 to 1, 1 to 2, ... on an axis without numbers.
-    grid : bool
-        Whether a vertical axis has lines across the chart.
-    orient : str
-        Side of the axis; "" (the default): the usual one.
+    field : column of the coordinates
+    title : a line break begins another line
+    scale : "symlog" is that of log(1 + x); the column of "words" has no numbers, and such a chart has no
+        canvas
+    form : format of the numbers, in D3's language; a share in percent has "%". "": Vega's own.
+    unit : unit after each number, which then is not abbreviated: 0.1 s, not 100m
+    domain : (float, float) or None; range; None (the default): that of the rows
+    nice : whether the range ends at round numbers; None (the default): unless the scale is logarithmic
+    zero : whether the range includes zero
+    ticks : approximate number of ticks, or their places; 0 (the default): Vega's own
+    tick_labels : labels of ``ticks``, if they are places; empty (the default): the numbers
+    names : names of the places from 0 to 1, 1 to 2, ... on an axis without numbers
+    grid : whether a vertical axis has lines across the chart
+    orient : side of the axis; "" (the default): the usual one
     """
 
     field: str

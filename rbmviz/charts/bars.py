@@ -25,18 +25,12 @@ WHITE_FROM = 0.45
 class Bars(Plot):
     """How bars are drawn: rectangles from ``x`` to "x2" and from ``y`` to "y2", which are columns.
 
-    Parameters
-    ----------
-    x, y : ChartAxis
-    series : str
-        Column of the names, which have colours; "" (the default): cells, whose column "share" is from 0 to 1.
-    styles : tuple of Style
-    tips : tuple of (str, str, str)
-        Columns of the tooltip, with title and format.
-    pale : (str, ((str, float), ...)) or None
-        A column, and the opacity of each of its values, with a legend of its own.
-    text_size : int
-        Of the number of a cell, in pixels.
+    series : column of the names, which have colours; "" (the default): cells, whose column "share" is from 0
+        to 1
+    tips : tuple of (str, str, str); columns of the tooltip, with title and format
+    pale : (str, ((str, float), ...)) or None; a column, and the opacity of each of its values, with a legend
+        of its own
+    text_size : of the number of a cell, in pixels
     """
 
     x: ChartAxis

@@ -68,40 +68,22 @@ class Level(NamedTuple):
 class Curves(Plot):
     """How curves are drawn.
 
-    Parameters
-    ----------
-    x, y : ChartAxis
-    series : str
-        Column of the names of the curves.
-    styles : tuple of Style
-        The look of each; also of those that have no rows yet, so that the spec stays the same.
-    tips : tuple of (str, str, str)
-        Columns of the tooltip, with title and format.
-    kinds : tuple of Kind
-        Kinds of rows beside points.
-    line : "linear", "monotone", "step-after" or ""
-        How points are joined; "": not at all.
-    line_width, opacity : float
-        Of lines, and of a "rule".
-    points : float
-        Area of each point in square pixels; 0 (the default): points are not drawn.
-    band : (str, str) or None
-        Columns of the lower and the upper end.
-    spread : "area" or "rule"
-        Whether a band is an area, or a line at each point.
-    order : str
-        Column by which points are joined; "" (the default): by x.
-    pale, size : str
-        Columns: points without the one are pale, and the other is the size of points; "": all are alike.
-    levels : tuple of Level
-    legend : Legend or None
-        None (the default): the curves are labelled at their ends, or by panels.
-    wide_ends : bool
-        Whether names are at the ends only in a wide window.
-    clip : bool
-        Whether what is outside of the axes is left out.
-    more : callable or None
-        Returns further layers, which are not on a canvas, given altair and a chart with x, y and colour.
+    series : column of the names of the curves
+    styles : the look of each; also of those that have no rows yet, so that the spec stays the same
+    tips : tuple of (str, str, str); columns of the tooltip, with title and format
+    kinds : kinds of rows beside points
+    line : "linear", "monotone", "step-after" or ""; how points are joined; "": not at all
+    line_width, opacity : of lines, and of a "rule"
+    points : area of each point in square pixels; 0 (the default): points are not drawn
+    band : (str, str) or None; columns of the lower and the upper end
+    spread : whether a band is an area, or a line at each point
+    order : column by which points are joined; "" (the default): by x
+    pale, size : columns: points without the one are pale, and the other is the size of points; "": all are
+        alike
+    legend : None (the default): the curves are labelled at their ends, or by panels
+    wide_ends : whether names are at the ends only in a wide window
+    clip : whether what is outside of the axes is left out
+    more : returns further layers, which are not on a canvas, given altair and a chart with x, y and colour
     """
 
     x: ChartAxis

@@ -23,21 +23,13 @@ def end_rows(
 ) -> Rows:
     """Return the end of each curve, with its label at a height where labels do not overlap.
 
-    Parameters
-    ----------
-    labels : sequence of (str, str)
-        Full and short name of each curve.
-    rows : Rows
-        Points of the curves, of kind "point": x, y, perhaps low and high. Rows of kind "past" belong to the
-        curves too; the last of them is labelled if there is no point.
-    column : str
-        Column with the names of the curves.
-    height : int
-        Approximate height of the plot between the axes, in pixels.
-    also : sequence of float
-        Other heights in the chart, such as a horizontal line.
-    log : bool
-        Whether the y axis is logarithmic.
+    labels : sequence of (str, str); full and short name of each curve
+    rows : points of the curves, of kind "point": x, y, perhaps low and high. Rows of kind "past" belong to
+        the curves too; the last of them is labelled if there is no point.
+    column : column with the names of the curves
+    height : approximate height of the plot between the axes, in pixels
+    also : other heights in the chart, such as a horizontal line
+    log : whether the y axis is logarithmic
     """
     ends: Rows = []
     points = [row for row in rows if row["kind"] in DRAWN]

@@ -35,14 +35,9 @@ NARROW_WINDOW, TITLE_SIZE = 640, 14
 class Plot(ABC):
     """How rows are drawn: a frozen data class. Equal plots have the same spec, which a live chart keeps.
 
-    Parameters
-    ----------
-    height : int
-        Pixels of the whole chart.
-    width : int
-        Pixels, or 0 (the default): that of its place.
-    title : str
-        Above the chart; "" (the default): none.
+    height : pixels of the whole chart
+    width : pixels, or 0 (the default): that of its place
+    title : above the chart; "" (the default): none
     """
 
     height: int

@@ -185,11 +185,8 @@ if (CHECKOUT / "benchmarks" / "command.py").is_file():  # an installation has no
 def parser(words: Sequence[str] | None = None) -> Parser:
     """Return the parser of all commands.
 
-    Parameters
-    ----------
-    words : sequence of str, optional
-        Arguments that will be parsed: only the module of the command that they name is imported, and only its
-        arguments are declared (default: all).
+    words : arguments that will be parsed: only the module of the command that they name is imported, and only
+        its arguments are declared (default: all)
     """
     top = Parser(prog="rbmviz", description="See Markov chains mix.", allow_abbrev=False)
     top.add_argument("--version", action=_PrintVersion, help="print the version and leave")
@@ -256,10 +253,7 @@ def _sentence(error: Exception | str) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Arguments of the command line (default ``sys.argv[1:]``).
+    arguments : arguments of the command line (default ``sys.argv[1:]``)
     """
     with never_failing_stderr():
         try:

@@ -1,7 +1,6 @@
 """``rbmviz log-z`` and ``rbmviz log-likelihood``: exact for small models, estimated by AIS for large ones."""
 
 import argparse
-import sys
 from typing import Any
 
 import numpy as np
@@ -72,7 +71,7 @@ def _log_z(model: Model, args: argparse.Namespace) -> dict[str, Any]:
     interrupted = False
     chains = args.chains or DEFAULT_CHAINS
     blocks = metrics.ais_blocks(model, n_chains=chains, betas=args.temperatures, seed=args.seed)
-    with tqdm(total=chains, unit="chain", file=sys.stderr, disable=None) as bar:
+    with tqdm(total=chains, unit="chain", disable=None) as bar:
         try:
             for log_weights in blocks:
                 done.append(log_weights)

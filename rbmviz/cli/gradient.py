@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +46,7 @@ def add(commands: Any) -> None:
     command.set_defaults(takes_knobs=True)
     knobs = "Knobs (--k, --batch-size, --t-max ...) are passed to every trainer that has them."
     command.epilog = f"{command.epilog}\n{knobs}"
-    command.add_argument(
-        "--model",
-        required=True,
-        help="name of a pretrained model, or a file",
-    )
+    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
     command.add_argument("--dataset", required=True, help="a name or a file; the training part is used")
     command.add_argument(
         "--estimators",
@@ -95,7 +90,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     reference = reference_of(rbm, dataset.train, args)
     source = origin_of(args, {args.model: model}, dataset)
     result: dict[str, Any] = {}
-    with tqdm(total=RUNS * len(estimators), unit="run", file=sys.stderr, disable=None) as bar:
+    with tqdm(total=RUNS * len(estimators), unit="run", disable=None) as bar:
         for name, trainer in estimators.items():
             runs = []
             try:
@@ -128,7 +123,7 @@ def reference_of(rbm: RBM, rows: np.ndarray, args: argparse.Namespace) -> Gradie
         samples = args.reference_samples or TEMPERED_SAMPLES
         seed = rng.child(args.seed, "reference")
         ladders = tempered_ladders(rbm, samples=samples, seed=seed)
-        bar = tqdm(ladders, total=LADDERS, unit="ladder", file=sys.stderr, disable=None)
+        bar = tqdm(ladders, total=LADDERS, unit="ladder", disable=None)
         entry = tempered(rbm, rows, bar)
         if args.reference is not None:
             save_reference(args.reference, entry, rbm, rows)

@@ -1,7 +1,6 @@
 """``rbmviz lesson``: the lessons of the Learn page, and whether all that they claim is so."""
 
 import argparse
-import sys
 from typing import Any
 
 from tqdm import tqdm
@@ -35,7 +34,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     if args.action == "list":
         return {"lessons": [_described(lesson) for lesson in lessons]}
     with_claims = sum(bool(step.claims) + bool(step.won_by) for lesson in lessons for step in lesson.steps)
-    with tqdm(total=with_claims, unit="step", file=sys.stderr, disable=None) as bar:
+    with tqdm(total=with_claims, unit="step", disable=None) as bar:
         checked = [_checked(lesson, bar) for lesson in lessons]
     rows = [(each["name"], row) for each in checked for row in each["claims"]]
     failed = [f"{name}, step {row['step']}: {row['claim']}" for name, row in rows if not row["holds"]]

@@ -21,12 +21,8 @@ def check_outputs(
 ) -> None:
     """Check that all outputs can be written, and that they are distinct from each other and from the inputs.
 
-    Parameters
-    ----------
-    outputs : mapping of str to path or None
-        Flag and path of each output, companion files included; None if the output is not requested.
-    models, datasets : mapping of str to str or None, optional
-        Flag and name or path of each model and data set that the command reads.
+    outputs : flag and path of each output, companion files included; None if the output is not requested
+    models, datasets : flag and name or path of each model and data set that the command reads
 
     Raises
     ------

@@ -1,27 +1,41 @@
 """``rbmviz play``: a page in which samplers run live, in any browser, without a server or network."""
 
 import argparse
-from pathlib import Path
+import importlib
 from typing import Any
 
 from rbmviz.browser import scores
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED, STORED_SEEDS
 from rbmviz.cli import SEED, print_message
-from rbmviz.cli.origins import origin_of
-from rbmviz.cli.replay import add_page, check_page, histories_of, runs_of
+from rbmviz.cli.replay import (
+    add_page,
+    check_page,
+    check_target,
+    histories_of,
+    replay_of,
+    runs_of,
+    written,
+)
 from rbmviz.datasets import Dataset
-from rbmviz.errors import brought_by
+from rbmviz.errors import BadInput, brought_by
 from rbmviz.knobs import values_of
+from rbmviz.lessons import load_lesson
 from rbmviz.models import describe_model
-from rbmviz.origin import with_origin
-from rbmviz.output import write_whole
 from rbmviz.session import SamplingSetup, Start
+
+OF_SAMPLERS = "model", "samplers", "title", "caption", "dataset", "no_data"
+"""Arguments that a lesson makes needless."""
 
 
 def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz play --model mnist_fpcd --samplers gibbs rates_fpcd:eps=0.05 --out live.html"
-    command = add_page(commands, "play", example, run)
+    command = add_page(commands, "play", example, run, needed=False)
+    command.add_argument(
+        "--lesson",
+        metavar="L",
+        help="in place of a model and samplers: a lesson whose steps run in the page, by name or as a file",
+    )
     command.add_argument(
         "--seed", type=SEED, default=0, help=f"the first of {STORED_SEEDS} seeds (default 0)"
     )
@@ -40,12 +54,14 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Record the fallback, then write the file."""
+    """Write the page of samplers, or of a lesson."""
+    if args.lesson is not None:
+        return _of_lesson(args)
+    if args.model is None or args.samplers is None:
+        raise BadInput("play: give --model and --samplers, or --lesson.")
     target = check_page(args, (".html",), MAX_LIVE_PANELS)
     with brought_by("app", "A page in which samplers run"):
         from rbmviz.view import live
-        from rbmviz.view.replay import Replay
-        from rbmviz.view.specs import shape_of
     model, algorithms, data = runs_of(args)
     live.check_playable(algorithms, model)
     dataset = None if args.no_data else data
@@ -53,34 +69,33 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     init: Start = args.init
     setup = SamplingSetup(model, dataset if init == "random" else data, args.seed, init)
     histories, interrupted = histories_of(live.runs_to_record(setup, algorithms), RECORDED)
-    replay = Replay(
-        args.title if args.title is not None else Path(args.model).stem,
-        args.caption if args.caption is not None else f"{describe_model(model)}.",
-        histories,
-        dataset,
-        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data),
-        args.cells,
-        args.speed,
-    )
-    source = origin_of(args, {args.model: model}, dataset)
-    content = with_origin(live.play_html(replay, model, live.starts_of(setup)), target.name, source)
-    write_whole(target, content)
-    result: dict[str, Any] = {
-        "out": str(target),
-        "bytes": len(content),
-        "model": args.model,
-        "dataset": dataset.name if dataset is not None else None,
-        "contains": contents(dataset),
-        "samplers": [{"name": each.name, "knobs": values_of(each)} for each in algorithms],
-        "seeds": list(range(args.seed, args.seed + STORED_SEEDS)),
-        "init": init,
-    }
+    replay = replay_of(args, model, histories, dataset, f"{describe_model(model)}.", data)
+    result = written(args, target, live.play_html(replay, model, live.starts_of(setup)), model, dataset)
+    result["samplers"] = [{"name": each.name, "knobs": values_of(each)} for each in algorithms]
+    seeds = list(range(args.seed, args.seed + STORED_SEEDS))
+    result |= {"contains": contents(dataset), "seeds": seeds, "init": init}
     return result | ({"interrupted": True} if interrupted else {})
 
 
-def contents(dataset: Dataset | None) -> str:
+def _of_lesson(args: argparse.Namespace) -> dict[str, Any]:
+    given = [name for name in OF_SAMPLERS if getattr(args, name)]
+    if given or args.rest:
+        raise BadInput(f"play: a lesson says itself what runs: leave {' and '.join(given) or 'knobs'} out.")
+    target = check_target(args, (".html",))
+    with brought_by("app", "A lesson as a page"):
+        # By name, because the package is a layer below the app and is also installed without its libraries.
+        page = importlib.import_module("rbmviz_app.play.lesson")
+    lesson = load_lesson(args.lesson)
+    content, dataset = page.lesson_html(lesson)
+    contained = contents(dataset, "the lesson, its models and the kernels")
+    print_message(f"The page will contain {contained}.")
+    result = written(args, target, content, None, dataset)
+    result |= {"lesson": lesson.name, "contains": contained}
+    return result | {"steps": [step.title for step in lesson.steps]}
+
+
+def contents(dataset: Dataset | None, kernels: str = "the model, the kernels and a recording") -> str:
     """Say what data a page with this data set contains."""
-    kernels = "the model, the kernels and a recording"
     if dataset is None:
         return f"{kernels}, and no data"
     return f"{kernels}, and {scores.contents(dataset)}"

@@ -1,7 +1,6 @@
 """``rbmviz replay``: samplers side by side as a page that needs no server, or as a moving picture."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +34,21 @@ MAX_HEADING = 1000
 """Characters of a title or a caption."""
 
 
-def add_page(commands: Any, name: str, example: str, run: Any) -> argparse.ArgumentParser:
-    """Add a command that writes a page of samplers, with the arguments of all such commands."""
+def add_page(
+    commands: Any, name: str, example: str, run: Any, needed: bool = True
+) -> argparse.ArgumentParser:
+    """Add a command that writes a page of samplers, with the arguments of all such commands.
+
+    needed : whether a model and samplers have to be given
+    """
     command: argparse.ArgumentParser = add_command(commands, name, example, run, text)
     command.set_defaults(takes_knobs=True)
     command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
-    command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
+    command.add_argument("--model", required=needed, help="name of a pretrained model, or a file")
     command.add_argument(
         "--samplers",
         nargs="+",
-        required=True,
+        required=needed,
         metavar="S",
         help=f"{', '.join(list_samplers())}, or with knobs: rates_fpcd:eps=0.05,k=2. A knob "
         "given as a flag (--eps 0.05) is for every sampler that has it and does not name it itself",
@@ -96,14 +100,20 @@ def add(commands: Any) -> None:
 
 def check_page(args: argparse.Namespace, endings: tuple[str, ...], most: int) -> Path:
     """Return the file of a page; BadInput if it cannot be written, or has more than ``most`` samplers."""
-    target, command = Path(args.out), args.command
-    if target.suffix not in endings:
-        raise BadInput(f"{command}: '{target}' must end in {' or '.join(endings)}.")
+    target, command = check_target(args, endings), args.command
     for flag in ("title", "caption"):
         if len(getattr(args, flag) or "") > MAX_HEADING:
             raise BadInput(f"{command}: --{flag} has more than {MAX_HEADING:,} characters.")
     if len(args.samplers) > most:
         raise BadInput(f"{command}: {len(args.samplers)} samplers: a page has room for {most}.")
+    return target
+
+
+def check_target(args: argparse.Namespace, endings: tuple[str, ...]) -> Path:
+    """Return the file of a page; BadInput if it cannot be written."""
+    target = Path(args.out)
+    if target.suffix not in endings:
+        raise BadInput(f"{args.command}: '{target}' must end in {' or '.join(endings)}.")
     check_outputs({"--out": target}, models={"--model": args.model}, datasets={"--dataset": args.dataset})
     return target
 
@@ -141,8 +151,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     target = check_page(args, (".html", ".gif"), MAX_SIDE_BY_SIDE)
     with brought_by("app", "A file that plays samples"):
         from rbmviz.view import moving
-        from rbmviz.view.replay import Replay, replay_html
-        from rbmviz.view.specs import shape_of
+        from rbmviz.view.replay import replay_html
     model, algorithms, dataset = runs_of(args)
     kept = _kept(args, model, len(algorithms))
     init: Start = args.init or ("random" if dataset is None else "data")
@@ -151,33 +160,50 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     for algorithm in algorithms:
         check_memory("replay: the run", plan.bytes(algorithm), "give fewer chains")
     histories, interrupted = histories_of([SamplingRun(1, plan, sampler) for sampler in algorithms], args.n)
-    replay = Replay(
+    caption = f"{describe_model(model)}. Seed {args.seed}."
+    replay = replay_of(args, model, [history.last(kept) for history in histories], dataset, caption)
+    content = replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
+    result = written(args, target, content, model, dataset)
+    result["samplers"] = [
+        {"name": each.algorithm.name, "knobs": values_of(each.algorithm), "n": each.n} for each in histories
+    ]
+    result |= {"kept": kept, "seed": args.seed}
+    return result | ({"interrupted": True} if interrupted else {})
+
+
+def replay_of(
+    args: argparse.Namespace,
+    model: Model,
+    histories: list[RunHistory],
+    dataset: Dataset | None,
+    caption: str,
+    data: Dataset | None = None,
+) -> Any:
+    """Return the runs with the text around them; ``caption`` if none is given; data: for the pictures."""
+    from rbmviz.view.replay import Replay  # imported here, because it needs the libraries of an extra
+    from rbmviz.view.specs import shape_of
+
+    return Replay(
         args.title if args.title is not None else Path(args.model).stem,
-        args.caption if args.caption is not None else f"{describe_model(model)}. Seed {args.seed}.",
-        [history.last(kept) for history in histories],
+        args.caption if args.caption is not None else caption,
+        histories,
         dataset,
-        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), dataset),
+        shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data or dataset),
         args.cells,
         args.speed,
     )
-    content = replay_html(replay, args.plain) if target.suffix == ".html" else moving.replay_gif(replay)
-    source = origin_of(args, {args.model: model}, dataset)
+
+
+def written(
+    args: argparse.Namespace, target: Path, content: bytes, model: Model | None, dataset: Dataset | None
+) -> dict[str, Any]:
+    """Write a page, and return the part of the result that all pages have."""
+    source = origin_of(args, {} if model is None else {args.model: model}, dataset)
     content = with_origin(content, target.name, source)
     write_whole(target, content)
-    result: dict[str, Any] = {
-        "out": str(target),
-        "bytes": len(content),
-        "model": args.model,
-        "dataset": dataset.name if dataset is not None else None,
-        "samplers": [
-            {"name": each.algorithm.name, "knobs": values_of(each.algorithm), "n": each.n}
-            for each in histories
-        ],
-        "kept": kept,
-        "seed": args.seed,
-        "origin": source,
-    }
-    return result | ({"interrupted": True} if interrupted else {})
+    name = dataset.name if dataset is not None else None
+    place = {"out": str(target), "bytes": len(content)}
+    return place | {"model": args.model, "dataset": name, "origin": source}
 
 
 def _kept(args: argparse.Namespace, model: Model, n_runs: int) -> int:
@@ -196,7 +222,7 @@ def _kept(args: argparse.Namespace, model: Model, n_runs: int) -> int:
 def histories_of(runs: list[SamplingRun], n: int) -> tuple[list[RunHistory], bool]:
     """Let each run make n samples; return what is kept of them, and whether an interrupt has ended it."""
     try:
-        with tqdm(total=n * len(runs), unit="sample", file=sys.stderr, disable=None) as bar:
+        with tqdm(total=n * len(runs), unit="sample", disable=None) as bar:
             for run in runs:
                 run.prepare()
                 run.watched = False

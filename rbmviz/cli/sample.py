@@ -6,7 +6,6 @@ import json
 import math
 import os
 import shutil
-import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -254,7 +253,7 @@ def _write_samples(
         with (
             writing(target),
             ExitStack() as stack,
-            tqdm(total=selection.n, unit="sample", file=sys.stderr, disable=None) as bar,
+            tqdm(total=selection.n, unit="sample", disable=None) as bar,
         ):
             files = {name: stack.enter_context(path.open("wb")) for name, (path, _) in parts.items()}
             while n_drawn < total:
@@ -384,9 +383,7 @@ def _add_array(
     os.truncate(raw, size)  # an interrupt may have left a chunk half written
     with (
         raw.open("rb") as content,
-        tqdm(
-            total=size, desc=f"packing {name}", unit="B", unit_scale=True, file=sys.stderr, disable=None
-        ) as bar,
+        tqdm(total=size, desc=f"packing {name}", unit="B", unit_scale=True, disable=None) as bar,
     ):
 
         def blocks() -> Iterator[bytes]:

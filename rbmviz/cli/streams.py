@@ -59,10 +59,7 @@ def check_stdout() -> None:
 def print_result(text: str) -> None:
     """Print a result on standard output; a reader may close the pipe early, as ``head`` does.
 
-    Raises
-    ------
-    OutputFailure
-        If standard output cannot be written.
+    Raises OutputFailure if standard output cannot be written.
     """
     try:
         print(text)  # noqa: T201

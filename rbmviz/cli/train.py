@@ -3,7 +3,6 @@
 import argparse
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -172,20 +171,12 @@ class _Files:
 class _Outcome:
     """What a training has reached, whether it is complete, interrupted or failed.
 
-    Attributes
-    ----------
-    rows : list of dict
-        The history, one row per step.
-    last : Progress or None
-        The newest progress, whose model is finite; None before the first step.
-    kept : bytes or None
-        The checkpoint at ``last``; None if ``last`` is itself the end of a checkpoint.
-    warning : str
-        The newest warning of the trainer, or "".
-    interrupted : bool
-        Whether the user stopped the training.
-    failure : Exception or None
-        The error that ended it: the parameters diverged, or memory ran out.
+    rows : the history, one row per step
+    last : the newest progress, whose model is finite; None before the first step
+    kept : the checkpoint at ``last``; None if ``last`` is itself the end of a checkpoint
+    warning : the newest warning of the trainer, or ""
+    interrupted : whether the user stopped the training
+    failure : the error that ended it: the parameters diverged, or memory ran out
     """
 
     rows: list[dict[str, Any]]
@@ -348,7 +339,7 @@ def _replicates(
     """
     start = load_model(args.warm_start).rbm if args.warm_start else None
     (_, n_hidden), complete, interrupted = first.state.theta.W.shape, [rows], False
-    bar = tqdm(total=args.replicates - 1, unit="training", file=sys.stderr, disable=None)
+    bar = tqdm(total=args.replicates - 1, unit="training", disable=None)
     with one_blas_thread(), bar:
         try:
             for seed in range(args.seed + 1, args.seed + args.replicates):
@@ -385,7 +376,7 @@ def _run_steps(
 ) -> None:
     """Train to the end, an interrupt or a failure; keep in ``outcome`` what each step has reached."""
     saved, unsaved, source = steps.state.update, "", _origin(args, dataset)
-    bar = tqdm(total=args.iterations, initial=saved, unit="update", file=sys.stderr, disable=None)
+    bar = tqdm(total=args.iterations, initial=saved, unit="update", disable=None)
     # One thread, so that BLAS adds in a fixed order and the command reproduces the model bit for bit.
     with one_blas_thread(), bar:
         try:

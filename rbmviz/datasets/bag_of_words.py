@@ -56,12 +56,8 @@ def documents_of(content: bytes, name: str) -> tuple[list[str], str]:
 def shuffled_parts(name: str, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """Return 80 / 10 / 10 % of labelled documents, shuffled with a fixed seed, as fields of a ``Dataset``.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set, which seeds its shuffle.
-    x, y : uint8 (documents, words) and int (documents,)
-        Presence bits and labels.
+    name : name of the data set, which seeds its shuffle
+    x, y : uint8 (documents, words) and int (documents,); presence bits and labels
     """
     order = rng.generator(0, f"split {name}").permutation(len(x))
     cuts = [8 * len(x) // 10, 9 * len(x) // 10]
@@ -80,22 +76,13 @@ def presence(
     ``min_stems`` distinct stems are dropped. Of the stems of the others, the ``n_words`` that occur in the
     most documents are kept; ties are in alphabetical order.
 
-    Parameters
-    ----------
-    documents : list of str
-        The documents.
-    n_words, min_stems : int
-        Most stems that are kept; fewest distinct stems of a kept document.
-    language : str
-        A language that Snowball stems.
-    name : str
-        Name of the text in error messages.
+    documents : the documents
+    n_words, min_stems : most stems that are kept; fewest distinct stems of a kept document
+    language : a language that Snowball stems
+    name : name of the text in error messages
 
-    Raises
-    ------
-    BadInput
-        If there is no stemmer for the language, if there are too many distinct words, or if words or bits
-        need more than the memory budget.
+    Raises BadInput if there is no stemmer for the language, if there are too many distinct words, or if words
+    or bits need more than the memory budget.
     """
     with brought_by("data", f"Reading '{name}'"):
         import snowballstemmer

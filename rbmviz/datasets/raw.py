@@ -46,23 +46,14 @@ MAX_LINE = 20_000
 class Publication:
     """Where a data set is published, and how its files become arrays.
 
-    Parameters
-    ----------
-    hosts : tuple of str
-        Addresses of web folders with all files, tried in this order; empty if there is no public download, or
-        if a package holds the files.
-    files : mapping of str to str or None
-        File name to checksum "md5:..." or "sha256:...", or None if no checksum was published.
-    decode : callable
-        Function from the contents of the files by name to the arrays.
-    shapes : mapping of str to tuple of int
-        Array name to required shape.
-    content : str, optional
-        sha256 of the decoded arrays (see ``content_digest``), for files without a checksum.
-    megabytes : float
-        Size of all files together, about; 0 if nothing is downloaded from here.
-    package : str, optional
-        What pip installs, with its version (``name==1.2``), if a package holds the files.
+    hosts : addresses of web folders with all files, tried in this order; empty if there is no public
+        download, or if a package holds the files
+    files : file name to checksum "md5:..." or "sha256:...", or None if no checksum was published
+    decode : function from the contents of the files by name to the arrays
+    shapes : array name to required shape
+    content : sha256 of the decoded arrays (see ``content_digest``), for files without a checksum
+    megabytes : size of all files together, about; 0 if nothing is downloaded from here
+    package : what pip installs, with its version (``name==1.2``), if a package holds the files
     """
 
     hosts: tuple[str, ...]
@@ -324,10 +315,8 @@ def how_to_get(name: str) -> str:
 def arrays(name: str) -> Arrays:
     """Return the published arrays x_train, y_train, x_test, y_test (or x, y), uint8.
 
-    Raises
-    ------
-    BadInput
-        If the file is not on this machine (the message says how to get it), or holds other arrays.
+    Raises BadInput if the file is not on this machine (the message says how to get it), or holds other
+    arrays.
     """
     path, file, source = path_of(name), OTHER_FILE_NAMES.get(name, name), SOURCES[name]
     if path is None:
@@ -398,10 +387,7 @@ def _downloader(progress: Callable[[int], object]) -> Callable[[str, str, Any], 
 def _in_package(name: str, source: Publication) -> dict[str, bytes]:
     """Return the files that an installed package holds, by name, after a check of their digests.
 
-    Raises
-    ------
-    BadInput
-        If the package is not installed, or does not hold the published files.
+    Raises BadInput if the package is not installed, or does not hold the published files.
     """
     package = str(source.package)
     try:
@@ -432,12 +418,8 @@ def fetch(name: str, progress: Callable[[int], object] = _ignore) -> Path:
     The files are downloaded, or read from an installed package that holds them. An existing file is kept.
     After a failure there is no incomplete file under the final name.
 
-    Parameters
-    ----------
-    name : str
-        A published data set: mnist, fashion_mnist, usps, letters, newsgroups, film_reviews.
-    progress : callable, optional
-        Called with the number of bytes of each block that has arrived; default: nothing is called.
+    name : a published data set: mnist, fashion_mnist, usps, letters, newsgroups, film_reviews
+    progress : called with the number of bytes of each block that has arrived; default: nothing is called
 
     Raises
     ------

@@ -42,28 +42,17 @@ def _number_words(page: str, names: Sequence[str], panel: int, metric: str) -> s
 class StepClaim(NamedTuple):
     """After n steps a number of one panel is above, or below, another number.
 
-    Parameters
-    ----------
-    panel : int
-        Place of the panel, from 0.
-    metric : str
-        A name of ``PageSpec.numbers`` of the page.
-    operator : str
-        One of ``COMPARED``.
-    number : float
-        What the number is compared with; with ``of`` it is added to the number of that panel.
-    of : (int, str) or None
-        Place and metric of another panel.
-    n : int
-        Steps after which the numbers are taken.
-    text : str
-        The claim as it was written.
-    unit : str
-        What the steps are, as it was written: "samples".
-    n_of : int
-        Steps after which the number of the other panel is taken.
-    control : int or None
-        Place of a panel that takes the place of ``panel``, and then the claim does not hold; None: of none.
+    panel : place of the panel, from 0
+    metric : a name of ``PageSpec.numbers`` of the page
+    operator : one of ``COMPARED``
+    number : what the number is compared with; with ``of`` it is added to the number of that panel
+    of : (int, str) or None; place and metric of another panel
+    n : steps after which the numbers are taken
+    text : the claim as it was written
+    unit : what the steps are, as it was written: "samples"
+    n_of : steps after which the number of the other panel is taken
+    control : place of a panel that takes the place of ``panel``, and then the claim does not hold; None: of
+        none
     """
 
     panel: int
@@ -193,10 +182,7 @@ def measure_now(
 ) -> dict[tuple[int, str], float | None]:
     """Return the numbers that a claim compares as a page shows them: after its steps, or after more.
 
-    Parameters
-    ----------
-    shown : sequence of snapshot
-        Of the panels, in order.
+    shown : snapshots of the panels, in order
 
     Returns
     -------

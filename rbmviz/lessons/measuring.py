@@ -13,7 +13,10 @@ from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import CellRun, cells
 from rbmviz.sweeps.from_settings import plan_of
 
-COMPUTED_BESIDE = {"likelihood", "likelihood_error", "gap", "truth", "truth_error"}
+COMPUTED_BESIDE = {
+    *("likelihood", "likelihood_error", "held_out", "monte_carlo"),
+    *("gap", "truth", "truth_error"),
+}
 """Numbers that a run computes beside its steps, as it finds time."""
 
 JUDGED_POINTS = 60
@@ -23,14 +26,8 @@ JUDGED_POINTS = 60
 class Measured(NamedTuple):
     """A claim and its two numbers.
 
-    Parameters
-    ----------
-    claim : StepClaim
-    value : float or None
-        The number of its panel; None: it could not be known.
-    other : float or None
-        What that is compared with.
-    holds : bool
+    value : the number of its panel; None: it could not be known
+    other : what that is compared with
     """
 
     claim: StepClaim
@@ -80,16 +77,9 @@ class _MeasuredRun:
 def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measured]:
     """Return each claim about a page with its numbers, in the order of the claims.
 
-    Parameters
-    ----------
-    state : PageState
-        The page that makes the runs.
-    claims : sequence of StepClaim
+    state : the page that makes the runs
 
-    Raises
-    ------
-    BadInput
-        If data are not on this machine.
+    Raises BadInput if data are not on this machine.
     """
     if state.page == "tune":
         return _measure_map(state, claims)
@@ -106,6 +96,8 @@ def measure_claims(state: PageState, claims: Sequence[StepClaim]) -> list[Measur
         measured = _MeasuredRun(plan_of_panel, algorithms[panel], _judged_at(asked))
         if state.page == "coupling":
             measured.run.request_results(k=_k_of_estimates(state.settings), exact=False)
+        if any("monte_carlo" in names for names in asked.values()):
+            measured.run.request_monte_carlo(True)
         for n, names in sorted(asked.items()):
             snapshot = measured.snapshot(state.page, n, names)
             for name in names:

@@ -50,43 +50,25 @@ BRANCH = re.compile(r"panel([1-9]) at ([1-9][0-9]{0,4}) updates: ([a-z][a-z0-9_.
 class Step:
     """One card.
 
-    Parameters
-    ----------
-    title : str
-    state : PageState
-        The page and all of its settings when the step is opened; nothing runs yet.
-    do : str
-        What to do, as Markdown.
-    text : str
-        What to know first, as Markdown; "": nothing.
-    look : str
-        What to look at: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``, ``step``,
-        ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``; on Tune ``start`` or ``map``; on Little
-        chain ``drawing`` (of the units) or ``eigenvalues`` (of the matrices); "": nothing in particular.
-    question : str
-        As Markdown; "": none.
-    answers : tuple of str
-        From 2 to 6 to choose from.
-    right : int
-        Place of the right answer, from 0; -1: there is none.
-    hold : bool
-        Whether Play waits until an answer is chosen.
-    reveal : str
-        What the button Reveal shows, as Markdown.
-    formula : str
-        LaTeX, folded on the card.
-    claims : tuple of StepClaim
-        What is to be seen, in numbers.
-    goal : tuple of StepClaim
-        Of a challenge: what is to be reached, in numbers; the first one is its score. Empty: no challenge.
-    turns : tuple of str
-        Of a challenge: names of knobs that may be turned at any time.
-    choose : tuple of str
-        Of a challenge: names of knobs, and of settings, that may be chosen before the first step.
-    won_by : PageState or None
-        Of a challenge: the page as it may be set to win it.
-    blind : bool
-        Whether panels show nothing but their pictures and strips until an answer is chosen.
+    state : the page and all of its settings when the step is opened; nothing runs yet
+    do : what to do, as Markdown
+    text : what to know first, as Markdown; "": nothing
+    look : what to look at: ``panel2``, ``panel2.crossings`` (a number or a knob of a panel), ``play``,
+        ``step``, ``reset``, ``speed``, ``chart``, ``chart2``, ``presets``; on Tune ``start`` or ``map``; on
+        Little chain ``drawing`` (of the units) or ``eigenvalues`` (of the matrices); "": nothing in
+        particular
+    question : as Markdown; "": none
+    answers : from 2 to 6 to choose from
+    right : place of the right answer, from 0; -1: there is none
+    hold : whether Play waits until an answer is chosen
+    reveal : what the button Reveal shows, as Markdown
+    formula : LaTeX, folded on the card
+    claims : what is to be seen, in numbers
+    goal : of a challenge: what is to be reached, in numbers; the first one is its score. Empty: no challenge.
+    turns : of a challenge: names of knobs that may be turned at any time
+    choose : of a challenge: names of knobs, and of settings, that may be chosen before the first step
+    won_by : of a challenge: the page as it may be set to win it
+    blind : whether panels show nothing but their pictures and strips until an answer is chosen
     """
 
     title: str
@@ -110,12 +92,8 @@ class Step:
     def not_allowed(self, settings: Mapping[str, Any], algorithms: Sequence[Any]) -> tuple[str, int] | None:
         """Return what of a page is not as this challenge allows, by its name; None: all is.
 
-        Parameters
-        ----------
-        settings : mapping of str to value
-            Settings of its page as they are; those that are missing are as they should be.
-        algorithms : sequence of Sampler or Trainer
-            The panels as they are.
+        settings : settings of its page as they are; those that are missing are as they should be
+        algorithms : the panels as they are
 
         Returns
         -------
@@ -174,8 +152,8 @@ def shipped_lessons() -> list[str]:
 
 
 COURSE = (
-    *("rbm", "stick", "push", "herding", "score", "training", "weighing", "meet", "tune", "quiz"),
-    *("ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
+    *("rbm", "stick", "push", "herding", "score", "training", "yardsticks", "weighing", "meet"),
+    *("tune", "quiz", "ten-by-heat", "one-step-size", "break-gibbs", "meet-in-ten", "where-pcd-falls"),
 )
 """The order in which the lessons build on each other; then the challenges."""
 
@@ -183,16 +161,10 @@ COURSE = (
 def load_lesson(name: str | Path) -> Lesson:
     """Return a lesson by name, or from a file.
 
-    Parameters
-    ----------
-    name : str or Path
-        A name of ``shipped_lessons()``, or a path that ends in .toml.
+    name : a name of ``shipped_lessons()``, or a path that ends in .toml
 
-    Raises
-    ------
-    BadInput
-        If there is no such lesson, or something in the file is wrong: the sentence names the file and the
-        step.
+    Raises BadInput if there is no such lesson, or something in the file is wrong: the sentence names the file
+    and the step.
     """
     path = Path(name)
     if path.suffix != ".toml":
@@ -234,17 +206,10 @@ def load_folder(folder: str | Path) -> list[Lesson]:
 def read_lesson(content: bytes, file: str) -> Lesson:
     """Return the lesson of a file's content.
 
-    Parameters
-    ----------
-    content : bytes
-        TOML.
-    file : str
-        Name of the file, which gives the lesson's name; errors quote it.
+    content : TOML
+    file : name of the file, which gives the lesson's name; errors quote it
 
-    Raises
-    ------
-    BadInput
-        If something in it is wrong.
+    Raises BadInput if something in it is wrong.
     """
     name, where = file.removesuffix(".toml"), f"The lesson '{printable(file)}'"
     if not NAME.fullmatch(name):

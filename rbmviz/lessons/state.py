@@ -29,14 +29,9 @@ OF_ONES_OWN = {"kept": "files", "own": "a file"} | {
 class Branch(NamedTuple):
     """A training that continues from the model of another.
 
-    Parameters
-    ----------
-    of : int
-        Index of the panel that it continues from, from 0.
-    at : int
-        Updates of that one by then.
-    panel : str
-        Its trainer, as in a link.
+    of : index of the panel that it continues from, from 0
+    at : updates of that one by then
+    panel : its trainer, as in a link
     """
 
     of: int
@@ -47,16 +42,10 @@ class Branch(NamedTuple):
 class PageState(NamedTuple):
     """A page, its panels and its settings.
 
-    Parameters
-    ----------
-    page : str
-        Name of the page.
-    panels : tuple of str
-        The panels, each as in a link.
-    settings : dict
-        Value of every setting of the page: its default where the link leaves it out.
-    branches : tuple of Branch
-        On Train: panels that whoever does the step adds on the right (default: none).
+    page : name of the page
+    panels : the panels, each as in a link
+    settings : value of every setting of the page: its default where the link leaves it out
+    branches : on Train: panels that whoever does the step adds on the right (default: none)
     """
 
     page: str

@@ -45,36 +45,22 @@ SCORED_EXAMPLES = 2000
 class Number:
     """A number of a run, as shown to people and named in claims.
 
-    Parameters
-    ----------
-    name : str
-        Key in frames, in claims, and in lesson files.
-    label : str
-        Label on the panel.
-    help : str
-        Explanation in plain words, with LaTeX between dollars for a letter or two. "": no panel shows it.
-    value : callable
-        Value in a snapshot. NaN and infinity are shown as unknown.
-    format : Format
-        Number format; "share" takes 0 to 1 and writes percent; "of", "pair" and "with_error" take two
-        numbers (default "digits3").
-    unit : str
-        Text after the number; "" (the default) if the help names the unit.
-    formula : str
-        Definition in LaTeX, without dollars; "" (the default) for plain counts.
-    source : str
-        Paper and section, or how it is computed here.
-    words : str
-        Name in a sentence (default: the label).
-    best : "high", "low" or ""
-        The better of two values; "" (the default): neither.
-    axis_unit : str
-        Unit on axes and in tables, which show no help (default: the unit).
-    text : callable or None
-        Text to show in place of the value, given a snapshot; None (the default, also as a result): show the
-        value.
-    slow : bool
-        Whether the value takes long to compute, and belongs only to the slow parts of frames (default False).
+    name : key in frames, in claims, and in lesson files
+    label : label on the panel
+    help : explanation in plain words, with LaTeX between dollars for a letter or two. "": no panel shows it.
+    value : value in a snapshot. NaN and infinity are shown as unknown.
+    format : number format; "share" takes 0 to 1 and writes percent; "of", "pair" and "with_error" take two
+        numbers (default "digits3")
+    unit : text after the number; "" (the default) if the help names the unit
+    formula : definition in LaTeX, without dollars; "" (the default) for plain counts
+    source : paper and section, or how it is computed here
+    words : name in a sentence (default: the label)
+    best : "high", "low" or ""; the better of two values; "" (the default): neither
+    axis_unit : unit on axes and in tables, which show no help (default: the unit)
+    text : text to show in place of the value, given a snapshot; None (the default, also as a result): show
+        the value
+    slow : whether the value takes long to compute, and belongs only to the slow parts of frames (default
+        False)
     """
 
     name: str
@@ -336,6 +322,12 @@ def _likelihood(snapshot: Any) -> Value:
     return float(newest.train[0]), error
 
 
+def _scored(snapshot: Any, yardstick: str) -> Value:
+    """Return the newest likelihood by one of the session's YARDSTICKS, None if there is none."""
+    values = getattr(snapshot.likelihoods[-1], yardstick) if snapshot.likelihoods else np.array([np.nan])
+    return float(values.mean()) if np.isfinite(values).all() else None
+
+
 def _statistic(name: str, label: str, help: str, **more: Any) -> Number:
     """Return the readout of a number that the trainer computes at each update."""
     return Number(name, label, help, lambda snapshot: snapshot.newest.get(name), "compact", **more)
@@ -439,6 +431,8 @@ _OF_CLAIMS_TRAIN = (
         "error of the log-likelihood",
         lambda snapshot: float(snapshot.likelihoods[-1].std_error[0]) if snapshot.likelihoods else None,
     ),
+    _claimed("held_out", "log-likelihood of held-out examples", lambda snapshot: _scored(snapshot, "test")),
+    _claimed("monte_carlo", "Monte Carlo average", lambda snapshot: _scored(snapshot, "monte_carlo")),
     _claimed(
         "inner",
         "Trainer’s own quantity",

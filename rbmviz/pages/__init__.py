@@ -20,14 +20,9 @@ PAGES: dict[str, PageSpec] = {
 def link_to(page: str, panels: Sequence[str] = (), **settings: str | int | float) -> str:
     """Return the address of a page with these panels and settings, relative to the app.
 
-    Parameters
-    ----------
-    page : str
-        Name of the page, for example ``sample``.
-    panels : sequence of str
-        Algorithms with their knobs in the format of links: ``rates_fpcd:eps=0.1``.
-    **settings : str, int or float
-        Settings by name in the address.
+    page : name of the page, for example ``sample``
+    panels : algorithms with their knobs in the format of links: ``rates_fpcd:eps=0.1``
+    **settings : settings by name in the address
     """
     parts = [*((PAGES[page].panels_key, panel) for panel in panels), *settings.items()]
     return f"{page}?{urlencode(parts, safe=':,')}"

@@ -63,22 +63,15 @@ Allowed = (
 class SettingSpec:
     """A setting of a page: a widget on screen, a name in the address, a value that a lesson can set.
 
-    Parameters
-    ----------
-    default : int, float, bool, str or list of str
-        Value on a page opened without a link.
-    allowed : Allowed
-        Values that a link, a lesson or a widget may set.
-    label : str
-        Name of its widget (default "": no widget).
-    help : str
-        Text behind the widget's question mark (default "": none).
-    makes_samples : bool
-        Whether runs depend on it, not only their display (default False). Every link includes such settings.
-    left_alone : bool
-        Whether presets leave it unchanged, for example an open fold and the choices in it (default False).
-    fold : str
-        Name of the setting that opens the fold with its widget (default "": not in a fold).
+    default : value on a page opened without a link
+    allowed : values that a link, a lesson or a widget may set
+    label : name of its widget (default "": no widget)
+    help : text behind the widget's question mark (default "": none)
+    makes_samples : whether runs depend on it, not only their display (default False). Every link includes
+        such settings.
+    left_alone : whether presets leave it unchanged, for example an open fold and the choices in it (default
+        False)
+    fold : name of the setting that opens the fold with its widget (default "": not in a fold)
     """
 
     default: Any

@@ -27,17 +27,11 @@ def _make(key: Hashable, make: Callable[[], Any]) -> Any:
 class Sources:
     """The source of the models and data that the settings name.
 
-    Parameters
-    ----------
-    model : callable
-        Returns the model with a name (default: a pretrained model).
-    data : callable
-        Returns the data set with a name (default: a registered data set).
-    once : callable
-        Returns the result of a function; the app returns the same object for equal keys, so that runs
-        continue.
-    allowance : Allowance or None
-        Bytes for the held samples of all runs (default None: separate bytes for each run).
+    model : returns the model with a name (default: a pretrained model)
+    data : returns the data set with a name (default: a registered data set)
+    once : returns the result of a function; the app returns the same object for equal keys, so that runs
+        continue
+    allowance : bytes for the held samples of all runs (default None: separate bytes for each run)
     """
 
     model: Callable[[str], Model] = load_pretrained
@@ -61,33 +55,19 @@ class Sources:
 class PageSpec:
     """A page with live panels.
 
-    Parameters
-    ----------
-    name : str
-        Its path in the address.
-    panels_key : str
-        Name of its panels in the address.
-    algorithms : Algorithms
-        Algorithms that a panel can run, by name.
-    default_panels : tuple of str
-        Panels of a page opened without a link, in the format of links.
-    settings : mapping of str to SettingSpec
-        Its settings by name in the address.
-    setup : callable
-        Returns the setup shared by all panels, given the values of the settings and their sources.
-    steps : str
-        Name of the steps that panels count, for example "samples".
-    speed : str
-        Name of the setting for steps per second.
-    own_numbers : callable
-        Returns further numbers of its runs, given a panel's algorithm or None for all algorithms (default:
-        none).
-    only : str
-        The only algorithm that its panels can run (default "": any).
-    max_panels : int
-        Maximum number of panels that a lesson can open (default 8).
-    own_parts : mapping of str to str
-        Further names in the address that refer to a visitor's own content, with a description of each.
+    name : its path in the address
+    panels_key : name of its panels in the address
+    algorithms : algorithms that a panel can run, by name
+    default_panels : panels of a page opened without a link, in the format of links
+    settings : its settings by name in the address
+    setup : returns the setup shared by all panels, given the values of the settings and their sources
+    steps : name of the steps that panels count, for example "samples"
+    speed : name of the setting for steps per second
+    own_numbers : returns further numbers of its runs, given a panel's algorithm or None for all algorithms
+        (default: none)
+    only : the only algorithm that its panels can run (default "": any)
+    max_panels : maximum number of panels that a lesson can open (default 8)
+    own_parts : further names in the address that refer to a visitor's own content, with a description of each
     """
 
     name: str

@@ -12,7 +12,7 @@ from rbmviz.session import Start
 MAX_TRIED, MAX_LENGTH = 20, 500
 """Maximum number of settings in a link, and of characters of each."""
 
-NAME = re.compile(r"[^;]{1,100}")
+LINKED_NAME = re.compile(r"[^;]{1,100}")
 
 
 class Tried(NamedTuple):
@@ -50,7 +50,7 @@ class Tried(NamedTuple):
     @property
     def fits_link(self) -> bool:
         """Whether a link can hold the names of its model and data."""
-        return all(NAME.fullmatch(name) and name.isprintable() for name in (self.model, self.data))
+        return all(LINKED_NAME.fullmatch(name) and name.isprintable() for name in (self.model, self.data))
 
     def write(self) -> str:
         """Return the text in a link, which ``read`` reads."""

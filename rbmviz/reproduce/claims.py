@@ -36,14 +36,9 @@ CONFIDENCE_BY_SIZE: dict[Size, float] = {"quick": 0.99, "medium": 0.95, "full": 
 class Estimate(NamedTuple):
     """A measured number.
 
-    Parameters
-    ----------
-    value : float
-        Mean over the replications, or the number itself.
-    error : float
-        Standard error of the mean; 0 if exact, NaN if unknown.
-    n : int
-        Replications; 1 if the error has another source, which is taken as normal. Two decide nothing: their
+    value : mean over the replications, or the number itself
+    error : standard error of the mean; 0 if exact, NaN if unknown
+    n : replications; 1 if the error has another source, which is taken as normal. Two decide nothing: their
         error is as uncertain as the number.
     """
 
@@ -109,14 +104,9 @@ def measured_text(label: str, estimate: Estimate) -> str:
 class Bound:
     """Bounds on one estimate.
 
-    Parameters
-    ----------
-    number : str
-        Key of the estimate.
-    label : str
-        What is estimated, with its unit. "log10 of ...": its factor is what readers see.
-    at_least, at_most : float
-        The estimate must lie between these.
+    number : key of the estimate
+    label : what is estimated, with its unit. "log10 of ...": its factor is what readers see.
+    at_least, at_most : the estimate must lie between these
     """
 
     number: str
@@ -168,26 +158,16 @@ class Bound:
 class PaperClaim:
     """A claim of a paper in our words, and when it holds.
 
-    Parameters
-    ----------
-    name : str
-        Unique within the recipe.
-    text : str
-        The claim in one sentence.
-    paper : str
-        The paper's number or words.
-    bounds : sequence of Bound
-        What must be shown.
-    shortened : dict of str to str
-        By size, why a run of that size is too short for the whole claim: it can show or contradict it in part
-        only.
-    if_undecided : str
-        Why more replications would not decide it; by default the reason says how many would.
-    live_link : str
-        Address of a page that runs the claim live, see ``pages.link_to`` (default: the recipe's).
-    variant : bool
-        Whether it is no sentence of the paper, but a variant of one: another setting, or a warning (default
-        False). Variants are counted apart.
+    name : unique within the recipe
+    text : the claim in one sentence
+    paper : the paper's number or words
+    bounds : what must be shown
+    shortened : by size, why a run of that size is too short for the whole claim: it can show or contradict it
+        in part only
+    if_undecided : why more replications would not decide it; by default the reason says how many would
+    live_link : address of a page that runs the claim live, see ``pages.link_to`` (default: the recipe's)
+    variant : whether it is no sentence of the paper, but a variant of one: another setting, or a warning
+        (default False). Variants are counted apart.
     """
 
     name: str
@@ -220,13 +200,8 @@ class Verdict(NamedTuple):
 def judge(claim: PaperClaim, numbers: Mapping[str, Estimate], size: Size) -> Verdict:
     """Return the verdict on a claim.
 
-    Parameters
-    ----------
-    claim : PaperClaim
-    numbers : mapping of str to Estimate
-        The estimates by key; a missing one was not measured at this size.
-    size : "quick", "medium" or "full"
-        Size of the run.
+    numbers : the estimates by key; a missing one was not measured at this size
+    size : size of the run
 
     Returns
     -------

@@ -58,16 +58,10 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 class Drawing:
     """A figure: its rows and axes.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        See ``Row``.
-    x, y : str
-        ChartAxis titles, with units.
-    mark : "line", "point" or "bar"
-        Curves with bands, points with errors, or bars with errors.
-    log_x, log_y : bool
-        Whether an axis is logarithmic.
+    rows : see ``Row``
+    x, y : ChartAxis titles, with units
+    mark : curves with bands, points with errors, or bars with errors
+    log_x, log_y : whether an axis is logarithmic
     """
 
     rows: Sequence[Row]

@@ -34,16 +34,11 @@ class SweepRun:
 class Job:
     """A function call of a recipe that the sweep engine does not make.
 
-    Parameters
-    ----------
-    name : str
-        Unique within the recipe: the name of its file.
-    function : callable
-        Called with the arguments; returns a dict of JSON values. The job runs again if the arguments change,
-        or the source of the function, of functions that it calls in its module or in this package, of
+    name : unique within the recipe: the name of its file
+    function : called with the arguments; returns a dict of JSON values. The job runs again if the arguments
+        change, or the source of the function, of functions that it calls in its module or in this package, of
         constants there, or of ``run.JOB_SOURCES``.
-    arguments : dict
-        JSON values.
+    arguments : JSON values
     """
 
     name: str
@@ -57,12 +52,8 @@ Work = SweepRun | Job
 class Measurements:
     """The results of a recipe's sweeps and jobs.
 
-    Parameters
-    ----------
-    tables : dict of str to dict of ndarray
-        Table of each sweep, in long form, by name.
-    jobs : dict of str to dict
-        Return value of each job by name, in the order of the work.
+    tables : table of each sweep, in long form, by name
+    jobs : return value of each job by name, in the order of the work
     """
 
     def __init__(
@@ -96,34 +87,19 @@ def seeds(size: Size, quick: int, full: int, medium: int = 0) -> tuple[int, ...]
 class Recipe:
     """A figure, table or headline claim of a paper, and how to repeat it.
 
-    Parameters
-    ----------
-    paper : str
-        Key of ``PAPERS``.
-    place : int
-        Order in the ledger, within the paper, of recipes without a figure or of the same one.
-    title : str
-    source : str
-        Section, figure or table of the paper.
-    claims : sequence of PaperClaim
-    about : str
-        How it is measured here and how that differs from the paper, in whole sentences.
-    cost : dict of str to float
-        Core-minutes by size, measured or extrapolated; the recipe does not run at a missing size. A recipe
+    paper : key of ``PAPERS``
+    place : order in the ledger, within the paper, of recipes without a figure or of the same one
+    source : section, figure or table of the paper
+    about : how it is measured here and how that differs from the paper, in whole sentences
+    cost : core-minutes by size, measured or extrapolated; the recipe does not run at a missing size. A recipe
         whose full run takes more than 30 has a medium size of at most 30 (60 for two of population CD).
-    live_link : str
-        Address of the page that runs it live, see ``pages.link_to``, for claims without their own.
-    needs : sequence of str
-        Data sets that not every installation has.
-    not_run : str
-        Why the recipe has no ``work``, in one sentence.
-    work : callable
-        Returns the sweeps and jobs of a size; without it the recipe never runs. This and the next two are the
-        functions of these names in the recipe's module.
-    numbers : callable
-        Returns the measured estimates of the claims by key.
-    drawing : callable
-        Returns the figure.
+    live_link : address of the page that runs it live, see ``pages.link_to``, for claims without their own
+    needs : data sets that not every installation has
+    not_run : why the recipe has no ``work``, in one sentence
+    work : returns the sweeps and jobs of a size; without it the recipe never runs. This and the next two are
+        the functions of these names in the recipe's module.
+    numbers : returns the measured estimates of the claims by key
+    drawing : returns the figure
     """
 
     paper: PaperName

@@ -122,20 +122,12 @@ def reproduce(
 ) -> dict[str, Any]:
     """Run a recipe and return its result: numbers, verdicts, figure and provenance.
 
-    Parameters
-    ----------
-    name : str
-        Name of the recipe.
-    recipe : Recipe
-        The recipe.
-    folder : str or Path
-        Folder of the results of all recipes, created if needed.
-    size : "quick", "medium" or "full"
-        Smaller runs have fewer seeds or are shorter; they may leave claims undecided.
-    workers : int, optional
-        Threads of sweeps, and jobs at a time (default: number of cores).
-    on_progress : callable, optional
-        Called with a sentence for each sweep and each job.
+    name : name of the recipe
+    recipe : the recipe
+    folder : folder of the results of all recipes, created if needed
+    size : smaller runs have fewer seeds or are shorter; they may leave claims undecided
+    workers : threads of sweeps, and jobs at a time (default: number of cores)
+    on_progress : called with a sentence for each sweep and each job
 
     Returns
     -------

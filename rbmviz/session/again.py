@@ -61,15 +61,10 @@ class Log:
 class RunLog:
     """The run log of a sampler as names and values, ready to be written to a file.
 
-    Parameters
-    ----------
-    sampler : str
-        Registered name.
-    seed : int
-    start : uint8 (n_visible,) or (n_chains, n_visible) or None
-        First state of the chain, or one row per chain; None: random bits from the seed.
-    changes : tuple of (n, knobs)
-        The knobs from sample number n on; the first n is 0.
+    sampler : registered name
+    start : uint8 (n_visible,) or (n_chains, n_visible) or None; first state of the chain, or one row per
+        chain; None: random bits from the seed
+    changes : tuple of (n, knobs); the knobs from sample number n on; the first n is 0
     """
 
     sampler: str
@@ -172,18 +167,11 @@ def again(plan: Any, log: Log, n: int, number: int = 1, kept: Any = None) -> Ite
 class Rebuild:
     """Placeholder for a run whose memory is freed; ``work`` rebuilds the run up to the same step.
 
-    Parameters
-    ----------
-    run : Run
-        The run to free; the placeholder keeps no reference to it.
-    shown : Snapshot
-        The newest snapshot. Until the run is back, it is shown without its large arrays.
-    log : Log or None
-        Log of the run to rebuild; None (the default): the log of ``run``.
-    n : int or None
-        Steps of the run to rebuild; None (the default): the steps of ``run``.
-    kept : Any
-        ``kept_state`` of the run to rebuild; None (the default): the kept state of ``run``.
+    run : the run to free; the placeholder keeps no reference to it
+    shown : the newest snapshot. Until the run is back, it is shown without its large arrays.
+    log : log of the run to rebuild; None (the default): the log of ``run``
+    n : steps of the run to rebuild; None (the default): the steps of ``run``
+    kept : ``kept_state`` of the run to rebuild; None (the default): the kept state of ``run``
     """
 
     def __init__(

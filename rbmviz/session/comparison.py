@@ -77,16 +77,11 @@ class Comparison(Generic[S]):
     Only the page's thread may add, remove and replace panels; other commands can come from any thread. They
     return at once, except Undo and commands that need memory, which may wait while old runs are freed.
 
-    Parameters
-    ----------
-    setup : SamplingSetup, TrainingSetup ...
-        What all panels share.
-    rate : float
-        Steps per second of every panel; infinity (the default) is full speed.
-    visitor : VisitorUsage or None
-        The visitor whose computing time the panels share. A command that would exceed the visitor's limits
-        raises BadInput and changes nothing here, but may drop undo data to make room. None: no limits, and a
-        tenant of its own.
+    setup : what all panels share
+    rate : steps per second of every panel; infinity (the default) is full speed
+    visitor : the visitor whose computing time the panels share. A command that would exceed the visitor's
+        limits raises BadInput and changes nothing here, but may drop undo data to make room. None: no limits,
+        and a tenant of its own.
     """
 
     def __init__(self, setup: S, rate: float = math.inf, visitor: VisitorUsage | None = None) -> None:
@@ -232,9 +227,12 @@ class Comparison(Generic[S]):
             self.cost_unit = getattr(setup, "step_unit", "samples")
         self.setup = setup
 
-    def replace(self, setup: S, algorithms: Sequence[Any]) -> None:
-        """Restart with another setup and other panels; BadInput if they exceed the visitor's limits."""
-        plan = setup.plan()
+    def replace(self, setup: S, algorithms: Sequence[Any], plan: Any = None) -> None:
+        """Restart with another setup and other panels; BadInput if they exceed the visitor's limits.
+
+        plan : of each panel (default: the setup's)
+        """
+        plan = plan or setup.plan()
         self._check([(plan, algorithm) for algorithm in algorithms])
         before, setup_before = self.panels, self.setup
         with self._together:
@@ -243,7 +241,7 @@ class Comparison(Generic[S]):
                 self.remove(panel.key)
             self._take(setup)
             for algorithm in algorithms:
-                self.add(algorithm)
+                self.add(algorithm, plan)
             if running:
                 self.resume()
         self._offer_undo(setup_before, before, {}, frozenset(panel.key for panel in self.panels))

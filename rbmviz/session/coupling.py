@@ -122,26 +122,16 @@ class FinishedPair(NamedTuple):
 class DisplayedState(NamedTuple):
     """The displayed pair of one algorithm.
 
-    Attributes
-    ----------
-    algorithm : str
-        One of ALGORITHMS.
-    pair : int
-        Number of the pair, from 0.
-    t : int
-        Sweeps of the first chain.
-    v, v2 : uint8 (ceil(n_visible / 8),)
-        States xi_t and eta_{t-1}, bits packed.
-    path : tuple of int
-        Hamming distances at t = 1, 1 + stride, ...
-    stride : int
-        Sweeps between two points of the path.
-    met, truncated : bool
-        Whether the chains met, or were truncated, in this sweep; the next step then starts another pair.
-    ended : FinishedPair or None
-        The last finished pair, possibly this one.
-    counted : PairStatistics
-        Statistics of the background pairs.
+    algorithm : one of ALGORITHMS
+    pair : number of the pair, from 0
+    t : sweeps of the first chain
+    v, v2 : uint8 (ceil(n_visible / 8),); states xi_t and eta_{t-1}, bits packed
+    path : Hamming distances at t = 1, 1 + stride, ...
+    stride : sweeps between two points of the path
+    met, truncated : whether the chains met, or were truncated, in this sweep; the next step then starts
+        another pair
+    ended : the last finished pair, possibly this one
+    counted : statistics of the background pairs
     """
 
     algorithm: Algorithm
@@ -268,18 +258,13 @@ def _running(values: np.ndarray, statistic: str, at: np.ndarray) -> RunningEstim
 class Results(NamedTuple):
     """The results of the pairs so far.
 
-    Parameters
-    ----------
     pairs : tuple of PairStatistics, one per algorithm, lag 1
     lagged : tuple of PairStatistics, one per algorithm, with the requested lag
-    unit : (int, int)
-        Visible and hidden unit used in STATISTICS: the two with the largest weight.
-    truth : tuple of float or None
-        Exact values of STATISTICS; None if the model is too large to enumerate.
-    exact : float64 (sweeps + 1,)
-        Exact total variation distance after 0, 1, ... sweeps, up to the last sweep computed so far.
-    exact_possible : bool
-        Whether the model is small enough for the exact distance.
+    unit : (int, int); visible and hidden unit used in STATISTICS: the two with the largest weight
+    truth : exact values of STATISTICS; None if the model is too large to enumerate
+    exact : float64 (sweeps + 1,); exact total variation distance after 0, 1, ... sweeps, up to the last sweep
+        computed so far
+    exact_possible : whether the model is small enough for the exact distance
     """
 
     pairs: tuple[PairStatistics, ...]
@@ -293,14 +278,9 @@ class Results(NamedTuple):
 class CouplingSetup(NamedTuple):
     """Plan of a run of coupled chains, and setup of its comparison, which has one panel.
 
-    Attributes
-    ----------
-    rbm : RBM
-        The model at scale 1.
-    dataset : Dataset or None
-        Pairs start at training examples of these data; None: at random bits.
-    seed : int
-        Same seed, same pairs.
+    rbm : the model at scale 1
+    dataset : pairs start at training examples of these data; None: at random bits
+    seed : same seed, same pairs
     """
 
     rbm: RBM

@@ -74,21 +74,15 @@ def common_point(runs: Iterable[Scored], cost_unit: CostUnit) -> float | None:
 class Compared(NamedTuple):
     """One panel's progress in a comparison.
 
-    Parameters
-    ----------
-    cost_unit : CostUnit
-    point : float or None
-        The common point; None before there is one.
-    scores : Any
-        Scores of the panel's run there; None if there are none.
-    passed : float or None
-        The last point at which the panel's own scores are known; None if its run does not count this unit.
-    most_passed, least_passed : float
-        ``passed`` of the panel furthest ahead, and of the panel that holds the common point back.
-    seconds_left : float
-        Approximate seconds until a panel that started late counts for the common point; 0 if it counts.
-    failed : bool
-        Whether its run has failed; such a panel makes no progress and holds nothing back.
+    point : the common point; None before there is one
+    scores : scores of the panel's run there; None if there are none
+    passed : the last point at which the panel's own scores are known; None if its run does not count this
+        unit
+    most_passed, least_passed : ``passed`` of the panel furthest ahead, and of the panel that holds the common
+        point back
+    seconds_left : approximate seconds until a panel that started late counts for the common point; 0 if it
+        counts
+    failed : whether its run has failed; such a panel makes no progress and holds nothing back
     """
 
     cost_unit: CostUnit
@@ -126,14 +120,9 @@ def compare(
 ) -> list[Compared]:
     """Compare runs at the last point that all have passed, ignoring runs that are catching up.
 
-    Parameters
-    ----------
-    runs : sequence of (snapshot, seconds_left)
-        See ``Compared``. A failed run is shown at the common point if it got that far, and does not hold it
-        back.
-    cost_unit : CostUnit
-    point : float, optional
-        Compare at this point, if these runs have passed it; None (the default): at the last common point.
+    runs : sequence of (snapshot, seconds_left); see ``Compared``. A failed run is shown at the common point
+        if it got that far, and does not hold it back.
+    point : compare at this point, if these runs have passed it; None (the default): at the last common point
     """
     counted = [
         shown

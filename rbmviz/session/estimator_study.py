@@ -75,16 +75,10 @@ Each estimate uses as many samples as a batch has rows. Mixtures have 10 compone
 class StudySetup(NamedTuple):
     """The setup of a study, and the plan of its run.
 
-    Attributes
-    ----------
-    dataset : Dataset
-        Training data of all models.
-    batch : int
-        Examples per batch, and samples per estimate.
-    updates : int
-        Updates in the training of each model.
-    seed : int
-        Same seed, same study.
+    dataset : training data of all models
+    batch : examples per batch, and samples per estimate
+    updates : updates in the training of each model
+    seed : same seed, same study
     """
 
     dataset: Dataset
@@ -129,16 +123,10 @@ class StudySetup(NamedTuple):
 class StudiedModel:
     """One trained model and its measurements.
 
-    Parameters
-    ----------
-    n_hidden : int
-        Hidden units.
-    log_likelihood : float
-        Mean over the training examples, in nats.
-    ess : dict of float
-        Effective sample size over batch size, 0 to 1, by the sweeps k of pop-CD.
-    qualities : dict of GradientQuality
-        By label of the estimator; estimators not yet measured are missing.
+    n_hidden : hidden units
+    log_likelihood : mean over the training examples, in nats
+    ess : effective sample size over batch size, 0 to 1, by the sweeps k of pop-CD
+    qualities : by label of the estimator; estimators not yet measured are missing
     """
 
     n_hidden: int
@@ -151,14 +139,9 @@ class StudiedModel:
 class StudySnapshot(Snapshot):
     """A study at one moment; its steps are pieces of work of some milliseconds.
 
-    Attributes
-    ----------
-    stage : str
-        Current work, in a few words.
-    models : tuple of StudiedModel
-        The models trained so far, smallest first.
-    estimates : int
-        Number of estimates by each estimator on every model.
+    stage : current work, in a few words
+    models : the models trained so far, smallest first
+    estimates : number of estimates by each estimator on every model
     """
 
     stage: str

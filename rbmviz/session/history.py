@@ -35,19 +35,12 @@ class Kinds(NamedTuple):
 class RunHistory:
     """Consecutive samples of one run, up to the newest.
 
-    Parameters
-    ----------
-    algorithm : Sampler
-        With the knobs of the newest sample.
-    first : int
-        Number (from 0) of the first sample here.
-    v : uint8 (m, ceil(n_visible / 8))
-        The samples, bits packed along the rows.
-    n_visible : int
-    segments : tuple of Segment
-        ISL of the whole run, from one turn of a knob to the next.
-    changes : tuple of (n, knobs)
-        All knobs from sample number n on; empty if there were too many changes to log.
+    algorithm : with the knobs of the newest sample
+    first : number (from 0) of the first sample here
+    v : uint8 (m, ceil(n_visible / 8)); the samples, bits packed along the rows
+    segments : ISL of the whole run, from one turn of a knob to the next
+    changes : tuple of (n, knobs); all knobs from sample number n on; empty if there were too many changes to
+        log
     """
 
     algorithm: Sampler

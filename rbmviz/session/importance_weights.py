@@ -49,14 +49,9 @@ REFERENCE_CHAINS, REFERENCE_TEMPERATURES = 64, 2000
 class LogZ(NamedTuple):
     """A reference value of log Z, in nats.
 
-    Attributes
-    ----------
-    log_z, std_error : float
-        The value, and its standard error: 0 if it is exact.
-    method : "exact" or "ais"
-        How it was computed.
-    warning : str
-        One sentence if AIS is not reliable, or empty.
+    log_z, std_error : the value, and its standard error: 0 if it is exact
+    method : how it was computed
+    warning : one sentence if AIS is not reliable, or empty
     """
 
     log_z: float
@@ -68,10 +63,7 @@ class LogZ(NamedTuple):
 class ReferenceLogZ:
     """The reference log Z of a model, computed in small pieces by any run that has time.
 
-    Attributes
-    ----------
-    value : LogZ or None
-        The result; None until it is complete.
+    value : the result; None until it is complete
     """
 
     def __init__(self, model: Model) -> None:
@@ -111,16 +103,10 @@ def reference_log_z(model: Model) -> ReferenceLogZ:
 class WeightSetup(NamedTuple):
     """The setup of a comparison of populations, and the plan of each run.
 
-    Attributes
-    ----------
-    model : Model
-        The model, which is not trained.
-    dataset : Dataset or None
-        Chains start at rows of its training part; None: at random bits.
-    seed : int
-        Same seed, same batches.
-    start_from : "data" or "random"
-        Whether chains start at training examples or at random bits.
+    model : the model, which is not trained
+    dataset : chains start at rows of its training part; None: at random bits
+    seed : same seed, same batches
+    start_from : whether chains start at training examples or at random bits
     """
 
     model: Model
@@ -165,16 +151,10 @@ class WeightSetup(NamedTuple):
 class Batch:
     """The newest batch, heaviest sample first.
 
-    Parameters
-    ----------
-    log_weights : float64 (n,)
-        Log weights, in descending order.
-    shares : float64 (n,)
-        Normalised weights; their sum is 1.
-    v : uint8 (n, n_visible)
-        The samples.
-    ess : float
-        Effective sample size of the batch.
+    log_weights : float64 (n,); log weights, in descending order
+    shares : float64 (n,); normalised weights; their sum is 1
+    v : uint8 (n, n_visible); the samples
+    ess : effective sample size of the batch
     """
 
     log_weights: np.ndarray
@@ -193,18 +173,12 @@ class Batch:
 class Summary:
     """Statistics of the newest (at most MAX_WEIGHTS) weights of a run.
 
-    Parameters
-    ----------
-    n : int
-        Number of weights.
-    low, high : float
-        Ends of the histogram, in nats.
-    counts : int64 (HISTOGRAM_BINS,)
-        The histogram of the log weights.
-    samples, held : float64 (points,)
-        Share of the samples, heaviest first, and the share of the total weight that they hold.
-    sizes : list of EssAtSize
-        Effective sample sizes of batches of different sizes.
+    n : number of weights
+    low, high : ends of the histogram, in nats
+    counts : int64 (HISTOGRAM_BINS,); the histogram of the log weights
+    samples, held : float64 (points,); share of the samples, heaviest first, and the share of the total weight
+        that they hold
+    sizes : effective sample sizes of batches of different sizes
     """
 
     n: int
@@ -238,23 +212,14 @@ class LogZEstimate(NamedTuple):
 class WeightSnapshot(Snapshot):
     """A run of weighted batches at one moment; its steps are batches.
 
-    Parameters
-    ----------
-    batch : Batch or None
-    summary : Summary or None
-        Computed twice per second; None before the first batch.
-    estimates : tuple of LogZEstimate
-        Estimates of log Z at log-spaced numbers of weights.
-    newest : LogZEstimate or None
-        The estimate from all weights so far.
-    ess_share, max_share : float
-        Means over the batches: effective sample size over batch size, and the largest share.
-    pooled : int
-        Number of weights since the start or the last knob change. All fields describe these weights;
+    summary : computed twice per second; None before the first batch
+    estimates : estimates of log Z at log-spaced numbers of weights
+    newest : the estimate from all weights so far
+    ess_share, max_share : means over the batches: effective sample size over batch size, and the largest
+        share
+    pooled : number of weights since the start or the last knob change. All fields describe these weights;
         ``summary`` uses only the newest ``MAX_WEIGHTS`` of them.
-    reference : LogZ or None
-        The reference value of log Z, exact or by AIS; None until it is computed.
-    n_visible : int
+    reference : the reference value of log Z, exact or by AIS; None until it is computed
     """
 
     algorithm: PopCD

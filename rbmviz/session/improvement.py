@@ -36,12 +36,8 @@ def _pool() -> ThreadPoolExecutor:
 class Improvement:
     """The running average of theta + theta_F, and the newest likelihoods.
 
-    Parameters
-    ----------
-    model : RBM
-        The model that is sampled.
-    v : uint8 (n, n_visible)
-        The training set; evenly spaced examples of it are scored.
+    model : the model that is sampled
+    v : uint8 (n, n_visible); the training set; evenly spaced examples of it are scored
     """
 
     def __init__(self, model: RBM, v: np.ndarray) -> None:

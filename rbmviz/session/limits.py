@@ -31,18 +31,12 @@ Wanted = tuple[Any, Any]
 class Limits:
     """The limits of a server; environment variables set them: ``RBMVIZ_`` and the name in capitals.
 
-    Parameters
-    ----------
-    panels : int
-        Maximum number of panels on one page.
-    server_mb : int
-        Megabytes (10^6 bytes) of the whole server, including the shared ``BASE_MB``. A visitor may use half
-        of what the others leave. The scores of sweeps, and the files that visitors upload, count as one more
-        visitor each.
-    sweeps : int
-        Maximum number of sweeps on the server, whether waiting, running or finished.
-    watchers : int
-        Maximum number of browsers that watch shared views.
+    panels : maximum number of panels on one page
+    server_mb : megabytes (10^6 bytes) of the whole server, including the shared ``BASE_MB``. A visitor may
+        use half of what the others leave. The scores of sweeps, and the files that visitors upload, count as
+        one more visitor each.
+    sweeps : maximum number of sweeps on the server, whether waiting, running or finished
+    watchers : maximum number of browsers that watch shared views
     """
 
     panels: int = 12
@@ -108,10 +102,7 @@ class Counted(Protocol):
 class VisitorUsage:
     """Memory of one visitor (runs on all pages, uploads, models), and its share of computing time.
 
-    Parameters
-    ----------
-    server : WeakSet of VisitorUsage
-        All visitors of the process; this one is added.
+    server : all visitors of the process; this one is added
     """
 
     def __init__(self, server: "weakref.WeakSet[VisitorUsage]") -> None:

@@ -49,11 +49,8 @@ PLAIN_CD = "CD"
 class PopulationSetup(NamedTuple):
     """The setup of a measurement, and the plan of its run.
 
-    Attributes
-    ----------
-    weights : WeightSetup
-        The model, which must be small enough for its exact statistics; the rows at which the chains start,
-        each equally often; and the seed.
+    weights : the model, which must be small enough for its exact statistics; the rows at which the chains
+        start, each equally often; and the seed
     """
 
     weights: WeightSetup
@@ -85,12 +82,8 @@ class PopulationSetup(NamedTuple):
 class PopulationSnapshot(Snapshot):
     """A measurement at one moment; its steps are blocks of BLOCK samples.
 
-    Attributes
-    ----------
-    pop_cd : dict of GradientQuality
-        Bias and variance by the number of samples of an estimate, of sizes known so far.
-    cd : GradientQuality or None
-        Those of CD, whose bias is the same for any number of samples.
+    pop_cd : bias and variance by the number of samples of an estimate, of sizes known so far
+    cd : those of CD, whose bias is the same for any number of samples
     """
 
     pop_cd: dict[int, GradientQuality]

@@ -20,10 +20,7 @@ MIN_HELD_SAMPLES = 1000
 class Allowance:
     """Bytes for held samples, divided equally among all runs that exist.
 
-    Parameters
-    ----------
-    n_bytes : int
-        Bytes for all runs together (default HELD_SAMPLES_BYTES).
+    n_bytes : bytes for all runs together (default HELD_SAMPLES_BYTES)
     """
 
     def __init__(self, n_bytes: int = HELD_SAMPLES_BYTES) -> None:

@@ -62,61 +62,36 @@ class SamplingSnapshot(Snapshot):
     Scores cover the samples since the last turn of a knob, or all samples if there was none. The chains
     continue through a turn.
 
-    Parameters
-    ----------
-    sweeps : int
-        Gibbs (or maximisation) sweeps so far in this run.
-    newest_samples : NewestSamples
-    begin : Spent
-        What the run had spent at the last turn of a knob.
-    turned : mapping of str to Value
-        The knobs turned then, with their values.
-    turned_from : Sampler or None
-        The sampler before that turn; None: no knob was turned.
-    past : tuple of Segment
-        The scores that are kept from before that turn.
-    curve : tuple of Point
-        ISL after fixed numbers of samples, log-spaced; empty without a data set.
-    counts : tuple of Counts
-        Coverage by the samples up to each point of the curve, in order; counts of the newest points may come
-        a moment later.
-    newest : Point or None
-        A recent value of the ISL; computed at most twice per second.
-    fast_norm : float or None
-        Norm of theta_F, None for samplers without fast parameters.
-    occupancy : int64 (bins, classes)
-        Samples per class of the nearest training example, in consecutive bins of the run; blank samples count
-        for no class.
-    blanks : int64 (bins,)
-        Blank samples in each bin.
-    bin_width : int
-        Samples in one bin; the last bin may have fewer.
-    switches : int or None
-        Class changes within each chain, summed over the chains.
-    visited : (int, int) or None
-        Number of classes with a sample that is not spurious, and number of classes; None without classes.
-    class_coverage : float or None
-        How much of the data's classes the samples cover, from 0 to 1; NaN without classes.
-    blank : float or None
-        Share of samples (0 to 1) that are blank.
-    spurious : float or None
-        Share of samples (0 to 1) that are blank, or farther from every training example than the 99th
-        percentile of held-out data.
-    ink : float or None
-        Mean share of the pixels that are on.
-    visited_in_all, spurious_in_all : as ``visited`` and ``spurious``
-        For the whole run.
-    live_numbers : mapping of str to live.Value
-        The newest numbers of the live metrics, by name; numbers not known yet may be missing.
-    compared : Compared or None
-        The common point of a comparison, at which all scores of this snapshot were taken; None: they are the
-        newest scores. See ``equal_points.at_common_point``.
-    start_picture : uint8 (chains, ceil(n_visible / 8)) or None
-        Before the first sample: the starts of the chains, bits packed along the rows; None: not given.
-    held_from : int or None
-        Number (from 0) of the oldest sample that the run still holds; None: not given.
-    at : int or None
-        Number of the last sample in ``newest_samples``; None: the newest sample of the run. See
+    sweeps : Gibbs (or maximisation) sweeps so far in this run
+    begin : what the run had spent at the last turn of a knob
+    turned : the knobs turned then, with their values
+    turned_from : the sampler before that turn; None: no knob was turned
+    past : the scores that are kept from before that turn
+    curve : ISL after fixed numbers of samples, log-spaced; empty without a data set
+    counts : coverage by the samples up to each point of the curve, in order; counts of the newest points may
+        come a moment later
+    newest : a recent value of the ISL; computed at most twice per second
+    fast_norm : norm of theta_F, None for samplers without fast parameters
+    occupancy : int64 (bins, classes); samples per class of the nearest training example, in consecutive bins
+        of the run; blank samples count for no class
+    blanks : int64 (bins,); blank samples in each bin
+    bin_width : samples in one bin; the last bin may have fewer
+    switches : class changes within each chain, summed over the chains
+    visited : (int, int) or None; number of classes with a sample that is not spurious, and number of classes;
+        None without classes
+    class_coverage : how much of the data's classes the samples cover, from 0 to 1; NaN without classes
+    blank : share of samples (0 to 1) that are blank
+    spurious : share of samples (0 to 1) that are blank, or farther from every training example than the 99th
+        percentile of held-out data
+    ink : mean share of the pixels that are on
+    visited_in_all, spurious_in_all : as ``visited`` and ``spurious``, for the whole run
+    live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
+    compared : the common point of a comparison, at which all scores of this snapshot were taken; None: they
+        are the newest scores. See ``equal_points.at_common_point``.
+    start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample: the starts of the
+        chains, bits packed along the rows; None: not given
+    held_from : number (from 0) of the oldest sample that the run still holds; None: not given
+    at : number of the last sample in ``newest_samples``; None: the newest sample of the run. See
         ``Comparison.look_back``.
     """
 
@@ -205,20 +180,13 @@ class SamplingSnapshot(Snapshot):
 class SamplingPlan(NamedTuple):
     """Plan of a sampler's run.
 
-    Attributes
-    ----------
-    model : Model
-        The model to sample.
-    seed : int
-        Same seed, same samples.
-    v0 : uint8 (n_visible,) or (rows, n_visible), or None
-        The start of all chains, or one row per chain (there may be more rows); None: random bits.
-    dataset : Dataset or None
-        Data to score the samples against; None: no ISL and no classes.
-    kernel : "binary" or "mean"
-        Kernel of the ISL.
-    allowance : Allowance or None
-        Bytes for held samples; None: a separate allowance for this run.
+    model : the model to sample
+    seed : same seed, same samples
+    v0 : uint8 (n_visible,) or (rows, n_visible), or None; the start of all chains, or one row per chain
+        (there may be more rows); None: random bits
+    dataset : data to score the samples against; None: no ISL and no classes
+    kernel : kernel of the ISL
+    allowance : bytes for held samples; None: a separate allowance for this run
     """
 
     model: Model

@@ -112,14 +112,9 @@ class Tenant:
 class Task:
     """Something that works in units.
 
-    Parameters
-    ----------
-    tenant : Tenant
-        Whose computing time it uses.
-    work : callable
-        Does one unit; to be called again, it has to ``ask`` again. Never called by two threads at once.
-    paced : bool
-        Whether it works in the lane PACED (default: in LONG if its work is long, else in COMPUTE).
+    tenant : whose computing time it uses
+    work : does one unit; to be called again, it has to ``ask`` again. Never called by two threads at once.
+    paced : whether it works in the lane PACED (default: in LONG if its work is long, else in COMPUTE)
     """
 
     def __init__(self, tenant: Tenant, work: Callable[[], object], paced: bool = False) -> None:
@@ -215,12 +210,8 @@ class Scheduler:
     tenant is placed at most SAVED_SECONDS behind that account; otherwise it could block the others for as
     long as it was absent. Units of sweeps do not count.
 
-    Parameters
-    ----------
-    n : int
-        Threads of the lanes PACED and COMPUTE each: one per core.
-    clock : callable
-        Returns seconds; default time.monotonic, and the only clock for which threads wait correctly.
+    n : threads of the lanes PACED and COMPUTE each: one per core
+    clock : returns seconds; default time.monotonic, and the only clock for which threads wait correctly
     """
 
     def __init__(self, n: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -399,12 +390,8 @@ class Page:
     If each made its steps by itself, a thread would wake up dozens of times per second for each panel, to
     make a sample or two.
 
-    Parameters
-    ----------
-    tenant : Tenant or None
-        Whose computing time the runs use; None: a tenant of its own.
-    scheduler : Scheduler or None
-        None: that of the process.
+    tenant : whose computing time the runs use; None: a tenant of its own
+    scheduler : None: that of the process
     """
 
     def __init__(self, tenant: Tenant | None = None, scheduler: Scheduler | None = None) -> None:

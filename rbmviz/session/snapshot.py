@@ -15,14 +15,10 @@ Status = Literal["starting", "rebuilding", "paused", "running", "finished", "fai
 class NewestSamples:
     """The newest consecutive samples of a chain, for display.
 
-    Parameters
-    ----------
-    first : int
-        Number (from 0) of the oldest sample held.
+    first : number (from 0) of the oldest sample held
     v : uint8 (m, ceil(n_visible / 8)), bits packed along the row (numpy.packbits)
-    means : tuple of uint8 (., n_visible)
-        Mean of v given h of each sample, in 255ths, in parts; the first part may start before ``first``.
-    n_visible : int
+    means : tuple of uint8 (., n_visible); mean of v given h of each sample, in 255ths, in parts; the first
+        part may start before ``first``
     """
 
     first: int
@@ -69,17 +65,12 @@ each turn would cost a score."""
 class Point:
     """One point of an ISL curve.
 
-    Parameters
-    ----------
-    spent : Spent
-        Cost of the samples since the last turn of a knob. Only these samples are scored.
-    isl, std_error : float
-        Nats per test point; the error is over the test points.
-    beta : float
-        Kernel parameter.
-    groups : float64 (n_groups,)
-        Mean log density of each group of test points. All runs on a data set have the same groups, so that
-        two runs can be compared group by group. Empty for samples before a turn of a knob.
+    spent : cost of the samples since the last turn of a knob. Only these samples are scored.
+    isl, std_error : nats per test point; the error is over the test points
+    beta : kernel parameter
+    groups : float64 (n_groups,); mean log density of each group of test points. All runs on a data set have
+        the same groups, so that two runs can be compared group by group. Empty for samples before a turn of a
+        knob.
     """
 
     spent: Spent
@@ -115,15 +106,10 @@ class Counts(NamedTuple):
 class Segment(NamedTuple):
     """The samples of a run from one turn of a knob to the next.
 
-    Parameters
-    ----------
-    begin : Spent
-        What the run had spent before the first of these samples.
-    turned : mapping of str to Value
-        The knobs turned then, with their values; empty at the start of a run, and if all knobs were turned
-        back.
-    curve : tuple of Point
-        ISL of the first n samples of the segment.
+    begin : what the run had spent before the first of these samples
+    turned : the knobs turned then, with their values; empty at the start of a run, and if all knobs were
+        turned back
+    curve : ISL of the first n samples of the segment
     """
 
     begin: Spent
@@ -135,23 +121,14 @@ class Segment(NamedTuple):
 class Snapshot:
     """A run at one moment; each kind of run adds its own fields.
 
-    Parameters
-    ----------
-    status : str
-        "starting" (compiling, loading), "rebuilding" (recomputing the steps of a freed run), "paused",
-        "running", "finished" (all work is done) or "failed".
-    run : int
-        Number of the run: every reset, new plan or restart adds one.
-    n : int
-        Steps so far in this run: samples of a sampler, updates of a trainer.
-    seconds : float
-        Time spent inside the algorithm, excluding scoring and waiting.
-    algorithm : Sampler or Trainer
-        The algorithm, with the knobs of the newest steps.
-    error : str or None
-        One sentence if status is "failed", else None.
-    rebuilt : float
-        Share of the steps that have been recomputed, from 0 to 1, if status is "rebuilding".
+    status : "starting" (compiling, loading), "rebuilding" (recomputing the steps of a freed run), "paused",
+        "running", "finished" (all work is done) or "failed"
+    run : number of the run: every reset, new plan or restart adds one
+    n : steps so far in this run: samples of a sampler, updates of a trainer
+    seconds : time spent inside the algorithm, excluding scoring and waiting
+    algorithm : the algorithm, with the knobs of the newest steps
+    error : one sentence if status is "failed", else None
+    rebuilt : share of the steps that have been recomputed, from 0 to 1, if status is "rebuilding"
     """
 
     status: Status

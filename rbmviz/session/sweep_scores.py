@@ -55,13 +55,9 @@ class MeanPoint(NamedTuple):
 class SweepAtPoint:
     """The settings of a sweep at one point, by their index in ``SweepScores.settings``.
 
-    Parameters
-    ----------
-    choices : dict of str to Choice
-        The comparison on each model ("" for trainers) where a setting has reached the point. Models are
+    choices : the comparison on each model ("" for trainers) where a setting has reached the point. Models are
         different problems, each with its own best setting.
-    scored : dict of int to ScoredSetting
-        By index of the setting: the settings that have reached the point.
+    scored : by index of the setting: the settings that have reached the point
     """
 
     choices: Mapping[str, Choice]

@@ -52,35 +52,23 @@ MAP_KEY = 0
 class MapSnapshot(Snapshot):
     """A sweep at one point. Arrays are by index of the setting, (settings,), NaN where unknown.
 
-    Parameters
-    ----------
-    n : int
-        Complete runs: each setting has one per seed.
-    sweep_status : str
-        Status of the sweep: "planned", "queued", "running", "paused", "finished", "failed" or "stopped".
-    progress : float
-        Share of the work done, 0 to 1.
-    seconds_left : float or None
-        None: unknown.
-    cost_unit, by : str
-        Unit of comparison (settings are compared at equal numbers of it), and the measure compared.
-    point : float
-        Samples, updates, Gibbs sweeps or seconds, depending on ``cost_unit``.
-    ends : (float, float) or None
-        The first and the last point; None before the first score.
-    telling : float or None
-        The point at which settings differ most; None: not known yet.
-    moved : bool
-        Whether the map has moved to this point automatically.
-    seeds : tuple of int
-        Number of seeds compared, for each model with scores.
-    mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds_of, samples : float32
-        See ``ScoredSetting``, where ``seconds_of`` is ``seconds`` and ``samples`` is ``n``.
-    state : uint8
-        IS_KNOWN, IS_IN_REGION (statistically tied with the best), IS_BEST, IS_MOSTLY_BLANK, IS_RUNNING (one
-        of its runs is running now).
-    border : tuple of str
-        One sentence for each axis with the best setting on its border.
+    n : complete runs: each setting has one per seed
+    sweep_status : status of the sweep: "planned", "queued", "running", "paused", "finished", "failed" or
+        "stopped"
+    progress : share of the work done, 0 to 1
+    seconds_left : None: unknown
+    cost_unit, by : unit of comparison (settings are compared at equal numbers of it), and the measure
+        compared
+    point : samples, updates, Gibbs sweeps or seconds, depending on ``cost_unit``
+    ends : (float, float) or None; the first and the last point; None before the first score
+    telling : the point at which settings differ most; None: not known yet
+    moved : whether the map has moved to this point automatically
+    seeds : number of seeds compared, for each model with scores
+    mean, std_dev, difference, std_error, test, test_std_dev, blank, seconds_of, samples : float32; see
+        ``ScoredSetting``, where ``seconds_of`` is ``seconds`` and ``samples`` is ``n``
+    state : uint8; IS_KNOWN, IS_IN_REGION (statistically tied with the best), IS_BEST, IS_MOSTLY_BLANK,
+        IS_RUNNING (one of its runs is running now)
+    border : one sentence for each axis with the best setting on its border
     """
 
     sweep_status: str

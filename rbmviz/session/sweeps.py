@@ -35,8 +35,8 @@ from rbmviz.paths import cache_dir
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, variable_of
 from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Scheduler, Task, Tenant
 from rbmviz.session.sweep_scores import SweepScores
-from rbmviz.sweeps import Cell, CellRun, Own, SweepPlan, cells
-from rbmviz.sweeps.cell import NOTHING_OWN
+from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
+from rbmviz.sweeps.cell import NOTHING_OWN, Own
 from rbmviz.sweeps.choose import one_source
 from rbmviz.sweeps.store import Store, encode
 
@@ -66,23 +66,13 @@ def _hashed(owner: str) -> str:
 class Sweep:
     """One sweep of the server. Any thread may read its attributes; the queue changes them.
 
-    Attributes
-    ----------
-    name : str
-        Name in links, and name of its folder.
-    title : str
-    plan : SweepPlan
-    own : Own
-        Models and data of its visitor, whose session holds it; a sweep that has some is private.
-    status : str
-        "planned" (not queued yet), "queued", "running", "paused", "finished", "failed" (could not start), or
-        "stopped" (by a person, or with the server).
-    error : str
-        Why the sweep failed or is paused, in one sentence, or ""; also set when cells fail.
-    scores : SweepScores
-        The scores so far, including curves of running cells.
-    version : int
-        Grows with every change.
+    name : name in links, and name of its folder
+    own : models and data of its visitor, whose session holds it; a sweep that has some is private
+    status : "planned" (not queued yet), "queued", "running", "paused", "finished", "failed" (could not
+        start), or "stopped" (by a person, or with the server)
+    error : why the sweep failed or is paused, in one sentence, or ""; also set when cells fail
+    scores : the scores so far, including curves of running cells
+    version : grows with every change
     """
 
     def __init__(
@@ -187,15 +177,10 @@ class _Hand:
 class SweepQueue:
     """The sweeps of a server.
 
-    Parameters
-    ----------
-    folder : Path
-        Parent of the sweep folders; made with mode 0700 when the first sweep starts.
-    scheduler : Scheduler
-        Default: that of the process.
-    memory : VisitorUsage
-        A further visitor of the server, whose memory is the scores in memory (default: they are not
-        counted).
+    folder : parent of the sweep folders; made with mode 0700 when the first sweep starts
+    scheduler : default: that of the process
+    memory : a further visitor of the server, whose memory is the scores in memory (default: they are not
+        counted)
     """
 
     def __init__(
@@ -249,17 +234,10 @@ class SweepQueue:
     ) -> Sweep:
         """Put a sweep at the end of the queue.
 
-        Parameters
-        ----------
-        plan : SweepPlan
-        title : str
-        owner : str
-            Secret of the visitor; only its holder may pause, stop and delete the sweep.
-        own : Own
-            The visitor's own models and data in the plan (default: none). With some the sweep is private: it
-            lasts as long as the caller holds it.
-        visitor : VisitorUsage, optional
-            Whose memory the scores of a private sweep are.
+        owner : secret of the visitor; only its holder may pause, stop and delete the sweep
+        own : the visitor's own models and data in the plan (default: none). With some the sweep is private:
+            it lasts as long as the caller holds it.
+        visitor : whose memory the scores of a private sweep are
 
         Raises
         ------

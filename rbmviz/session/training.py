@@ -3,7 +3,7 @@
 import bisect
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -14,6 +14,7 @@ from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
+from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_steps
 from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.equal_points import Compared, CostUnit
@@ -68,6 +69,10 @@ def _mean_and_band(values: np.ndarray) -> tuple[float, float, float]:
     return float(values.mean()), float(low), float(high)
 
 
+LIVE_MONTE_CARLO_ROWS = 50
+"""Evenly spaced training examples of the Monte Carlo average, which costs as much for one as AIS for many."""
+
+
 class Yardstick(NamedTuple):
     """A log-likelihood of the data: what it is called, and the rows that it is of.
 
@@ -83,7 +88,11 @@ class Yardstick(NamedTuple):
     part: str
 
 
-YARDSTICKS = {"train": Yardstick("training", "train"), "test": Yardstick("held out", "test")}
+YARDSTICKS = {
+    "train": Yardstick("training", "train"),
+    "test": Yardstick("held out", "test"),
+    "monte_carlo": Yardstick("Monte Carlo average", "train"),
+}
 """The likelihoods of a training, by the name of their field in ``Likelihood``."""
 
 
@@ -100,6 +109,9 @@ class Likelihood(NamedTuple):
         Standard error of AIS; 0 if log Z is exact.
     ess : float64 (replicates,)
         Effective sample size of the ``LIVE_AIS_CHAINS`` weights; NaN if log Z is exact.
+    monte_carlo : float64 (replicates,)
+        ``metrics.monte_carlo_likelihood`` of ``LIVE_MONTE_CARLO_ROWS`` training examples; NaN while nobody
+        asks for it.
     """
 
     update: int
@@ -109,6 +121,7 @@ class Likelihood(NamedTuple):
     test: np.ndarray
     std_error: np.ndarray
     ess: np.ndarray
+    monte_carlo: np.ndarray
 
     @property
     def doubtful_ess(self) -> float | None:
@@ -119,11 +132,12 @@ class Likelihood(NamedTuple):
     def band(self, yardstick: str) -> tuple[float, float, float]:
         """Return mean, low and high of one of YARDSTICKS; NaN if a value is not finite.
 
-        The band holds the middle 95 % of the replicates; of a single one, two standard errors of AIS.
+        The band holds the middle 95 % of the replicates; of a single one, two standard errors of AIS, which
+        the Monte Carlo average does not use.
         """
         values: np.ndarray = getattr(self, yardstick)
         if len(values) == 1:
-            spread = 2 * float(self.std_error[0])
+            spread = 0.0 if yardstick == "monte_carlo" else 2 * float(self.std_error[0])
             return float(values[0]), float(values[0]) - spread, float(values[0]) + spread
         return _mean_and_band(values)
 
@@ -320,8 +334,8 @@ class TrainingPlan(NamedTuple):
         # snapshot), in the current likelihood estimate, and at the start.
         replicates = self.replicates * (trainer.state_bytes(m, n) + 4 * model)
         rows = 2 * min(SCORED_EXAMPLES, len(self.dataset.train))
-        likelihoods = 4 * (LIVE_AIS_CHAINS + rows) * (m + n)
-        curves = MAX_POINTS * (len(STATS) + 12) * (150 + 8 * self.replicates)
+        likelihoods = 4 * (LIVE_AIS_CHAINS + rows + 6 * MONTE_CARLO_CHAINS) * (m + n)
+        curves = MAX_POINTS * (len(STATS) + 13) * (150 + 8 * self.replicates)
         return replicates + likelihoods + curves + 4 * FANTASY_CHAINS * 4 * m + len(self.checkpoint)
 
 
@@ -352,19 +366,26 @@ def _nbytes(rbm: RBM) -> int:
     return rbm.W.nbytes + rbm.b.nbytes + rbm.c.nbytes
 
 
-def scored_examples(rows: np.ndarray) -> np.ndarray:
-    """Return at most ``SCORED_EXAMPLES`` rows, evenly spaced."""
-    n = min(len(rows), SCORED_EXAMPLES)
+def scored_examples(rows: np.ndarray, most: int = SCORED_EXAMPLES) -> np.ndarray:
+    """Return at most so many rows, evenly spaced."""
+    n = min(len(rows), most)
     return rows[np.arange(n) * len(rows) // n] if n else rows
 
 
 class LikelihoodEstimator:
-    """Log-likelihoods of the models at some updates, computed in small pieces of work."""
+    """Log-likelihoods of the models at some updates, computed in small pieces of work.
+
+    Attributes
+    ----------
+    monte_carlo : bool
+        Whether the Monte Carlo average is computed as well, from the next model on.
+    """
 
     def __init__(self, plan: TrainingPlan) -> None:
         self._data = plan.dataset.train
         self._train, self._test = scored_examples(plan.dataset.train), scored_examples(plan.dataset.test)
         self._seed = plan.seed
+        self.monte_carlo = False
         self.method = (
             "exact" if min(plan.dataset.n_visible, plan.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "ais"
         )
@@ -396,7 +417,7 @@ class LikelihoodEstimator:
         return time.perf_counter() - begin
 
     def _score(self, update: int, sweeps: float, seconds: float, models: tuple[RBM, ...]) -> Iterator[None]:
-        train, test, error, ess = (np.full(len(models), np.nan) for _ in range(4))
+        train, test, error, ess, average = (np.full(len(models), np.nan) for _ in range(5))
         for r, rbm in enumerate(models):
             if self.method == "exact":
                 log_z, error[r] = metrics.log_z(rbm), 0.0
@@ -412,7 +433,23 @@ class LikelihoodEstimator:
             train[r] = -rbm.free_energy(self._train).mean() - log_z
             test[r] = -rbm.free_energy(self._test).mean() - log_z if len(self._test) else np.nan
             yield
-        self.found.append(Likelihood(update, sweeps, seconds, train, test, error, ess))
+            if self.monte_carlo:
+                average[r] = yield from self._average(rbm, self._seed + r)
+        if self.found and self.found[-1].update == update:
+            self.found.pop()  # without the average
+        self.found.append(Likelihood(update, sweeps, seconds, train, test, error, ess, average))
+
+    def _average(self, rbm: RBM, seed: int) -> Generator[None, None, float]:
+        """Return the Monte Carlo average, a row a piece, with the same random numbers for all models."""
+        total, rows = 0.0, scored_examples(self._train, LIVE_MONTE_CARLO_ROWS)
+        for i in range(len(rows)):
+            own = rng.child(seed, "monte carlo", i)
+            [logs] = monte_carlo_steps(
+                rbm, rows[i : i + 1], chains=MONTE_CARLO_CHAINS, sweeps=MONTE_CARLO_SWEEPS, seed=own
+            )
+            total += float(logs[0])
+            yield
+        return total / len(rows)
 
 
 class Fantasy:
@@ -646,6 +683,12 @@ class TrainingRun(Run):
             self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
         if len(self._likelihood_estimator.found) > MAX_POINTS:
             self._likelihood_estimator.found = thinned(self._likelihood_estimator.found)
+
+    def request_monte_carlo(self, wanted: bool) -> None:
+        """Compute the Monte Carlo average with each likelihood from the present one on, or no more."""
+        if wanted and not self._likelihood_estimator.monte_carlo:
+            self._likelihood_estimator.newest -= 1
+        self._likelihood_estimator.monte_carlo = wanted
 
     def background_work(self, paused: bool) -> bool:
         """Work on the current estimate; while paused, start one for the displayed update."""

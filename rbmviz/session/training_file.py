@@ -63,14 +63,9 @@ class SavedPanel(NamedTuple):
 class TrainingFile:
     """The contents of a file of trainings; panels are read later, when their data are available.
 
-    Parameters
-    ----------
-    setup : dict
-        Shared by all trainings: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``.
-    dataset : Dataset or None
-        Uploaded data; None: data registered under this name.
-    models : dict of str to Model
-        Models sent to other pages, by title.
+    setup : shared by all trainings: ``n_hidden``, ``seed``, ``replicates``, and the name of the ``dataset``
+    dataset : uploaded data; None: data registered under this name
+    models : models sent to other pages, by title
     """
 
     setup: dict[str, Any]
@@ -190,9 +185,10 @@ def _panel(
         for r, checkpoint in enumerate(kept.checkpoints):
             arrays[f"{i}.checkpoint.{r}"] = np.frombuffer(checkpoint, np.uint8)
         points = [
-            [p.update, p.seconds, *p.train, *p.test, *p.std_error, *p.ess, p.sweeps] for p in kept.likelihoods
+            [p.update, p.seconds, *p.train, *p.test, *p.std_error, *p.ess, *p.monte_carlo, p.sweeps]
+            for p in kept.likelihoods
         ]
-        arrays[f"{i}.likelihoods"] = np.array(points, np.float64).reshape(-1, 3 + 4 * plan.replicates)
+        arrays[f"{i}.likelihoods"] = np.array(points, np.float64).reshape(-1, 3 + 5 * plan.replicates)
         arrays[f"{i}.clocks"] = np.array(kept.clocks, np.float64).reshape(-1, 3)
         shape = len(kept.clocks), len(kept.names), plan.replicates
         arrays[f"{i}.stats"] = kept.stats.astype(np.float64).reshape(shape)
@@ -370,14 +366,14 @@ def _state(
         raise Damaged("names")
     clocks = _floats(arrays, f"{i}clocks", 3)
     stats = _floats(arrays, f"{i}stats", len(names), R) if names else np.zeros((0, 0, R))
-    points = _floats(arrays, f"{i}likelihoods", 3 + 4 * R)
+    points = _floats(arrays, f"{i}likelihoods", 3 + 5 * R)
     for x in (clocks, points[:, [0, 1, -1]]):
         if not (np.isfinite(x) & (x >= 0) & (x <= LARGEST_SAVED_COUNT)).all():
             raise Damaged("a clock")
     if len(stats) != len(clocks):
         raise Damaged("stats")
     return n, Kept(
-        tuple(Likelihood(int(p[0]), float(p[-1]), float(p[1]), *p[2:-1].reshape(4, R)) for p in points),
+        tuple(Likelihood(int(p[0]), float(p[-1]), float(p[1]), *p[2:-1].reshape(5, R)) for p in points),
         checkpoints,
         progress,
         names,

@@ -33,20 +33,11 @@ def drawn_rbm() -> RBM:
 class Draw(NamedTuple):
     """The draw of one unit.
 
-    Parameters
-    ----------
-    layer : "hidden" or "visible"
-    unit : int
-        Index in the layer, from 0.
-    activation : float
-        Bias plus the weights to the active units of the other layer.
-    p : float
-        Probability of "on": the logistic function of the activation.
-    u : float
-        Random number from 0 to 1: the unit is on if u is below p.
-    on : bool
-    energy_before, energy : float
-        Energy of the whole state before and after.
+    unit : index in the layer, from 0
+    activation : bias plus the weights to the active units of the other layer
+    p : probability of "on": the logistic function of the activation
+    u : random number from 0 to 1: the unit is on if u is below p
+    energy_before, energy : energy of the whole state before and after
     """
 
     layer: Layer
@@ -63,17 +54,10 @@ class Draw(NamedTuple):
 class UnitByUnit:
     """The state of a small RBM, and its last draw.
 
-    Parameters
-    ----------
-    rbm : RBM
     v, h : uint8 (n_visible,) and (n_hidden,)
-    seed : int
-        Same seed, same random numbers in the same order.
-    draws : int
-        Number of units drawn so far.
-    last : Draw or None
-    following : int
-        Position of the next unit in a sweep, from 0: first all hidden units, then all pixels.
+    seed : same seed, same random numbers in the same order
+    draws : number of units drawn so far
+    following : position of the next unit in a sweep, from 0: first all hidden units, then all pixels
     """
 
     rbm: RBM
@@ -112,6 +96,10 @@ class UnitByUnit:
         rbm = self.rbm
         return float(-(self.v @ rbm.W @ self.h) - self.v @ rbm.b - self.h @ rbm.c)
 
+    def random(self, draw: int) -> float:
+        """Return the random number, from 0 to 1, of a draw, from 0."""
+        return float(rng.generator(self.seed, "unit by unit", draw).random())
+
     def draw(self, layer: Layer, unit: int) -> "UnitByUnit":
         """Return the state after a draw of this unit; the sweep continues after it.
 
@@ -121,7 +109,7 @@ class UnitByUnit:
         if not 0 <= unit < len(units):
             raise IndexError(f"the {layer} layer has {len(units)} units")
         activation, p = self.activations(layer)[unit], self.probabilities(layer)[unit]
-        u = float(rng.generator(self.seed, "unit by unit", self.draws).random())
+        u = self.random(self.draws)
         new = units.copy()
         new[unit] = u < p
         place = unit + (0 if layer == "hidden" else len(self.h))

@@ -75,15 +75,10 @@ class Worker(Generic[R]):
     work; ``rest`` also frees its memory, and ``open`` then rebuilds it. A run without a snapshot request for
     LEASE_SECONDS sleeps: it makes no steps until the next request.
 
-    Parameters
-    ----------
-    plan : Plan
-    algorithm : Sampler, Trainer or Coupling
-        Its live knobs may change while it runs.
-    rate : float
-        Maximum number of steps per second; infinity (the default) is full speed.
-    page : Page or None
-        The page on which the run advances, and the tenant whose computing time it uses; None: one of its own.
+    algorithm : its live knobs may change while it runs
+    rate : maximum number of steps per second; infinity (the default) is full speed
+    page : the page on which the run advances, and the tenant whose computing time it uses; None: one of its
+        own
 
     Commands return at once and take effect between two chunks, within about 30 ms: they change what is to be
     done, and ask the scheduler for work. Only ``rest``, ``free``, ``put_back`` and the queries ``read`` and

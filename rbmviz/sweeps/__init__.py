@@ -7,7 +7,7 @@ columns, ``dict`` of
 one-dimensional arrays, in long form: a row for each point of each cell's curve.
 """
 
-from rbmviz.sweeps.cell import Cell, CellRun, Own, cells
+from rbmviz.sweeps.cell import Cell, CellRun, cells
 from rbmviz.sweeps.choose import (
     Choice,
     Robustness,
@@ -30,7 +30,6 @@ __all__ = [
     "CellRun",
     "Choice",
     "FailedCell",
-    "Own",
     "Robustness",
     "ScoredSetting",
     "Store",

@@ -123,7 +123,8 @@ def _gradient(cls: Any) -> None:
         uncached = trainer.negative(states[1], _Uncached(*states[1].theta), rows[1])
         kept = same(negative, uncached)
         require(kept, "negative writes to an array of which theta has kept a product: take a new one.")
-        moved, positive = trainer.step(states[2], 1).rbm, begin.rates(batch)
+        fixed = trainer.positive(states[2]) if hasattr(trainer, "positive") else None
+        moved, positive = trainer.step(states[2], 1).rbm, fixed or begin.rates(batch)
         for name in "Wbc":
             x, n, wanted = getattr(begin, name), getattr(negative, name), getattr(positive, name)
             right = n.dtype == np.float32 and n.shape == x.shape

@@ -28,7 +28,7 @@ from rbmviz.knobs import check_names, knobs_of, values_of
 from rbmviz.metrics.numbers import TRAINER_STATISTICS
 from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.notebook import data_frame, short_repr
-from rbmviz.rbm import RBM, Model
+from rbmviz.rbm import RBM, Model, Statistics
 from rbmviz.trainers.common_knobs import CommonKnobs
 
 AnyData = Dataset | str | Path | ArrayLike
@@ -76,6 +76,9 @@ class Progress:
     sweeps : int
         Sweeps of all chains together so far: 32 an update where each of 32 chains makes one. 0 if the trainer
         makes none, or does not count them.
+    rates : Statistics or None
+        The rates that the updates keep fixed, which the model then keeps, too; None: the model has those of
+        its training data.
     """
 
     update: int
@@ -86,6 +89,7 @@ class Progress:
     per_chain: dict[str, np.ndarray] = field(default_factory=dict)
     warning: str = ""
     sweeps: int = 0
+    rates: Statistics | None = None
 
     __repr__ = short_repr
 
@@ -113,6 +117,9 @@ class Trainer(Protocol):
     share_cut : method, optional
         Takes the state and returns the share of the last update's pairs of chains that were cut off before
         they met, from 0 to 1: more than 0 biases an estimate that is unbiased otherwise.
+    positive : method, optional
+        Takes the state and returns the positive statistics of an update as fresh ``Parameters`` (default:
+        those of the mini-batch).
     batch_size : int
         Rows of a mini-batch; 0 means 100, or all rows if there are fewer. This knob and the following two are
         read by the program; ``common_knobs.CommonKnobs`` declares them, and others that ``training.advance``
@@ -536,7 +543,8 @@ def trained_model(
 ) -> Model:
     """Return a trained RBM as a Model, with its provenance and its rates.
 
-    The rates are the means of the statistics over the training set, with E[h|v] for h.
+    The rates are the means of the statistics over the training set, with E[h|v] for h, of this model; a model
+    with fixed rates keeps them, and ``polished`` says by how many updates.
 
     ``more`` are further keys of the provenance, such as ``scores`` and ``reference``.
     """
@@ -550,6 +558,7 @@ def trained_model(
         "knobs": values_of(trainer) | {"iterations": progress.iterations},
         "seed": seed,
         "updates": progress.update,
+        **({} if progress.rates is None else {"polished": {"updates": progress.update}}),
         **more,
     }
-    return Model(progress.rbm, progress.rbm.rates(dataset.train), meta)
+    return Model(progress.rbm, progress.rates or progress.rbm.rates(dataset.train), meta)

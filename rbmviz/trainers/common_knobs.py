@@ -23,6 +23,16 @@ def learning_rate(default: float = 0.05) -> Any:
     )
 
 
+def schedule(default: str = "constant") -> Any:
+    """Return the knob of how the learning rate falls."""
+    text = (
+        "A falling rate averages the noise of the updates away: a linear one is zero after the iterations, "
+        "the others never end."
+    )
+    choices = ("constant", "linear", "inverse_sqrt")
+    return knob(default, label="Schedule", symbol="t", choices=choices, help=text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CommonKnobs:
     """The knobs of all trainers, read by the training loop and the update rule, see ``training.updates``."""
@@ -35,14 +45,7 @@ class CommonKnobs:
     """The update that every trainer makes, with its own estimate of the model's side; see ``equations``."""
 
     learning_rate: float = learning_rate()
-    schedule: str = knob(
-        "constant",
-        label="Schedule",
-        symbol="t",
-        choices=("constant", "linear", "inverse_sqrt"),
-        help="A falling rate averages the noise of the updates away: a linear one is zero after the "
-        "iterations, the others never end.",
-    )
+    schedule: str = schedule()
     iterations: int = knob(
         1000,
         1,

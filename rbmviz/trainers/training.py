@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController
 
 from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
-from rbmviz.rbm import MAX_PARAMETER, RBM
+from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
 from rbmviz.trainers import Progress, check_data
 from rbmviz.trainers.batches import Batches, mean_hidden, statistics, too_large, variances
 from rbmviz.trainers.parameters import (
@@ -182,9 +182,11 @@ def apply(trainer: Any, state: TrainingState, gradient: Parameters) -> None:
 
 def _gradient(trainer: Any, state: TrainingState, batch: np.ndarray) -> Parameters:
     theta = FixedParameters(*state.theta)
+    state.batch = batch
+    if hasattr(trainer, "positive"):
+        return difference(trainer.positive(state), trainer.negative(state, theta, batch))
     h = mean_hidden(theta, batch)  # first, see FixedParameters.up
     negative = trainer.negative(state, theta, batch)
-    state.batch = batch
     return difference(statistics(batch, h), negative)
 
 
@@ -261,6 +263,7 @@ def progress(
     per_chain: Mapping[str, np.ndarray] | None = None,
     warning: str = "",
     weights: np.ndarray | None = None,
+    rates: Statistics | None = None,
     **stats: float,
 ) -> Progress:
     """Return the progress of a training.
@@ -278,6 +281,8 @@ def progress(
         See ``Progress.warning``.
     weights : float (chains,), optional
         Weights of ``state.samples`` in the negative statistics; default: equal ones.
+    rates : Statistics, optional
+        See ``Progress.rates``.
     **stats : float
         Values of the trainer's ``own_stats`` by name; a trainer without samples may give the variances of
         STATS as well.
@@ -317,4 +322,5 @@ def progress(
         values,
         warning,
         state.sweeps,
+        rates,
     )

@@ -16,6 +16,7 @@ from rbmviz.model_files import AnyModel
 from rbmviz.samplers import Sampler
 
 if TYPE_CHECKING:
+    from rbmviz.session import Start
     from rbmviz.view.widget import LiveSamplers
 
 VIEW_FOLDER = Path(__file__).parent
@@ -45,7 +46,7 @@ def play(
     dataset: Dataset | str | Path | None = None,
     *,
     seed: int = 0,
-    init: str = "random",
+    init: "Start" = "random",
     cells: int = 8,
     speed: int = 60,
 ) -> "LiveSamplers":

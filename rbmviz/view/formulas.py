@@ -27,16 +27,9 @@ Prose = list[str | dict[str, str]]
 def mathml(latex: str, display: str = "inline") -> str:
     """Return a formula as MathML.
 
-    Parameters
-    ----------
-    latex : str
-    display : "inline" or "block"
-        Within a line of text, or on its own line.
+    display : within a line of text, or on its own line
 
-    Raises
-    ------
-    ValueError
-        If the formula contains a command unknown to the converter.
+    Raises ValueError if the formula contains a command unknown to the converter.
     """
     made = convert(latex, display=display)
     for found, wanted in REPAIRS:
@@ -57,12 +50,8 @@ def equation(formulas: Sequence[str], symbols: Mapping[str, str]) -> list[str]:
 
     A term becomes ``<mrow class="term" data-knob="eps">``, underlined by the panel's style.
 
-    Parameters
-    ----------
-    formulas : sequence of str
-        In LaTeX; ``\knob{eps}`` stands for the symbol of a knob.
-    symbols : mapping of str to str
-        The symbol of each knob, by name, in LaTeX.
+    formulas : in LaTeX; ``\knob{eps}`` stands for the symbol of a knob
+    symbols : the symbol of each knob, by name, in LaTeX
     """
 
     def one(formula: str) -> str:

@@ -47,19 +47,12 @@ def write_frame(
 ) -> bytes:
     """Return a frame.
 
-    Parameters
-    ----------
-    request : mapping
-        The request that the frame answers, as JSON values.
-    panels : iterable of (head, blocks)
-        The entries of each panel's header, as JSON values, and its blocks by name.
-    running : bool
-        Whether the page plays.
+    request : the request that the frame answers, as JSON values
+    panels : iterable of (head, blocks); the entries of each panel's header, as JSON values, and its blocks by
+        name
+    running : whether the page plays
 
-    Raises
-    ------
-    ValueError
-        If a number in the header is not finite, which JSON cannot express.
+    Raises ValueError if a number in the header is not finite, which JSON cannot express.
     """
     heads, parts = [], [b"", b""]
     for head, blocks in panels:

@@ -2,12 +2,15 @@
 // A page in which the samplers run: a worker makes the samples of each panel (rbmviz/browser/worker.js), and the page of
 // replay files, whose script precedes this one, shows them. A browser that cannot run the kernels plays a recording.
 
-/** @typedef {{ worker: string, signatures: object, chains: any[], scores: any, curve_counts: number[], values: Record<string, KnobValue>[] }} LiveData */
-/** @typedef {{ n: number, rows: Uint8Array, classes: number[], blank: number[], spurious: number[], curve: [number, number, number][] }} MadeSamples */
+/** @typedef {{ state: number, trail: number[], ground: Float32Array, visits: Float32Array, numbers: Record<string, number | null> }} WalkView of rbmviz/browser/landscape.js */
+/** @typedef {{ n: number, rows: Uint8Array, classes: number[], blank: number[], spurious: number[], curve: [number, number, number][], land: WalkView | null, sweeps: number, mean: Uint8Array }} MadeSamples */
 
 const HELD_SAMPLES = 20_000; // that a panel keeps at least, and at most twice as many
 /** The smallest module with an instruction for vectors. */
 const WITH_VECTORS = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]);
+
+const NO_VECTORS = 'This browser has no WebAssembly with vectors (SIMD), which the samplers need:';
+const runsHere = () => typeof WebAssembly === 'object' && WebAssembly.validate(WITH_VECTORS);
 
 let started = () => {}; // the first samples are on the page, or it has failed
 /** What scripts use as window.rbmviz: ``error`` is a sentence, or null. @type {{ ready: Promise<void>, panels: object[], error: string | null }} */
@@ -40,10 +43,26 @@ class LiveRun extends PlayedRun {
       else resolve(made);
     };
     this.worker.onerror = event => { for (const { reject } of this.waiting.splice(0)) reject(new Error(event.message || 'The worker of a panel has failed.')); };
-    const { wasm, ...arrays } = blocks;
-    this.worker.postMessage({ wasm: wasm.data, signatures: request.signatures, chain, scores: request.scores, blocks: arrays, curve_counts: request.curve_counts });
+    const { wasm } = blocks, { signatures, scores, walk, curve_counts } = request;
+    this.worker.postMessage({ wasm: wasm.data, signatures, chain, scores, land: walk, blocks: this.blocksOf(chain, scores !== null, blocks), curve_counts });
+    /** Its numbers now, by name. @type {Record<string, any>} */
+    this.numbers = {};
+    /** Since the last turn of a knob. */
+    this.sweeps = 0;
+    /** Means of the newest sample, 0 to 255. @type {Uint8Array} */
+    this.mean = new Uint8Array(0);
+    const start = blocks[chain.arrays.v[2]];
+    /** The state before the first sample, as a picture. @type {Block} */
+    this.start = { dtype: 'uint8', shape: [1, chain.n_visible], data: start ? Uint8Array.from(start.data, bit => 255 * bit) : new Uint8Array(chain.n_visible) };
     this.restart(0);
     this.orders = { knobs: this.knobs }; // the worker's chain has begun at this start
+  }
+
+  /** The blocks that the worker needs. @param {any} chain @param {boolean} scored @param {Record<string, Block>} blocks */
+  blocksOf(chain, scored, blocks) {
+    const named = [...Object.values(chain.arrays).map((/** @type {any} */ [, , source]) => source), ...chain.starts.flatMap((/** @type {any} */ { changed }) => Object.values(changed))];
+    const needed = new Set([...named, ...(scored ? ['points', 'examples', 'labels'] : [])]);
+    return Object.fromEntries(Object.entries(blocks).filter(([name]) => needed.has(name)));
   }
 
   /** Begin again, before the next sample. @param {number} start index of the seed */
@@ -57,6 +76,7 @@ class LiveRun extends PlayedRun {
     Object.assign(this, this.kinds);
     Object.assign(this.head, { first: 0, segments: [{ begin: 0, curve: [] }], knobs_at: [[0, this.knobsText]] });
     this.shown = this.last = this.length = 0;
+    this.sweeps = 0;
   }
 
   get knobsText() {
@@ -99,11 +119,14 @@ class LiveRun extends PlayedRun {
     if (this.segment.begin === begin) segments.pop();
     if (knobs_at.at(-1)?.[0] === begin) knobs_at.pop();
     segments.push({ begin, curve: [] });
+    this.sweeps = 0;
     knobs_at.push([begin, this.knobsText]);
   }
 
   /** @param {MadeSamples} made */
-  append({ n, rows, classes, blank, spurious, curve }) {
+  append({ n, rows, classes, blank, spurious, curve, sweeps, mean }) {
+    this.sweeps += sweeps;
+    this.mean = mean.length ? mean : this.mean;
     const bytes = Math.ceil(this.rows.shape[1] / 8), drop = this.length + n > 2 * HELD_SAMPLES ? Math.max(this.length + n - HELD_SAMPLES, 0) : 0;
     if (drop) {
       this.rows.data.copyWithin(0, bytes * drop, bytes * this.length);
@@ -131,7 +154,42 @@ class LiveRun extends PlayedRun {
   partAt(_at, slots, playing, page) {
     const part = super.partAt(this.last, slots, playing, page);
     part.head.status = playing && !this.paused ? 'running' : 'paused';
+    if (!this.last) part.blocks.start = this.start;
+    else if (page.view === 'single') part.blocks.mean = { dtype: 'uint8', shape: [1, this.mean.length], data: this.mean };
+    const since = this.last - this.segment.begin;
+    this.numbers = { ...part.head.readouts, sweeps: since ? this.sweeps / since : null };
     return part;
+  }
+}
+
+/** A walk over the landscape of a small model. */
+class LiveWalk extends LiveRun {
+  /** @type {WalkView | null} */
+  view = null;
+
+  /** @param {MadeSamples} made */
+  append(made) {
+    super.append(made);
+    this.view = made.land;
+  }
+
+  /** @param {number} start */
+  restart(start) {
+    super.restart(start);
+    this.view = null;
+  }
+
+  /** @param {number} _at @param {number} _slots @param {boolean} playing @param {any} page @returns {any} */
+  partAt(_at, _slots, playing, page) {
+    const { view } = this, states = view ? view.ground.length : 0;
+    this.numbers = view ? { ...view.numbers, rate: this.last } : {};
+    return {
+      head: { key: this.head.key, run: this.run, n: this.last, status: playing && !this.paused ? 'running' : 'paused', state: view ? view.state : page.start, readouts: this.numbers },
+      blocks: view ? {
+        ground: { dtype: 'float32', shape: [states], data: view.ground }, visits: { dtype: 'float32', shape: [states], data: view.visits },
+        trail: { dtype: 'uint16', shape: [view.trail.length], data: Uint16Array.from(view.trail) },
+      } : {},
+    };
   }
 }
 
@@ -150,6 +208,8 @@ class LivePage extends ReplayPage {
     super(root, frame, keys);
     this.last = Infinity;
     this.fetching = false;
+    /** Whether the panels also change without a further sample: the ground of a chain that begins, or is heated. */
+    this.stale = this.isWalk;
     /** Samples asked for. */
     this.made = 0;
     this.hint.textContent = 'Live: your browser computes these samples, with the kernels of rbmviz, and sends nothing. Keys: P or space plays and pauses, S makes one sample, R begins again.';
@@ -159,9 +219,11 @@ class LivePage extends ReplayPage {
   get seeds() { return this.liveRuns[0].seeds; }
 
   close() {
-    this.playing = false;
+    super.close();
     for (const run of this.liveRuns) run.worker.terminate();
   }
+
+  get isWalk() { return this.data.view === 'landscape'; }
 
   get liveRuns() { return /** @type {LiveRun[]} */ (this.runs); }
 
@@ -171,12 +233,16 @@ class LivePage extends ReplayPage {
   /** @param {ReplayHead} head */
   makeRun(head) {
     this.live.url ??= URL.createObjectURL(new Blob([this.live.request.worker], { type: 'text/javascript' }));
-    return new LiveRun(head, this.data.classes.length, this.live, this.live.url);
+    return new (this.isWalk ? LiveWalk : LiveRun)(head, this.data.classes.length, this.live, this.live.url);
   }
 
   makeGrid() {
-    const grid = new LiveGrid(this.host, this.data, () => {}, PanelOfSamples);
-    grid.onTurn = (key, knobs) => this.liveRuns.find(({ head }) => head.key === key)?.turn(knobs);
+    const grid = new LiveGrid(this.host, this.data, () => {}, panelClasses[this.isWalk ? 'chain' : 'sample']);
+    grid.onTurn = (key, knobs) => {
+      this.liveRuns.find(({ head }) => head.key === key)?.turn(knobs);
+      this.stale = this.isWalk;
+      if (this.stale && !this.playing) this.show(this.time);
+    };
     return grid;
   }
 
@@ -185,6 +251,7 @@ class LivePage extends ReplayPage {
     /** @type {HTMLElement} */ (this.slider).hidden = true;
     this.seed = element('select', { 'aria-label': 'Seed', onchange: () => this.restart() },
       ...seeds.map((/** @type {number} */ seed, /** @type {number} */ i) => element('option', { value: i, text: `seed ${seed}` })));
+    this.seed.hidden = seeds.length < 2;
     node.append(this.seed, element('button', { type: 'button', class: 'again', text: 'Begin again', onclick: () => this.restart() }));
     return node;
   }
@@ -202,7 +269,8 @@ class LivePage extends ReplayPage {
     if (this.seed) this.seed.value = String(start);
     this.time = 0;
     this.made = 0;
-    this.draw();
+    this.stale = this.isWalk;
+    this.show(0);
   }
 
   /** @param {number} samples */
@@ -216,13 +284,14 @@ class LivePage extends ReplayPage {
     // A slow machine makes what it can; it does not owe the rest.
     this.time = Math.max(this.playing ? Math.min(time, this.made + Math.max(this.speed * LONGEST_WAIT, 1)) : time, 0);
     const more = Math.floor(this.time) - this.made;
-    if (more > 0 && !this.fetching) this.fetch(more);
+    if ((more > 0 || this.stale) && !this.fetching) this.fetch(Math.max(more, 0));
     else this.draw();
   }
 
   /** @param {number} more */
   async fetch(more) {
     this.fetching = true;
+    this.stale = false;
     this.made += more;
     try {
       await Promise.all(this.liveRuns.map(run => (run.paused ? null : run.make(more))));
@@ -230,7 +299,7 @@ class LivePage extends ReplayPage {
       started();
     } catch (error) { this.fail(error); }
     this.fetching = false;
-    if (!this.playing && !SCRIPTS.error && Math.floor(this.time) > this.made) this.show(this.time); // a step meanwhile
+    if (!this.playing && !SCRIPTS.error && (this.stale || Math.floor(this.time) > this.made)) this.show(this.time); // a step meanwhile
   }
 
   /** @param {unknown} error */
@@ -327,7 +396,7 @@ function choosePanels(frame) {
  */
 async function livePage(root, frame, live = () => unpackedFrame('live'), keys = document) {
   if (keys === document) choosePanels(frame);
-  if (typeof WebAssembly === 'object' && WebAssembly.validate(WITH_VECTORS)) {
+  if (runsHere()) {
     try {
       return new LivePage(root, frame, readFrame(await live()), keys);
     } catch (error) {
@@ -337,7 +406,7 @@ async function livePage(root, frame, live = () => unpackedFrame('live'), keys = 
     }
   }
   const page = new ReplayPage(root, frame, keys);
-  SCRIPTS.error = 'This browser has no WebAssembly with vectors (SIMD), which the samplers need: this is a recording.';
+  SCRIPTS.error = `${NO_VECTORS} this is a recording.`;
   page.hint.before(element('p', { class: 'recorded-only', role: 'status', text: SCRIPTS.error }));
   started();
   return page;

@@ -4,16 +4,22 @@ The recording is what browsers without WebAssembly SIMD play. All else is one mo
 worker's script as a text, which the page starts from a blob.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rbmviz import browser
 from rbmviz.browser.chains import RECORDED, STORED_SEEDS, Blocks, chain_spec, check_runs
+from rbmviz.browser.landscapes import walk_data
+from rbmviz.browser.scores import contents as scores_of
 from rbmviz.browser.scores import score_data
+from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
+from rbmviz.metrics import Landscape
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler
 from rbmviz.session import Allowance, SamplingRun, SamplingSetup
@@ -78,46 +84,73 @@ def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
     return assembled(replay.title, live_frames(replay, model, starts), script, policy=LIVE_POLICY)
 
 
-def live_script() -> str:
-    """Return the scripts of a live page, which do nothing by themselves."""
-    return shared_script() + "\n" + (VIEW_FOLDER / "live.js").read_text()
+def live_script(*more: Path) -> str:
+    """Return the scripts of a live page, which do nothing by themselves; more: see ``shared_script``."""
+    return shared_script(*more) + "\n" + (VIEW_FOLDER / "live.js").read_text()
 
 
 def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes]:
     """Return the frames of the page: ``run``, the recording, and ``live``, what makes the samples.
 
-    Parameters
-    ----------
-    replay : Replay
-        The recording; its samplers are those of the page, and its data set is in the page, too.
-    model : Model
-    starts : sequence of (seed, v0)
-        The seeds to choose from, the recording's first.
+    replay : the recording; its samplers are those of the page, and its data set is in the page, too
+    starts : sequence of (seed, v0); the seeds to choose from, the recording's first
     """
     check_size(model)
     algorithms = [history.algorithm for history in replay.histories]
     blocks = Blocks()
-    chains = [chain_spec(sampler, model, starts, blocks) for sampler in algorithms]
     scores, score_blocks = score_data(replay.dataset)
     if scores is None:
         replay = replace(replay, dataset=None)
-    live = {
-        "worker": "\n".join(
-            (browser.KERNELS_FOLDER / name).read_text() for name in ("engine.js", "worker.js")
-        ),
-        "signatures": browser.signatures(),
-        "chains": chains,
-        "scores": scores,
-        "curve_counts": scores.pop("counts") if scores else [],
-        "fewest_curve": MIN_CURVE_SAMPLES,
-        "values": [values_of(sampler) for sampler in algorithms],
-    }
-    all_blocks: dict[str, Block] = {**blocks.by_name, **score_blocks}
-    all_blocks["wasm"] = np.frombuffer(browser.module(), np.uint8)
+    live = engine_data() | live_data(algorithms, model, starts, blocks, scores)
     page, panels = replay_frame(replay)
+    page |= {"contains": contents(replay.dataset)} if replay.dataset is not None else {}
     for (head, _), sampler in zip(panels, algorithms, strict=True):
         head["spec"] |= live_knobs(sampler)
-    return {"run": write_frame(page, panels), "live": write_frame(live, [({}, all_blocks)])}
+    blocks_of_page = all_blocks(blocks, score_blocks)
+    return {"run": write_frame(page, panels), "live": write_frame(live, [({}, blocks_of_page)])}
+
+
+def contents(dataset: Dataset) -> str:
+    """Say on the page what data it contains, and whose they are."""
+    return f"This page contains {scores_of(dataset)}."
+
+
+def engine_data() -> dict[str, Any]:
+    """Return what runs on a page need, whatever they run."""
+    scripts = "engine.js", "landscape.js", "worker.js"
+    return {
+        "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text() for name in scripts),
+        "signatures": browser.signatures(),
+        "fewest_curve": MIN_CURVE_SAMPLES,
+    }
+
+
+def live_data(
+    algorithms: Sequence[Sampler],
+    model: Model,
+    starts: Starts,
+    blocks: Blocks,
+    scores: Mapping[str, Any] | None = None,
+    land: Landscape | None = None,
+) -> dict[str, Any]:
+    """Return the runs of a page; contents of arrays are added to the blocks.
+
+    scores : see ``score_data``
+    land : the model's landscape, over which the chains walk; None (the default): none
+    """
+    known = dict(scores or {})
+    return {
+        "chains": [chain_spec(sampler, model, starts, blocks) for sampler in algorithms],
+        "curve_counts": known.pop("counts", []),
+        "scores": known or None,
+        "walk": None if land is None else walk_data(model, land),
+        "values": [values_of(sampler) for sampler in algorithms],
+    }
+
+
+def all_blocks(blocks: Blocks, score_blocks: Mapping[str, Block]) -> dict[str, Block]:
+    """Return all blocks of a page: chains, data for scores, and the kernels."""
+    return {**blocks.by_name, **score_blocks, "wasm": np.frombuffer(browser.module(), np.uint8)}
 
 
 def live_knobs(sampler: Sampler) -> dict[str, object]:

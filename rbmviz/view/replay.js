@@ -18,7 +18,7 @@
  * @typedef {{ begin: number, curve: [number, number | null, number | null][] }} Segment samples since, ISL, its standard error
  */
 
-/** @typedef {PageData & { title: string, caption: string, speed: number, fewest_scored: number, classes: string[], data_shares: number[], isl: CurvesSpec | null }} ReplayData */
+/** @typedef {PageData & { title: string, caption: string, contains?: string, speed: number, fewest_scored: number, classes: string[], data_shares: number[], isl: CurvesSpec | null }} ReplayData */
 
 const STRIP_BINS = 120; // maximum parts of the class strip
 const SPEEDS = [5, 20, 60, 200, 1000, 5000]; // samples per second
@@ -86,7 +86,10 @@ class PlayedRun {
       if (this.n_classes && !this.blank[i] && !this.spurious[i]) recognised[this.classes[i]]++;
     }
     const covered = recognised.reduce((sum, count, c) => sum + Math.min(count / m, data_shares[c]), 0);
+    const counts = new Float64Array(this.n_classes);
+    for (let i = from; i < to; i++) if (this.n_classes && !this.blank[i]) counts[this.classes[i]]++;
     return {
+      largest_class: m && this.n_classes ? 100 * Math.max(...counts) / m : null,
       visited: [recognised.filter(count => count > 0).length, this.n_classes], switches,
       class_coverage: m ? 100 * covered : null, blank: m ? 100 * blank / m : null, spurious: m ? 100 * spurious / m : null,
       isl: score && score[1] !== null ? /** @type {any} */ ([score[1], score[2]]) : null,
@@ -126,8 +129,8 @@ class ReplayGrid extends Grid {
   changeKnobs(_key, _knobs) {}
 }
 
-// @ts-expect-error The script of the Sample page precedes this one; the type checker treats it as a separate module.
-/** @type {PanelClass} */ const PanelOfSamples = SamplePanel;
+// @ts-expect-error The table of pages' panels precedes this script (rbmviz/view/replay.py).
+/** @type {Record<string, PanelClass>} */ const panelClasses = PANEL_CLASSES;
 
 /** The page: its panels, and its clock. */
 class ReplayPage {
@@ -157,16 +160,25 @@ class ReplayPage {
     if (this.data.isl) root.append(this.curves.node);
     this.hint = element('p', { class: 'small', text: 'Keys: P or space plays and pauses, the arrows and S go one sample on or back, '
       + 'Home and End to the beginning and the end. A sample is drawn from the one before it; the newest is framed, and the strip says which class each had.' });
-    root.append(this.makeTransport(), element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), this.hint);
-    keys.addEventListener('keydown', event => this.onKey(/** @type {KeyboardEvent} */ (event)));
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.show(this.time));
+    root.append(this.makeTransport(), element('button', { class: 'theme', type: 'button', text: 'Light or dark', onclick: () => this.changeTheme() }), this.hint,
+      element('p', { class: 'small contains', text: this.data.contains ?? '', hidden: !this.data.contains }));
+    this.closing = new AbortController();
+    const { signal } = this.closing;
+    keys.addEventListener('keydown', event => this.onKey(/** @type {KeyboardEvent} */ (event)), { signal });
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.show(this.time), { signal });
+  }
+
+  close() {
+    this.playing = false;
+    this.closing.abort();
+    this.grid.close();
   }
 
   /** @param {ReplayHead} head @param {PanelPart['blocks']} blocks @returns {PlayedRun} */
   makeRun(head, blocks) { return new PlayedRun(head, blocks, this.data.classes.length); }
 
   /** @returns {ReplayGrid} */
-  makeGrid() { return new ReplayGrid(this.host, this.data, () => {}, PanelOfSamples); }
+  makeGrid() { return new ReplayGrid(this.host, this.data, () => {}, panelClasses.sample); }
 
   makeTransport() {
     this.button = element('button', { class: 'play', type: 'button', onclick: () => this.play(!this.playing) });
@@ -178,7 +190,7 @@ class ReplayPage {
       ...speeds.map(speed => element('option', { value: speed, text: `${whole.format(speed)} a second` })));
     this.choice.value = String(this.speed);
     return element('div', { class: 'transport', role: 'group', 'aria-label': 'Play' },
-      this.button, element('button', { type: 'button', text: 'Step', title: 'One sample more', onclick: () => this.step(1) }),
+      this.button, element('button', { type: 'button', class: 'step', text: 'Step', title: 'One sample more', onclick: () => this.step(1) }),
       this.slider, this.at, element('label', {}, element('span', { text: 'Speed' }), this.choice));
   }
 

@@ -8,10 +8,13 @@ its own script and style, by their hashes, and nothing else.
 import base64
 import hashlib
 import html
+import json
+import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from rbmviz.array_files import printable
@@ -20,7 +23,7 @@ from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.equations import equation_of, symbols_of
 from rbmviz.knobs import Value, knobs_of, value_text, values_of
-from rbmviz.metrics.numbers import SCORES
+from rbmviz.metrics.numbers import SCORES, Number
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory
 from rbmviz.session.history import Kinds
@@ -30,6 +33,11 @@ from rbmviz.view.curves import isl_plot, score_rows
 from rbmviz.view.formulas import equation, prose
 from rbmviz.view.frames import Bits, Block, write_frame
 from rbmviz.view.specs import about, class_shares, finite, rarest_first, readout_specs
+
+SAMPLE_PANEL = VIEW_FOLDER / "sample" / "panel.js"
+
+EXPORTED = re.compile(r"^export default component => mount\((\w+), component\);$", re.MULTILINE)
+"""The last line of a page's ``panel.js``: it names the class that draws its panels."""
 
 FASTEST = 5000
 """Maximum samples per second; at full speed nobody would see anything."""
@@ -64,22 +72,13 @@ HTML = """<!doctype html>
 class Replay:
     """Runs of one model, shown side by side, with the text around them.
 
-    Parameters
-    ----------
-    title : str
-        Heading; user input, as the caption may be.
-    caption : str
-        A sentence below the heading; "": none.
-    histories : sequence of RunHistory
-        The runs, from left to right.
-    dataset : Dataset or None
-        Data that define the samples' classes; None: no classes.
-    shape : (rows, columns)
-        Size of a sample, in pixels.
-    side : int
-        Rows and columns of the square of samples in a panel (default 10).
-    speed : float
-        Initial samples per second (default 60).
+    title : heading; user input, as the caption may be
+    caption : a sentence below the heading; "": none
+    histories : the runs, from left to right
+    dataset : data that define the samples' classes; None: no classes
+    shape : (rows, columns); size of a sample, in pixels
+    side : rows and columns of the square of samples in a panel (default 10)
+    speed : initial samples per second (default 60)
     """
 
     title: str
@@ -105,25 +104,27 @@ class Replay:
 def replay_html(replay: Replay, plain: bool = False) -> bytes:
     """Return the page, as the bytes of an HTML file.
 
-    Parameters
-    ----------
-    replay : Replay
-    plain : bool
-        Whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
-        cannot decompress (before 2023); False (the default): compressed to a third or less.
+    plain : whether to store samples uncompressed (1.4 MB for 10,000 samples of 784 pixels), for browsers that
+        cannot decompress (before 2023); False (the default): compressed to a third or less
     """
     script = shared_script() + "\nshowRuns((root, frame) => new ReplayPage(root, frame));\n"
     return assembled(replay.title, {"run": write_frame(*replay_frame(replay))}, script, plain=plain)
 
 
 def assembled(
-    title: str, frames: Mapping[str, bytes], script: str, policy: str = "", plain: bool = False
+    title: str,
+    frames: Mapping[str, bytes],
+    script: str,
+    policy: str = "",
+    plain: bool = False,
+    sheets: Iterable[str] = (),
 ) -> bytes:
     """Return a page with frames by the ``id`` of their elements, and one script.
 
     policy : what the policy allows besides this script and the style; it begins with sources of scripts
+    sheets : further style sheets
     """
-    style, data = page_style(), []
+    style, data = "\n".join([page_style(), *sheets]), []
     for name, frame in frames.items():
         content = base64.b64encode(frame if plain else zlib.compress(frame, COMPRESSION)).decode()
         packed = "no" if plain else "deflate"
@@ -145,13 +146,27 @@ def source_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def shared_script() -> str:
-    """Return the scripts of the live panels and of this page, as one script without modules."""
-    files = [*(PANEL_FOLDER / name for name in SHARED_SCRIPTS), VIEW_FOLDER / "curves.js"]
-    files.append(VIEW_FOLDER / "sample" / "panel.js")
-    lines = [line for file in files for line in file.read_text().splitlines()]
-    shared = "\n".join(line for line in lines if not line.startswith("export default"))
-    return "\n'use strict';\n" + shared + "\n" + (VIEW_FOLDER / "replay.js").read_text()
+def shared_script(*more: Path) -> str:
+    """Return the scripts of the live panels and of this page, as one script without modules.
+
+    more : ``panel.js`` of further pages
+    """
+    own = (VIEW_FOLDER / "curves.js", VIEW_FOLDER / "replay.js")
+    panels = panels_script([SAMPLE_PANEL, *more])
+    return "\n'use strict';\n" + "\n".join([panels, *(file.read_text() for file in own)])
+
+
+def panels_script(files: Iterable[Path]) -> str:
+    """Return the shared scripts of panels, and ``PANEL_CLASSES``: the class that draws a page's panels.
+
+    files : ``panel.js`` of each page; it has its own namespace
+    """
+    parts = [(PANEL_FOLDER / name).read_text() for name in SHARED_SCRIPTS]
+    parts.append("const PANEL_CLASSES = {")
+    for file in files:
+        own = EXPORTED.sub(r"return \1;", file.read_text())
+        parts.append(f"{json.dumps(file.parent.name)}: (() => {{\n{own}\n}})(),")
+    return "\n".join([*parts, "};"])
 
 
 def page_style() -> str:
@@ -176,30 +191,70 @@ def replay_frame(
     ]
     runs = zip(styles, replay.histories, strict=True)
     isl = isl_plot(styles).of([row for style, run in runs for row in score_rows(style.name, run)])
-    page = {
-        "title": replay.title,
-        "caption": replay.caption,
-        "shape": list(replay.shape),
-        "side": replay.side,
-        "speed": replay.speed,
+    page = page_data(replay.title, replay.caption, n_visible, replay.shape, replay.dataset, replay.labels)
+    page |= {"side": replay.side, "speed": replay.speed, "isl": isl.plot.content(isl.rows, "ISL")}
+    return page, panels
+
+
+def page_data(
+    title: str,
+    caption: str,
+    n_visible: int,
+    shape: tuple[int, int],
+    dataset: Dataset | None,
+    labels: Sequence[str],
+) -> dict[str, Any]:
+    """Return what all panels of a page share, without ``side``, ``speed`` and ``isl``.
+
+    labels : names of the classes
+    """
+    return {
+        "title": title,
+        "caption": caption,
+        "shape": list(shape),
         "n_visible": n_visible,
         "fewest_scored": FEWEST_SCORED,
-        "classes": list(replay.labels),
-        "data_shares": class_shares(replay.dataset),
-        "vocabulary": rarest_first(replay.dataset, n_visible),
-        "isl": isl.plot.content(isl.rows, "ISL"),
+        "classes": list(labels),
+        "data_shares": class_shares(dataset),
+        "vocabulary": rarest_first(dataset, n_visible),
     }
-    return page, panels
+
+
+def panel_data(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Number]) -> dict[str, Any]:
+    """Return a panel's spec, without knobs."""
+    return {
+        "key": key,
+        "label": style.name,
+        "about": prose(about(algorithm)),
+        "equation": equation(equation_of(algorithm), symbols_of(algorithm)),
+        "colour": style.colour,
+        "dash": style.dash,
+        "knobs": [],
+        "values": {},
+        "multiples": [],
+        "readouts": readout_specs(numbers),
+    }
+
+
+def known_scores(*, isl: bool, classes: bool, blank: bool, spurious: bool) -> list[Number]:
+    """Return the numbers of a panel's samples that a page without a server counts."""
+    known = {"isl"} if isl else set()
+    known |= {"visited", "class_coverage", "switches"} if classes else set()
+    known |= {"blank"} if blank else set()
+    known |= {"spurious"} if spurious else set()
+    return [one for one in SCORES if one.name in known]
 
 
 def _panel(
     replay: Replay, key: int, style: Style, history: RunHistory, kinds: Kinds
 ) -> tuple[dict[str, Any], Mapping[str, Block]]:
     algorithm = history.algorithm
-    known = {"isl"} if any(segment.curve for segment in history.segments) else set()
-    known |= {"visited", "class_coverage", "switches"} if replay.labels else set()
-    known |= {"blank"} if len(kinds.blank) else set()
-    known |= {"spurious"} if len(kinds.spurious) else set()
+    numbers = known_scores(
+        isl=any(segment.curve for segment in history.segments),
+        classes=bool(replay.labels),
+        blank=bool(len(kinds.blank)),
+        spurious=bool(len(kinds.spurious)),
+    )
     head = {
         "key": key,
         "first": history.first,
@@ -212,18 +267,7 @@ def _panel(
             for segment in history.segments
         ],
         "knobs_at": [[n, knobs_text(algorithm, knobs)] for n, knobs in _changes(history)],
-        "spec": {
-            "key": key,
-            "label": style.name,
-            "about": prose(about(algorithm)),
-            "equation": equation(equation_of(algorithm), symbols_of(algorithm)),
-            "colour": style.colour,
-            "dash": style.dash,
-            "knobs": [],
-            "values": {},
-            "multiples": [],
-            "readouts": readout_specs(one for one in SCORES if one.name in known),
-        },
+        "spec": panel_data(key, style, algorithm, numbers),
     }
     blocks: dict[str, Block] = {"v": Bits(history.v, history.n_visible)}
     blocks |= {name: array for name, array in kinds._asdict().items() if len(array)}

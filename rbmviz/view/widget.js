@@ -40,6 +40,10 @@ class NotebookPage {
     const { model, root } = this;
     try {
       this.page = await livePage(root, readFrame(await inflated(model.get('_run'))), () => inflated(model.get('_live')), root);
+      if (this.live) { // Python may have set them before the page was there
+        this.reseed(this.live);
+        this.turn(this.live);
+      }
       if (matchMedia('(prefers-reduced-motion: reduce)').matches) this.page.show(this.page.data.side ** 2);
       else this.page.play(model.get('playing'));
     } catch (error) {
@@ -47,7 +51,7 @@ class NotebookPage {
       root.append(element('p', { role: 'alert', text: SCRIPTS.error }));
     }
     model.on('change:knobs', () => this.obey(page => this.turn(page)));
-    model.on('change:seed', () => this.obey(page => page.restart(page.seeds.indexOf(model.get('seed')))));
+    model.on('change:seed', () => this.obey(page => this.reseed(page)));
     model.on('change:playing', () => this.obey(page => page.play(model.get('playing'))));
     this.reporting = setInterval(() => this.report(), REPORT_MS);
   }
@@ -56,6 +60,9 @@ class NotebookPage {
 
   /** Do what Python says, unless the page has done it itself. @param {(page: LivePage) => void} what */
   obey(what) { if (this.live && !this.reports) what(this.live); }
+
+  /** @param {LivePage} page */
+  reseed(page) { if (page.liveRuns[0].seed !== this.model.get('seed')) page.restart(page.seeds.indexOf(this.model.get('seed'))); }
 
   /** @param {LivePage} page */
   turn(page) {

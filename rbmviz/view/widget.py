@@ -29,7 +29,7 @@ from rbmviz.models import data_of, describe_model, with_rates
 from rbmviz.output import write_whole
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples, as_sampler
-from rbmviz.session import RunHistory, RunLog, SamplingSetup
+from rbmviz.session import RunHistory, RunLog, SamplingSetup, Start
 from rbmviz.session import replay as made_again
 from rbmviz.view import VIEW_FOLDER
 from rbmviz.view.live import check_playable, live_frames, live_script, play_html, runs_to_record, starts_of
@@ -89,9 +89,7 @@ class LiveSamplers(anywidget.AnyWidget):
     def _check_knobs(self, proposal: Any) -> list[dict[str, Value]]:
         given, before = proposal["value"], self.knobs or [{} for _ in self._samplers]
         if len(given) != len(self._samplers):
-            raise BadInput(
-                f"{len(given)} dicts of knobs for {len(self._samplers)} panels: give one for each."
-            )
+            raise BadInput(f"knobs: give {len(self._samplers)} dicts, one a panel, and not {len(given)}.")
         return [
             _turned(sampler, {**known, **new})
             for sampler, known, new in zip(self._samplers, before, given, strict=True)
@@ -174,11 +172,12 @@ def live_samplers(
     samplers: Sequence[Sampler | str],
     dataset: Dataset | str | Path | None,
     seed: int,
-    init: str,
+    init: Start,
     cells: int,
     speed: int,
 ) -> LiveSamplers:
     """Return the widget; see ``rbmviz.play``."""
+    title = Path(model).stem if isinstance(model, str | Path) else "Live samplers"
     model = as_model(model)
     algorithms = [as_sampler(sampler) for sampler in ([samplers] if isinstance(samplers, str) else samplers)]
     if not 1 <= len(algorithms) <= MAX_LIVE_PANELS:
@@ -191,7 +190,7 @@ def live_samplers(
     data = _data(model, dataset, needed=init == "data")
     if data is not None and model.rates is None and any(sampler.needs_rates for sampler in algorithms):
         model = with_rates(model, data)
-    setup = SamplingSetup(model, data, seed, "data" if init == "data" else "random")
+    setup = SamplingSetup(model, data, seed, init)
     runs = runs_to_record(setup, algorithms)
     for run in runs:
         run.prepare()
@@ -200,8 +199,8 @@ def live_samplers(
             run.record_steps(run.timed_advance(min(run.max_steps(), RECORDED - run.n)))
         run.complete()
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data)
-    title = f"{describe_model(model)}."
-    replay = Replay("", title, [RunHistory.of(run) for run in runs], data, shape, cells, speed)
+    caption = f"{describe_model(model)}."
+    replay = Replay(title, caption, [RunHistory.of(run) for run in runs], data, shape, cells, speed)
     return LiveSamplers(replay, setup)
 
 

@@ -837,7 +837,7 @@ def test_training_curves_and_their_files(trainings):
     assert len(lines) == 1 + 2 * points
 
 
-def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
+def test_the_sample_page_says_whether_a_sampler_improves_its_model(page, monkeypatch):
     test = page("sample", p=["gibbs", "rates_fpcd:eps=0.003"], model="bas_cd1")
     set_settings(test, improvement=True)
     test.run()
@@ -863,6 +863,17 @@ def test_the_sample_page_says_whether_a_sampler_improves_its_model(page):
     set_settings(test, improvement=False)
     test.run()
     assert all(panel.worker.read(lambda run: run._improvement) is None for panel in comparison.panels)
+    # The improved model can be kept: Train opens with one panel, which begins at this model.
+    monkeypatch.setattr("streamlit.switch_page", lambda page: None)
+    set_settings(test, improvement=True)
+    [button] = [each for each in test.run().button if each.label == "Polish this model"]
+    button.click().run()
+    assert not test.exception
+    training = test.session_state["comparisons"]["train"][0]
+    [panel] = training.panels
+    assert (panel.worker.algorithm.name, training.setup.dataset.name) == ("polish", "bas")
+    assert panel.worker.plan.origin.models == (comparison.setup.model.rbm,)
+    assert panel.worker.plan.origin.path == (("bas_cd1", 0),)
 
 
 def test_a_collapse_leaves_the_other_curves_their_height():
@@ -909,7 +920,7 @@ def test_a_collapse_leaves_the_other_curves_their_height():
 
 
 def test_the_band_of_a_single_estimate_is_two_standard_errors():
-    point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0)))
+    point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0, -5.0)))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
     assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
     many = np.random.default_rng(0).normal(-2, 1, 100)

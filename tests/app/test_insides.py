@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -14,7 +16,6 @@ from streamlit.runtime.script_data import ScriptData
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
-from streamlit.watcher import polling_path_watcher
 
 from rbmviz_app import insides
 
@@ -37,7 +38,6 @@ def no_mend(monkeypatch):
     monkeypatch.setattr(insides, "_stored_bytes", [])
     monkeypatch.setattr(insides, "_messages", [])
     monkeypatch.setattr(insides, "_fragments", [])
-    monkeypatch.setattr(polling_path_watcher, "_POLLING_PERIOD_SECS", 0.2)
 
 
 @pytest.fixture
@@ -123,10 +123,6 @@ def test_the_files_of_sessions_are_counted(server):
     assert insides.stored_bytes() == {"b": 7}
 
 
-def other_settings(server, monkeypatch):
-    monkeypatch.delattr(polling_path_watcher, "_POLLING_PERIOD_SECS")
-
-
 def other_storage(server, monkeypatch):
     server._session_mgr._session_storage._cache = {}
 
@@ -160,7 +156,6 @@ def other_threads(server, monkeypatch):
 
 
 CHANGES = {
-    other_settings: 1,
     other_storage: 1,
     other_sessions: 1,
     other_manager: 2,
@@ -174,7 +169,7 @@ CHANGES = {
 
 
 def mended():
-    """Return how many mends act, besides that of the settings, which leaves nothing to count."""
+    """Return how many mends act."""
     return sum(map(len, (insides._tidying, insides._stored_bytes, insides._messages, insides._fragments)))
 
 
@@ -188,7 +183,7 @@ def test_where_streamlit_has_changed_the_server_runs_without_the_mend(
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("rbmviz")]
     assert len(ours) == lines
     assert all(text.startswith("Streamlit has changed inside (") for text in ours)
-    assert mended() == 5 - lines + (change is other_settings)
+    assert mended() == 5 - lines
     insides.tidy()
     assert isinstance(insides.stored_bytes(), dict)
     assert insides.without_clicks(b"a message") == b"a message"
@@ -199,3 +194,16 @@ def test_where_streamlit_has_changed_the_server_runs_without_the_mend(
 
 def test_without_a_server_every_page_is_open():
     assert insides.page_is_open()
+
+
+def test_a_page_has_its_style_sheet_from_the_start(tmp_path, monkeypatch, caplog):
+    sheet = tmp_path / "style.css"
+    sheet.write_text(".ours { color: red }")
+    client = TestClient(Starlette(routes=insides.styled_pages(sheet, ["/train"])))
+    page = client.get("/train")
+    # after Streamlit's own rules, before those of single pages
+    assert page.text.index("</head>") < page.text.index(".ours") < page.text.index('id="root"')
+    assert page.headers["cache-control"] == "no-cache"
+    monkeypatch.setattr(insides.file_util, "get_static_dir", lambda: str(tmp_path))
+    assert insides.styled_pages(sheet, ["/train"]) == []
+    assert "style sheet" in caplog.text

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from page_settings import set_settings
 from waiting import wait
 
 from rbmviz import RBM, BadInput, Model, make_trainer, train
@@ -196,9 +197,21 @@ def test_a_trainer_that_is_not_above_independent_pixels_is_named(page, part):
     def scored(n):
         return all(one.likelihoods and one.likelihoods[-1].update == n for _, one in comparison.poll())
 
+    def averaged():
+        return all(np.isfinite(one.likelihoods[-1].monte_carlo).all() for _, one in comparison.poll())
+
     for updates, n, said_of in ((999, 999, 0), (1, 1000, 1)):
         comparison.step(updates)
         wait(lambda n=n: scored(n), f"the likelihood after {n} updates")
         said = [one.value for one in test.run().caption if "Not above independent pixels (-6.2)" in one.value]
         assert len(said) == said_of
         assert all("PCD" in text and "CD-k" not in text for text in said)
+    # The third yardstick is computed once it is chosen, for the present models, and no more once it is left.
+    for part, wanted in (("monte_carlo", True), ("test", False)):
+        set_settings(test, part=part)
+        test.run()
+        assert not test.exception
+        assert any("a Monte Carlo average" in one.value for one in test.markdown) == wanted
+        for panel in comparison.panels:
+            assert panel.worker.read(lambda run: run._likelihood_estimator.monte_carlo) == wanted
+        wait(averaged, "the average of both models")

@@ -204,6 +204,8 @@ def test_frames_of_the_map_follow_what_the_page_asks_for(page):
     view.set_live_knobs(0, cost_unit="sweeps", by="blank")
     wait(lambda: head()["cost_unit"] == "sweeps", "another unit")
     assert head()["by"] == "blank"
+    view.sweep.error = "mine.npz has no rates: 'rbmviz export-model --dataset' computes them."
+    wait(lambda: head().get("error") == "mine.npz has no rates.", "the error, without a command")
     for nonsense in (
         {"point": float("nan")},
         {"cost_unit": "years"},
@@ -553,7 +555,7 @@ def test_a_tried_setting_stands_beside_the_cells_of_a_sweep():
         for i, one in enumerate(sweep.scores.settings)
         if (one.number, one.model, one.at) == (1, "bas_pcd", (1, 2, 0))
     ]
-    assert row["Its mean"] == -i
+    assert row["Mean of nearest cell"] == -i
 
 
 @pytest.mark.parametrize(
@@ -658,7 +660,7 @@ def test_the_caption_of_a_preset_goes_with_its_map(page, monkeypatch):
     test = page(preset="no-decay-is-best")
     assert len(captions(test.run())) == 2  # in the menu of presets, and over the map
     plan = plan_of({name: one.default for name, one in PAGE.settings.items()} | {"tune_y": "none"})
-    monkeypatch.setitem(sweep_queue()._sweeps, "other", Sweep("other", "Other", plan, "", None))
+    monkeypatch.setitem(sweep_queue()._public, "other", Sweep("other", "Other", plan, "", None))
     set_settings(test, sweep="other")
     assert len(captions(test.run())) == 1
     assert not test.exception
@@ -674,7 +676,7 @@ def test_a_folder_of_the_command_line_is_listed_by_a_name_that_is_no_path(page, 
     assert [one.label for one in test.button if one.label in ("Delete", "Go on")] == []
     with pytest.raises(BadInput, match="Another visitor"):
         sweep_queue().delete(name, "somebody")
-    del sweep_queue()._sweeps[name]
+    del sweep_queue()._public[name]
     assert (folder / "_plan.json").exists()
 
 

@@ -10,7 +10,7 @@ from rbmviz.metadata import data_name
 from rbmviz.models import load_pretrained
 
 PRESETS = [(name, preset) for name in PAGES for preset in live_page(name).presets]
-EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
+EVERYWHERE = {"bas", "modes", "digits", "mnist5k", "simulated"}
 """Data that every installation has: they are generated, or come with a package that is required."""
 
 TEXTS = ("tune_knobs", "tune_z_values", "sweep", "on")

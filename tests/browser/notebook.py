@@ -26,7 +26,8 @@ from tests.browser.conftest import CHROMIUM
 PATIENCE = 150
 
 CELLS = (
-    'import json, zlib, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\nlive',
+    'import json, zlib, rbmviz\nlive = rbmviz.play("mnist_fpcd", ["gibbs", "rates_fpcd"], init="data")\n'
+    'live.seed, live.knobs = 2, [{}, {"eps": 0.05}]\nlive',
     'live.knobs = [{"temperature": 1.5}, {"alpha": 0.95}]',
     "live.playing = False",
     """made = [live.samples(panel) for panel in (0, 1)]
@@ -103,13 +104,16 @@ class Marimo:
         cells = [f"@app.cell\ndef _(*_):\n    {source}\n    return\n" for source in cells]
         text = "import marimo\napp = marimo.App()\n\n" + "\n\n".join(cells)
         (folder / "live.py").write_text(text)
+        settings = folder / "home" / "marimo" / "marimo.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_text('[display]\ntheme = "system"\n')
         self.command = [sys.executable, "-m", "marimo", "edit", "live.py", "--headless", "--no-token"]
         self.command += [f"--port={port}", "--skip-update-check"]
         self.address = f"http://localhost:{port}/"
 
     def run(self, page, cell):
         """Run a cell."""
-        page.locator("[data-cell-id]").nth(cell).locator(".cm-content").first.click()
+        page.locator(".cm-content").nth(cell).click()
         page.keyboard.press("Control+Enter")
 
     def change_theme(self, page):
@@ -140,8 +144,7 @@ def walk(page, notebook, pictures, name):
         f"{HOST}.shadowRoot.querySelector('.knob input[type=range]').scrollIntoView({{block: 'center'}})"
     )
     box = page.evaluate(
-        f"""(() => {{
-            const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
+        f"""(() => {{ const slider = {HOST}.shadowRoot.querySelector('.knob input[type=range]');
             const at = slider.getBoundingClientRect();
             return [at.x, at.y, at.width, at.height]; }})()"""
     )
@@ -172,7 +175,7 @@ def walk(page, notebook, pictures, name):
     )
     assert made["samples"] == drawn, (made, drawn)
     assert abs(made["knobs"][0]["temperature"] - temperature) < 1e-3, made
-    assert made["knobs"][1]["alpha"] == 0.95
+    assert (made["knobs"][1]["alpha"], made["knobs"][1]["eps"], made["seed"]) == (0.95, 0.05, 2), made
     assert made["error"] == ""
     return made
 
@@ -202,8 +205,8 @@ def main():
                 urlopen(notebook.address).close()
                 break
             except OSError:
-                assert time.monotonic() < end, (folder / "log.txt").read_text()
-                assert server.poll() is None, (folder / "log.txt").read_text()
+                if time.monotonic() > end or server.poll() is not None:
+                    raise SystemExit((folder / "log.txt").read_text()) from None
                 time.sleep(0.3)
         with sync_playwright() as playwright:
             path = next(filter(None, map(shutil.which, CHROMIUM)))

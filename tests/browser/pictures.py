@@ -2,8 +2,9 @@
 
     python -m tests.browser.pictures
 
-The animation of the README, ``rbmviz_app/samplers.gif``, is made without a browser, by ``rbmviz replay``
-(``python -m tests.browser.pictures samplers``).
+The picture of a matrix belongs to the lessons as files (``rbmviz_app/play``). The animation of the README,
+``rbmviz_app/samplers.gif``, is made without a browser, by ``rbmviz replay`` (``python -m
+tests.browser.pictures samplers``).
 
 A picture is taken when the slowest panel has made so many steps, so that it shows what the text beside
 it says.
@@ -30,6 +31,7 @@ PAGES = {
     "coupling": ("coupling", 150),
     "weights": ("weights", 150),
     "chain": ("chain?little=landscape", 300),
+    "matrix": ("chain?little=matrix&chain_matrix=two wells", 0),
 }
 """Address of each page, and the steps of its slowest panel."""
 
@@ -42,6 +44,9 @@ ANIMATION = (
 SIZE = {"width": 1280, "height": 1120}
 """Of the window, in pixels."""
 
+MATRIX = {"x": 0, "y": 210, "width": 1280, "height": 535}
+"""The part of its page that is in the picture of the matrix: the table, λ, and both matrices."""
+
 
 def main() -> None:
     """Take the pictures of the pages that are named, or of all."""
@@ -53,17 +58,27 @@ def main() -> None:
         pages = [page for page in pages if page in PAGES]
     if not pages:
         return
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "log.txt") as server:
+    with tempfile.TemporaryDirectory() as logs, serving(Path(logs) / "log.txt") as server:
         with sync_playwright() as playwright:
             chromium = shutil.which("chromium")
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             for name in pages:
                 path, steps = PAGES[name]
-                page = Live(browser.new_page(viewport=SIZE), server.address).open(path)
-                page.until(f"Math.min(...panels.map(p => Number(p.dataset.n))) >= {steps}", timeout=300)
-                page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
-                picture = Image.open(io.BytesIO(page.page.screenshot()))
-                picture.convert("RGB").save(FOLDER / f"{name}.webp", quality=80, method=6)
+                page = Live(browser.new_page(viewport=SIZE), server.address)
+                if steps:
+                    page.open(path)
+                    page.until(f"Math.min(...panels.map(p => Number(p.dataset.n))) >= {steps}", timeout=300)
+                else:
+                    page.page.goto(f"{server.address}/{path}")
+                charts = page.page.locator("[data-testid=stVegaLiteChart] canvas")
+                charts.first.wait_for()
+                folder = ROOT / "app" / "rbmviz_app" / "play" if name == "matrix" else FOLDER
+                clip = None
+                if name == "matrix":
+                    charts.nth(3).wait_for()
+                    clip = MATRIX
+                picture = Image.open(io.BytesIO(page.page.screenshot(clip=clip)))
+                picture.convert("RGB").save(folder / f"{name}.webp", quality=80, method=6)
                 page.page.close()
             browser.close()
 

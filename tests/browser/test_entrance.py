@@ -10,7 +10,7 @@ PLACE = "JSON.stringify(document.querySelector('.transport')?.getBoundingClientR
 def test_the_line_moves_nothing_when_it_is_closed_and_stays_closed(live):
     page = live().open("?p=gibbs&speed=5")
     browser = page.page
-    line = browser.get_by_role("button", name="New here? Three ways in")
+    line = browser.get_by_role("button", name="New here?")
     expect(line).to_be_visible()
     page.until(SETTLED)
     before = browser.evaluate(PLACE)
@@ -24,7 +24,7 @@ def test_the_line_moves_nothing_when_it_is_closed_and_stays_closed(live):
 
 def test_the_line_opens_the_doors(live):
     page = live().open("?p=gibbs&speed=5")
-    page.page.get_by_role("button", name="New here? Three ways in").click()
+    page.page.get_by_role("button", name="New here?").click()
     page.page.wait_for_url("**/learn*")
     expect(page.page.get_by_role("button", name="See it in two minutes")).to_be_visible()
     expect(page.page.locator("img.lesson-picture").first).to_be_visible()

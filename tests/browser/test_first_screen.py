@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 LAPTOP = {"width": 1280, "height": 720}
 """The smallest window in which panels and main chart are side by side, in pixels."""
 
-MOST_WORDS = dict(zip(FIRST_SCREENS, (90, 100, 100, 100, 100), strict=True))
+MOST_WORDS = dict(zip(FIRST_SCREENS, (90, 95, 90, 90, 90), strict=True))
 MOST_CONTROLS, MOST_WORDS_OF_PAGE = 50, 250
 
 FIRST_SCREEN = """() => {
@@ -80,7 +80,9 @@ def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
     assert found["page"] <= MOST_WORDS_OF_PAGE
     ends = page.ask(ENDS)
     assert max(ends.values()) <= LAPTOP["height"], ends
-    assert sum(value for at, value in page.page.evaluate("moves") if at > first) < 0.05
+    moves = page.page.evaluate("moves")
+    assert sum(value for at, value in moves if at > first) < 0.05
+    assert sum(value for _, value in moves) < 0.5  # a page drawn before its style sheet has come: 0.8 or more
     page.page.set_viewport_size(SIZE)
     unfold(page, path)
     has_no_barrier(page, path, THEME_OF[path], warnings)

@@ -11,6 +11,7 @@ from waiting import wait
 
 import rbmviz
 from rbmviz.cli import main
+from rbmviz.lessons import load_lesson, measure_claims
 
 pytestmark = pytest.mark.browser
 
@@ -228,3 +229,107 @@ def test_kernels_that_cannot_start_are_one_sentence(opened):
     why = page("rbmviz.ready.then(() => rbmviz.error)")
     assert why.startswith("The kernels cannot start in this browser: WebAssembly.Module()")
     assert page.page.locator("[role=alert]").text_content() == why
+
+
+SMALL_LESSON = """
+title = "A small lesson"
+about = "Two steps."
+minutes = 1
+
+[[step]]
+title = "Filled up"
+link = "chain?land_depth=8&l=gibbs&l=rates_fpcd:eps=0.1,alpha=0.95&paused=1"
+question = "Which one moves?"
+answers = ["The first", "The second"]
+right = 2
+hold = true
+do = "Press *Play*."
+look = "panel2.crossings"
+reveal = "The second."
+claims = ["panel2.crossings > panel1.crossings + 2 at 300 samples", "panel1.raised = 0 at 300 samples"]
+
+[[step]]
+title = "Scored"
+link = "sample?model=bas_pcd&p=gibbs&p=rates_fpcd"
+do = "Press *Play*."
+claims = [
+  "panel1.visited = 2 at 600 samples",
+  "panel2.isl > -100 at 600 samples",
+  "panel2.switches > panel1.switches + 1000 at 600 samples",
+]
+"""
+
+
+@pytest.fixture(scope="module")
+def lesson(folder):
+    (folder / "small.toml").write_text(SMALL_LESSON)
+    made = ["play", "--lesson", str(folder / "small.toml"), "--out", str(folder / "lesson.html")]
+    assert main(made) == 0
+    return folder / "small.toml"
+
+
+def show(page, n):
+    """Let the open step make n samples, and draw them."""
+    page(f"rbmviz.lesson.page.show({n})")
+    shown = f"(page => !page.fetching && page.liveRuns.every(run => run.last === {n}))(rbmviz.lesson.page)"
+    wait(lambda: page(shown), "samples")
+
+
+def test_a_lesson_runs_and_its_claims_are_evaluated(opened, lesson):
+    """With the numbers that Python measures; a question is asked before anything runs."""
+    page = opened("lesson.html", viewport={"width": 390, "height": 844}, has_touch=True)
+    card = page.page.locator(".card")
+    card.get_by_text("wait for your answer").wait_for()
+    page.page.keyboard.press("s")
+    page.page.locator(".play").click()
+    assert page("rbmviz.lesson.page.made") == 0
+    assert not page.page.locator("[data-readout=crossings]").first.is_visible()
+    card.get_by_role("radio", name="The first").click()
+    steps = load_lesson(str(lesson)).steps
+    for at, step in enumerate(steps):
+        measured, n = measure_claims(step.state, step.claims), step.claims[0].n
+        show(page, n)
+        values, seen = page("[rbmviz.lesson.card.watched.values, rbmviz.lesson.card.watched.seen]")
+        assert seen == [each.holds for each in measured]
+        for value, each in zip(values, measured, strict=True):
+            if each.claim.metric != "isl":  # a page has fewer test points
+                assert value == pytest.approx(each.value), each.claim.text
+        assert card.locator(".claims .seen").count() == sum(seen)
+        if not at:
+            assert "You chose “The first”" in card.text_content()  # revealed, since all claims are seen
+            card.get_by_role("button", name="Next").click()
+            card.get_by_role("heading", name="Scored").wait_for()
+    assert page.page.url.endswith("#2")
+    assert "bas" in page.page.locator(".contains").text_content()
+    page.page.go_back()
+    card.get_by_role("heading", name="Filled up").wait_for()
+    card.get_by_text("wait for your answer").wait_for()  # as at first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["stick", "push"])
+def test_the_claims_of_shipped_lessons_hold_in_the_page(opened, folder, name):
+    assert main(["play", "--lesson", name, "--out", str(folder / f"{name}.html")]) == 0
+    assert (folder / f"{name}.html").stat().st_size < 7e6
+    page = opened(f"{name}.html")
+    for at, step in enumerate(load_lesson(name).steps):
+        page(f"rbmviz.lesson.open({at})")
+        if step.answers:
+            page.page.locator("#answer-0").click()
+        for n in sorted({claim.n for claim in step.claims}):
+            show(page, n)
+        assert all(page("rbmviz.lesson.card.watched.seen")), step.title
+
+
+def test_lessons_that_browsers_cannot_run_are_refused(tmp_path, capsys):
+    """In one sentence, before anything is written."""
+    out = tmp_path / "lesson.html"
+    for given, why in {
+        ("--lesson", "training"): "The lesson 'training', step 1: the page train has no form for browsers",
+        ("--lesson", "break-gibbs"): "a challenge or a branch has no form for browsers",
+        ("--lesson", "push", "--model", "bas_pcd"): "leave model out",
+        ("--model", "bas_pcd"): "give --model and --samplers, or --lesson",
+    }.items():
+        assert main(["play", *given, "--out", str(out)]) == 2
+        assert why in capsys.readouterr().err
+    assert not out.exists()

@@ -39,7 +39,7 @@ def test_a_notebook_has_all_blocks(extension):
 
 def test_the_index_names_every_notebook(extension):
     names = {path.name for path in (DOCS / "gallery").glob("*.md")} - {"index.md"}
-    assert len(names) == 6
+    assert len(names) == 7
     assert set(re.findall(r"\]\((\w+\.md)\)", (DOCS / "gallery" / "index.md").read_text())) == names
     assert all(extension.PAGES.match(f"gallery/{name.removesuffix('.md')}") for name in names)
     assert not extension.PAGES.match("gallery/index")

@@ -9,11 +9,15 @@ By hand, 5,000 samples a run, with Python's side compiled for this processor, fo
 import argparse
 import base64
 import contextlib
+import functools
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -66,6 +70,9 @@ PROCESSORS: dict[str, dict[str, str]] = {
 }
 """What numba compiles Python's side for; without features, those of that processor."""
 
+PATIENCE = 300.0
+"""Seconds after which an engine hangs."""
+
 NODE = """const vm = require('vm');
 require('readline').createInterface({ input: process.stdin }).on('line', line => {
   const say = said => console.log(JSON.stringify(said));
@@ -106,23 +113,28 @@ def _scripts() -> str:
 @contextlib.contextmanager
 def node() -> Iterator[Engine]:
     """Start node."""
-    with subprocess.Popen(
-        ["node", "-e", NODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(["node", "-e", NODE], **pipes, start_new_session=True) as process:
         assert process.stdin
         assert process.stdout
         stdin, stdout = process.stdin, process.stdout
+        end = functools.partial(os.killpg, process.pid, signal.SIGKILL)  # node may be a child of the command
 
         def evaluate(script: str) -> Any:
+            hangs = threading.Timer(PATIENCE, end)
+            hangs.start()
             stdin.write(json.dumps(script) + "\n")
             stdin.flush()
-            return json.loads(stdout.readline())
+            answer = stdout.readline()
+            hangs.cancel()
+            assert answer, f"node has not answered for {PATIENCE:g} s"
+            return json.loads(answer)
 
         try:
             evaluate(_scripts())
             yield Engine(evaluate)
         finally:
-            process.kill()
+            end()
 
 
 IN_PAGE = "(() => { const value = %s; return JSON.stringify({ value }); })()"
@@ -145,10 +157,8 @@ def _in_page(evaluate: Any, worker: bool) -> Engine:
 
 
 @contextlib.contextmanager
-def chromium(worker: bool = True, slower: float = 1) -> Iterator[Engine]:
-    """Start Chromium, its processor slowed down as by its developer tools."""
-    import shutil
-
+def chromium_pages(*kinds: tuple[bool, float]) -> Iterator[list[Engine]]:
+    """Start Chromium with pages: whether in a worker, and how much slower (as developer tools make it)."""
     from playwright.sync_api import sync_playwright
 
     from tests.browser.conftest import CHROMIUM
@@ -156,22 +166,31 @@ def chromium(worker: bool = True, slower: float = 1) -> Iterator[Engine]:
     path = next(filter(None, map(shutil.which, CHROMIUM)))
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = started.new_page()
-        if slower != 1:
+        engines = []
+        for worker, slower in kinds:
+            page = started.new_context().new_page()
             page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
-        yield _in_page(page.evaluate, worker)
+            engines.append(_in_page(page.evaluate, worker))
+        yield engines
         started.close()
 
 
 @contextlib.contextmanager
-def firefox(worker: bool = True) -> Iterator[Engine]:
+def chromium() -> Iterator[Engine]:
+    """Start Chromium."""
+    with chromium_pages((True, 1)) as [engine]:
+        yield engine
+
+
+@contextlib.contextmanager
+def firefox() -> Iterator[Engine]:
     """Start Firefox."""
     from tests.browser.firefox import firefox as started
 
     with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as window:
         Path(folder, "empty.html").write_text("<!doctype html>")  # Firefox's own first page allows no scripts
         window.open(Path(folder, "empty.html").as_uri())
-        yield _in_page(window.evaluate, worker)
+        yield _in_page(window.evaluate, worker=True)
 
 
 ENGINES = {"node": node, "chromium": chromium, "firefox": firefox}

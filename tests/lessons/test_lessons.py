@@ -28,7 +28,7 @@ from rbmviz.pages import PAGES, Sources
 from rbmviz.samplers import make_sampler, sample
 from tests.lessons.doing import plays, presses
 
-EVERYWHERE = {"bas", "modes", "digits", "mnist5k"}
+EVERYWHERE = {"bas", "modes", "digits", "mnist5k", "simulated"}
 """Data that every installation has: they are generated, or come with a package that is required."""
 
 GOOD = """

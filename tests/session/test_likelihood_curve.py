@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
+from rbmviz import load_dataset, make_trainer
+from rbmviz.metrics import log_likelihood
 from rbmviz.metrics.numbers import below_best
-from rbmviz.session.training import Likelihood, thinned
+from rbmviz.session.training import Likelihood, TrainingPlan, thinned
 
 
 def curve(*values):
     """Likelihoods of two replicates on either side of each value, by updates 0, 1, ..."""
     two = np.array([-0.5, 0.5])
-    return [
-        Likelihood(i, 1.0 * i, 0.0, value + two, value + two, 0 * two, two) for i, value in enumerate(values)
-    ]
+    arrays = ((value + two, value + two, 0 * two, two, value + two) for value in values)
+    return [Likelihood(i, 1.0 * i, 0.0, *each) for i, each in enumerate(arrays)]
 
 
 def test_below_best_is_of_the_mean_of_the_replicates():
@@ -37,3 +38,29 @@ def test_a_value_that_is_not_finite_is_not_the_best():
     half = thinned(curve(-4.0, np.nan, -3.0, -2.0, -5.0))
     assert [one.update for one in half] == [0, 2, 3, 4]
     assert [one.update for one in thinned(curve(np.nan, np.nan))] == [0]
+
+
+def test_the_monte_carlo_average_is_computed_for_the_present_model_once_it_is_asked_for():
+    """Of a model that mixes it is the likelihood, but for an error of some hundredths of a nat."""
+    data = load_dataset("bas")
+    run = TrainingPlan(data, 4).run(1, make_trainer("cd"))
+    run.prepare()
+    run.record_steps(run.advance(20))
+
+    def scored():
+        while run.background_work(True):
+            pass
+        return run.view("paused").likelihoods
+
+    assert all(np.isnan(point.monte_carlo).all() for point in scored())
+    before = len(scored())
+    run.request_monte_carlo(True)
+    [*_, last] = scored()
+    assert (len(scored()), last.update) == (before, 20)  # in place of the point without it
+    assert last.monte_carlo[0] == pytest.approx(
+        log_likelihood(run.view("paused").models[0], data.train), abs=0.1
+    )
+    assert last.monte_carlo[0] != last.train[0]
+    run.request_monte_carlo(False)
+    run.record_steps(run.advance(1))
+    assert np.isnan(scored()[-1].monte_carlo).all()

@@ -19,7 +19,8 @@ from rbmviz.session.scheduler import Scheduler
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import SWEEP_NOTE, Sweep, SweepQueue, sweeps_folder
-from rbmviz.sweeps import Axis, Budget, CellRun, Own, SweepPlan, cells
+from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweeps.cell import Own
 from rbmviz.sweeps.store import Store
 
 
@@ -127,7 +128,7 @@ def test_a_sweep_that_is_paused_while_it_is_prepared_is_prepared_once(queue, mon
     """Two hands would share its chains otherwise."""
     loading, go_on, loads = threading.Event(), threading.Event(), []
 
-    def slow(plan, registered):
+    def slow(plan, registered, own):
         loads.append(plan)
         loading.set()
         assert go_on.wait(PATIENCE)
@@ -149,7 +150,7 @@ def test_a_sweep_that_is_paused_while_it_is_prepared_is_prepared_once(queue, mon
 def test_a_sweep_that_was_stopped_before_it_failed_to_begin_stays_stopped(queue, monkeypatch):
     loading, go_on = threading.Event(), threading.Event()
 
-    def refused(plan, registered):
+    def refused(plan, registered, own):
         loading.set()
         assert go_on.wait(PATIENCE)
         raise BadInput("The model has gone.")

@@ -35,6 +35,13 @@ def mosaic(
     return Image.fromarray(255 - picture.repeat(zoom, axis=0).repeat(zoom, axis=1))
 
 
+def png_bytes(sheet: Image.Image) -> bytes:
+    """Return a picture as the bytes of a PNG file."""
+    content = io.BytesIO()
+    sheet.save(content, "PNG", optimize=True)
+    return content.getvalue()
+
+
 def mosaics_png(
     named: Iterable[tuple[str, NewestSamples]], shape: tuple[int, int], side: int, pixels: str
 ) -> bytes:
@@ -50,9 +57,7 @@ def mosaics_png(
         draw.text((x, 8), name, fill=0, font=font)
         sheet.paste(picture, (x, header))
         x += column + gap
-    content = io.BytesIO()
-    sheet.save(content, "PNG", optimize=True)
-    return content.getvalue()
+    return png_bytes(sheet)
 
 
 def samples_npz(comparison: Comparison, names: Sequence[str]) -> bytes:

@@ -18,11 +18,15 @@ IN_BAR = 4
 """Number of pages in the navigation bar."""
 
 
+def names() -> set[str]:
+    """Return the names of all pages."""
+    return {path.parent.name for folder in __path__ for path in Path(folder).glob("*/page.py")}
+
+
 @functools.cache
 def found() -> dict[str, ModuleType]:
     """Return the ``page.py`` of every page by the page's name, in the order of the navigation."""
-    names = {path.parent.name for folder in __path__ for path in Path(folder).glob("*/page.py")}
-    modules = {name: import_module(f"{__name__}.{name}.page") for name in names}
+    modules = {name: import_module(f"{__name__}.{name}.page") for name in names()}
     return dict(sorted(modules.items(), key=lambda item: item[1].PLACE))
 
 

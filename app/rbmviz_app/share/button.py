@@ -1,6 +1,5 @@
 """The menu entry that shares the page, and says with whom."""
 
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import segno
@@ -10,6 +9,7 @@ from rbmviz import BadInput
 from rbmviz.session import limits
 from rbmviz_app import access, messages
 from rbmviz_app.access import is_loopback
+from rbmviz_app.component import component
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.routes import AUDIENCE, watch_path
 from rbmviz_app.share.shares import begin_sharing, stop_sharing
@@ -32,11 +32,7 @@ QR_CODE_PIXELS = 280
 """Width of the QR code: a phone must read it from a projector across a room."""
 
 
-_opener = st.components.v2.component(
-    "rbmviz_share",
-    js=Path(__file__).with_name("menu.js").read_text(),
-    css=Path(__file__).parent.with_name("bar.css").read_text(),
-)
+_opener = component("share", ["share/menu.js"], ["bar.css"])
 
 
 def draw_opener() -> None:

@@ -6,19 +6,15 @@ hashes, and a connection to its server. The token is only in its address.
 
 import functools
 import html
-import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
-from rbmviz.view.replay import source_hash
+from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
+from rbmviz.view.replay import SAMPLE_PANEL, panels_script, source_hash
 
 SHARE_FOLDER = Path(__file__).parent
 PAGES_FOLDER = SHARE_FOLDER.parent / "pages"
-
-EXPORTED = re.compile(r"^export default component => mount\((\w+), component\);$", re.MULTILINE)
-"""The last line of a page's ``panel.js``: it names the class that draws its panels."""
+CHAIN_FOLDER = PAGES_FOLDER / "chain"
 
 PAGE_HTML = """<!doctype html>
 <html lang="en">
@@ -73,23 +69,27 @@ def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
 
 
 def _script() -> str:
-    """Return the scripts of all pages' live panels, each with its own namespace, and of this page."""
-    shared = "\n".join((PANEL_FOLDER / name).read_text() for name in SHARED_SCRIPTS)
-    panels = []
-    for file in sorted([*PAGES_FOLDER.glob("*/panel.js"), VIEW_FOLDER / "sample" / "panel.js"]):
-        own = EXPORTED.sub(r"return \1;", file.read_text())
-        panels.append(f"{json.dumps(file.parent.name)}: (() => {{\n{own}\n}})(),")
-    table = "\n".join(panels)
-    units = (PAGES_FOLDER / "chain" / "units.js").read_text().replace("export default (", "return (", 1)
-    own = "\n".join(file.read_text() for file in (VIEW_FOLDER / "curves.js", SHARE_FOLDER / "watch.js"))
-    drawing = f"const drawUnits = (() => {{\n{units}\n}})();"
-    return f"\n'use strict';\n{shared}\nconst PANEL_CLASSES = {{\n{table}\n}};\n{drawing}\n{own}"
+    """Return the scripts of all pages' live panels, and of this page."""
+    panels = panels_script(sorted([*PAGES_FOLDER.glob("*/panel.js"), SAMPLE_PANEL]))
+    files = VIEW_FOLDER / "curves.js", SHARE_FOLDER / "lesson_card.js", SHARE_FOLDER / "watch.js"
+    own = "\n".join(file.read_text() for file in files)
+    return f"\n'use strict';\n{panels}\n{units_script()}\n{own}"
+
+
+def units_script() -> str:
+    """Return the function ``drawUnits``, which draws a small model as circles and lines."""
+    units = (CHAIN_FOLDER / "units.js").read_text().replace("export default (", "return (", 1)
+    return f"const drawUnits = (() => {{\n{units}\n}})();"
+
+
+def units_style() -> str:
+    """Return the style of the units, which on their own page are in a shadow root."""
+    return f".drawing {{\n{(CHAIN_FOLDER / 'units.css').read_text()}\n}}"
 
 
 def _styles() -> dict[str, str]:
     """Return the style sheets by page; "": all pages."""
     files = PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", VIEW_FOLDER / "curves.css"
-    shared = (*files, SHARE_FOLDER / "watch.css")
-    drawing = (PAGES_FOLDER / "chain" / "units.css").read_text()  # on its own page it is in a shadow root
-    sheets = {"": "\n".join([*(file.read_text() for file in shared), f".drawing {{\n{drawing}\n}}"])}
+    shared = (*files, SHARE_FOLDER / "lesson_card.css", SHARE_FOLDER / "watch.css")
+    sheets = {"": "\n".join([*(file.read_text() for file in shared), units_style()])}
     return sheets | {file.parent.name: file.read_text() for file in sorted(PAGES_FOLDER.glob("*/panel.css"))}

@@ -30,13 +30,7 @@ def _open_page(token: str, _share: Share) -> Share:
 
 
 def begin_sharing() -> None:
-    """Share the page of this session, if the server has room for one more share.
-
-    Raises
-    ------
-    BadInput
-        If it has none.
-    """
+    """Share the page of this session, if the server has room for one more share; BadInput if it has none."""
     shared = [share for share in list(shares_by_token().values()) if not share.over]
     if len(shared) >= MAX_SHARES:
         raise BadInput(f"This server shares {MAX_SHARES} views already: try again when one has ended.")

@@ -39,28 +39,17 @@ def new_token() -> str:
 class SharedView(NamedTuple):
     """The content of the shared page, without the pictures, which come from its comparison.
 
-    Parameters
-    ----------
-    page, title, question : str
-        Name of the page's folder, title, and question.
-    caption : list of dict
-        The sentence above its panels (see ``prose.marked``).
-    link : str
-        Path and query of the page's current state, which open it for somebody else.
-    card : dict or None
-        The open step of a lesson (its fields: ``card._draw_open``); None: no lesson is open.
-    canvas : str
-        The folder whose ``panel.js`` draws the panels; "": the page has none.
-    data : dict
-        Data for that script (see ``panel.Canvas.mount``).
-    comparison : Comparison or None
-        The runs of the panels.
-    drawing : dict or None
-        Data for the drawing of a small RBM's units (see ``pages.chain.units``); None: no drawing.
-    charts : mapping of str to (Chart, str)
-        The charts of the page by key, in order, each with its description in words.
-    hidden : Hidden
-        What watchers do not get, because a step of a lesson waits for an answer.
+    page, title, question : name of the page's folder, title, and question
+    caption : the sentence above its panels (see ``prose.marked``)
+    link : path and query of the page's current state, which open it for somebody else
+    card : the open step of a lesson (its fields: ``card._draw_open``); None: no lesson is open
+    canvas : the folder whose ``panel.js`` draws the panels; "": the page has none
+    data : data for that script (see ``panel.Canvas.mount``)
+    comparison : the runs of the panels
+    drawing : data for the drawing of a small RBM's units (see ``pages.chain.units``); None: no drawing
+    charts : mapping of str to (Chart, str); the charts of the page by key, in order, each with its
+        description in words
+    hidden : what watchers do not get, because a step of a lesson waits for an answer
     """
 
     page: str = ""
@@ -80,12 +69,8 @@ class SharedView(NamedTuple):
 class Share:
     """A shared page. The script runs of its session write its content; watchers only read.
 
-    Parameters
-    ----------
-    token : str
-        Everybody who knows it may watch.
-    clock : callable
-        Returns the seconds of a monotonic clock.
+    token : everybody who knows it may watch
+    clock : returns the seconds of a monotonic clock
     """
 
     def __init__(self, token: str, clock: Callable[[], float] = time.monotonic) -> None:

@@ -2,11 +2,8 @@
 // The watchers' page: somebody else's panels, knob values, lesson card and charts, without controls. The server
 // describes the page in JSON messages, and sends the pictures as frames of the live path.
 
-/** @typedef {[string, string]} StyledText a style ("text", "strong", "em", "code" or "math") and a text, which is MathML for "math" */
-/** @typedef {{ list: '' | 'ul' | 'ol', items: StyledText[][] }[]} Marked Markdown as converted by rbmviz_app/share/prose.py */
 /** @typedef {{ page: string, title: string, question: string, caption: Marked, away: boolean, copy: boolean }} PageMessage */
 /** @typedef {{ scene: number, name: string, data: PageData | null }} CanvasMessage */
-/** @typedef {{ head: string, title: string, text: Marked, question: Marked, answers: string[], right: number, do: Marked, reveal: Marked, claims: { text: string, value: string, seen: boolean }[] }} CardMessage */
 
 const SHARE_OVER = 4403; // close code: the token has expired
 const UNSUPPORTED = 1003; // close code: this page has sent an invalid message; after any other code it reconnects
@@ -33,12 +30,6 @@ class WatchedGrid extends Grid {
   }
 }
 
-/** @param {StyledText[]} texts @returns {(Node | string)[]} */
-const proseOf = texts => texts.map(([style, text]) => (style === 'math' ? formula(text) : style === 'text' ? text : element(/** @type {'em'} */ (style), { text })));
-
-/** @param {Marked} blocks @returns {HTMLElement[]} */
-const blocksOf = blocks => blocks.map(({ list, items }) => (list ? element(list, {}, ...items.map(item => element('li', {}, ...proseOf(item)))) : element('p', {}, ...proseOf(items[0]))));
-
 /** @param {KnobValue} value */
 const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') : typeof value === 'number' ? round3(value).replace('-', '−') : value);
 
@@ -46,7 +37,7 @@ const knobText = value => (typeof value === 'boolean' ? (value ? 'on' : 'off') :
 /** @type {(component: Component) => () => void} */ const drawing = drawUnits;
 
 // @ts-expect-error The table of all pages' panels precedes this script (rbmviz_app/share/page.py).
-/** @type {Record<string, PanelClass>} */ const panelClasses = PANEL_CLASSES;
+/** @type {Record<string, PanelClass>} */ const watchedPanels = PANEL_CLASSES;
 
 class WatchPage {
   /** @param {HTMLElement} root */
@@ -185,7 +176,7 @@ class WatchPage {
   /** @param {CanvasMessage} canvas */
   showCanvas({ scene, name, data }) {
     const key = `${scene} ${name}`;
-    if (!data || !Object.hasOwn(panelClasses, name)) {
+    if (!data || !Object.hasOwn(watchedPanels, name)) {
       this.closeGrid();
       return this.showNothing();
     }
@@ -197,7 +188,7 @@ class WatchPage {
     if (key !== this.gridKey) {
       this.closeGrid();
       this.gridKey = key;
-      this.grid = new WatchedGrid(this.host, own, () => {}, panelClasses[name]);
+      this.grid = new WatchedGrid(this.host, own, () => {}, watchedPanels[name]);
       this.grid.past.node.remove(); // only the teacher has the look-back slider
     } else this.grid?.configure(own);
     this.drawKnobs();
@@ -261,10 +252,7 @@ class WatchPage {
     if (!card) { this.step = ''; return; }
     const step = `${card.head}. ${card.title}`;
     const answers = card.right < 0 && card.answers.length ? this.ballot(card.answers, step) : element('ul', { class: 'answers' }, ...card.answers.map((text, i) => element('li', { class: i === card.right ? 'right' : '', text: i === card.right ? `${text} (right)` : text })));
-    const claims = element('ul', { class: 'claims' }, ...card.claims.map(({ text, value, seen }) => element('li', { class: seen ? 'seen' : '' }, `${seen ? '✓' : '○'} ${text}`, value ? element('strong', { text: `: ${value}` }) : '')));
-    this.card.replaceChildren(element('p', { class: 'head', text: card.head }), element('h2', { text: card.title }), ...blocksOf(card.text), element('div', { class: 'question' }, ...blocksOf(card.question)),
-      ...(card.answers.length ? [answers] : []), element('div', { class: 'do' }, element('strong', { text: 'The teacher does this. ' }), ...blocksOf(card.do)),
-      ...(card.claims.length ? [claims] : []), ...(card.reveal.length ? [element('div', { class: 'reveal' }, ...blocksOf(card.reveal))] : []));
+    this.card.replaceChildren(...cardParts(card, 'The teacher does this. ', answers));
     if (step !== this.step) this.say(step);
     this.step = step;
   }

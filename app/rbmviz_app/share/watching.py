@@ -112,11 +112,7 @@ class Watcher:
 class Broadcast:
     """Makes the messages of one share while it has watchers.
 
-    Parameters
-    ----------
-    share : Share
-    clock : callable
-        Returns the seconds of a monotonic clock.
+    clock : returns the seconds of a monotonic clock
     """
 
     def __init__(self, share: Share, clock: Callable[[], float] = time.monotonic) -> None:
@@ -314,13 +310,7 @@ class Audience:
         return sum(len(broadcast.watchers) for broadcast, _ in list(self._broadcasts.values()))
 
     def check_room(self) -> None:
-        """Refuse one more watcher if the limit would be exceeded.
-
-        Raises
-        ------
-        BadInput
-            If there is no room.
-        """
+        """Refuse one more watcher if the limit would be exceeded; BadInput if there is no room."""
         most = limits().watchers
         if self.watchers >= most:
             raise BadInput(f"The server is at its limit of watching browsers ({most:,}): try again later.")

@@ -28,17 +28,11 @@ SLOW_SECONDS = 0.5
 class ClientState(NamedTuple):
     """What a browser already has of a panel's run.
 
-    Parameters
-    ----------
-    run : int
-        Number of the run.
-    newest_sent : mapping of str to int
-        For things numbered and sent once, such as samples or pairs: the newest number sent, by name.
-    slow_at : float
-        time.monotonic() of the last frame with the slow parts.
-    numbers_due : bool
-        Whether the next frame has numbers and texts; otherwise ``encode`` skips work needed only for them,
-        and the browser keeps those that it has.
+    run : number of the run
+    newest_sent : for things numbered and sent once, such as samples or pairs: the newest number sent, by name
+    slow_at : time.monotonic() of the last frame with the slow parts
+    numbers_due : whether the next frame has numbers and texts; otherwise ``encode`` skips work needed only
+        for them, and the browser keeps those that it has
     """
 
     run: int
@@ -59,17 +53,11 @@ class ClientState(NamedTuple):
 class PanelContent(NamedTuple):
     """A panel's part of the next frame.
 
-    Parameters
-    ----------
-    values : dict
-        JSON values for the panel's own JavaScript. Register sentences with numbers in WORDS_OF_NUMBERS, and
-        blocks that identify algorithms in BLOCKS_OF_NUMBERS: a quiz hides them.
-    blocks : dict
-        Arrays by name.
-    client : ClientState
-        What the browser has after the frame.
-    warning : str
-        One sentence for the reader; "" (the default): none.
+    values : JSON values for the panel's own JavaScript. Register sentences with numbers in WORDS_OF_NUMBERS,
+        and blocks that identify algorithms in BLOCKS_OF_NUMBERS: a quiz hides them.
+    blocks : arrays by name
+    client : what the browser has after the frame
+    warning : one sentence for the reader; "" (the default): none
     """
 
     values: dict[str, Any]

@@ -38,10 +38,7 @@ _counts: weakref.WeakKeyDictionary[Comparison[Any], PressCounts] = weakref.WeakK
 def carry_out(comparison: Any, press: Press) -> None:
     """Carry out a press, unless that has been done; for any thread but the event loop's.
 
-    Raises
-    ------
-    BadInput
-        If the socket's page has no runs to command.
+    Raises BadInput if the socket's page has no runs to command.
     """
     if not isinstance(comparison, Comparison):
         raise BadInput("This page has nothing to play.")

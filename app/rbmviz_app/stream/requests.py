@@ -37,24 +37,15 @@ PIXELS = ("binary", "mean")
 class FrameRequest(NamedTuple):
     """The frames that a browser requests; when the request changes, the browser drops what it has received.
 
-    Parameters
-    ----------
-    fps : float
-        Frames per second.
-    view : str
-        One of the views declared in the page's ``panel.py``. For a sampler: "sequence", or "single" (only the
-        newest sample, with its mean).
-    pixels : str
-        "binary" or "mean".
-    cells : int
-        Pictures that fit into one panel.
-    n_visible : int
-        Pixels of a picture.
-    panels : list of int
-        Keys of the panels.
-    at : int or None
-        Paused panels show their pictures after this many samples; None (also if missing from a message): as
-        they are now.
+    fps : frames per second
+    view : one of the views declared in the page's ``panel.py``. For a sampler: "sequence", or "single" (only
+        the newest sample, with its mean).
+    pixels : "binary" or "mean"
+    cells : pictures that fit into one panel
+    n_visible : pixels of a picture
+    panels : keys of the panels
+    at : paused panels show their pictures after this many samples; None (also if missing from a message): as
+        they are now
     """
 
     fps: float
@@ -76,14 +67,9 @@ class KnobChange(NamedTuple):
 class Press(NamedTuple):
     """A press of a button.
 
-    Parameters
-    ----------
-    press : str
-        One of PRESSES.
-    page : str
-        Random name of the page in the browser.
-    n : int
-        Number of the press among those of this page, from 1.
+    press : one of PRESSES
+    page : random name of the page in the browser
+    n : number of the press among those of this page, from 1
     """
 
     press: str
@@ -98,17 +84,10 @@ Received = FrameRequest | KnobChange | Press
 def read_message(text: str, views: Collection[str]) -> Received:
     """Parse a message.
 
-    Parameters
-    ----------
-    text : str
-        The received message.
-    views : collection of str
-        The views that may be requested.
+    text : the received message
+    views : the views that may be requested
 
-    Raises
-    ------
-    BadInput
-        If it is not JSON, or not a valid request.
+    Raises BadInput if it is not JSON, or not a valid request.
     """
     try:
         message = json.loads(text, parse_constant=_no_number)

@@ -90,10 +90,7 @@ class PendingMessages:
     def put(self, message: Received) -> None:
         """Add a message, which replaces an earlier request or earlier values of the same knobs.
 
-        Raises
-        ------
-        BadInput
-            If more presses wait than a page of ours leaves without an answer.
+        Raises BadInput if more presses wait than a page of ours leaves without an answer.
         """
         if isinstance(message, FrameRequest):
             self._request = message

@@ -94,6 +94,20 @@ MATRIX_ABOUT = (
     "distribution**, how often each state is visited in the long run, does not change. Move λ and watch the "
     "**second eigenvalue**: the smaller it is, the faster the start is forgotten. Then edit a cell."
 )
+MATRIX_NOTES = (
+    "**The matrices** The diagonal fades; what it loses goes to the other cells of its row, in proportion. "
+    "Both chains have the same stationary distribution: πA = π implies πÃ = π.",
+    "**The charts** The distance between the distribution after t steps and the stationary one; and the "
+    "eigenvalues z of A, which become (z − λ)/(1 − λ): all but 1 move left. The smaller the ring through "
+    "the second eigenvalue, the faster the curve falls; on a log scale its slope is the logarithm of the "
+    "ring's radius.",
+    "**Is the second eigenvalue always smaller?** The paper (section 3) shows that the stationary "
+    "distribution is unchanged; the rest is our count. Among random chains that stay often (in each state "
+    "with a probability uniform from 0 to 1), the largest λ slows 10 % with 3 states, 2 % with 4 and none "
+    "with 8. Among chains with random rows it slows 62 to 75 %: an eigenvalue with a negative real part "
+    "becomes the largest, often one of a complex pair.",
+)
+"""How to read the charts."""
 LANDSCAPE_LOOK = """
 States are ordered by valley. The strong columns are the valley floors: from anywhere in a valley the chain
 falls back to its floor, and steps between valleys are rare, so the second eigenvalue is close to 1.
@@ -378,26 +392,21 @@ def removed_title(lam: float) -> str:
 
 def draw_matrices(A: np.ndarray, less: np.ndarray, lam: float, names: list[str], law: np.ndarray) -> None:
     """Draw both transition matrices."""
-    left, middle, right = st.columns([2, 2, 1.3])
+    left, right = st.columns(2)
     with left:
         draw_chart(matrix_chart(A, names, "A: the chain as it is"), "heat A", "Heat map of A")
-    with middle:
-        draw_chart(matrix_chart(less, names, removed_title(lam)), "heat less", "Heat map of Ã")
     with right:
-        st.caption(
-            "**What you see** The diagonal fades; what it loses goes to the other cells of its row, in "
-            "proportion. Both chains have the same stationary distribution: πA = π implies πÃ = π."
-        )
-        st.caption("Stationary distribution: " + law_text(names, law))
-        if Settings.chain_matrix.value != FROM_LANDSCAPE:  # it has no table to edit
-            st.caption("**Try** Let one state rarely stay (a small A_ii): it limits λ for all (section 3).")
+        draw_chart(matrix_chart(less, names, removed_title(lam)), "heat less", "Heat map of Ã")
+    st.caption("Stationary distribution of both: " + law_text(names, law))
+    if Settings.chain_matrix.value != FROM_LANDSCAPE:  # it has no table to edit
+        st.caption("**Try** Let one state rarely stay (a small A_ii): it limits λ for all (section 3).")
 
 
 def draw_convergence(
     A: np.ndarray, less: np.ndarray, spectra: Sequence[np.ndarray], names: list[str], law: np.ndarray
 ) -> None:
     """Draw how both chains approach the stationary law, and their eigenvalues."""
-    left, middle, right = st.columns([2, 2, 1.3])
+    left, right = st.columns(2)
     with left:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             start = st.selectbox(
@@ -415,22 +424,8 @@ def draw_convergence(
         distances = [distances_from(chain, start, law, steps) for chain in (A, less)]
         chart = distance_chart(distances, log)
         draw_chart(chart, "distances", "Distance to the stationary distribution", NO_DISTANCE)
-    with middle:
-        draw_chart(spectrum_chart(spectra), "spectrum", "Eigenvalues of both chains", width="content")
     with right:
-        st.caption(
-            "**What you see** The distance between the distribution after t steps and the stationary one; "
-            "and the eigenvalues z of A, which become (z − λ)/(1 − λ): all but 1 move left. The smaller the "
-            "ring through the second eigenvalue, the faster the curve falls; on a log scale its slope is "
-            "the logarithm of the ring's radius."
-        )
-        st.caption(
-            "**Is the second eigenvalue always smaller?** The paper (section 3) shows that the stationary "
-            "distribution is unchanged; the rest is our count. Among random chains that stay often (in each "
-            "state with a probability uniform from 0 to 1), the largest λ slows 10 % with 3 states, 2 % "
-            "with 4 and none with 8. Among chains with random rows it slows 62 to 75 %: an eigenvalue with "
-            "a negative real part becomes the largest, often one of a complex pair."
-        )
+        draw_chart(spectrum_chart(spectra), "spectrum", "Eigenvalues of both chains", width="content")
 
 
 def choose_lambda(most: float) -> float:

@@ -80,7 +80,7 @@ def matrix_chart(A: np.ndarray, names: Sequence[str], title: str, size: int = 0)
         ChartAxis("y", "from state", names=tuple(names)[::-1]),
         tips=(("from", "From", ""), ("to", "To", ""), ("share", "Probability", ".4f")),
         text_size=size or (12 if n <= 6 else 10),
-        height=340,
+        height=300,
         title=title,
     ).of(rows)
 

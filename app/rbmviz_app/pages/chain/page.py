@@ -4,13 +4,16 @@ import streamlit as st
 
 from rbmviz_app import card, controls, links, pages, session
 from rbmviz_app.pages.chain.landscape import PAGE, draw_landscape, reading_notes
-from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_QUESTION, draw_matrix
+from rbmviz_app.pages.chain.matrix import MATRIX_ABOUT, MATRIX_NOTES, MATRIX_QUESTION, draw_matrix
 from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.pages.chain.units import UNITS_ABOUT, UNITS_QUESTION, draw_units
 
 TITLE, ICON, PLACE = "How it works", "route", 2
-HEADINGS = {"matrix": (MATRIX_QUESTION, MATRIX_ABOUT), "units": (UNITS_QUESTION, UNITS_ABOUT)}
-"""Question and introduction of the parts whose texts differ from the landscape's."""
+HEADINGS = {
+    "matrix": (MATRIX_QUESTION, MATRIX_ABOUT, MATRIX_NOTES),
+    "units": (UNITS_QUESTION, UNITS_ABOUT),
+}
+"""Question, introduction and notes of the parts whose texts differ from the landscape's."""
 JOURNEY = {
     "units": "Next: every image this size as a landscape",
     "landscape": "Next: why pushing away helps, on a matrix",

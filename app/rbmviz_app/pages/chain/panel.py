@@ -59,7 +59,6 @@ def landscape_grid(
 ) -> None:
     """Draw the panels of the walks; see ``Canvas.mount``."""
     model = comparison.setup.model
-    base = -np.log(land.law)
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"))
     specs = panel_specs(
         comparison,
@@ -80,14 +79,20 @@ def landscape_grid(
         key=key,
         looks_back=True,
         stays="Ground, visits and numbers stay",
-        land={
-            "law": land.law.tolist(),
-            "base": base.tolist(),
-            "order": land.order.tolist(),
-            "edges": [0.0, *np.cumsum(land.width).tolist()],
-            "valleys": [list(valley) for valley in land.valleys],
-            "shape": shape,
-            "top": float(min(max(base.max() + 2, 6), 20)),
-            "highest": 1.2 * float(land.law.max()),
-        },
+        land=land_data(land, shape),
     )
+
+
+def land_data(land: Landscape, shape: tuple[int, int]) -> dict[str, Any]:
+    """Return the ``Land`` of ``panel.js``; shape: of a state as a picture."""
+    base = -np.log(land.law)
+    return {
+        "law": land.law.tolist(),
+        "base": base.tolist(),
+        "order": land.order.tolist(),
+        "edges": [0.0, *np.cumsum(land.width).tolist()],
+        "valleys": [list(valley) for valley in land.valleys],
+        "shape": shape,
+        "top": float(min(max(base.max() + 2, 6), 20)),
+        "highest": 1.2 * float(land.law.max()),
+    }

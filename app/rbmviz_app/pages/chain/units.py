@@ -1,12 +1,12 @@
 """A small RBM as circles and lines: a click or the key S draws one unit."""
 
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz_app import card, keys, links, messages, session
+from rbmviz_app.component import component
 from rbmviz_app.pages.chain.settings import Settings
 from rbmviz_app.session import DRAWN_UNITS
 from rbmviz_app.share import publish
@@ -19,11 +19,7 @@ UNITS_ABOUT = (
     "changed; low energy means likely. Then click a unit and watch *p* of the units it is connected to."
 )
 
-folder = Path(__file__).parent
-
-_drawing = st.components.v2.component(
-    "rbmviz_units", js=(folder / "units.js").read_text(), css=(folder / "units.css").read_text()
-)
+_drawing = component("units", ["pages/chain/units.js"], ["pages/chain/units.css"])
 
 
 @st.fragment

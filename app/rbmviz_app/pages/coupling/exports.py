@@ -11,6 +11,7 @@ from rbmviz.charts import Rows
 from rbmviz.coupling import ALGORITHMS, STATISTICS
 from rbmviz.pages import RANDOM_MODEL
 from rbmviz.session import Coupling, CouplingSetup, CouplingSnapshot, Results
+from rbmviz_app.charts.samples import png_bytes
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.coupling.charts import NAMES, POINT_COLUMNS
@@ -71,9 +72,7 @@ def picture(shown: CouplingSnapshot, shape: tuple[int, int], highlight: str) -> 
             at = left + i * (width + gap)
             draw.text((at, 30), name, fill="black", font=font)
             sheet.paste(image.resize((width, height), Image.Resampling.NEAREST), (at, header))
-    content = io.BytesIO()
-    sheet.save(content, "PNG", optimize=True)
-    return content.getvalue()
+    return png_bytes(sheet)
 
 
 def snippet(model_name: str, setup: CouplingSetup, coupling: Coupling) -> str:

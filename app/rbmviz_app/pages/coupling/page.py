@@ -31,9 +31,8 @@ TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 PRESETS = (
     Preset(
         "Weights grow",
-        "All start alike. Pairs that share random numbers (algorithm 3, half-step) meet within some 25 "
-        "sweeps; with numbers of their own (algorithm 1) they need about 200. Drag the standard deviation "
-        "down to 0.1: all meet within a few.",
+        "Pairs that share random numbers meet within some 25 sweeps; algorithm 1, which does not, needs "
+        "200. Drag the standard deviation to 0.1: all meet within a few.",
         PAGES["coupling"].default_panels,
         claims=(
             "panel1.half_step_mean < panel1.rbm_mean - 2 at 200 pairs",

@@ -7,7 +7,7 @@ import streamlit as st
 from rbmviz.glossary import Words, glossary
 from rbmviz.metrics.numbers import Number
 from rbmviz.pages import PAGES
-from rbmviz_app import links, messages, pages
+from rbmviz_app import controls, links, messages, pages
 
 TITLE, ICON, PLACE = "Glossary", "menu_book", 9
 
@@ -25,10 +25,7 @@ OF_THE_PROGRAM = ("The model", "Chains", "Training", "Runs", "Kernels")
 
 def main() -> None:
     """Draw the page."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.title("What do the words mean, and what do the numbers say?", anchor=False, width="content")
-        with st.popover("About", icon=":material/info:", type="tertiary", key="glossary about"):
-            st.markdown(ABOUT)
+    controls.heading("glossary", "What do the words mean, and what do the numbers say?", ABOUT)
     parts = glossary()
     words(part for part in parts if part.title not in OF_THE_PROGRAM)
     st.header("Numbers on the panels", anchor=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from rbmviz.lessons import Lesson
-from rbmviz_app import card, links, messages, session
+from rbmviz_app import card, controls, links, messages, session
 from rbmviz_app.shared import LESSONS_OF_COMMAND
 
 TITLE, ICON, PLACE = "Learn", "cast_for_education", 8
@@ -42,10 +42,7 @@ DOORS = (
 
 def main() -> None:
     """Draw the page."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.title("What do you want to understand?", anchor=False, width="content")
-        with st.popover("About", icon=":material/info:", type="tertiary", key="learn about"):
-            st.markdown(ABOUT_LESSONS)
+    controls.heading("learn", "What do you want to understand?", ABOUT_LESSONS)
     st.html(Path(__file__).parent / "learn.css")
     if sentence := card.finished_sentence():
         messages.note(sentence)  # announced as it appears: its role is "status"

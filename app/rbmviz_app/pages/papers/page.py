@@ -58,10 +58,7 @@ Settings = PageSettings(
 
 def main() -> None:
     """Draw the page."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.title("What do the papers say, and does it hold here?", anchor=False, width="content")
-        with st.popover("About", icon=":material/info:", type="tertiary", key="papers about"):
-            st.markdown(ABOUT)
+    controls.heading("papers", "What do the papers say, and does it hold here?", ABOUT)
     st.html(Path(__file__).parent / "papers.css")
     results = ledger()
     st.markdown("  \n".join(counts_line(results, *kind) for kind in (("claims", False), ("variants", True))))

@@ -3,28 +3,50 @@
 import streamlit as st
 
 from rbmviz import BadInput
+from rbmviz.datasets import Dataset
 from rbmviz.metrics.numbers import SCORED_EXAMPLES
-from rbmviz.session import Comparison, SamplingRun, SamplingSetup
+from rbmviz.session import Comparison, Origin, SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetLikelihood
-from rbmviz_app import controls
+from rbmviz.trainers import make_trainer
+from rbmviz_app import controls, messages, pages
 from rbmviz_app.page import LivePage
 from rbmviz_app.session import Setting
 from rbmviz_app.timer import every_second
 
 
 def draw_improvement(
-    page: LivePage[SamplingSetup], comparison: Comparison[SamplingSetup], opened: Setting[bool]
+    page: LivePage[SamplingSetup], comparison: Comparison[SamplingSetup], opened: Setting[bool], name: str
 ) -> None:
-    """Draw the fold; its content is computed only while it is open."""
+    """Draw the fold; its content is computed only while it is open. name : of the model."""
     with controls.fold(opened, "Does the sampler improve the model?") as is_open:
         if is_open:
             draw_likelihoods(comparison, page)
+            if comparison.setup.dataset is not None and st.button(
+                "Polish this model",
+                icon=":material/auto_awesome:",
+                help="On Train: the improved model is kept, and scored on training and held-out examples.",
+            ):
+                polish(comparison.setup, comparison.setup.dataset, name)
             return
     for panel in comparison.panels:
         try:
             panel.worker.read(SamplingRun.stop_improvement)
         except BadInput:  # a run being rebuilt averages nothing
             continue
+
+
+def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
+    """Open Train with one panel that polishes the model."""
+    rbm, page = setup.model.rbm, pages.live_page("train")
+    trained = TrainingSetup(dataset, rbm.n_hidden, setup.seed)
+    values = {"train_data": dataset.name, "hidden": rbm.n_hidden, "train_seed": setup.seed, "replicates": 1}
+    try:
+        plan = trained.plan_from(Origin((rbm,), 0, 0.0, ((name, 0),)))
+        page.show(trained, [make_trainer("polish")], values, plan)
+    except BadInput as error:
+        messages.note(error)
+        return
+    st.switch_page(pages.file_of("train"))
 
 
 @every_second

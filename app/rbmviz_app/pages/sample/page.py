@@ -77,7 +77,7 @@ Settings = PageSettings(SPEC.settings)
 PRESETS = (
     Preset(
         "Set it free",
-        "At step size 0 rates-FPCD is Gibbs, stuck on one digit. Drag it up to reach all ten.",
+        "At step size 0 rates-FPCD sticks like Gibbs. Drag its slider up for all ten digits.",
         SPEC.default_panels,
         invites=("eps",),
         claims=(
@@ -236,7 +236,7 @@ def main() -> None:
     if not present:
         if comparison.cost_unit == "seconds":
             st.caption(SECONDS_CAPTION)
-        draw_improvement(PAGE, comparison, Settings.improvement)
+        draw_improvement(PAGE, comparison, Settings.improvement, shown_name)
         data_choice = Settings.data.value
         if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits refused it
             data_choice = comparison.setup.dataset.name
@@ -318,7 +318,8 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     """Redraw the ISL curves repeatedly, without renewing the lease of a hidden page."""
     if dataset is None or not comparison.panels:
         return
-    st.markdown(f"**Score on unseen {messages.plain(data_label(dataset.name).partition(' (')[0])}**")
+    images = messages.plain(data_label(dataset.name).partition(" (")[0])
+    st.markdown(f"**ISL: score on unseen {images}** (higher is better)")
     kind = Settings.curve.value
     setup = comparison.setup
     score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)

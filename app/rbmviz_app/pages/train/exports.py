@@ -1,5 +1,6 @@
 """Files of the Train page, and code that repeats it."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from rbmviz.metrics.exact import MAX_UNITS_ENUMERATED
 from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.rbm import model_bytes
 from rbmviz.session import TrainingSetup, TrainingSnapshot
+from rbmviz.session.training import YARDSTICKS
 from rbmviz.trainers import Trainer
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines
@@ -28,10 +30,13 @@ def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
 def _values(named: Sequence[tuple[str, TrainingSnapshot]]) -> Iterator[tuple[Any, ...]]:
     for name, snapshot in named:
         for point in snapshot.likelihoods:
-            for part in ("train", "test"):
-                for r, value in enumerate(getattr(point, part)):
-                    quantity = f"log_likelihood_{part}"
-                    estimate = point.std_error[r], point.ess[r]
+            for yardstick in YARDSTICKS:
+                for r, value in enumerate(getattr(point, yardstick)):
+                    quantity = f"log_likelihood_{yardstick}"
+                    of_ais = yardstick != "monte_carlo"
+                    if not of_ais and math.isnan(value):
+                        continue  # nobody has asked for it
+                    estimate = (point.std_error[r], point.ess[r]) if of_ais else ("", "")
                     yield (name, r, point.update, point.sweeps, point.seconds, quantity, value, *estimate)
         for trace in snapshot.traces:
             for quantity, values in trace.stats.items():

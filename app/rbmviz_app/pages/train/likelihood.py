@@ -1,18 +1,28 @@
 """The charts below the trainers: the likelihood of the data, and one statistic of the trainers."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import streamlit as st
 
+from rbmviz import BadInput
 from rbmviz.charts.catalogue import UPPER_BOUND_LABEL
 from rbmviz.datasets import Dataset
 from rbmviz.metrics import independent_log_likelihood
 from rbmviz.metrics.exact import attainable_log_likelihood
+from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS
 from rbmviz.metrics.numbers import LIKELIHOOD, SCORED_EXAMPLES
 from rbmviz.session import Comparison, TrainingSetup, TrainingSnapshot
 from rbmviz.session.equal_points import Compared
-from rbmviz.session.training import LIVE_AIS_CHAINS, YARDSTICKS, scored_examples
+from rbmviz.session.training import (
+    LIVE_AIS_CHAINS,
+    LIVE_MONTE_CARLO_ROWS,
+    YARDSTICKS,
+    TrainingRun,
+    scored_examples,
+)
 from rbmviz.trainers import STATS
 from rbmviz_app import controls, links, messages
 from rbmviz_app.compared import amount_text
@@ -36,6 +46,11 @@ READ_DISTRIBUTION = {
 }
 """Notes on how to read the distributions, by label."""
 
+
+HOW_AVERAGED = (
+    f"a Monte Carlo average, as unbiased CD’s paper: for each of {LIVE_MONTE_CARLO_ROWS} training examples "
+    f"{MONTE_CARLO_CHAINS} chains that start at it and make {MONTE_CARLO_SWEEPS} sweeps"
+)
 
 LEARNED_UPDATES = 1000
 """Updates after which a trainer not above independent pixels is reported."""
@@ -72,7 +87,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         return
     shown, dataset = named(comparison), comparison.setup.dataset
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**Log-likelihood**, {how_scored(comparison, shown)}")
+        how = st.empty()
         yardstick = controls.choose(
             Settings.part,
             [name for name, (_, part) in YARDSTICKS.items() if part in levels.independent],
@@ -80,6 +95,9 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
             label_visibility="collapsed",
         )
         at_equal = controls.toggle(Settings.train_equal)
+        averaged = yardstick == "monte_carlo"
+        how.markdown(f"**Log-likelihood**, {HOW_AVERAGED if averaged else how_scored(comparison, shown)}")
+    request_averages(comparison, shown, averaged)
     part, cost_unit, unit = YARDSTICKS[yardstick].part, comparison.cost_unit, units_of(dataset)
     compared = [one.compared for _, one in comparison.at_common_point(comparison.peek())] if at_equal else []
     rows = likelihood_rows(shown, yardstick)
@@ -87,7 +105,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
     independent = levels.independent[part]
     exact = {snapshot.method for _, snapshot in shown} == {"exact"}
     lines = []
-    if exact and part == "train" and levels.attainable is not None:
+    if exact and yardstick == "train" and levels.attainable is not None:
         lines.append((UPPER_BOUND_LABEL, levels.attainable))
     reference = f"independent {unit} {minus(f'{independent:,.1f}')}"
     if is_visible := in_sight(independent, rows, floor):
@@ -118,6 +136,15 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         )
     warn_of_scores(shown, yardstick, independent, unit)
     draw_statistic(comparison)
+
+
+def request_averages(comparison: Comparison[TrainingSetup], shown: Named, wanted: bool) -> None:
+    """Have the trainings compute the Monte Carlo average from now on, or no more."""
+    for (_, snapshot), panel in zip(shown, comparison.panels, strict=True):
+        computed = bool(snapshot.likelihoods) and np.isfinite(snapshot.likelihoods[-1].monte_carlo).any()
+        if wanted != computed:
+            with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
+                panel.worker.read(lambda run: TrainingRun.request_monte_carlo(run, wanted))
 
 
 def how_scored(comparison: Comparison[TrainingSetup], shown: Named) -> str:
@@ -167,7 +194,7 @@ def warn_of_scores(shown: Named, yardstick: str, independent: float, unit: str) 
         )
     for name, snapshot in shown:
         newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
-        if newest is not None and newest.doubtful_ess is not None:
+        if yardstick != "monte_carlo" and newest is not None and newest.doubtful_ess is not None:
             st.caption(
                 f":material/warning: {messages.plain(name)}: at update {newest.update:,} only "
                 f"{newest.doubtful_ess:.1f} of {LIVE_AIS_CHAINS} chains carry the estimate: the curve is "

@@ -156,9 +156,9 @@ def branch(comparison: Comparison[TrainingSetup], key: int) -> None:
         worker = comparison[key]
         try:
             plan = comparison.setup.plan_from(worker.read(TrainingRun.origin))
-            # Herding's learning rate is the length of a step towards the data, unlike any other trainer's.
-            of_herding = "herding" in (name, worker.algorithm.name)
-            same = ("batch_size",) if of_herding else ("learning_rate", "batch_size")
+            # Herding's learning rate is the length of a step towards the data, and polishing has a small one.
+            of_its_own = {"herding", "polish"} & {name, worker.algorithm.name}
+            same = ("batch_size",) if of_its_own else ("learning_rate", "batch_size")
             known = values_of(worker.algorithm)
             comparison.add(make_trainer(name, **{knob: known[knob] for knob in same}), plan)
         except BadInput as error:

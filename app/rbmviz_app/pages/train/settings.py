@@ -29,16 +29,10 @@ Settings = PageSettings(PAGES["train"].settings)
 class Chosen(NamedTuple):
     """The values of the settings.
 
-    Parameters
-    ----------
-    setup : TrainingSetup
-        The trainers' common setup.
-    begin_file : uploaded file or None
-        A model to begin at, or a checkpoint to continue.
-    caption : str
-        Description of the training data, if they are the visitor's own file.
-    refused : str
-        A message if the chosen data cannot be loaded.
+    setup : the trainers' common setup
+    begin_file : a model to begin at, or a checkpoint to continue
+    caption : description of the training data, if they are the visitor's own file
+    refused : a message if the chosen data cannot be loaded
     """
 
     setup: TrainingSetup

@@ -61,7 +61,7 @@ def nearest_cell(scores: SweepScores, one: Tried) -> dict[str, Any]:
         same = all(a in (b, -1) for a, b in zip(setting.at, at, strict=False))
         if (setting.number, setting.model) == (number, model) and same:
             scored = scores.at(one.n, "samples", by).scored.get(i)
-            return {"Nearest cell": name_of(scores, i), "Its mean": scored and scored.mean}
+            return {"Mean of nearest cell": scored and scored.mean, "Nearest cell": name_of(scores, i)}
     return {}
 
 

@@ -23,9 +23,6 @@ from rbmviz_app import controls, session
 from rbmviz_app.session import ALLOWANCE, AXES_PUT_AWAY, PageSettings
 from rbmviz_app.shared import data, is_known_model, own_data
 
-Scale = Literal["log", "linear"]
-
-
 Settings = PageSettings(
     {
         **PAGES["tune"].settings,

@@ -14,6 +14,7 @@ from rbmviz.session import Comparison, Start, StudySnapshot, WeightRun, WeightSe
 from rbmviz.session.importance_weights import TILES
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.trainers.pop_cd import PopCD
+from rbmviz_app.charts.samples import png_bytes
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.loading_code import load_dataset_lines, load_model_lines
 from rbmviz_app.pages.weights.charts import Named, estimate_rows, share_rows
@@ -104,9 +105,7 @@ def tiles_png(named: Named, shape: tuple[int, int]) -> bytes:
                 draw.text((gap + i * wide, y + rows + 3), f"{batch.shares[part][i]:.2%}", fill=0, font=small)
             y += tall
         y += 10
-    content = io.BytesIO()
-    sheet.save(content, "PNG", optimize=True)
-    return content.getvalue()
+    return png_bytes(sheet)
 
 
 def command_of(panels: Sequence[str], model_name: str, start: Start, seed: int, like: str) -> str:

@@ -12,6 +12,7 @@ from rbmviz.session.population_bias import BLOCK, POPULATION_RUNS, POPULATION_SI
 from rbmviz.trainers import make_trainer
 from rbmviz_app import comparisons, messages
 from rbmviz_app.page import draw_chart
+from rbmviz_app.pages.weights.study import pause_button
 from rbmviz_app.timer import every_second
 
 TITLE = "Does a larger population take the bias away?"
@@ -47,14 +48,7 @@ def draw_population(comparison: Comparison[PopulationSetup]) -> None:
     share = min(shown.n * BLOCK / (POPULATION_RUNS * POPULATION_SIZES[-1]), 1.0)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(TITLE, anchor=False)
-        st.button(
-            "Pause measuring" if comparison.running else "Go on",
-            icon=":material/pause:" if comparison.running else ":material/play_arrow:",
-            key="population_play",
-            on_click=comparison.pause if comparison.running else comparison.resume,
-            disabled=share == 1,
-            help="Measuring takes a core of this machine until it is done, about a minute.",
-        )
+        pause_button("population", comparison, share == 1)
     if shown.error:
         messages.error(shown.error)
     st.progress(share, f"{shown.n * BLOCK:,} samples in {POPULATION_RUNS} runs.")

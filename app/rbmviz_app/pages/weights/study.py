@@ -108,6 +108,18 @@ def use_data(comparison: Comparison[StudySetup], name: str) -> str:
     return ""
 
 
+def pause_button(name: str, comparison: Comparison[Any], done: bool) -> None:
+    """Draw the button that pauses and continues a measurement."""
+    st.button(
+        "Pause measuring" if comparison.running else "Go on",
+        icon=":material/pause:" if comparison.running else ":material/play_arrow:",
+        key=f"{name}_play",
+        on_click=comparison.pause if comparison.running else comparison.resume,
+        disabled=done,
+        help="Measuring takes a core of this machine until it is done.",
+    )
+
+
 @every_second
 def draw_study(comparison: Comparison[StudySetup]) -> None:
     """Draw the study's controls, progress and charts."""
@@ -120,14 +132,7 @@ def draw_study(comparison: Comparison[StudySetup]) -> None:
         # continues in a hidden tab until it is done or paused, which does little harm: the work is finite.
         comparison.poll()
         shown = shown_of(comparison)
-        st.button(
-            "Pause measuring" if comparison.running else "Go on",
-            icon=":material/pause:" if comparison.running else ":material/play_arrow:",
-            key="study_play",
-            on_click=comparison.pause if comparison.running else comparison.resume,
-            disabled=shown.stage == DONE,
-            help="Training and measuring take a core of this machine until they are done.",
-        )
+        pause_button("study", comparison, shown.stage == DONE)
     if sentence := refused or shown.error:
         messages.error(sentence)
     done = f"; {shown.estimates:,} estimates of each kind so far" if shown.estimates else ""

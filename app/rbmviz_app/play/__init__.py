@@ -1,0 +1,1 @@
+"""Lessons as pages without a server (``lesson``); ``rbmviz play --lesson`` writes them."""

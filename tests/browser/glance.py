@@ -1,0 +1,96 @@
+"""The first screens of the pages in all sizes of windows and both themes: a table, and pictures. By hand::
+
+    python -m tests.browser.glance OUT [page ...]
+
+A row has the top of the first panel, the lowest pixel of its picture, strip and first two knobs, and that
+of the main chart; how much there is to read and to press on the first screen, and to read on the whole page
+with its folds closed; and the sum of layout shifts while the page loads, and after its first pictures.
+"""
+
+import argparse
+import shutil
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.attack.server import serving
+from tests.browser.conftest import CHROMIUM, Live
+from tests.browser.test_accessibility import BACKGROUND, SETTLED, THEMES
+from tests.browser.test_first_screen import DRAWN, FIRST_SCREEN, WATCH
+
+PAGES = {
+    **{"sample": "", "train": "train", "coupling": "coupling", "weights": "weights"},
+    **{"units": "chain", "landscape": "chain?little=landscape", "matrix": "chain?little=matrix"},
+    **{"tune": "tune", "papers": "papers", "learn": "learn", "glossary": "glossary"},
+}
+CHARTLESS = ("units", "papers", "learn", "glossary")
+SIZES = ((1280, 720), (1366, 768), (1440, 900), (1920, 1080), (390, 844))
+
+Y = """(() => {
+    const end = e => e && e.checkVisibility() ? Math.round(e.getBoundingClientRect().bottom + scrollY) : '';
+    const main = document.querySelector('[data-testid=stMain]'), [panel] = panels;
+    const first = selector => panel?.querySelector(selector) ?? document.querySelector(selector);
+    const knobs = [...(panel?.querySelectorAll('.knob') ?? [])].filter(e => e.checkVisibility());
+    return [
+        panel ? Math.round(panel.getBoundingClientRect().top + scrollY) : '',
+        end(first('canvas.picture')), end(first('.strip')), end(knobs[0]), end(knobs[1]),
+        end(document.querySelector('[class*=st-key-main-chart], [data-testid=stVegaLiteChart]')),
+    ];
+})()"""
+
+HEAD = "page|size|theme|panel|picture|strip|knob 1|knob 2|chart|words|controls|words of page|shift|after"
+
+
+def main() -> None:
+    """Print the table, and write the pictures into a folder."""
+    parser = argparse.ArgumentParser(description="Measure the first screens of the pages.")
+    parser.add_argument("out", type=Path, help="folder of the pictures")
+    parser.add_argument("page", nargs="*", choices=PAGES, default=[*PAGES])
+    parser.add_argument("--address", help="of a running server (default: one is started)")
+    options = parser.parse_args()
+    options.out.mkdir(exist_ok=True, parents=True)
+    with ExitStack() as stack:
+        address = options.address
+        if not address:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            address = stack.enter_context(serving(folder / "log.txt")).address
+        playwright = stack.enter_context(sync_playwright())
+        path = next(filter(None, map(shutil.which, CHROMIUM)))
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        print(f"|{HEAD}|\n|{'|'.join('-' for _ in HEAD.split('|'))}|")  # noqa: T201
+        for name in options.page:
+            for size in SIZES:
+                _measure(browser, address, name, size, options.out)
+        browser.close()
+
+
+def _measure(browser: Browser, address: str, name: str, size: tuple[int, int], out: Path) -> None:
+    is_phone = size[0] < 640
+    options = {"is_mobile": True, "has_touch": True} if is_phone else {}
+    page = Live(browser.new_page(viewport={"width": size[0], "height": size[1]}, **options), address)
+    page.page.add_init_script(WATCH)
+    if name in (*CHARTLESS, "matrix", "tune"):
+        page.page.goto(f"{address}/{PAGES[name]}")
+        page.page.locator("h1").wait_for()
+    else:
+        page.open(PAGES[name])
+    first = page.page.evaluate("performance.now()")
+    page.until(SETTLED if name in CHARTLESS else f"{SETTLED} && {DRAWN}")
+    page.page.wait_for_timeout(3000)  # what moves late
+    shifts = page.page.evaluate("moves")
+    for theme, background in THEMES.items():
+        page.page.emulate_media(color_scheme=theme)
+        page.until(f"{BACKGROUND} === '{background}' && {SETTLED}")
+        found = page.page.evaluate(FIRST_SCREEN)
+        total, late = sum(value for _, value in shifts), sum(value for at, value in shifts if at > first)
+        row = [name, f"{size[0]}x{size[1]}", theme, *page.ask(Y)]
+        row += [len(found["words"]), len(found["controls"]), found["page"], f"{total:.3f}", f"{late:.3f}"]
+        print("|" + "|".join(map(str, row)) + "|", flush=True)  # noqa: T201
+        page.page.screenshot(path=out / f"{name}-{size[0]}-{theme}.png")
+    page.page.close()
+
+
+if __name__ == "__main__":
+    main()

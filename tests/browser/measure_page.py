@@ -1,0 +1,133 @@
+"""What a live page costs: how long it takes to open from disk, its processor time, its memory.
+
+By hand, for pages of ``rbmviz play``::
+
+    python -m tests.browser.measure_page live.html usps.html --opens 5
+    python -m tests.browser.measure_page live.html --seconds 600
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.conftest import CHROMIUM, SIZE
+
+MARKS = """window.marks = {};
+const mark = name => { window.marks[name] ??= Math.round(performance.now()); };
+const { Worker: Made, DecompressionStream: Unpacked } = window;
+let unpacked = 0;
+window.DecompressionStream = class extends Unpacked {
+  constructor(format) { super(format); unpacked += 1; mark(`unpacking ${unpacked}`); }
+};
+window.Worker = class extends Made {
+  constructor(url) { super(url); mark('workers'); this.addEventListener('message', () => mark('samples')); }
+};
+document.addEventListener('DOMContentLoaded', () => {
+  mark('parsed');
+  rbmviz.ready.then(() => requestAnimationFrame(() => setTimeout(() => mark('picture'))));
+});"""
+"""Milliseconds since the page was asked for."""
+
+HERTZ = os.sysconf("SC_CLK_TCK")
+
+
+class Page:
+    """A page from disk; its policy forbids eval, and so Playwright's evaluate."""
+
+    def __init__(self, browser: Browser, file: Path) -> None:
+        self._context = browser.new_context(offline=True, viewport=SIZE)
+        page = self._context.new_page()
+        page.add_init_script(MARKS)
+        page.goto(file.resolve().as_uri())
+        self.session = self._context.new_cdp_session(page)
+        self.page = page
+        while not self("marks.picture"):
+            time.sleep(0.02)
+
+    def __call__(self, script: str) -> Any:
+        options = {"expression": script, "awaitPromise": True, "returnByValue": True}
+        return self.session.send("Runtime.evaluate", options)["result"].get("value")
+
+    def close(self) -> None:
+        self._context.close()
+
+
+def opening(browser: Browser, file: Path, times: int) -> dict[str, float]:
+    """Return the median milliseconds at which each step of opening a file has come."""
+    marks = []
+    for _ in range(times):
+        page = Page(browser, file)
+        marks.append(page("marks"))
+        page.close()
+    return {name: statistics.median(each[name] for each in marks) for name in marks[0]}
+
+
+def processor_seconds(processes: list[psutil.Process]) -> dict[str, float]:
+    """Return the processor time of all threads of processes, and of workers."""
+    total, workers = 0.0, 0.0
+    for process in processes:
+        for task in Path(f"/proc/{process.pid}/task").iterdir():
+            fields = (task / "stat").read_text().rsplit(")", 1)[1].split()
+            seconds = (int(fields[11]) + int(fields[12])) / HERTZ
+            total += seconds
+            workers += seconds if "Worker" in (task / "comm").read_text() else 0
+    return {"all": total, "workers": workers}
+
+
+def running(browser: Browser, file: Path, seconds: float, speed: int) -> None:
+    """Print processor time and memory of a page that runs."""
+    page = Page(browser, file)
+    page.page.locator(".transport select").first.select_option(str(speed))
+    chromium = [each for each in psutil.Process().children(recursive=True) if "chrom" in each.name()]
+    [renderer] = [each for each in chromium if any("Worker" in name for name in names_of(each))]
+    begin, used, n = time.monotonic(), processor_seconds(chromium), page("rbmviz.panels[0].n")
+    first = used
+    while time.monotonic() < begin + seconds:
+        time.sleep(min(30, seconds / 4))
+        passed, last = time.monotonic() - begin, processor_seconds(chromium)
+        heap = page.session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
+        memory = renderer.memory_full_info()
+        made = page("rbmviz.panels[0].n") - n
+        shares = {name: (last[name] - first[name]) / passed for name in last}
+        print(  # noqa: T201
+            f"{passed:6.0f} s: {made / passed:.1f} samples a second, {shares['all']:.1%} of a core, "
+            f"its workers {shares['workers']:.1%}, heap {heap:.1f} MB, RSS {memory.rss / 1e6:.0f} MB, "
+            f"its own {memory.uss / 1e6:.0f} MB",
+            flush=True,
+        )
+    page.close()
+
+
+def names_of(process: psutil.Process) -> list[str]:
+    """Return the names of a process's threads."""
+    return [(task / "comm").read_text() for task in Path(f"/proc/{process.pid}/task").iterdir()]
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(prog="python -m tests.browser.measure_page")
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--opens", type=int, default=0, help="how often to open each file")
+    parser.add_argument("--seconds", type=float, default=0, help="how long to let it run")
+    parser.add_argument("--speed", type=int, default=60, help="samples a second (default 60)")
+    args = parser.parse_args()
+    path = next(filter(None, map(shutil.which, CHROMIUM)))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for file in args.files:
+            if args.opens:
+                print(file.name, opening(browser, file, args.opens), f"load {os.getloadavg()[0]:.1f}")  # noqa: T201
+            if args.seconds:
+                running(browser, file, args.seconds, args.speed)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
