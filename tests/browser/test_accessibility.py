@@ -26,11 +26,15 @@ PAGES = (
     *("?present=1", "learn", "chain?lesson=stick&step=1"),
 )
 
+FIRST_SCREENS = ("", "train", "coupling", "weights", "chain?little=landscape")
+"""Pages that ``test_first_screen`` opens, and checks for barriers, too."""
+
 SLOW = "speed=5&pace=10&coupling_speed=1&weights_pace=1&land_pace=1&tune_speed=5"
 """What is looked at need not run fast meanwhile; of a lesson the step says how fast."""
 
-QUICK = [(path, [*THEMES][i % 2]) for i, path in enumerate(PAGES)]
+THEME_OF = {path: [*THEMES][i % 2] for i, path in enumerate(PAGES)}
 """Each page in one theme; in the other one in the long form. ``test_colours`` measures contrasts in both."""
+QUICK = [(path, theme) for path, theme in THEME_OF.items() if path not in FIRST_SCREENS]
 LONG = [pytest.param(path, [*THEMES][i % 2 - 1], marks=pytest.mark.slow) for i, path in enumerate(PAGES)]
 
 NOT_OURS = {
@@ -70,10 +74,19 @@ SETTLED = """document.querySelector('[data-testid=stApp]').dataset.testScriptSta
 BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 
 
+def slowly(path):
+    """Return the address of a page whose pictures need not move fast."""
+    return path if "lesson" in path else f"{path}{'&' if '?' in path else '?'}{SLOW}"
+
+
 def open_all(page, path):
     """Open a page with all that unfolds."""
-    slow = "" if "lesson" in path else f"{'&' if '?' in path else '?'}{SLOW}"
-    page.page.goto(f"{page.address}/{path}{slow}")
+    page.page.goto(f"{page.address}/{slowly(path)}")
+    unfold(page, path)
+
+
+def unfold(page, path):
+    """Wait until a page is whole, and open what folds."""
     page.page.locator("h1").wait_for()
     if "lesson" in path:
         page.until("panels.length > 0 && panels.every(p => p.dataset.status === 'paused')")
@@ -93,11 +106,23 @@ def open_all(page, path):
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")
 
 
+def warnings_of(page):
+    """Return a list to which what the browser warns of is added."""
+    warnings = []
+    page.page.on("console", lambda told: warnings.append(told.text) if told.type == "warning" else None)
+    return warnings
+
+
 @pytest.mark.parametrize(("path", "theme"), QUICK + LONG)
 def test_no_page_has_a_barrier_that_is_ours(live, path, theme):
-    page, warnings = live(color_scheme=theme), []
-    page.page.on("console", lambda told: warnings.append(told.text) if told.type == "warning" else None)
+    page = live(color_scheme=theme)
+    warnings = warnings_of(page)
     open_all(page, path)
+    has_no_barrier(page, path, theme, warnings)
+
+
+def has_no_barrier(page, path, theme, warnings):
+    """Check an open page with all that unfolds, in this window and on a phone."""
     assert page.page.locator("h1").count() == 1
     page.page.evaluate(AXE)
     page.until(f"{BACKGROUND} === '{THEMES[theme]}'")
@@ -125,7 +150,7 @@ HEARD = """panel => {
 
 
 def test_a_running_panel_speaks_every_two_seconds_at_most_and_only_if_it_has_the_focus(live):
-    page = live().open("?p=gibbs&p=rates_fpcd&speed=200")
+    page = live().open("?model=bas_pcd&p=gibbs&p=rates_fpcd&speed=20")
     live_regions = "panels.map(p => p.querySelector('.spoken').ariaLive)"
     page.until(f"{live_regions}.every(said => said === 'off')")
     page.ask("panels[0].querySelector('input[type=range]').focus()")

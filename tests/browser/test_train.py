@@ -77,8 +77,8 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     assert (header["trainer"], header["updates"]) == ("pcd", count)
     assert files["Picture"].read_bytes().startswith(b"\x89PNG")
     # The checkpoint goes on in a panel of its own, from the update where it was taken.
-    page.page.get_by_role("button", name="Settings").click()
-    page.page.locator("input[type=file]").last.set_input_files(files["Checkpoint"])
+    uploader = page.menu("Settings", page.page.get_by_test_id("stFileUploader").last)
+    uploader.locator("input[type=file]").set_input_files(files["Checkpoint"])
     page.until("panels.length === 3 && panels[2].querySelector('h3').textContent === 'PCD resumed'")
     page.until(f"Number(panels[2].dataset.n) === {count}")
     page.page.keyboard.press("Escape")

@@ -111,11 +111,11 @@ def win(page: Live, step: Step, wins: PageState) -> None:
     browser.locator(GREEN).wait_for(timeout=PATIENCE)
 
 
-def branch(browser: Page, step: Step) -> None:
+def branch(page: Live, step: Step) -> None:
     """Open the panel that goes on with another trainer."""
-    browser.get_by_role("button", name="Branch").click()
     label = step.state.all_algorithms()[-1].label  # the page adds panels by such buttons, too
-    browser.get_by_test_id("stPopoverBody").get_by_role("button", name=label, exact=True).click()
+    popover = page.page.get_by_test_id("stPopoverBody")
+    page.pick("Branch", popover.get_by_role("button", name=label, exact=True))
 
 
 def do(page: Live, step: Step, look: Callable[[], None]) -> None:
@@ -130,7 +130,7 @@ def do(page: Live, step: Step, look: Callable[[], None]) -> None:
     elif plays(step):
         for i, n in enumerate(plays(step)):
             if i and step.state.branches:
-                branch(browser, step)
+                branch(page, step)
             browser.get_by_role("button", name=re.compile("^Play")).click()
             if step.state.page == "coupling":  # whose pairs are counted without their pictures, too
                 browser.locator(GREEN).wait_for(timeout=PATIENCE)
