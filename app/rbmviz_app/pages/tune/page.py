@@ -69,7 +69,7 @@ MAX_OPEN = 4
 CHAIN_SIDE = 8
 """Rows and columns of pictures of a chain."""
 NEW_SWEEP = ""
-PRIVATE = "Only you see it. It goes when you remove its files, or reload or close the page."
+PRIVATE = "Only you see it, until you reload or remove its files."
 
 Beside = Comparison[SamplingSetup | TrainingSetup]
 """The runs beside the map: chains, or trainings."""
