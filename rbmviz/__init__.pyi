@@ -14,7 +14,7 @@ from .sweeps.sweep import sweep
 from .trainers import list_trainers, train, trained_model
 from .trainers.checkpoint import load_checkpoint, save_checkpoint
 from .trainers.pop_cd import pop_weights
-from .view import play
+from .view.notebook import play
 
 __version__: str
 

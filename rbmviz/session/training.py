@@ -124,6 +124,11 @@ class Likelihood(NamedTuple):
     monte_carlo: np.ndarray
 
     @property
+    def has_average(self) -> bool:
+        """Whether the Monte Carlo average was computed."""
+        return bool(np.isfinite(self.monte_carlo).any())
+
+    @property
     def doubtful_ess(self) -> float | None:
         """The smallest effective sample size if it is too small for a reliable estimate, else None."""
         least = np.nanmin([*self.ess, np.inf])

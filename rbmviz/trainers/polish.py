@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Statistics
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
@@ -57,6 +58,16 @@ class Polish(CommonKnobs):
     schedule: str = common_knobs.schedule("linear")
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_chains()
+    batch_size: int = knob(
+        0,
+        1,
+        10_000,
+        label="Batch size",
+        symbol="",
+        scale="log",
+        zero=True,
+        help="Has no effect here: the rates of all data, computed once, replace those of mini-batches.",
+    )
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
         """Return the state of a training that begins at ``rbm``; see Trainer. Chains start at data."""

@@ -6,18 +6,7 @@ samplers run, and ``widget`` shows such a page in a notebook. Frames (``frames``
 them.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from rbmviz.datasets import Dataset
-from rbmviz.errors import brought_by
-from rbmviz.model_files import AnyModel
-from rbmviz.samplers import Sampler
-
-if TYPE_CHECKING:
-    from rbmviz.session import Start
-    from rbmviz.view.widget import LiveSamplers
 
 VIEW_FOLDER = Path(__file__).parent
 PANEL_FOLDER = VIEW_FOLDER / "panel"
@@ -38,58 +27,3 @@ SHARED_SCRIPTS = tuple(
     )
 )
 """Scripts of panels that precede a page's own, in this order, joined into one file: there is no bundler."""
-
-
-def play(
-    model: AnyModel,
-    samplers: Sequence[Sampler | str],
-    dataset: Dataset | str | Path | None = None,
-    *,
-    seed: int = 0,
-    init: "Start" = "random",
-    cells: int = 8,
-    speed: int = 60,
-) -> "LiveSamplers":
-    """Show samplers that run live in a notebook: the browser computes them, and Python needs not.
-
-    Parameters
-    ----------
-    model : Model, RBM, name or file
-        The model to sample.
-    samplers : sequence of Sampler or str
-        At most six of Gibbs sampling, rates-FPCD, rates-herding and sample penalization, with one chain each.
-        A name may have knobs, ``"rates_fpcd:eps=0.1"``.
-    dataset : Dataset, name or file, optional
-        Data for scores, classes and starts (default: the data that the model was trained on; without them
-        nothing is scored).
-    seed : int
-        The first of ten seeds to choose from (default 0).
-    init : "random" or "data"
-        Whether the chains start at random bits (the default) or at a held-out example.
-    cells : int
-        Rows and columns of the pictures in each panel (default 8).
-    speed : int
-        Samples per second at first (default 60).
-
-    Returns
-    -------
-    LiveSamplers
-        The widget: put it on the last line of a cell. Its traits ``knobs``, ``seed`` and ``playing`` can be
-        read and set, and ``samples`` returns what a panel has drawn.
-
-    Raises
-    ------
-    BadInput
-        If a sampler cannot run in a browser, the model is too large for it, or anywidget is not installed
-        (``pip install "rbmviz[notebook]"``).
-
-    Examples
-    --------
-    >>> live = rbmviz.play("bas_pcd", ["gibbs", "rates_fpcd"])
-    >>> live.knobs = [{"temperature": 2}, {"eps": 0.1}]
-    >>> live.knobs[1]["eps"]
-    0.1
-    """
-    with brought_by("notebook", "A live page in a notebook"):
-        from rbmviz.view.widget import live_samplers
-    return live_samplers(model, samplers, dataset, seed, init, cells, speed)

@@ -31,7 +31,7 @@ WITH_PYTHON = [page for page in PAGES if "```python" in page.read_text() or "```
 MODULES = """
     rbm models model_files samplers trainers coupling datasets datasets.record trainers.pop_cd metrics.isl
     metrics.exact metrics.ais metrics.pca plot sklearn testing sweeps.plan sweeps.cell sweeps.choose
-    sweeps.sweep view
+    sweeps.sweep view.notebook
 """.split()
 
 

@@ -216,7 +216,7 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     if any(step["part"] == "units" for step in steps):
         data["units"] = units_data()
     if any(step["part"] == "matrix" for step in steps):
-        data["matrix"] = f"data:image/webp;base64,{base64.b64encode(MATRIX.read_bytes()).decode()}"
+        data["matrix"] = f"data:image/webp;base64,{base64.b64encode(MATRIX_PICTURE.read_bytes()).decode()}"
     frame = write_frame(data, [({}, all_blocks(made.blocks, made.score_blocks))])
     parts = [live_script(CHAIN_FOLDER / "panel.js"), units_script()]
     files = (
@@ -232,5 +232,5 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     return content, made.dataset
 
 
-MATRIX = PLAY_FOLDER / "matrix.webp"
+MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
 """A picture of the page How it works with a matrix (``python -m tests.browser.pictures matrix``)."""

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import streamlit as st
 
 from rbmviz import BadInput
@@ -141,7 +140,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
 def request_averages(comparison: Comparison[TrainingSetup], shown: Named, wanted: bool) -> None:
     """Have the trainings compute the Monte Carlo average from now on, or no more."""
     for (_, snapshot), panel in zip(shown, comparison.panels, strict=True):
-        computed = bool(snapshot.likelihoods) and np.isfinite(snapshot.likelihoods[-1].monte_carlo).any()
+        computed = bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average
         if wanted != computed:
             with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
                 panel.worker.read(lambda run: TrainingRun.request_monte_carlo(run, wanted))
