@@ -425,6 +425,10 @@ def own_numbers(trainer: Any) -> tuple[Number, ...]:
     )
 
 
+MONTE_CARLO = _claimed(
+    "monte_carlo", "Monte Carlo average", lambda snapshot: _scored(snapshot, "monte_carlo")
+)
+
 _OF_CLAIMS_TRAIN = (
     _claimed(
         "likelihood_error",
@@ -432,7 +436,7 @@ _OF_CLAIMS_TRAIN = (
         lambda snapshot: float(snapshot.likelihoods[-1].std_error[0]) if snapshot.likelihoods else None,
     ),
     _claimed("held_out", "log-likelihood of held-out examples", lambda snapshot: _scored(snapshot, "test")),
-    _claimed("monte_carlo", "Monte Carlo average", lambda snapshot: _scored(snapshot, "monte_carlo")),
+    MONTE_CARLO,
     _claimed(
         "inner",
         "Trainer’s own quantity",

@@ -15,7 +15,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_steps
-from rbmviz.metrics.numbers import SCORED_EXAMPLES
+from rbmviz.metrics.numbers import MONTE_CARLO, SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
 from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run
@@ -91,7 +91,7 @@ class Yardstick(NamedTuple):
 YARDSTICKS = {
     "train": Yardstick("training", "train"),
     "test": Yardstick("held out", "test"),
-    "monte_carlo": Yardstick("Monte Carlo average", "train"),
+    "monte_carlo": Yardstick(MONTE_CARLO.label, "train"),
 }
 """The likelihoods of a training, by the name of their field in ``Likelihood``."""
 

