@@ -149,6 +149,7 @@ HEARD = """panel => {
 """From now on note when what a screen reader says of a panel changes."""
 
 
+@pytest.mark.slow
 def test_a_running_panel_speaks_every_two_seconds_at_most_and_only_if_it_has_the_focus(live):
     page = live().open("?model=bas_pcd&p=gibbs&p=rates_fpcd&speed=20")
     live_regions = "panels.map(p => p.querySelector('.spoken').ariaLive)"

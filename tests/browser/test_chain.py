@@ -106,6 +106,7 @@ def test_the_table_is_edited_by_hand(live):
     page.get_by_text("0.9615").wait_for()
 
 
+@pytest.mark.slow
 def test_a_page_stays_at_its_own_chains_when_another_visitor_comes(live):
     one, sockets = live(), []
     one.page.on("websocket", lambda socket: sockets.append(socket.url) if "/live/" in socket.url else None)

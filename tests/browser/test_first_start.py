@@ -33,6 +33,7 @@ def new_machine(tmp_path):
         yield server.address, go_on
 
 
+@pytest.mark.slow
 def test_a_moving_picture_is_shown_until_the_first_panel_is_live(new_machine, chromium):
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})
     address, go_on = new_machine

@@ -169,6 +169,7 @@ def test_a_held_key_turns_a_knob_without_a_flood_of_messages(live):
     assert not [url for url in closed if "/_stcore/stream" in url]
 
 
+@pytest.mark.slow
 def test_chains_begin_anew_where_the_hand_lets_go(live):
     page = live().open("?p=rates_fpcd&speed=1000")
     page.until("Number(panels[0].dataset.n) > 1000")
@@ -185,6 +186,7 @@ def test_chains_begin_anew_where_the_hand_lets_go(live):
     page.until(f"{run} === {before + 1} && Number(panels[0].dataset.n) > 200")
 
 
+@pytest.mark.slow
 def test_several_chains_say_whether_they_agree(live):
     page = live().open("?model=bas_pcd&p=gibbs&p=gibbs:n_chains=10&speed=1000")
     shown = "p.querySelector('dd[data-readout=rhat]')?.checkVisibility() ?? false"
@@ -394,6 +396,7 @@ def test_panels_come_and_go(live):
     page.page.get_by_text("No panel is open").wait_for()
 
 
+@pytest.mark.slow
 def test_back_comes_to_the_last_page_at_the_first_press(live):
     """Although a preset has set widgets meanwhile, each of which Streamlit writes into the history."""
     page = live().open("train?t=cd&train_seed=7&seed=3")
@@ -449,6 +452,7 @@ def test_another_model_takes_the_same_panels(live):
     assert page.ask("panels[0].mark") == "the same element"  # nothing was built anew, nothing blinked
 
 
+@pytest.mark.slow
 def test_single_view_and_means(live):
     page = live()
     for query in ("?view=single", "?pixels=mean", "?view=single&pixels=mean&cells=6"):
@@ -759,6 +763,7 @@ def look_back(page, counts, held):
     page.until(f"panels.every((p, i) => p.querySelector('.count').textContent === String({more}))")
 
 
+@pytest.mark.slow
 def test_a_connection_lost_for_long_loses_no_work(live):
     """The runs were put to rest meanwhile, and are made again: the same run, from the same sample on."""
     page = live()

@@ -89,6 +89,7 @@ def test_step_by_step_to_the_meeting(live):
     assert not of_columns(page, "column.classList.contains('met')")[0]
 
 
+@pytest.mark.slow
 def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     page = live().open(f"coupling?{SMALL}")
     page.ask("panels[0].mark = 'the same element'")

@@ -30,6 +30,7 @@ def stays(page, part, seconds=6.0):
     assert part in page.url
 
 
+@pytest.mark.slow
 def test_presets_and_undo_set_what_stands_in_a_closed_popover(live):
     page = live().open("coupling?coupling_speed=1")
     popover = page.menu("Settings", page.page.locator("[data-testid=stPopoverBody]"))

@@ -12,6 +12,7 @@ SHOWN_KNOBS = """p => [...p.querySelectorAll('.knob')].filter(k => k.offsetHeigh
     .map(k => k.querySelector('label > span').textContent)"""
 
 
+@pytest.mark.slow
 def test_a_projector_shows_it_large_and_without_scrolling(live):
     page = live(viewport={"width": 1920, "height": 1080}).open("?speed=5")
     page.page.keyboard.press("f")

@@ -19,6 +19,7 @@ async def until(condition, what):
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_paused_page_draws_nothing_until_the_next_command(server):
     async def visit(page):
         async with Visitor(server[0], page) as visitor:
@@ -41,6 +42,7 @@ def test_a_paused_page_draws_nothing_until_the_next_command(server):
         pool.submit(asyncio.run, visit_all()).result()
 
 
+@pytest.mark.slow
 def test_a_page_that_is_hidden_asks_for_nothing_until_it_is_shown(live):
     page, asked = live(), []
 

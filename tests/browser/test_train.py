@@ -142,6 +142,7 @@ def test_own_data_and_their_training_survive_another_page_and_a_reload(live, row
     )
 
 
+@pytest.mark.slow
 def test_own_data_and_their_training_survive_a_restart_of_the_server(live, rows, tmp_path):
     """The server that stops writes what is open; so does any, each minute."""
     log = tmp_path / "log.txt"

@@ -56,6 +56,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.until(f"{MAP}.querySelector('.state').textContent.includes('press Start')")
 
 
+@pytest.mark.slow
 def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
     """The best cell of the one before may lie where the other has none."""
     page = live()

@@ -40,6 +40,9 @@ from rbmviz_app.share.prose import marked
 
 PLAY_FOLDER = SHARE_FOLDER.parent / "play"
 
+MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
+"""A picture of the page How it works with a matrix (``python -m tests.browser.pictures matrix``)."""
+
 COUNTED = {
     "sample": {"sweeps", "largest_class"} | {number.name for number in SCORES} - {"ink"},
     "chain": {"empty", "states"} | {number.name for number in OF_LANDSCAPE} - {"rate"},
@@ -230,7 +233,3 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     sheets.append(units_style())
     content = assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets)
     return content, made.dataset
-
-
-MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
-"""A picture of the page How it works with a matrix (``python -m tests.browser.pictures matrix``)."""
