@@ -45,10 +45,7 @@ class CD(CommonKnobs):
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         v = training.random_starts(state, self.n_chains).astype(np.float32) if self.n_chains else batch
-        for _ in range(self.k):
-            v = batches.sweep(theta, v, state.stream)
-        state.samples = v
-        state.sweeps += self.k * len(v)
+        v = training.sweep_chains(state, theta, v, self.k)
         return batches.statistics(v, batches.mean_hidden(theta, v))
 
     def step(self, state: TrainingState, n: int) -> Progress:

@@ -33,6 +33,15 @@ def schedule(default: str = "constant") -> Any:
     return knob(default, label="Schedule", symbol="t", choices=choices, help=text)
 
 
+def batch_size(
+    text: str = "Training examples in one update: "
+    "fewer are noisier and cheaper; 0 means 100, or all if there are fewer.",
+    symbol: str = "B",
+) -> Any:
+    """Return the knob of the size of mini-batches; symbol: "" if no equation has it."""
+    return knob(0, 1, 10_000, label="Batch size", symbol=symbol, scale="log", zero=True, help=text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class CommonKnobs:
     """The knobs of all trainers, read by the training loop and the update rule, see ``training.updates``."""
@@ -73,17 +82,7 @@ class CommonKnobs:
         zero=True,
         help="Pull of W towards zero: chains keep mixing, and the model becomes less sharp.",
     )
-    batch_size: int = knob(
-        0,
-        1,
-        10_000,
-        label="Batch size",
-        symbol="B",
-        scale="log",
-        zero=True,
-        help="Training examples in one update: "
-        "fewer are noisier and cheaper; 0 means 100, or all if there are fewer.",
-    )
+    batch_size: int = batch_size()
     initial_scale: float = knob(
         0.01,
         1e-6,

@@ -83,10 +83,7 @@ class FPCD(CommonKnobs):
         """Return the negative statistics of one update; see Trainer."""
         own: FastWeightState = state.own_state
         moved = FixedParameters(*parameters.plus(theta, own.fast))
-        for _ in range(self.k):
-            own.chains = batches.sweep(moved, own.chains, state.stream)
-        state.samples = own.chains
-        state.sweeps += self.k * len(own.chains)
+        own.chains = training.sweep_chains(state, moved, own.chains, self.k)
         return batches.statistics(own.chains, batches.mean_hidden(moved, own.chains))
 
     def step(self, state: TrainingState, n: int) -> Progress:

@@ -44,11 +44,8 @@ class PCD(CommonKnobs):
 
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
-        for _ in range(self.k):
-            state.own_state = batches.sweep(theta, state.own_state, state.stream)
-        state.samples = state.own_state
-        state.sweeps += self.k * len(state.own_state)
-        return batches.statistics(state.own_state, batches.mean_hidden(theta, state.own_state))
+        state.own_state = v = training.sweep_chains(state, theta, state.own_state, self.k)
+        return batches.statistics(v, batches.mean_hidden(theta, v))
 
     def step(self, state: TrainingState, n: int) -> Progress:
         """Advance by n updates."""

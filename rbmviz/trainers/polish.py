@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import rng
-from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Statistics
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
@@ -58,15 +57,8 @@ class Polish(CommonKnobs):
     schedule: str = common_knobs.schedule("linear")
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_chains()
-    batch_size: int = knob(
-        0,
-        1,
-        10_000,
-        label="Batch size",
-        symbol="",
-        scale="log",
-        zero=True,
-        help="Has no effect here: the rates of all data, computed once, replace those of mini-batches.",
+    batch_size: int = common_knobs.batch_size(
+        "Has no effect: the rates of all data, computed once, replace those of mini-batches.", symbol=""
     )
 
     def init(self, rbm: RBM, data: np.ndarray, seed: rng.Seed) -> TrainingState:
@@ -90,10 +82,7 @@ class Polish(CommonKnobs):
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         own: PolishState = state.own_state
-        for _ in range(self.k):
-            own.chains = batches.sweep(theta, own.chains, state.stream)
-        state.samples = own.chains
-        state.sweeps += self.k * len(own.chains)
+        own.chains = training.sweep_chains(state, theta, own.chains, self.k)
         return batches.statistics(own.chains, batches.mean_hidden(theta, own.chains))
 
     def step(self, state: TrainingState, n: int) -> Progress:

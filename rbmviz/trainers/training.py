@@ -18,7 +18,7 @@ from rbmviz import kernels, rng
 from rbmviz.errors import BadInput
 from rbmviz.rbm import MAX_PARAMETER, RBM, Statistics
 from rbmviz.trainers import Progress, check_data
-from rbmviz.trainers.batches import Batches, mean_hidden, statistics, too_large, variances
+from rbmviz.trainers.batches import Batches, mean_hidden, statistics, sweep, too_large, variances
 from rbmviz.trainers.parameters import (
     FixedParameters,
     Parameters,
@@ -125,6 +125,15 @@ def random_starts(state: TrainingState, n: int) -> np.ndarray:
     """Return n training examples as starts of chains, drawn with replacement, uint8 (n, n_visible)."""
     data = state.batches.data
     return data.take(state.starts_generator.integers(len(data), size=n), axis=0)
+
+
+def sweep_chains(state: TrainingState, theta: FixedParameters, v: np.ndarray, k: int) -> np.ndarray:
+    """Return the chains after k Gibbs sweeps, which the state counts; they are its newest samples."""
+    for _ in range(k):
+        v = sweep(theta, v, state.stream)
+    state.samples = v
+    state.sweeps += k * len(v)
+    return v
 
 
 def learning_rate_at(trainer: Any, t: int) -> float:
