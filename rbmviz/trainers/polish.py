@@ -39,8 +39,8 @@ class Polish(CommonKnobs):
         r"Keeps what rates-FPCD throws away. The rates $R$ are computed once, for the model that it begins "
         r"at, and stay; the parameters move by $R - \langle s \rangle_{\text{model}}$ with a falling step. "
         r"That ascends $R \cdot \theta - \log Z$, a concave bound on the log-likelihood: a model that is "
-        "not at an optimum gets better, and one that is loses a little to the noise of large steps. Begin at a "
-        "trained model."
+        "not at an optimum gets better, and one that is loses a little to the noise of large steps. Begin at "
+        "a trained model."
     )
     equation: ClassVar[tuple[str, ...]] = (
         r"R = \langle s \rangle_{\text{data}}\ \text{at the beginning}",
