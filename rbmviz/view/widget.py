@@ -97,7 +97,9 @@ class LiveSamplers(anywidget.AnyWidget):
 
     @traitlets.validate("seed")
     def _check_seed(self, proposal: Any) -> int:
-        seed: int = proposal["value"]
+        return self._known_seed(proposal["value"])
+
+    def _known_seed(self, seed: int) -> int:
         if seed not in self._starts:
             raise BadInput(f"The page has the seeds {', '.join(map(str, self._starts))}, and not {seed}.")
         return seed
@@ -131,11 +133,11 @@ class LiveSamplers(anywidget.AnyWidget):
             raise BadInput(
                 "The panel has drawn nothing that Python knows of: show it, and ask again in another cell."
             )
-        seed = checks.whole("The seed", run.get("seed", 0))
+        seed = self._known_seed(checks.whole("The seed", run.get("seed")))
         kept = n if last is None else min(checks.whole("last", last, 1), n)
         check_memory("The samples", 5 * kept * self._model.rbm.n_visible, "give last")
         changes = tuple(tuple(turn) for turn in run.get("turns", []))
-        log = RunLog(self._samplers[panel].name, seed, self._starts.get(seed), changes)
+        log = RunLog(self._samplers[panel].name, seed, self._starts[seed], changes)
         chunks, made = [], 0
         for chunk in made_again(log, self._model, n):
             made += len(chunk)
