@@ -197,8 +197,7 @@ def live_samplers(
     for run in runs:
         run.prepare()
         run.watched = False
-        while run.n < RECORDED:
-            run.record_steps(run.timed_advance(min(run.max_steps(), RECORDED - run.n)))
+        run.advance_to(RECORDED)
         run.complete()
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data)
     caption = f"{describe_model(model)}."
