@@ -224,15 +224,15 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     if any(step["part"] == "matrix" for step in steps):
         data["matrix"] = f"data:image/webp;base64,{base64.b64encode(MATRIX_PICTURE.read_bytes()).decode()}"
     frame = write_frame(data, [({}, all_blocks(made.blocks, made.score_blocks))])
-    parts = [live_script(CHAIN_FOLDER / "panel.js"), units_script()]
     files = (
         browser.KERNELS_FOLDER / "claims.js",
         browser.KERNELS_FOLDER / "units.js",
         SHARE_FOLDER / "lesson_card.js",
         PLAY_FOLDER / "lesson.js",
     )
-    script = "\n".join([*parts, *(file.read_text() for file in files)])
-    sheets = [file.read_text() for file in (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")]
-    sheets.append(units_style())
+    own = (file.read_text() for file in files)
+    script = "\n".join([live_script(CHAIN_FOLDER / "panel.js"), units_script(), *own])
+    styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
+    sheets = [*(file.read_text() for file in styles), units_style()]
     content = assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets)
     return content, made.dataset
