@@ -125,6 +125,11 @@ def text(result: dict[str, Any]) -> str:
     return "\n".join(lines[result["what"]](result))
 
 
+def _machine_text(machine: dict[str, Any]) -> str:
+    load = "unknown" if machine["load"] is None else f"{machine['load']:.1f}"
+    return f"{machine['processor']}, {machine['cores']} cores, load {load}"
+
+
 def _time(seconds: float) -> str:
     for unit, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= unit:
@@ -173,10 +178,8 @@ def _speed_lines(result: dict[str, Any]) -> list[str]:
     )
     if recorded:
         lines.append("* not in this run: recorded on another machine (Ice Lake, 2.8 GHz), a rough comparison")
-    load = "unknown" if machine["load"] is None else f"{machine['load']:.1f}"
     lines.append(
-        f"{machine['processor']}, {machine['cores']} cores, load {load}; one thread each (BLAS included), "
-        "medians over interleaved rounds"
+        f"{_machine_text(machine)}; one thread each (BLAS included), medians over interleaved rounds"
     )
     return lines
 
@@ -230,9 +233,5 @@ def _browsers_lines(result: dict[str, Any]) -> list[str]:
         for name, seconds in row["seconds"].items():
             best = f"{_time(row['best'][name]):>10} at best"
             lines.append(f"  {name:<28} {_time(seconds):>10} a sample {row['ratios'][name]:8.3g}x {best}")
-    machine = result["machine"]
-    load = "unknown" if machine["load"] is None else f"{machine['load']:.1f}"
-    lines.append(
-        f"{machine['processor']}, {machine['cores']} cores, load {load}; medians of interleaved rounds"
-    )
+    lines.append(f"{_machine_text(result['machine'])}; medians of interleaved rounds")
     return lines

@@ -101,16 +101,17 @@ def test_refused_in_a_sentence(live, use, sentence):
 
 
 @pytest.mark.parametrize(
-    ("turns", "sentence"),
+    ("wrong", "sentence"),
     [
-        ([[5, {"k": 1}]], "it must begin at 0"),
-        ([[0, {"temperature": 99}]], "outside"),
-        ([[0, 1, 2]], "each change is a pair"),
-        ([], "The log has no knobs"),
+        ({"turns": [[5, {"k": 1}]]}, "it must begin at 0"),
+        ({"turns": [[0, {"temperature": 99}]]}, "outside"),
+        ({"turns": [[0, 1, 2]]}, "each change is a pair"),
+        ({"turns": []}, "The log has no knobs"),
+        ({"seed": 99}, "The page has the seeds 3, 4, 5"),
     ],
 )
-def test_a_log_from_outside_is_checked(live, turns, sentence):
-    tell(live, _runs=[drawn(10) | {"turns": turns}])
+def test_a_log_from_outside_is_checked(live, wrong, sentence):
+    tell(live, _runs=[drawn(10) | wrong])
     with pytest.raises(rbmviz.BadInput, match=sentence):
         live.samples()
 

@@ -56,6 +56,11 @@ def codes(v: np.ndarray) -> np.ndarray:
     return np.asarray(v).astype(np.int64) @ (1 << np.arange(v.shape[1] - 1, -1, -1))
 
 
+def state_bits(state: int, n_visible: int) -> np.ndarray:
+    """Return the bits of a state index, uint8 (n_visible,): the inverse of ``codes``."""
+    return (state >> np.arange(n_visible - 1, -1, -1) & 1).astype(np.uint8)
+
+
 def floors(law: np.ndarray) -> np.ndarray:
     """Return each state's floor by steepest descent, always to the most probable one-bit neighbour."""
     states = np.arange(len(law))

@@ -8,7 +8,7 @@ import numpy as np
 from rbmviz.errors import BadInput
 from rbmviz.metrics import Landscape, landscape, probabilities
 from rbmviz.metrics.gibbs_chain import total_variation
-from rbmviz.metrics.landscape import codes
+from rbmviz.metrics.landscape import codes, state_bits
 from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler, Samples
 from rbmviz.session.sampling import SamplingPlan, SamplingRun
@@ -102,7 +102,7 @@ class LandscapeRun(SamplingRun):
         rbm = plan.model.rbm
         self._land: Landscape = landscape(rbm)
         start = self._land.valleys[0].floor
-        v0 = (start >> np.arange(rbm.n_visible - 1, -1, -1) & 1).astype(np.uint8)
+        v0 = state_bits(start, rbm.n_visible)
         super().__init__(number, SamplingPlan(plan.model, plan.seed, v0), sampler)
         self.plan = plan
         self._target = rbm

@@ -95,6 +95,11 @@ class Run(abc.ABC):
         with on_one_thread():
             return self.advance(n)
 
+    def advance_to(self, n: int) -> None:
+        """Make and record steps, up to the n-th or the end of the run."""
+        while self.n < n and not self.over:
+            self.record_steps(self.timed_advance(min(self.max_steps(), n - self.n)))
+
     @property
     def over(self) -> bool:
         """Whether the run has made all its steps, whatever is commanded."""

@@ -24,15 +24,15 @@ def play(
     cells: int = 8,
     speed: int = 60,
 ) -> "LiveSamplers":
-    """Show samplers that run live in a notebook: the browser computes them, and Python needs not.
+    """Show samplers that run live in a notebook: the browser draws the samples, and Python stays free.
 
     Parameters
     ----------
     model : Model, RBM, name or file
         The model to sample.
     samplers : sequence of Sampler or str
-        At most six of Gibbs sampling, rates-FPCD, rates-herding and sample penalization, with one chain each.
-        A name may have knobs, ``"rates_fpcd:eps=0.1"``.
+        One to six, with one chain each: Gibbs sampling, rates-FPCD, rates-herding or sample penalization. A
+        name may have knobs, ``"rates_fpcd:eps=0.1"``.
     dataset : Dataset, name or file, optional
         Data for scores, classes and starts (default: the data that the model was trained on; without them
         nothing is scored).
@@ -48,8 +48,8 @@ def play(
     Returns
     -------
     LiveSamplers
-        The widget: put it on the last line of a cell. Its traits ``knobs``, ``seed`` and ``playing`` can be
-        read and set, and ``samples`` returns what a panel has drawn.
+        The widget: put it on the last line of a cell. Read and set its traits ``knobs``, ``seed`` and
+        ``playing``; ``samples`` returns what a panel has drawn.
 
     Raises
     ------

@@ -281,7 +281,7 @@ async function unpackedFrame(id) {
   try {
     const text = atob(content), bytes = new Uint8Array(text.length);
     for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    return packed ? await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer() : bytes.buffer;
+    return packed ? await inflated(bytes) : bytes.buffer;
   } catch {
     throw new Error('The data in this file are damaged: copy or download it again.');
   }

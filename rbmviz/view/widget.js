@@ -6,9 +6,6 @@
 
 const REPORT_MS = 400; // between two looks at what Python does not know yet
 
-/** @param {DataView} bytes @returns {Promise<ArrayBuffer>} a frame that Python has compressed */
-const inflated = bytes => new Response(new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
-
 /** Give the page the notebook's theme, which is dark if its text is light. @param {HTMLElement} host */
 function takeTheme(host) {
   const paint = document.createElement('canvas').getContext('2d');

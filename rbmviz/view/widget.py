@@ -1,8 +1,7 @@
-"""The live page as a widget of a notebook, for everything that shows widgets of anywidget.
+"""The live page as a notebook widget, wherever anywidget works.
 
-Python gets the log of a run, and not its samples: a cell cannot wait for a browser, because the kernel reads
-messages between cells only. From the log it makes the samples again, which are the same bit for bit, and have
-their means and traces, too.
+Python receives the log of each run, not its samples: a cell cannot wait for a browser, because the kernel
+reads messages only between cells. From the log it repeats the run, bit for bit, with means and traces.
 """
 
 import contextlib
@@ -37,11 +36,11 @@ from rbmviz.view.replay import FASTEST, Replay, page_style
 from rbmviz.view.specs import shape_of
 
 PACKED = 1
-"""Compression level of the frames: most notebooks have their kernel nearby."""
+"""Compression level of the frames, the fastest: most notebooks run near their kernel."""
 
 
 def _module() -> str:
-    """Return the page's scripts as a module of anywidget, within a function: each widget has its own."""
+    """Return the page's scripts as anywidget's module, in a function: each widget has its own state."""
     style = re.sub(r":root\[(.*?)\]", r":host([\1])", page_style()).replace(":root", ":host")
     script = live_script() + "\n" + (VIEW_FOLDER / "widget.js").read_text()
     style = re.sub(r"^body \{", ":host {", style, flags=re.MULTILINE)
@@ -51,19 +50,19 @@ def _module() -> str:
 class LiveSamplers(anywidget.AnyWidget):
     """Samplers that run in the browser, side by side; made by ``rbmviz.play``.
 
-    All traits follow the page, and the page follows them. What somebody does on the page is known here about
-    half a second later, when the kernel runs no cell.
+    All traits follow the page, and the page follows them. A change on the page arrives about half a second
+    later, once the kernel runs no cell.
 
     Attributes
     ----------
     knobs : list of dict
-        The knobs of each panel that can be turned while it runs. Knobs that are left out keep their values:
+        The knobs of each panel that can be turned while it runs. Knobs left out keep their values:
         ``live.knobs = [{}, {"eps": 0.1}]``.
     seed : int
-        One of ten, from the seed of ``rbmviz.play`` on. Another one begins all runs again.
+        One of ten, beginning with the seed given to ``rbmviz.play``. A new seed restarts all runs.
     playing : bool
     error : str
-        Why nothing runs, in a sentence; "" as long as all is well.
+        Why nothing runs, in a sentence; "" while all is well.
     """
 
     _esm = _module()
@@ -97,20 +96,22 @@ class LiveSamplers(anywidget.AnyWidget):
 
     @traitlets.validate("seed")
     def _check_seed(self, proposal: Any) -> int:
-        seed: int = proposal["value"]
+        return self._known_seed(proposal["value"])
+
+    def _known_seed(self, seed: int) -> int:
         if seed not in self._starts:
             raise BadInput(f"The page has the seeds {', '.join(map(str, self._starts))}, and not {seed}.")
         return seed
 
     def samples(self, panel: int = 0, last: int | None = None) -> Samples:
-        """Return what a panel has drawn, made again from the log of its knobs: the same samples, bit for bit.
+        """Return the samples that a panel has drawn, bit for bit, by repeating its run from the log.
 
         Parameters
         ----------
         panel : int
-            From 0, from left to right (default 0).
+            Counted from 0, left to right (default 0).
         last : int, optional
-            Only the newest ones, of which at most this number (default: all).
+            Return at most this many of the newest samples (default: all).
 
         Returns
         -------
@@ -131,11 +132,11 @@ class LiveSamplers(anywidget.AnyWidget):
             raise BadInput(
                 "The panel has drawn nothing that Python knows of: show it, and ask again in another cell."
             )
-        seed = checks.whole("The seed", run.get("seed", 0))
+        seed = self._known_seed(checks.whole("The seed", run.get("seed")))
         kept = n if last is None else min(checks.whole("last", last, 1), n)
         check_memory("The samples", 5 * kept * self._model.rbm.n_visible, "give last")
         changes = tuple(tuple(turn) for turn in run.get("turns", []))
-        log = RunLog(self._samplers[panel].name, seed, self._starts.get(seed), changes)
+        log = RunLog(self._samplers[panel].name, seed, self._starts[seed], changes)
         chunks, made = [], 0
         for chunk in made_again(log, self._model, n):
             made += len(chunk)
@@ -150,9 +151,9 @@ class LiveSamplers(anywidget.AnyWidget):
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the page, from its beginning, into an HTML file, as ``rbmviz play`` does.
+        """Write the page as an HTML file, as ``rbmviz play`` does; its runs begin again.
 
-        The file contains a part of the data.
+        The file contains part of the data.
         """
         write_whole(Path(path), play_html(self._replay, self._model, list(self._starts.items())))
 
@@ -195,8 +196,7 @@ def live_samplers(
     for run in runs:
         run.prepare()
         run.watched = False
-        while run.n < RECORDED:
-            run.record_steps(run.timed_advance(min(run.max_steps(), RECORDED - run.n)))
+        run.advance_to(RECORDED)
         run.complete()
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"), data)
     caption = f"{describe_model(model)}."

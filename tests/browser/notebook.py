@@ -22,6 +22,7 @@ from urllib.request import urlopen
 from playwright.sync_api import sync_playwright
 
 from tests.browser.conftest import CHROMIUM
+from tests.browser.test_play_file import CRC_32
 
 PATIENCE = 150
 
@@ -39,13 +40,6 @@ with open("made.json", "w") as file:
 HOST = """(() => { const within = root => [...root.querySelectorAll('*')].flatMap(e =>
     [...(e.rbmviz ? [e] : []), ...(e.shadowRoot ? within(e.shadowRoot) : [])]);
     return within(document)[0]; })()"""
-
-CRC_32 = """(bytes => { let crc = ~0;
-    for (const byte of bytes) {
-        crc ^= byte;
-        for (let k = 0; k < 8; k++) crc = crc & 1 ? 0xEDB88320 ^ (crc >>> 1) : crc >>> 1;
-    }
-    return ~crc >>> 0; })"""
 
 
 def until(page, script, what):

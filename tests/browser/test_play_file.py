@@ -251,7 +251,13 @@ claims = ["panel2.crossings > panel1.crossings + 2 at 300 samples", "panel1.rais
 [[step]]
 title = "Scored"
 link = "sample?model=bas_pcd&p=gibbs&p=rates_fpcd"
+question = "Which one sees more?"
+answers = ["The first", "Neither"]
+right = 2
+hold = true
 do = "Press *Play*."
+look = "chart"
+reveal = "Neither."
 claims = [
   "panel1.visited = 2 at 600 samples",
   "panel2.isl > -100 at 600 samples",
@@ -284,9 +290,10 @@ def test_a_lesson_runs_and_its_claims_are_evaluated(opened, lesson):
     page.page.locator(".play").click()
     assert page("rbmviz.lesson.page.made") == 0
     assert not page.page.locator("[data-readout=crossings]").first.is_visible()
-    card.get_by_role("radio", name="The first").click()
-    steps = load_lesson(str(lesson)).steps
-    for at, step in enumerate(steps):
+    for at, step in enumerate(load_lesson(str(lesson)).steps):
+        assert not page.page.locator(".live .chart").is_visible()  # it would give the answer away
+        card.get_by_role("radio", name="The first").click()
+        assert page("rbmviz.lesson.card.ringed?.classList[0]") == ("chart" if at else None)
         measured, n = measure_claims(step.state, step.claims), step.claims[0].n
         show(page, n)
         values, seen = page("[rbmviz.lesson.card.watched.values, rbmviz.lesson.card.watched.seen]")
@@ -304,6 +311,9 @@ def test_a_lesson_runs_and_its_claims_are_evaluated(opened, lesson):
     page.page.go_back()
     card.get_by_role("heading", name="Filled up").wait_for()
     card.get_by_text("wait for your answer").wait_for()  # as at first
+    page("location.hash = '#1.5'")  # no such step
+    page("location.hash = '#2'")
+    card.get_by_role("heading", name="Scored").wait_for()
 
 
 @pytest.mark.slow

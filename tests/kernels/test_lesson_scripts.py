@@ -15,6 +15,7 @@ from rbmviz.knobs import read_algorithm, values_of
 from rbmviz.lessons import load_lesson
 from rbmviz.lessons.claims import parse_claim
 from rbmviz.metrics import landscape
+from rbmviz.metrics.landscape import state_bits
 from rbmviz.metrics.numbers import NUMBERS
 from rbmviz.registry import samplers
 from rbmviz.session.unit_by_unit import UnitByUnit
@@ -62,7 +63,7 @@ def test_walks_are_those_of_python(tmp_path):
     for place, (setup, sampler) in enumerate(walks):
         model = setup.model
         spec = walk_data(model, landscape(model.rbm))
-        v0 = (spec["start"] >> np.arange(model.rbm.n_visible - 1, -1, -1) & 1).astype(np.uint8)
+        v0 = state_bits(spec["start"], model.rbm.n_visible)
         chains.append(chain_spec(sampler, model, [(setup.seed, v0)], blocks))
         jobs.append({"chain": place, "spec": spec, "knobs": values_of(sampler), "ends": ENDS})
     for (setup, sampler), views in zip(
@@ -71,8 +72,7 @@ def test_walks_are_those_of_python(tmp_path):
         run = setup.plan().run(1, sampler)
         run.prepare()
         for end, view in zip(ENDS, views, strict=True):
-            while run.n < end:
-                run.record_steps(run.timed_advance(min(run.max_steps(), end - run.n)))
+            run.advance_to(end)
             shown = run.view("paused")
             assert view["state"] == shown.trail[-1]
             assert view["trail"] == shown.trail[len(shown.trail) - min(end, len(shown.trail)) :].tolist()

@@ -9,7 +9,7 @@ from waiting import PATIENCE, wait
 
 from rbmviz import RBM, BadInput, Model, make_sampler, sample
 from rbmviz.metrics import landscape, model_statistics, probabilities, total_variation
-from rbmviz.metrics.landscape import codes
+from rbmviz.metrics.landscape import codes, state_bits
 from rbmviz.models import pattern_model, random_model
 from rbmviz.samplers import list_samplers
 from rbmviz.session import Comparison, LandscapePlan, LandscapeRun, LandscapeSetup, Worker, replay
@@ -59,6 +59,7 @@ def test_gray_code_neighbours_differ_in_one_bit():
 
 def test_codes_are_the_order_of_the_probabilities():
     np.testing.assert_array_equal(codes(states(5)), np.arange(32))
+    np.testing.assert_array_equal([state_bits(state, 5) for state in range(32)], states(5))
 
 
 def test_pattern_models_have_their_patterns_as_floors():

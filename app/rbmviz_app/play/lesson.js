@@ -123,7 +123,7 @@ class LessonCard {
   get target() {
     const [name, part] = this.data.look.split('.'), { page } = this.lesson;
     if (!name) return null;
-    if (!name.startsWith('panel')) return this.lesson.live.querySelector(`.${name === 'chart' ? 'curves' : name}`);
+    if (!name.startsWith('panel')) return this.lesson.live.querySelector(`.${name}`);
     const panel = [...page?.grid.panels.values() ?? []][Number(name.slice('panel'.length)) - 1]?.node;
     return part ? panel?.querySelector(`[data-readout="${part}"]`)?.parentElement ?? panel?.querySelector(`.knob:has([id$="-${part}"])`) ?? null : panel ?? null;
   }
@@ -213,7 +213,7 @@ class LessonPage {
   }
 
   /** The step in the address, #3: a link leads to it. */
-  get asked() { return Math.min(Math.max(Number(location.hash.slice(1)) || 1, 1), this.steps.length) - 1; }
+  get asked() { return Math.min(Math.max(parseInt(location.hash.slice(1), 10) || 1, 1), this.steps.length) - 1; }
 
   /** @param {number} step */
   go(step) { if (step >= 0 && step < this.steps.length) location.hash = `#${step + 1}`; }

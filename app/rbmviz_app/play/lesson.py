@@ -1,6 +1,7 @@
 """A lesson as a page without a server: its steps run in the browser, and their claims are evaluated there."""
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,16 @@ import numpy as np
 from rbmviz import browser
 from rbmviz.browser.chains import Blocks
 from rbmviz.browser.scores import score_data
-from rbmviz.charts import styled
+from rbmviz.charts import Style, styled
 from rbmviz.charts.style import colours, titles
 from rbmviz.datasets import Dataset
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, PageState, Step, StepClaim
 from rbmviz.metrics import landscape
-from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES
+from rbmviz.metrics.landscape import state_bits
+from rbmviz.metrics.numbers import OF_LANDSCAPE, SCORES, Number
 from rbmviz.models import describe_model
+from rbmviz.samplers import Sampler
 from rbmviz.session.unit_by_unit import UnitByUnit
 from rbmviz.view.curves import isl_plot
 from rbmviz.view.formulas import mathml
@@ -106,10 +109,7 @@ class LessonPage:
             "isl": {"label": "ISL", "levels": [], "bars": [], "names": [], "image": ""}
             | {"x": isl.x.content(), "y": isl.y.content(), "lines": [], "marks": []},
         }
-        heads = [
-            head_data(panel_data(key, style, sampler, numbers) | live_knobs(sampler))
-            for key, (style, sampler) in enumerate(zip(styles, algorithms, strict=True))
-        ]
+        heads = heads_of(styles, algorithms, numbers)
         starts = [(setup.seed, setup.starts(1))]
         live = live_data(algorithms, model, starts, self.blocks, self.scores)
         return {"page": page, "heads": heads, "live": live}
@@ -140,18 +140,21 @@ def walk_page(state: PageState, blocks: Blocks) -> dict[str, Any]:
         "land": land_data(land, shape),
         "start": land.valleys[0].floor,
     }
-    heads = [
-        head_data(panel_data(key, style, sampler, OF_LANDSCAPE) | live_knobs(sampler))
-        for key, (style, sampler) in enumerate(zip(styles, algorithms, strict=True))
-    ]
-    v0 = (land.valleys[0].floor >> np.arange(rbm.n_visible - 1, -1, -1) & 1).astype(np.uint8)
-    live = live_data(algorithms, model, [(setup.seed, v0)], blocks, land=land)
+    heads = heads_of(styles, algorithms, OF_LANDSCAPE)
+    starts = [(setup.seed, state_bits(land.valleys[0].floor, rbm.n_visible))]
+    live = live_data(algorithms, model, starts, blocks, land=land)
     return {"page": page, "heads": heads, "live": live}
 
 
-def head_data(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the head of a run that has not begun."""
-    return {"key": spec["key"], "first": 0, "n_chains": 1, "segments": [], "knobs_at": [], "spec": spec}
+def heads_of(
+    styles: Sequence[Style], algorithms: Sequence[Sampler], numbers: Sequence[Number]
+) -> list[dict[str, Any]]:
+    """Return the heads of runs that have not begun; numbers: those of each panel."""
+    empty = {"first": 0, "n_chains": 1, "segments": [], "knobs_at": []}
+    return [
+        empty | {"key": key, "spec": panel_data(key, style, sampler, numbers) | live_knobs(sampler)}
+        for key, (style, sampler) in enumerate(zip(styles, algorithms, strict=True))
+    ]
 
 
 def card_data(step: Step, part: str) -> dict[str, Any]:
@@ -221,15 +224,15 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
     if any(step["part"] == "matrix" for step in steps):
         data["matrix"] = f"data:image/webp;base64,{base64.b64encode(MATRIX_PICTURE.read_bytes()).decode()}"
     frame = write_frame(data, [({}, all_blocks(made.blocks, made.score_blocks))])
-    parts = [live_script(CHAIN_FOLDER / "panel.js"), units_script()]
     files = (
         browser.KERNELS_FOLDER / "claims.js",
         browser.KERNELS_FOLDER / "units.js",
         SHARE_FOLDER / "lesson_card.js",
         PLAY_FOLDER / "lesson.js",
     )
-    script = "\n".join([*parts, *(file.read_text() for file in files)])
-    sheets = [file.read_text() for file in (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")]
-    sheets.append(units_style())
+    own = (file.read_text() for file in files)
+    script = "\n".join([live_script(CHAIN_FOLDER / "panel.js"), units_script(), *own])
+    styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
+    sheets = [*(file.read_text() for file in styles), units_style()]
     content = assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets)
     return content, made.dataset

@@ -141,7 +141,7 @@ class WatchPage {
       else if (kind === 'charts') this.showCharts(value);
       return;
     }
-    const frame = packed ? await new Response(new Blob([message]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer() : message;
+    const frame = packed ? await inflated(message) : message;
     this.grid?.show(readFrame(frame).panels);
     const running = [...this.grid?.panels.values() ?? []].some(({ head }) => head && !['paused', 'finished', 'failed'].includes(head.status));
     this.setState(running ? 'Live' : 'Paused', running ? 'live' : 'paused');

@@ -75,6 +75,9 @@ function readFrame(buffer) {
   return { request: header.request, running: header.running === true, panels };
 }
 
+/** @param {BlobPart} packed a frame compressed by zlib @returns {Promise<ArrayBuffer>} */
+const inflated = packed => new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'))).arrayBuffer();
+
 /**
  * @param {Uint8Array} bytes
  * @returns {any} the header; null if invalid

@@ -98,26 +98,29 @@ class SamplePanel extends Panel {
       x.textBaseline = 'middle';
       const known = this.classShares, totals = new Float64Array(n);
       if (known && known.n_classes === n) {
+        const past = translucent(ink, 0.5), now = translucent(accent, 1);
         for (let t = 0; t < known.n_bins; t++) for (let c = 0; c < n; c++) {
           const share = known.shares[t * n + c] / 255;
           if (t >= known.before) totals[c] += share / (known.n_bins - known.before);
           if (share === 0) continue;
-          x.fillStyle = translucent(t < known.before ? ink : accent, Math.sqrt(share) * (t < known.before ? 0.5 : 1));
+          x.fillStyle = t < known.before ? past : now;
+          x.globalAlpha = Math.sqrt(share); // a colour of its own for each part would be megabytes of strings a second
           x.fillRect(names + wide * t / known.n_bins, c * row, wide / known.n_bins + 0.5, row - 1);
         }
+        x.globalAlpha = 1;
       }
       const { at, n: made = 0 } = this.head ?? {};
       if (at !== undefined) { // the point that the viewer went back to
         x.fillStyle = translucent(ink, 1);
         x.fillRect(names + wide * at / made - 1, 0, 2, n * row);
       }
-      const most = Math.max(0.3, ...totals);
+      const most = Math.max(0.3, ...totals), faint = translucent(ink, 0.75), full = translucent(ink, 1), bar = translucent(accent, 0.9);
       classes.forEach((name, c) => {
-        x.fillStyle = translucent(ink, 0.75);
+        x.fillStyle = faint;
         if (n <= 12 || c % 2 === 0) x.fillText(name.slice(0, 2), 0, c * row + row / 2);
-        x.fillStyle = translucent(accent, 0.9);
+        x.fillStyle = bar;
         x.fillRect(names + wide + 6, c * row, bars * totals[c] / most, row - 2);
-        x.fillStyle = translucent(ink, 1);
+        x.fillStyle = full;
         x.fillRect(names + wide + 6 + bars * data_shares[c] / most, c * row - 0.5, 1.5, row - 1);
       });
     });
