@@ -148,7 +148,7 @@ def main() -> None:
             runs(comparison, sweep.plan, present)
     if not present:
         exports(view)
-        if any(one in sweep.plan.models for one in {each.model for each in tried.tried()}):
+        if {one.model for one in tried.tried()} & set(sweep.plan.models):
             tried.draw("tune", lambda one: nearest_cell(sweep.scores, one))
     models = sweep.plan.models
     on = [model_on_screen(sweep.plan)] if models else []
