@@ -504,7 +504,7 @@ def test_settings_tried_on_sample_are_on_the_map_and_kept_in_the_address(page, a
     assert second.algorithm.startswith("rates_fpcd:eps=0.5,")
     assert (second.n, second.isl) == ((point := comparison.peek()[0][1].curve[-1]).n, point.isl)
     assert address_of(sample)["tried"] == []
-    button(sample, "Keep").click().run()
+    button(open_menu(sample, "sample tried"), "Keep").click().run()
     texts = address_of(sample)["tried"]
     assert [Tried.read(text).setting for text in texts] == list(tried_of(sample))
     # The link has them on Tune, whose grid of 0.1, 0.32 and 1 by 0.9 and 1 holds both.
@@ -515,8 +515,17 @@ def test_settings_tried_on_sample_are_on_the_map_and_kept_in_the_address(page, a
     np.testing.assert_allclose(places, [[np.log10(3) * 2, 0], [np.log10(5) * 2, 0]], 1e-3)
     assert address_of(test)["tried"] == texts
     assert map_of(page(**SMALL | {"tune_models": "bas_cd1"}, tried=texts))["tried"] == []
+    table = open_menu(test, "tune tried").dataframe[-1].value
+    assert list(table["isl"]) == [float(text.split(";")[7]) for text in texts]
+    assert "Nearest cell" in table
     button(test, "Forget them").click().run()
     assert (address_of(test)["tried"], map_of(test)["tried"]) == ([], [])
+
+
+def open_menu(test, menu):
+    """Open a menu whose content is drawn while it is open."""
+    test.session_state[menu] = True
+    return test.run()
 
 
 def tried_of(test):

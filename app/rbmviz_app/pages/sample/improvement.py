@@ -17,7 +17,10 @@ from rbmviz_app.timer import every_second
 def draw_improvement(
     page: LivePage[SamplingSetup], comparison: Comparison[SamplingSetup], opened: Setting[bool], name: str
 ) -> None:
-    """Draw the fold; its content is computed only while it is open. name : of the model."""
+    """Draw the fold; its content is computed only while it is open.
+
+    name : of the model
+    """
     with controls.fold(opened, "Does the sampler improve the model?") as is_open:
         if is_open:
             draw_likelihoods(comparison, page)
