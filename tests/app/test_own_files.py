@@ -82,9 +82,8 @@ def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model,
     assert "forgotten your file 'mine.npz'" in said
     assert "no such sweep" in said
     assert settings_of(other)["sweep"] == ""
-    # Its extension is as private.
-    session = [other.session_state["own sweeps"], test.session_state["own sweeps"]]
-    assert [list(one) for one in session] == [[], [sweep.name]]
+    assert other.session_state["own sweeps"] == {}
+    assert list(test.session_state["own sweeps"]) == [sweep.name]
     for place in ("score_data", "sample_own"):
         sample.session_state["own sweeps"] = test.session_state["own sweeps"]
         sample.file_uploader(key=place).set_value(None).run()
