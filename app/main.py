@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from rbmviz_app import pages, process
 from rbmviz_app.access import base_path, guarded
+from rbmviz_app.component import APP_FOLDER
 from rbmviz_app.insides import ClicksOnce, styled_pages
 from rbmviz_app.pages.papers import figures
 from rbmviz_app.share import routes as watching
@@ -27,13 +28,12 @@ async def open_first_page(request: Request) -> RedirectResponse:
 
 process.configure_allocators()
 process.allow_open_files()
-style = Path(str(pages.__file__)).parents[1] / "style.css"
 app = st.App(
     Path(__file__).with_name("shell.py"),
     routes=[
         *(*routes, *files.routes, *figures.routes, *watching.routes),
         Route(f"{base_path()}/sample", open_first_page),
-        *styled_pages(style, [f"{base_path()}/{name}" for name in ("", *pages.names())]),
+        *styled_pages(APP_FOLDER / "style.css", [f"{base_path()}/{name}" for name in ("", *pages.names())]),
     ],
     middleware=[*guarded(), Middleware(Sockets), Middleware(ClicksOnce), Middleware(CountedUploads)],
     lifespan=lifespan,

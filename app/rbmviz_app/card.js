@@ -40,7 +40,7 @@ const ABOVE_ANSWER = 64;
 /** @returns {Record<string, number>} */
 const kept = () => {
   try {
-    const found = JSON.parse(localStorage.getItem(KEPT) ?? '{}');
+    const found = JSON.parse(remembered(KEPT) || '{}');
     return Object.fromEntries(Object.entries(found).filter(([name, step]) => /^[a-z][a-z0-9-]{0,39}$/.test(name) && Number.isInteger(step) && step > 0 && step <= MAX_STEPS));
   } catch {
     return {};
@@ -136,7 +136,7 @@ const bringAnswerOnce = card => {
 const drawHead = (data, parent) => {
   const progress = kept();
   progress[data.lesson] = Math.max(progress[data.lesson] ?? 0, data.step);
-  localStorage.setItem(KEPT, JSON.stringify(progress));
+  remember(KEPT, JSON.stringify(progress));
   const root = parent.getRootNode();
   const card = (root instanceof ShadowRoot ? root.host : parent).closest('.st-key-lesson');
   card?.toggleAttribute('data-seen', data.seen);

@@ -38,7 +38,7 @@ from rbmviz_app.shared import LESSONS_OF_COMMAND
 from rbmviz_app.stream.requests import Hidden
 from rbmviz_app.timer import every_second, while_running
 
-_component = component("card", ["card.js"], ["card_parts.css"])
+_component = component("card", ["storage.js", "card.js"], ["card_parts.css"])
 """Three parts: the head of the card, the ring around its target, and, on the Learn page, the progress."""
 
 LOOK_WORDS = {

@@ -6,14 +6,14 @@ const CLOSED = 'rbmviz doors closed';
 
 /** @param {{ parentElement: any, setTriggerValue: (name: string, value: unknown) => void }} mounted */
 export default ({ parentElement, setTriggerValue }) => {
-  if (localStorage.getItem(CLOSED) || parentElement.querySelector('.line')) return;
+  if (remembered(CLOSED) || parentElement.querySelector('.line')) return;
   const line = document.createElement('p'), open = document.createElement('button'), close = document.createElement('button');
   line.className = 'line';
   Object.assign(open, { className: 'open', type: 'button', textContent: 'New here?' });
   Object.assign(close, { className: 'close', type: 'button', textContent: '×', title: 'Close' });
   close.setAttribute('aria-label', 'Close the line for newcomers');
   const leave = () => {
-    localStorage.setItem(CLOSED, '1');
+    remember(CLOSED, '1');
     line.remove();
   };
   open.onclick = () => {

@@ -8,7 +8,7 @@ import streamlit as st
 from rbmviz_app import card, links, session
 from rbmviz_app.component import component
 
-_line = component("doors", ["doors.js"], ["doors.css"])
+_line = component("doors", ["storage.js", "doors.js"], ["doors.css"])
 
 
 def draw_line() -> None:

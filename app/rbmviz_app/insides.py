@@ -31,7 +31,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from streamlit import file_util, runtime
+from streamlit import runtime
 
 log = logging.getLogger(__name__)
 
@@ -102,10 +102,11 @@ def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
     """
     begin = "<body>"
     try:
-        html = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+        static: str = importlib.import_module("streamlit.file_util").get_static_dir()
+        html = (Path(static) / "index.html").read_text(encoding="utf-8")
         if html.count(begin) != 1:
             raise ValueError(f"index.html has no single {begin}")
-    except (AttributeError, OSError, ValueError) as changed:
+    except (AttributeError, ImportError, OSError, ValueError) as changed:
         log.warning("Streamlit has changed inside (%s): pages jump when their style sheet has come.", changed)
         return []
 

@@ -10,21 +10,7 @@ const LIST = '?';
 /** Storage key of the switch. */
 const OFF = 'rbmviz single keys off';
 
-/** In an embedded page browsers may deny storage: then the switch lasts as long as the page. */
-let offHere = false;
-
-const isOff = () => {
-  try { return Boolean(localStorage.getItem(OFF)); } catch { return offHere; }
-};
-
-/** @param {boolean} off */
-const setOff = off => {
-  offHere = off;
-  try {
-    if (off) localStorage.setItem(OFF, '1');
-    else localStorage.removeItem(OFF);
-  } catch { /* remembered in this variable */ }
-};
+const isOff = () => remembered(OFF) !== '';
 
 const NO_TEXT = ['button', 'checkbox', 'color', 'file', 'radio', 'range', 'reset', 'submit'];
 
@@ -156,7 +142,7 @@ export default ({ data, parentElement }) => {
   close.onclick = () => dialog.close();
   dialog.onclick = event => { if (event.target === dialog) dialog.close(); }; // beside it
   dialog.onclose = () => { if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true }); };
-  box.onchange = () => setOff(!box.checked);
+  box.onchange = () => remember(OFF, box.checked ? '' : '1');
   /** @type {HTMLElement} */ (bar.querySelector('label span')).textContent = data.label;
   /** @type {HTMLElement} */ (bar.querySelector('small')).textContent = data.help;
   parentElement.append(bar);

@@ -47,7 +47,7 @@ FOCUSED = (
 )
 """Keys of the focused control."""
 
-_list = component("keys", ["keys.js"], ["bar.css"])
+_list = component("keys", ["storage.js", "keys.js"], ["bar.css"])
 
 
 def draw_list() -> None:

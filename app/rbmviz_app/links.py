@@ -178,7 +178,9 @@ def _read_setting(setting: session.Setting[Any], texts: list[str]) -> Any:
     if setting.key in OWN_CHOICES and name in shared.own_data():
         return name
     if setting.key == "tune_models":
-        each = [text if shared.is_own_model(text) else setting.spec.read(name, [text])[0] for text in texts]
+        each = [
+            text if shared.is_own_model(text) else setting.spec.read(setting.key, [text])[0] for text in texts
+        ]
         return list(dict.fromkeys(each))
     if setting.key in (*checkpoints.CHOICES.values(), "land") and shared.is_own_model(name):
         return name

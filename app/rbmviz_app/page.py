@@ -388,7 +388,7 @@ class LivePage(Generic[S]):
             raise
         session.show(values)
         comparison.set_rate(self.speed.value)
-        if uploads.put_aside(self.name) or is_new:
+        if uploads.put_aside(self.name, getattr(setup, "dataset", None)) or is_new:
             comparison.drop_undo()  # no setting would restore the file
         else:
             session.set_undo_settings(self.name, comparison.undoable_commands, before)

@@ -1,6 +1,6 @@
 """The settings tried on the Sample page, which Tune shows beside the cells of its map."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -9,7 +9,7 @@ from rbmviz.knobs import knobs_of, values_of, write_algorithm
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES
 from rbmviz.pages.tried import MAX_TRIED, Tried
 from rbmviz.registry import samplers
-from rbmviz.session import Comparison, SamplingSetup
+from rbmviz.session import SamplingSetup, SamplingSnapshot
 from rbmviz.session.sweep_view import front_numbers
 from rbmviz_app import session
 from rbmviz_app.session import TRIED
@@ -34,37 +34,40 @@ COLUMNS = {
 }
 
 
-def note(comparison: Comparison[SamplingSetup], model_name: str) -> None:
+def note(setup: SamplingSetup, model_name: str, snapshots: Iterable[SamplingSnapshot]) -> None:
     """Note the settings of all panels with their newest scores."""
-    setup, known = comparison.setup, TRIED.ensure()
+    records = TRIED.ensure()
     if setup.dataset is None:
         return
     common = (model_name, setup.dataset.name, setup.start_from, setup.kernel, setup.seed)
-    for _, shown in comparison.peek():
-        curve = shown.segments[-1].curve
-        if not curve or shown.too_few or curve[-1].n < MIN_SAMPLES:
-            continue
-        one = Tried(
-            write_algorithm(shown.algorithm), *common, curve[-1].n, curve[-1].isl, curve[-1].std_error
-        )
-        if one.setting not in known or known[one.setting].n < one.n:
-            known[one.setting] = one
-    for setting in list(known)[:-MOST]:
-        del known[setting]
+    for snapshot in snapshots:
+        curve = snapshot.segments[-1].curve
+        if not snapshot.too_few and curve and curve[-1].n >= MIN_SAMPLES:
+            newest = curve[-1]
+            algorithm = write_algorithm(snapshot.algorithm)
+            _put(records, Tried(algorithm, *common, newest.n, newest.isl, newest.std_error))
+    for setting in list(records)[:-MOST]:
+        del records[setting]
+
+
+def _put(records: dict[tuple[object, ...], Tried], record: Tried) -> None:
+    """Put a record in the place of another of the same setting, unless that one has more samples."""
+    before = records.get(record.setting)
+    if before is None or before.n <= record.n:
+        records[record.setting] = record
 
 
 def tried() -> list[Tried]:
     """Return the settings of the link and of this session, each with its score after most samples."""
-    found: dict[tuple[object, ...], Tried] = {}
-    for one in (*map(Tried.read, session.ALL_SETTINGS["tried"].value), *TRIED.value.values()):
-        if one.setting not in found or found[one.setting].n <= one.n:
-            found[one.setting] = one
-    return list(found.values())
+    records: dict[tuple[object, ...], Tried] = {}
+    for record in (*map(Tried.read, session.ALL_SETTINGS["tried"].value), *TRIED.value.values()):
+        _put(records, record)
+    return list(records.values())
 
 
 def keep() -> None:
     """Put the newest settings into the address, in a callback."""
-    fitting = [one.write() for one in tried() if one.fits_link]
+    fitting = [record.write() for record in tried() if record.fits_link]
     session.show({"tried": fitting[-MAX_TRIED:]})
 
 
@@ -74,28 +77,30 @@ def forget() -> None:
     session.show({"tried": []})
 
 
-def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {}) -> None:
-    """Draw the menu with the table of tried settings.
+def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda record: {}) -> None:
+    """Draw the menu with the table of tried settings, which is computed while it is open.
 
-    more : further columns of a setting, by title, computed while the table is open
+    more : further columns of a setting, by title
     """
-    known = tried()
     popover = st.popover(
         "Tried settings",
         icon=":material/bookmark:",
         key=f"{page} tried",
         on_change="rerun",  # with the newest scores
     )
+    if not popover.open:
+        return
     with popover:
         st.caption(
             f"Settings that Sample has run for {MIN_SAMPLES} samples or more: one run each, scored since the "
             "last turn of a knob, ± its standard error over the test images. Reloading forgets them, unless "
             "you keep them in the address. To know whether two differ, run a sweep with several seeds."
         )
-        if not known:
+        records = tried()
+        if not records:
             return
         st.dataframe(
-            [row_of(one, more(one) if popover.open else {}) for one in known],
+            [row_of(record, more(record)) for record in records],
             hide_index=True,
             column_config={name: st.column_config.Column(title) for name, title in COLUMNS.items()},
             key=f"{page} tried settings",
@@ -113,10 +118,10 @@ def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda one: {})
             st.caption(f"{kept} in the address.")
 
 
-def row_of(one: Tried, more: Mapping[str, Any]) -> dict[str, Any]:
+def row_of(record: Tried, more: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of the table: the columns ``COLUMNS``, with further ones after the setting."""
-    algorithm = samplers.read(one.algorithm)
-    row = one._asdict() | {"model": title_of_model(one.model)}
+    algorithm = samplers.read(record.algorithm)
+    row = record._asdict() | {"model": title_of_model(record.model)}
     row["setting"] = full_name(algorithm.label, algorithm)
     names = list(COLUMNS)
     return {name: row[name] for name in names[:4]} | dict(more) | {name: row[name] for name in names[4:]}

@@ -204,13 +204,17 @@ def open_link(page: str, given: list[str]) -> None:
         )
 
 
-def put_aside(page: str) -> bool:
+def put_aside(page: str, used: object = None) -> bool:
     """Remove the visitor's own file from a page that is set to something else; return whether there was one.
 
     It would replace the model or data that a preset, a lesson or another page opens there.
+
+    used : model or data that the page is set to; their file stays (default: none)
     """
     place = UPLOADERS.get(page)
     if place is None or (place not in UPLOADS.value and widget_value(uploader_key(place)) is None):
+        return False
+    if used is not None and place in UPLOADS.value and UPLOADS.value[place].content is used:
         return False
     drop_upload(place)
     EMPTIED_UPLOADERS.set(EMPTIED_UPLOADERS.value | {place: EMPTIED_UPLOADERS.value.get(place, 0) + 1})

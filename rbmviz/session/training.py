@@ -82,16 +82,19 @@ class Yardstick(NamedTuple):
         Its name on the page.
     part : "train" or "test"
         The part of the data that is scored.
+    needs_log_z : bool
+        Whether it has the error of AIS where that estimates log Z.
     """
 
     label: str
     part: str
+    needs_log_z: bool = True
 
 
 YARDSTICKS = {
     "train": Yardstick("training", "train"),
     "test": Yardstick("held out", "test"),
-    "monte_carlo": Yardstick(MONTE_CARLO.label, "train"),
+    "monte_carlo": Yardstick(MONTE_CARLO.label, "train", needs_log_z=False),
 }
 """The likelihoods of a training, by the name of their field in ``Likelihood``."""
 
@@ -137,12 +140,12 @@ class Likelihood(NamedTuple):
     def band(self, yardstick: str) -> tuple[float, float, float]:
         """Return mean, low and high of one of YARDSTICKS; NaN if a value is not finite.
 
-        The band holds the middle 95 % of the replicates; of a single one, two standard errors of AIS, which
-        the Monte Carlo average does not use.
+        The band holds the middle 95 % of the replicates; of a single one, two standard errors of AIS, if
+        the yardstick needs log Z.
         """
         values: np.ndarray = getattr(self, yardstick)
         if len(values) == 1:
-            spread = 0.0 if yardstick == "monte_carlo" else 2 * float(self.std_error[0])
+            spread = 2 * float(self.std_error[0]) if YARDSTICKS[yardstick].needs_log_z else 0.0
             return float(values[0]), float(values[0]) - spread, float(values[0]) + spread
         return _mean_and_band(values)
 

@@ -923,6 +923,8 @@ def test_the_band_of_a_single_estimate_is_two_standard_errors():
     point = Likelihood(7, 70.0, 0.5, *(np.array([x]) for x in (-3.0, -4.0, 0.25, 9.0, -5.0)))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "train")
     assert (row["update"], row["low"], row["value"], row["high"]) == (7, -3.5, -3.0, -2.5)
+    [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(point,)))], "monte_carlo")
+    assert (row["low"], row["value"], row["high"]) == (-5.0, -5.0, -5.0)  # it needs no log Z
     many = np.random.default_rng(0).normal(-2, 1, 100)
     several = point._replace(train=many, std_error=np.full(100, 0.25))
     [row] = likelihood_rows([("a", SimpleNamespace(likelihoods=(several,)))], "train")

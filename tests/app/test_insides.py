@@ -204,6 +204,9 @@ def test_a_page_has_its_style_sheet_from_the_start(tmp_path, monkeypatch, caplog
     # after Streamlit's own rules, before those of single pages
     assert page.text.index("</head>") < page.text.index(".ours") < page.text.index('id="root"')
     assert page.headers["cache-control"] == "no-cache"
-    monkeypatch.setattr(insides.file_util, "get_static_dir", lambda: str(tmp_path))
+    (tmp_path / "index.html").write_text("<body class='new'></body>")
+    monkeypatch.setattr("streamlit.file_util.get_static_dir", lambda: str(tmp_path))
     assert insides.styled_pages(sheet, ["/train"]) == []
-    assert "style sheet" in caplog.text
+    monkeypatch.setitem(sys.modules, "streamlit.file_util", None)  # there is no such module
+    assert insides.styled_pages(sheet, ["/train"]) == []
+    assert caplog.text.count("style sheet") == 2

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from page_settings import settings_of
+from page_settings import set_settings, settings_of
 from waiting import wait
 
+from rbmviz import RBM, Model
 from rbmviz.rbm import model_bytes
 from rbmviz_app import shared
 from rbmviz_app.charts.style import csv_bytes
@@ -49,6 +50,32 @@ def test_data_of_the_train_page_can_be_scored_against(page, model, rows):
     assert sample.session_state["comparisons"]["sample"][0].setup.dataset is data
 
 
+def polished(sample):
+    """Polish the model of a Sample page; return what the session takes along to Train."""
+    set_settings(sample, improvement=True)
+    next(one for one in sample.run().button if one.label == "Polish this model").click().run()
+    assert not sample.exception
+    return carried(sample) | {name: sample.session_state[name] for name in ("settings", "comparisons")}
+
+
+@pytest.mark.parametrize("n_hidden", [3, 2001])
+def test_an_own_model_of_any_size_is_polished_on_own_data(page, rows, monkeypatch, n_hidden):
+    monkeypatch.setattr("streamlit.switch_page", lambda page: None)
+    rbm = RBM(*(np.zeros(shape, np.float32) for shape in ((5, n_hidden), 5, n_hidden)))
+    train = page("train", t=["cd"])
+    train.file_uploader(key="own_data").upload("rows.csv", rows).run()
+    sample = page("sample", p=["gibbs"], state=carried(train))
+    sample.file_uploader(key="sample_own").upload("mine.npz", model_bytes(Model(rbm), ".npz")).run()
+    sample.selectbox(key="data").set_value("rows.csv").run()
+    test = page("train", state=polished(sample))
+    assert not test.error
+    comparison = test.session_state["comparisons"]["train"][0]
+    [panel] = comparison.panels
+    assert (panel.worker.algorithm.name, comparison.setup.dataset.name) == ("polish", "rows.csv")
+    assert panel.worker.plan.origin.path == (("mine.npz", 0),)
+    assert panel.worker.plan.n_hidden == n_hidden
+
+
 def start(test):
     """Start the planned sweep and return it at its end."""
     next(one for one in test.button if one.label == "Start").click().run()
@@ -82,9 +109,8 @@ def test_tune_sweeps_own_models_on_own_data_for_their_visitor_alone(page, model,
     assert "forgotten your file 'mine.npz'" in said
     assert "no such sweep" in said
     assert settings_of(other)["sweep"] == ""
-    # Its extension is as private.
-    session = [other.session_state["own sweeps"], test.session_state["own sweeps"]]
-    assert [list(one) for one in session] == [[], [sweep.name]]
+    assert other.session_state["own sweeps"] == {}
+    assert list(test.session_state["own sweeps"]) == [sweep.name]
     for place in ("score_data", "sample_own"):
         sample.session_state["own sweeps"] = test.session_state["own sweeps"]
         sample.file_uploader(key=place).set_value(None).run()

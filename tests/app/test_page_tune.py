@@ -17,7 +17,7 @@ from rbmviz.knobs import read_algorithm, write_algorithm
 from rbmviz.links import write_changed_panel
 from rbmviz.metrics import isl
 from rbmviz.models import load_model
-from rbmviz.pages.tried import Tried
+from rbmviz.pages.tried import Tried, place_of
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
@@ -29,7 +29,7 @@ from rbmviz_app.pages import file_of
 from rbmviz_app.pages.tune.charts import nearest_cell, robust_rows
 from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, toggle
-from rbmviz_app.pages.tune.panel import map_spec, place_of
+from rbmviz_app.pages.tune.panel import map_spec
 from rbmviz_app.session import TOASTS, SettingsState
 from rbmviz_app.shared import sweep_queue
 from rbmviz_app.stream.encoder import FrameEncoder
@@ -504,7 +504,7 @@ def test_settings_tried_on_sample_are_on_the_map_and_kept_in_the_address(page, a
     assert second.algorithm.startswith("rates_fpcd:eps=0.5,")
     assert (second.n, second.isl) == ((point := comparison.peek()[0][1].curve[-1]).n, point.isl)
     assert address_of(sample)["tried"] == []
-    button(sample, "Keep").click().run()
+    button(open_menu(sample, "sample tried"), "Keep").click().run()
     texts = address_of(sample)["tried"]
     assert [Tried.read(text).setting for text in texts] == list(tried_of(sample))
     # The link has them on Tune, whose grid of 0.1, 0.32 and 1 by 0.9 and 1 holds both.
@@ -512,11 +512,20 @@ def test_settings_tried_on_sample_are_on_the_map_and_kept_in_the_address(page, a
     assert not test.exception
     assert not test.warning
     places = [one["at"] for one in map_of(test)["tried"]]
-    np.testing.assert_allclose(places, [[0, np.log10(3) * 2, 0], [0, np.log10(5) * 2, 0]], 1e-3)
+    np.testing.assert_allclose(places, [[np.log10(3) * 2, 0], [np.log10(5) * 2, 0]], 1e-3)
     assert address_of(test)["tried"] == texts
     assert map_of(page(**SMALL | {"tune_models": "bas_cd1"}, tried=texts))["tried"] == []
+    table = open_menu(test, "tune tried").dataframe[-1].value
+    assert list(table["isl"]) == [float(text.split(";")[7]) for text in texts]
+    assert "Nearest cell" in table
     button(test, "Forget them").click().run()
     assert (address_of(test)["tried"], map_of(test)["tried"]) == ([], [])
+
+
+def open_menu(test, menu):
+    """Open a menu whose content is drawn while it is open."""
+    test.session_state[menu] = True
+    return test.run()
 
 
 def tried_of(test):
@@ -534,13 +543,15 @@ def test_a_tried_setting_stands_beside_the_cells_of_a_sweep():
     rest = ("bas", "data", "binary", 3, 10, -4.0, 0.1)
 
     def place(algorithm, model="bas_cd1"):
-        return place_of(plan, Tried(algorithm, model, *rest))
+        return place_of(Tried(algorithm, model, *rest), plan, settings)
 
-    facet, x, y = place("rates_fpcd:eps=0.05,alpha=0.95,k=2,n_chains=2")
-    assert facet == (2, "bas_cd1", (1,))
+    settings = plan.settings()
+    i, x, y = place("rates_fpcd:eps=0.05,alpha=0.95,k=2,n_chains=2")
+    assert settings[i][1:] == ("bas_cd1", 2, (1, 1, 1))
     np.testing.assert_allclose((x, y), (np.log10(5), np.log(0.95 / 0.9) / np.log(0.99 / 0.9)))
     assert place("rates_fpcd:eps=0.1")[1:] == (1, 2)
-    assert place("gibbs")[0] == (0, "bas_cd1", (0,))
+    assert settings[place("gibbs")[0]][1:] == ("bas_cd1", 0, (-1, -1, 0))
+    assert place("gibbs")[1:] == (0, 0)
     beyond = ("rates_fpcd:eps=0.2", "rates_fpcd:n_chains=3", "rates_fpcd:k=3,eps=0.1", "rates_herding")
     assert [place(one) for one in beyond] == [None] * 4
     assert place("gibbs", "mnist_fpcd") is None
@@ -571,6 +582,11 @@ def test_a_tried_setting_stands_beside_the_cells_of_a_sweep():
         "gibbs;bas_pcd;bas;data;binary;0;100;inf;0.1",
         "gibbs;bas\n_pcd;bas;data;binary;0;100;-4;0.1",
         f"gibbs;{'b' * 101};bas;data;binary;0;100;-4;0.1",
+        f"gibbs;bas_pcd;bas;data;binary;0;{'9' * 400};-4;0.1",
+        "gibbs;bas_pcd;bas;data;binary;9999999999;100;-4;0.1",
+        "gibbs;bas_pcd;bas;data;binary;0;100;-4;-0.1",
+        "gibbs;bas_pcd;bas;data;binary;0;100;-4;inf",
+        f"gibbs;bas_pcd;bas;data;binary;0;100;-4;0.{'1' * 500}",
     ],
 )
 def test_a_link_has_nothing_but_settings_with_scores(text):

@@ -130,3 +130,16 @@ def test_a_quiz_hides_who_draws(live):
     )
     card.locator("[role=radiogroup] label").first.click()
     page.until("getComputedStyle(panels[0].querySelector('header')).visibility === 'visible'")
+
+
+def test_a_browser_that_denies_storage_has_the_card_and_the_line_for_newcomers(live):
+    page = live(another=True)
+    denied = "{ get() { throw new DOMException('denied', 'SecurityError'); } }"
+    page.page.add_init_script(f"Object.defineProperty(window, 'localStorage', {denied})")
+    page.page.goto(f"{page.address}/learn?lesson=quiz&step=1")
+    expect(page.page.locator(".st-key-lesson .head")).to_contain_text("step")
+    page.page.goto(page.address)
+    line = page.page.locator(".st-key-doors .line")
+    line.get_by_role("button", name="Close").click()
+    expect(line).to_have_count(0)
+    assert page.page.get_by_role("button", name="Keys").is_visible()

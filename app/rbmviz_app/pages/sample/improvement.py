@@ -6,6 +6,7 @@ from rbmviz import BadInput
 from rbmviz.datasets import Dataset
 from rbmviz.metrics.numbers import SCORED_EXAMPLES
 from rbmviz.session import Comparison, Origin, SamplingRun, SamplingSetup, TrainingSetup
+from rbmviz.session.training import MAX_HIDDEN
 from rbmviz.target_likelihood import TARGET_STRIDE, TargetLikelihood
 from rbmviz.trainers import make_trainer
 from rbmviz_app import controls, messages, pages
@@ -17,7 +18,10 @@ from rbmviz_app.timer import every_second
 def draw_improvement(
     page: LivePage[SamplingSetup], comparison: Comparison[SamplingSetup], opened: Setting[bool], name: str
 ) -> None:
-    """Draw the fold; its content is computed only while it is open. name : of the model."""
+    """Draw the fold; its content is computed only while it is open.
+
+    name : of the model
+    """
     with controls.fold(opened, "Does the sampler improve the model?") as is_open:
         if is_open:
             draw_likelihoods(comparison, page)
@@ -38,8 +42,9 @@ def draw_improvement(
 def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
     """Open Train with one panel that polishes the model."""
     rbm, page = setup.model.rbm, pages.live_page("train")
-    trained = TrainingSetup(dataset, rbm.n_hidden, setup.seed)
-    values = {"train_data": dataset.name, "hidden": rbm.n_hidden, "train_seed": setup.seed, "replicates": 1}
+    n_hidden = min(rbm.n_hidden, MAX_HIDDEN)  # of further panels; a polished model keeps its size
+    trained = TrainingSetup(dataset, n_hidden, setup.seed)
+    values = {"train_data": dataset.name, "hidden": n_hidden, "train_seed": setup.seed, "replicates": 1}
     try:
         plan = trained.plan_from(Origin((rbm,), 0, 0.0, ((name, 0),)))
         page.show(trained, [make_trainer("polish")], values, plan)

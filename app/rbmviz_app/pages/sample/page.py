@@ -328,7 +328,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     if score is not None:  # while presenting, text is large and the chart may be narrow
         line = "the training set" if present else reference_label(data_label(dataset.name), score), score.isl
     shown = comparison.peek()
-    tried.note(comparison, model_name)
+    tried.note(setup, model_name, [snapshot for _, snapshot in shown])
     compared = [one.compared for _, one in comparison.at_common_point(shown, newest=True)]
     curves = curves_of(comparison, [one for _, one in shown])
     if kind == "PCA":

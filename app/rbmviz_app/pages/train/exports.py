@@ -1,6 +1,5 @@
 """Files of the Train page, and code that repeats it."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,14 +29,13 @@ def training_csv(named: Sequence[tuple[str, TrainingSnapshot]]) -> bytes:
 def _values(named: Sequence[tuple[str, TrainingSnapshot]]) -> Iterator[tuple[Any, ...]]:
     for name, snapshot in named:
         for point in snapshot.likelihoods:
-            for yardstick in YARDSTICKS:
-                for r, value in enumerate(getattr(point, yardstick)):
-                    quantity = f"log_likelihood_{yardstick}"
-                    of_ais = yardstick != "monte_carlo"
-                    if not of_ais and math.isnan(value):
-                        continue  # nobody has asked for it
-                    estimate = (point.std_error[r], point.ess[r]) if of_ais else ("", "")
-                    yield (name, r, point.update, point.sweeps, point.seconds, quantity, value, *estimate)
+            for field, yardstick in YARDSTICKS.items():
+                if field == "monte_carlo" and not point.has_average:
+                    continue  # nobody has asked for it
+                for r, value in enumerate(getattr(point, field)):
+                    error = (point.std_error[r], point.ess[r]) if yardstick.needs_log_z else ("", "")
+                    quantity = f"log_likelihood_{field}"
+                    yield (name, r, point.update, point.sweeps, point.seconds, quantity, value, *error)
         for trace in snapshot.traces:
             for quantity, values in trace.stats.items():
                 for r, value in enumerate(values):

@@ -19,7 +19,6 @@ from rbmviz.session.training import (
     LIVE_AIS_CHAINS,
     LIVE_MONTE_CARLO_ROWS,
     YARDSTICKS,
-    TrainingRun,
     scored_examples,
 )
 from rbmviz.trainers import STATS
@@ -89,7 +88,7 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         how = st.empty()
         yardstick = controls.choose(
             Settings.part,
-            [name for name, (_, part) in YARDSTICKS.items() if part in levels.independent],
+            [name for name, each in YARDSTICKS.items() if each.part in levels.independent],
             format_func=lambda name: YARDSTICKS[name].label,
             label_visibility="collapsed",
         )
@@ -143,7 +142,7 @@ def request_averages(comparison: Comparison[TrainingSetup], shown: Named, wanted
         computed = bool(snapshot.likelihoods) and snapshot.likelihoods[-1].has_average
         if wanted != computed:
             with contextlib.suppress(BadInput):  # the run is being rebuilt: the next drawing asks again
-                panel.worker.read(lambda run: TrainingRun.request_monte_carlo(run, wanted))
+                panel.worker.read(lambda run: run.request_monte_carlo(wanted))
 
 
 def how_scored(comparison: Comparison[TrainingSetup], shown: Named) -> str:
@@ -193,7 +192,7 @@ def warn_of_scores(shown: Named, yardstick: str, independent: float, unit: str) 
         )
     for name, snapshot in shown:
         newest = snapshot.likelihoods[-1] if snapshot.likelihoods else None
-        if yardstick != "monte_carlo" and newest is not None and newest.doubtful_ess is not None:
+        if YARDSTICKS[yardstick].needs_log_z and newest is not None and newest.doubtful_ess is not None:
             st.caption(
                 f":material/warning: {messages.plain(name)}: at update {newest.update:,} only "
                 f"{newest.doubtful_ess:.1f} of {LIVE_AIS_CHAINS} chains carry the estimate: the curve is "

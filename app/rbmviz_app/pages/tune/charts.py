@@ -7,13 +7,13 @@ from typing import Any
 from rbmviz.charts import Chart, ChartAxis, Curves, Legend, Rows, Style, styled
 from rbmviz.charts.style import RAMP
 from rbmviz.knobs import value_text
-from rbmviz.pages.tried import Tried
+from rbmviz.pages.tried import Tried, place_of
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Choice, ScoredSetting, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz.view.curves import cost_axis
-from rbmviz_app.pages.tune.panel import axis_label, facet_title, place_of, short_label
+from rbmviz_app.pages.tune.panel import axis_label, facet_title, short_label
 
 CURVE_HEIGHT = 300
 SLICE_HEIGHT = 240
@@ -50,19 +50,14 @@ def name_of(scores: SweepScores, index: int) -> str:
     return ", ".join(parts)
 
 
-def nearest_cell(scores: SweepScores, one: Tried) -> dict[str, Any]:
+def nearest_cell(scores: SweepScores, tried: Tried) -> dict[str, Any]:
     """Return the cell nearest to a tried setting and its mean score after as many samples, by column."""
-    place, by = place_of(scores.plan, one), "isl_test"
+    place, by = place_of(tried, scores.plan, scores.settings), "isl_test"
     if place is None or by not in scores.plan.metrics:
         return {}
-    (number, model, facet), x, y = place
-    at = [round(x), round(y), *facet]
-    for i, setting in enumerate(scores.settings):
-        same = all(a in (b, -1) for a, b in zip(setting.at, at, strict=False))
-        if (setting.number, setting.model) == (number, model) and same:
-            scored = scores.at(one.n, "samples", by).scored.get(i)
-            return {"Mean of nearest cell": scored and scored.mean, "Nearest cell": name_of(scores, i)}
-    return {}
+    cell = place[0]
+    scored = scores.at(tried.n, "samples", by).scored.get(cell)
+    return {"Mean of nearest cell": scored and scored.mean, "Nearest cell": name_of(scores, cell)}
 
 
 def table_rows(scores: SweepScores, choice: Choice) -> Rows:

@@ -148,8 +148,8 @@ def main() -> None:
             runs(comparison, sweep.plan, present)
     if not present:
         exports(view)
-        if any(one in sweep.plan.models for one in {each.model for each in tried.tried()}):
-            tried.draw("tune", lambda one: nearest_cell(sweep.scores, one))
+        if {record.model for record in tried.tried()} & set(sweep.plan.models):
+            tried.draw("tune", lambda record: nearest_cell(sweep.scores, record))
     models = sweep.plan.models
     on = [model_on_screen(sweep.plan)] if models else []
     more = {"on": [] if on == list(models[:1]) else on}
@@ -395,7 +395,7 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
 def tried_beside(comparison: Beside) -> list[Tried]:
     """Return the settings of the Sample page that were scored on the data of the chains."""
     dataset = comparison.setup.dataset
-    return [one for one in tried.tried() if dataset is not None and one.data == dataset.name]
+    return [record for record in tried.tried() if dataset is not None and record.data == dataset.name]
 
 
 def open_panels(comparison: Beside) -> list[Any]:

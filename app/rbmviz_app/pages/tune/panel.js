@@ -21,7 +21,7 @@
  * @property {number} seeds
  * @property {number} runs of the whole sweep: one for each setting and seed
  * @property {(number | null)[]} open_settings open on the right; null: a setting without a cell
- * @property {{ at: [number, number, number], score: string, n: number }[]} tried on the Sample page: facet, place between columns and rows, ISL
+ * @property {{ cell: number, at: [number, number], score: string, n: number }[]} tried on the Sample page: nearest setting, place between columns and rows, ISL
  */
 
 /** @typedef {PageData & { map: MapSpec }} TunePageData */
@@ -391,8 +391,8 @@ class MapPanel extends Panel {
         this.drawBox(c, box, i);
       });
       this.drawFrames(c);
-      for (const { at: [facet, column, row] } of this.map.tried) {
-        const { x0, y0 } = corner(facet), right = apartX * Math.max(column - x.values.length + 2, 0), down = apartY * Math.min(rows - 1 - row, 1);
+      for (const { cell, at: [column, row] } of this.map.tried) {
+        const { x0, y0 } = corner(positions[cell][0]), right = apartX * Math.max(column - x.values.length + 2, 0), down = apartY * Math.min(rows - 1 - row, 1);
         this.drawTried(c, x0 + (column + 0.5) * cellW + right, y0 + (rows - 0.5 - row) * cellH + down);
       }
       if (narrow) this.drawScale(c, left, height - 40, width - left - 10, 12, false);
@@ -528,8 +528,7 @@ class MapPanel extends Panel {
   valuesOf() {
     const i = this.at, n = this.numbers, { digits, label } = this.measure, head = this.shown;
     if (i === null || !head) return [];
-    const bits = this.state[i] ?? 0, place = this.map.positions[i];
-    const tried = this.map.tried.filter(({ at }) => at.every((x, k) => Math.round(x) === Math.max(place[k], 0)));
+    const bits = this.state[i] ?? 0, tried = this.map.tried.filter(({ cell }) => cell === i);
     const last = /** @type {[string, string][]} */ (tried.map(({ score, n }) => ['Tried on Sample, test part', `${score} after ${whole.format(n)} samples`]));
     if (!(bits & IS_KNOWN)) return [[label, 'no result yet'], ...last];
     const spread = Number.isFinite(n.std_dev[i]) ? ` ± ${decimal(n.std_dev[i], digits)}` : '';

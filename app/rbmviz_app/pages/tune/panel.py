@@ -1,17 +1,13 @@
 """The map of the Tune page: the scores of a sweep's settings at one point of all curves."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from rbmviz.charts.style import RAMP
 from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.numbers import Number
-from rbmviz.pages.tried import Tried
+from rbmviz.pages.tried import Tried, place_of
 from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
@@ -133,50 +129,11 @@ def map_spec(
         "runs": plan.size,
         "open_settings": list(open_settings),
         "tried": [
-            {
-                "at": [keys.index(facet), x, y],
-                "score": f"{one.isl:.1f}".replace("-", "−"),
-                "n": one.n,
-            }
+            {"cell": place[0], "at": place[1:], "score": f"{one.isl:.1f}".replace("-", "−"), "n": one.n}
             for one in tried
-            for facet, x, y in [place_of(plan, one) or (None, 0, 0)]
-            if facet in groups
+            if (place := place_of(one, plan, settings)) is not None
         ],
     }
-
-
-def place_of(plan: SweepPlan, one: Tried) -> tuple[tuple[Any, ...], float, float] | None:
-    """Return the facet of a tried setting, as in ``map_spec``, and its places along the first two axes.
-
-    Places are indices of values of the axes, or between them. None: it is on another model, of another
-    sampler, or beyond the grid.
-    """
-    if plan.kind != "sampler" or (one.start, one.kernel) != (plan.start, plan.kernel):
-        return None
-    algorithm = TABLES[plan.kind].read(one.algorithm)
-    knobs = knobs_of(algorithm)
-    values = [getattr(algorithm, axis.knob) if axis.knob in knobs else None for axis in plan.axes]
-    on_axes = {axis.knob: x for axis, x in zip(plan.axes, values, strict=True) if x is not None}
-    others = [TABLES[plan.kind].read(text) for text in plan.algorithms]
-    alike = [i for i, each in enumerate(others) if each.name == algorithm.name]
-    number = next((i for i in alike if replace(others[i], **on_axes) == algorithm), None)
-    pairs = zip(values, plan.axes, strict=True)
-    places = [-1.0 if x is None else _index_among(x, axis.values) for x, axis in pairs]
-    facet = tuple(map(int, places[2:])) if not any(map(math.isnan, places)) else ()
-    if number is None or one.model not in plan.models or list(facet) != places[2:]:
-        return None
-    x, y = (max(place, 0.0) for place in (*places[:2], 0.0, 0.0)[:2])
-    return (number, one.model, facet), x, y
-
-
-def _index_among(value: Any, values: Sequence[Any]) -> float:
-    """Return the index of a value among rising ones, between two indices for one in between; NaN: beyond."""
-    if value in values:
-        return float(values.index(value))
-    if any(isinstance(each, str | bool) for each in values) or not values[0] < value < values[-1]:
-        return math.nan
-    scale = np.log if values[0] > 0 else np.asarray
-    return float(np.interp(scale(value), scale(values), range(len(values))))
 
 
 def short_label(by: str) -> str:
