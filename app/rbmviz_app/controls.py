@@ -249,31 +249,38 @@ class Download(NamedTuple):
     icon: str = "download"
 
 
-def downloads(page: str, offered: Sequence[Download], known: Callable[[], Mapping[str, Any]]) -> None:
-    """Draw a button for each file.
+def downloads(
+    page: str,
+    offered: Sequence[Download],
+    known: Callable[[], Mapping[str, Any]],
+    code: Callable[[], str] | None = None,
+) -> None:
+    """Draw the menu of files to save.
 
     known : returns where the results come from, see ``rbmviz.origin``; called on the thread of ``Download``
+    code : returns Python code that reproduces what is on the page, or computes something similar
     """
 
     def making(download: Download) -> Callable[[], bytes]:
         return lambda: with_origin(download.make(), download.file, known())
 
-    for download in offered:
-        button = f"download_file {page} {download.label}"
-        address = OFFERED_FILES.ensure().offer(button, OfferedFile(download.file, making(download)))
-        shown = {name: getattr(download, name) for name in ("label", "file", "help", "icon")}
-        _download(key=button, data=shown | {"address": address}, width="content")
+    with st.popover("Save", icon=":material/download:", key=f"{page} save"):
+        with st.container(horizontal=True):
+            for download in offered:
+                button = f"download_file {page} {download.label}"
+                address = OFFERED_FILES.ensure().offer(button, OfferedFile(download.file, making(download)))
+                shown = {name: getattr(download, name) for name in ("label", "file", "help", "icon")}
+                _download(key=button, data=shown | {"address": address}, width="content")
+        if code is not None:
+            _draw_code(page, code)
 
 
 @st.fragment
-def code(page: str, make: Callable[[], str]) -> None:
-    """Offer Python code that reproduces what is on the page, or computes something similar.
-
-    make : called when the code is opened: panels and knobs change without a run of the whole page
-    """
-    popover = st.popover("Code", icon=":material/code:", key=f"{page} code", on_change="rerun")
-    if popover.open:
-        popover.code(make())
+def _draw_code(page: str, make: Callable[[], str]) -> None:
+    """Draw the fold of code, made when it is opened: panels change without a run of the whole page."""
+    fold = st.expander("Code", icon=":material/code:", key=f"{page} code", on_change="rerun")
+    if fold.open:
+        fold.code(make())
 
 
 def adders(page: str, labels: Mapping[str, str], add: Callable[[str], object]) -> None:

@@ -36,7 +36,7 @@ const ask = async address => {
 export default ({ data, parentElement }) => {
   if (!parentElement.rbmviz) {
     const picture = icon();
-    const label = element('span'), said = element('p', { role: 'alert', hidden: true });
+    const label = element('span'), said = element('p', { role: 'alert', popover: 'manual' });
     const button = element('button', { type: 'button' }, picture, label);
     const row = element('div', {}, button, said);
     let timer = 0;
@@ -44,7 +44,7 @@ export default ({ data, parentElement }) => {
     const say = sentence => {
       clearTimeout(timer);
       said.textContent = sentence;
-      said.hidden = !sentence;
+      said.togglePopover(!!sentence); // above the menu of files
       if (sentence) timer = setTimeout(() => say(''), SHOWN_MS);
     };
     button.onclick = async () => {

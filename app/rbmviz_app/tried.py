@@ -77,24 +77,27 @@ def forget() -> None:
     session.show({"tried": []})
 
 
-def draw(page: str, more: Callable[[Tried], Mapping[str, Any]] = lambda record: {}) -> None:
+def draw(
+    page: str,
+    label: str,
+    draw_first: Callable[[], None] = lambda: None,
+    more: Callable[[Tried], Mapping[str, Any]] = lambda record: {},
+) -> None:
     """Draw the menu with the table of tried settings, which is computed while it is open.
 
+    draw_first : draws what is above the table
     more : further columns of a setting, by title
     """
-    popover = st.popover(
-        "Tried settings",
-        icon=":material/bookmark:",
-        key=f"{page} tried",
-        on_change="rerun",  # with the newest scores
-    )
-    if not popover.open:
-        return
+    # With the newest names and scores: releasing a knob redraws only the panels.
+    popover = st.popover(label, icon=":material/tune:", key=f"{page} tried", on_change="rerun")
     with popover:
+        draw_first()
+        if not popover.open:
+            return
         st.caption(
-            f"Settings that Sample has run for {MIN_SAMPLES} samples or more: one run each, scored since the "
-            "last turn of a knob, ± its standard error over the test images. Reloading forgets them, unless "
-            "you keep them in the address. To know whether two differ, run a sweep with several seeds."
+            f"Settings tried on Sample, each run for {MIN_SAMPLES} samples or more and scored since its last "
+            "knob change, ± standard error over the test images. A reload forgets them unless you keep them "
+            "in the address. To know whether two differ, run a sweep with several seeds."
         )
         records = tried()
         if not records:

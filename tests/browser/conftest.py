@@ -131,6 +131,13 @@ class Live:
         """Open a menu, and click a button in it."""
         return self.menu(menu, item, Locator.click)
 
+    def save(self, label):
+        """Save one of the page's files; return the download."""
+        files = self.page.get_by_test_id("stPopoverBody")
+        with self.page.expect_download() as download:
+            self.pick("Save", files.get_by_role("button", name=label, exact=True))
+        return download.value
+
     def upload(self, file, said, place=0):
         """Give a file to one of the uploaders of the settings, until the page says something of it."""
 

@@ -685,7 +685,7 @@ def test_a_click_on_a_download_is_answered_with_a_file_or_a_sentence(live):
     page = live().open("?p=gibbs&speed=5")
     button = page.page.get_by_role("button", name="Curves", exact=True)
     page.page.route("**/rbmviz/files/**", lambda route: route.abort())
-    button.click()
+    page.pick("Save", button)
     said = page.page.get_by_role("alert").get_by_text("The connection was lost before the file was here")
     said.wait_for()
     page.page.unroute("**/rbmviz/files/**")
@@ -696,9 +696,7 @@ def test_a_click_on_a_download_is_answered_with_a_file_or_a_sentence(live):
     button.click()
     page.page.get_by_role("alert").get_by_text("There is nothing yet.").wait_for()
     page.page.unroute("**/rbmviz/files/**")
-    with page.page.expect_download() as download:
-        button.press("Enter")
-    assert download.value.suggested_filename == "isl.csv"
+    assert page.save("Curves").suggested_filename == "isl.csv"
     said.wait_for(state="hidden")
     page.errors.clear()  # the browser's own lines about the first two answers
 
@@ -710,10 +708,9 @@ def test_downloads_hold_what_the_page_shows(live, tmp_path):
     page.until("panels.every(p => p.dataset.status === 'paused')")
     counts, files = page.counts(), {}
     for name in ("Samples", "Curves", "Mosaic", "Replay file", "Live page"):
-        with page.page.expect_download() as download:
-            page.page.get_by_role("button", name=name, exact=True).click()
-        files[name] = tmp_path / download.value.suggested_filename
-        download.value.save_as(files[name])
+        download = page.save(name)
+        files[name] = tmp_path / download.suggested_filename
+        download.save_as(files[name])
     with np.load(files["Samples"]) as archive:
         held = [archive[f"v{i}"] for i in range(2)]
         assert [len(archive[f"v{i}"]) for i in range(2)] == counts

@@ -117,9 +117,7 @@ def test_another_lag_and_model_take_the_same_panel(live, tmp_path):
     assert page.ask("panels[0].mark") == "the same element"
     assert page.ask("panels[0].querySelector('.knob label').textContent") == "Scale (1: as trained)\u00a0σ"
     for name in ("Pairs", "Curves", "Picture"):
-        with page.page.expect_download() as download:
-            page.page.get_by_role("button", name=name, exact=True).click()
-        download.value.save_as(tmp_path / name)
+        page.save(name).save_as(tmp_path / name)
     with np.load(tmp_path / "Pairs") as archive:
         assert archive["tau_rbm"].min() >= 2
     assert (tmp_path / "Curves").read_text().startswith("chart,series,x,value,")

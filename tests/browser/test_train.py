@@ -67,10 +67,9 @@ def test_branch_sample_and_keep_what_was_learned(live, tmp_path):
     page.until("panels.every(p => p.dataset.status === 'paused')")
     count, files = page.counts()[0], {}
     for name in ("Model", "Checkpoint", "Curves", "Picture"):
-        with page.page.expect_download() as download:
-            page.page.get_by_role("button", name=name, exact=True).click()
-        files[name] = tmp_path / download.value.suggested_filename
-        download.value.save_as(files[name])
+        download = page.save(name)
+        files[name] = tmp_path / download.suggested_filename
+        download.save_as(files[name])
     content = files["Model"].read_bytes()
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["rbmviz"])

@@ -48,9 +48,7 @@ def test_pause_step_preset_and_files(live, tmp_path):
     page.page.get_by_role("button", name="Step").click()
     page.until(f"panels.every((p, i) => Number(p.dataset.n) === {counts}[i] + 1)")
     for name in ("Weights", "Curves", "Picture"):
-        with page.page.expect_download() as download:
-            page.page.get_by_role("button", name=name, exact=True).click()
-        download.value.save_as(tmp_path / name)
+        page.save(name).save_as(tmp_path / name)
     with np.load(tmp_path / "Weights") as archive:
         assert len(archive["log_weights0"]) == 100 * (counts[0] + 1)
     assert (tmp_path / "Picture").read_bytes().startswith(b"\x89PNG")

@@ -31,8 +31,8 @@ TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 PRESETS = (
     Preset(
         "Weights grow",
-        "Pairs that share random numbers meet within some 25 sweeps; algorithm 1, which does not, needs "
-        "200. Drag the standard deviation to 0.1: all meet within a few.",
+        "With shared random numbers, pairs meet in about 25 sweeps; algorithm 1 needs 200. Drag the standard "
+        "deviation to 0.1: all meet soon.",
         PAGES["coupling"].default_panels,
         claims=(
             "panel1.half_step_mean < panel1.rbm_mean - 2 at 200 pairs",
@@ -230,32 +230,31 @@ def exports(
     def code() -> str:
         return snippet(name, setup, comparison.panels[0].worker.algorithm)
 
-    with st.container(horizontal=True, vertical_alignment="center"):
-        controls.downloads(
-            "coupling",
-            [
-                Download(
-                    "Pairs",
-                    lambda: pairs_npz(found()),
-                    "pairs.npz",
-                    f"Meeting time and estimates of every pair counted, up to {MAX_PAIRS:,} per algorithm.",
-                ),
-                Download(
-                    "Curves",
-                    lambda: curves_csv(all_rows(found(), chart_settings.statistic)),
-                    "coupling.csv",
-                    "The points of all five charts.",
-                ),
-                Download(
-                    "Picture",
-                    lambda: picture(displayed(), shape, HIGHLIGHT),
-                    "pairs.png",
-                    "The displayed pairs, with differing pixels in colour.",
-                ),
-            ],
-            lambda: origin(code(), models={name: model}, data=[setup.dataset], seeds=[setup.seed]),
-        )
-        controls.code("coupling", code)
+    controls.downloads(
+        "coupling",
+        [
+            Download(
+                "Pairs",
+                lambda: pairs_npz(found()),
+                "pairs.npz",
+                f"Meeting time and estimates of every pair counted, up to {MAX_PAIRS:,} per algorithm.",
+            ),
+            Download(
+                "Curves",
+                lambda: curves_csv(all_rows(found(), chart_settings.statistic)),
+                "coupling.csv",
+                "The points of all five charts.",
+            ),
+            Download(
+                "Picture",
+                lambda: picture(displayed(), shape, HIGHLIGHT),
+                "pairs.png",
+                "The displayed pairs, with differing pixels in colour.",
+            ),
+        ],
+        lambda: origin(code(), models={name: model}, data=[setup.dataset], seeds=[setup.seed]),
+        code,
+    )
 
 
 if __name__ == "__main__":

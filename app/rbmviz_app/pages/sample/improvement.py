@@ -22,7 +22,7 @@ def draw_improvement(
 
     name : of the model
     """
-    with controls.fold(opened, "Does the sampler improve the model?") as is_open:
+    with controls.fold(opened, "Improving the model") as is_open:
         if is_open:
             draw_likelihoods(comparison, page)
             if comparison.setup.dataset is not None and st.button(

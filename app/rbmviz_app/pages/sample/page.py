@@ -77,7 +77,7 @@ Settings = PageSettings(SPEC.settings)
 PRESETS = (
     Preset(
         "Set it free",
-        "At step size 0 rates-FPCD sticks like Gibbs. Drag its slider up for all ten digits.",
+        "At step size 0 rates-FPCD sticks like Gibbs: drag it up.",
         SPEC.default_panels,
         invites=("eps",),
         claims=(
@@ -236,12 +236,13 @@ def main() -> None:
     if not present:
         if comparison.cost_unit == "seconds":
             st.caption(SECONDS_CAPTION)
-        draw_improvement(PAGE, comparison, Settings.improvement, shown_name)
         data_choice = Settings.data.value
         if comparison.setup != setup and comparison.setup.dataset is not None:  # the limits refused it
             data_choice = comparison.setup.dataset.name
-        draw_tuning(comparison, shown_name, data_choice)
-        exports(comparison, shown_name)
+        with st.container(horizontal=True):
+            draw_tuning(comparison, shown_name, data_choice)
+            exports(comparison, shown_name)
+        draw_improvement(PAGE, comparison, Settings.improvement, shown_name)
 
 
 def is_default(comparison: Comparison[SamplingSetup]) -> bool:
@@ -319,7 +320,7 @@ def charts(comparison: Comparison[SamplingSetup], dataset: Dataset | None, model
     if dataset is None or not comparison.panels:
         return
     images = messages.plain(data_label(dataset.name).partition(" (")[0])
-    st.markdown(f"**ISL: score on unseen {images}** (higher is better)")
+    st.markdown(f"**ISL on unseen {images}** (higher is better)")
     kind = Settings.curve.value
     setup = comparison.setup
     score = training_set_score(setup.model, dataset, setup.kernel, training_part_isl)
@@ -389,58 +390,57 @@ def exports(comparison: Comparison[SamplingSetup], model_name: str) -> None:
     def code() -> str:
         return snippet(model_name, runs_of(comparison), setup.seed, starts_at)
 
-    with st.container(horizontal=True):
-        controls.downloads(
-            "sample",
-            [
-                Download(
-                    "Samples",
-                    lambda: samples_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
-                    "samples.npz",
-                    samples_help(ALLOWANCE.value, model.rbm.n_visible, len(comparison.panels)),
+    controls.downloads(
+        "sample",
+        [
+            Download(
+                "Samples",
+                lambda: samples_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
+                "samples.npz",
+                samples_help(ALLOWANCE.value, model.rbm.n_visible, len(comparison.panels)),
+            ),
+            Download(
+                "Curves",
+                lambda: curves_csv(PAGE.named(comparison), setup.kernel),
+                "isl.csv",
+                "The ISL curves with standard errors, the kernel and its beta (.csv); change "
+                "counts the knob changes so far, n_scored the samples scored since the last.",
+            ),
+            Download(
+                "Mosaic",
+                lambda: mosaics_png(
+                    [(name, shown.newest_samples) for name, shown in PAGE.named(comparison)],
+                    shape,
+                    side,
+                    pixels,
                 ),
-                Download(
-                    "Curves",
-                    lambda: curves_csv(PAGE.named(comparison), setup.kernel),
-                    "isl.csv",
-                    "The ISL curves with standard errors, the kernel and its beta (.csv); change "
-                    "counts the knob changes so far, n_scored the samples scored since the last.",
-                ),
-                Download(
-                    "Mosaic",
-                    lambda: mosaics_png(
-                        [(name, shown.newest_samples) for name, shown in PAGE.named(comparison)],
-                        shape,
-                        side,
-                        pixels,
-                    ),
-                    "mosaic.png",
-                    "The newest samples of all panels as one picture (.png).",
-                ),
-                Download(
-                    "Replay file",
-                    lambda: replay_file(comparison, model_name, caption, side),
-                    "replay.html",
-                    "A web page that replays these samples without a server or a network: for slides or a "
-                    "course page (.html).",
-                ),
-                *(
-                    [
-                        Download(
-                            "Live page",
-                            lambda: live_file(comparison, model_name, caption, side),
-                            "live.html",
-                            "A web page in which these samplers run, offline, with their knobs; it contains "
-                            "the model and up to 6,000 examples of the data (.html).",
-                        )
-                    ]
-                    if is_playable([panel.worker.algorithm for panel in comparison.panels], model)
-                    else []
-                ),
-            ],
-            lambda: origin(code(), models={model_name: model}, data=[dataset], seeds=[setup.seed]),
-        )
-        controls.code("sample", code)
+                "mosaic.png",
+                "The newest samples of all panels as one picture (.png).",
+            ),
+            Download(
+                "Replay file",
+                lambda: replay_file(comparison, model_name, caption, side),
+                "replay.html",
+                "A web page that replays these samples without a server or a network: for slides or a "
+                "course page (.html).",
+            ),
+            *(
+                [
+                    Download(
+                        "Live page",
+                        lambda: live_file(comparison, model_name, caption, side),
+                        "live.html",
+                        "A web page in which these samplers run, offline, with their knobs; it contains "
+                        "the model and up to 6,000 examples of the data (.html).",
+                    )
+                ]
+                if is_playable([panel.worker.algorithm for panel in comparison.panels], model)
+                else []
+            ),
+        ],
+        lambda: origin(code(), models={model_name: model}, data=[dataset], seeds=[setup.seed]),
+        code,
+    )
 
 
 if __name__ == "__main__":

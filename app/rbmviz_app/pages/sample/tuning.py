@@ -14,19 +14,17 @@ from rbmviz_app.tried import full_name
 
 
 def draw_tuning(comparison: Comparison[SamplingSetup], model_name: str, data_choice: str) -> None:
-    """Draw the two menus: sweep around a panel's knobs, and the tried settings."""
-    named = list(zip(titles([p.worker.algorithm for p in comparison.panels]), comparison.panels, strict=True))
-    with st.container(horizontal=True):
-        # Names are current when it opens: releasing a knob redraws only the panels.
-        with st.popover("Sweep around here", icon=":material/tune:", key="sweep around", on_change="rerun"):
-            st.caption(
-                "Open the Tune page with a grid around a panel’s knobs, on the same model and data. Press "
-                "Start there to run it."
-            )
-            for name, panel in named:
-                if st.button(messages.plain(name), key=f"sweep around {panel.key}", type="tertiary"):
+    """Draw the menu of sweeps around a panel's knobs, and of tried settings."""
+
+    def draw_sweeps() -> None:
+        algorithms = [panel.worker.algorithm for panel in comparison.panels]
+        st.caption("Open Tune with a grid around the knobs of one panel, on the same model and data:")
+        with st.container(horizontal=True):
+            for name, panel in zip(titles(algorithms), comparison.panels, strict=True):
+                if st.button(messages.plain(name), key=f"sweep around {panel.key}"):
                     sweep_around(comparison, panel.worker.algorithm, model_name, data_choice)
-        tried.draw("sample")
+
+    tried.draw("sample", "Tuning", draw_sweeps)
 
 
 def sweep_around(

@@ -75,9 +75,7 @@ def names_of(comparison: Comparison[TrainingSetup]) -> dict[int, str]:
 
 def draw_downloads(comparison: Comparison[TrainingSetup], key: int) -> None:
     """Offer the files of one panel and of all, code, and the server's checkpoint."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        files(comparison, comparison[key])
-        controls.code("train", lambda: code_of(comparison))
+    files(comparison, comparison[key])
     checkpoints.draw(comparison)
 
 
@@ -118,6 +116,7 @@ def files(comparison: Comparison[TrainingSetup], worker: Worker[TrainingRun]) ->
             ),
         ],
         lambda: origin_of(comparison),
+        lambda: code_of(comparison),
     )
 
 

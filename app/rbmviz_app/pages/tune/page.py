@@ -149,7 +149,7 @@ def main() -> None:
     if not present:
         exports(view)
         if {record.model for record in tried.tried()} & set(sweep.plan.models):
-            tried.draw("tune", lambda record: nearest_cell(sweep.scores, record))
+            tried.draw("tune", "Tried settings", more=lambda record: nearest_cell(sweep.scores, record))
     models = sweep.plan.models
     on = [model_on_screen(sweep.plan)] if models else []
     more = {"on": [] if on == list(models[:1]) else on}
@@ -647,26 +647,25 @@ def exports(view: SweepView) -> None:
         Download("Map (PNG)", lambda: map_file(view, "png"), "map.png", "The map as a picture."),
         Download("Map (SVG)", lambda: map_file(view, "svg"), "map.svg", "The map as a drawing."),
     ]
-    with st.container(horizontal=True):
-        controls.downloads(
-            "tune",
-            [
-                Download(
-                    "Table",
-                    lambda: table_csv(view),
-                    "sweep.csv",
-                    "All settings at the point of the map, with their comparison to the best (.csv).",
-                ),
-                Download(
-                    "Curves",
-                    lambda: curves_parquet(view.sweep),
-                    "sweep.parquet",
-                    "All points of the curves of all runs (.parquet).",
-                ),
-                *(drawn if can_draw() else []),
-            ],
-            lambda: origin_of(view.sweep),
-        )
+    controls.downloads(
+        "tune",
+        [
+            Download(
+                "Table",
+                lambda: table_csv(view),
+                "sweep.csv",
+                "All settings at the point of the map, with their comparison to the best (.csv).",
+            ),
+            Download(
+                "Curves",
+                lambda: curves_parquet(view.sweep),
+                "sweep.parquet",
+                "All points of the curves of all runs (.parquet).",
+            ),
+            *(drawn if can_draw() else []),
+        ],
+        lambda: origin_of(view.sweep),
+    )
 
 
 OTHER_PAGE: dict[Kind, str] = {"sampler": "sample", "trainer": "train"}

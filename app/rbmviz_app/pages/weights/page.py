@@ -212,32 +212,31 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
         command = command_of(panels, model_name, setup.start_from, setup.seed, code())
         return origin(command, models={model_name: model}, data=[dataset], seeds=[setup.seed])
 
-    with st.container(horizontal=True):
-        controls.downloads(
-            "weights",
-            [
-                Download(
-                    "Weights",
-                    lambda: weights_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
-                    "weights.npz",
-                    f"The newest {MAX_WEIGHTS:,} log weights and the newest batch of every panel (.npz).",
-                ),
-                Download(
-                    "Curves",
-                    lambda: curves_csv(PAGE.named(comparison)),
-                    "weights.csv",
-                    "Estimates of log Z, effective sizes and shares of the heaviest (.csv).",
-                ),
-                Download(
-                    "Picture",
-                    lambda: tiles_png(PAGE.named(comparison), shape),
-                    "weights.png",
-                    "The heaviest and lightest samples of the newest batches, with their shares (.png).",
-                ),
-            ],
-            known,
-        )
-        controls.code("weights", code)
+    controls.downloads(
+        "weights",
+        [
+            Download(
+                "Weights",
+                lambda: weights_npz(comparison, [name for name, _ in PAGE.named(comparison)]),
+                "weights.npz",
+                f"The newest {MAX_WEIGHTS:,} log weights and the newest batch of every panel (.npz).",
+            ),
+            Download(
+                "Curves",
+                lambda: curves_csv(PAGE.named(comparison)),
+                "weights.csv",
+                "Estimates of log Z, effective sizes and shares of the heaviest (.csv).",
+            ),
+            Download(
+                "Picture",
+                lambda: tiles_png(PAGE.named(comparison), shape),
+                "weights.png",
+                "The heaviest and lightest samples of the newest batches, with their shares (.png).",
+            ),
+        ],
+        known,
+        code,
+    )
 
 
 if __name__ == "__main__":
