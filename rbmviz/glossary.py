@@ -2,35 +2,34 @@
 
 First words
 model        a restricted Boltzmann machine (RBM), which has learned how likely every picture is
-visible unit  one pixel of a picture, off or on (0 or 1)
-hidden unit  not observed; responds to a pattern of pixels that it has learned
+visible unit  one pixel, off or on (0 or 1)
+hidden unit  not observed; responds to a learned pattern of pixels
 weight       how strongly a visible and a hidden unit want to be on together; in pop-CD, how much a sample
              counts
-sample       a picture that the model makes
+sample       a picture drawn from the model
 chain        a sequence of samples, each drawn from the one before
 sweep        one Gibbs sweep: draws all hidden units from the pixels, then all pixels from the hidden units
-sweep of settings  a grid search: an algorithm with each of many values of its knobs, on the page Tune
-class        the kind of a picture, such as its digit; a sample has the class of the nearest example
-mode         a group of similar pictures that the model finds likely, surrounded by unlikely ones
+sweep of settings  a grid search over the knobs of an algorithm, on the page Tune
+class        the kind of picture, such as its digit: that of the nearest example
+mode         similar pictures that the model finds likely, surrounded by unlikely ones
 mixing       how quickly a chain visits all modes; a chain that mixes badly gets stuck in one
 spurious     a sample that looks like nothing in the data
-blank        a nearly empty sample, if no example is empty
-training     changing the weights, little by little, until the model finds the data likely
+blank        a nearly empty sample, where no example is empty
+training     changing the weights little by little until the data are likely
 update       one such change, from a few examples
-bias         of an estimate: how far its mean is from the true value, however often it is repeated
-temperature  divides every activation: above 1 a chain moves more freely, and its samples blur
+bias         how far an estimate is off on average
+temperature  divides every activation: above 1 a chain moves more freely and its samples blur
 
 Ways to sample
-Gibbs sampling  sweeps and nothing else: correct in the long run, which may be longer than anybody
-             waits
+Gibbs sampling  sweeps and nothing else: correct in the long run, which may be longer than you can wait
 rates        means over the training examples: of the pixels, of the hidden units, and of their products
 rates-FPCD   Gibbs sampling in a model that changes a little after each sample, away from where the chain
              has just been and towards the rates, so that the chain soon leaves every mode
-rates-herding  the same without chance: each sample is a mode of the changed model
+rates-herding  the same without randomness: each sample is a mode of the changed model
 sample penalization  rates-FPCD without the rates: nothing pulls the chain back to the data
 
 Ways to train
-exact gradient  the best direction in which to change the weights, which only small models let us compute
+exact gradient  the direction in which the likelihood grows fastest; only small models let us compute it
 CD           contrastive divergence: short chains start at examples, and the states where they end are made
              less likely; fast and biased
 PCD          persistent CD: the chains never restart, and so get farther from the data
@@ -38,8 +37,7 @@ FPCD         PCD whose chains are pushed away from where they have been by fast 
 pop-CD       population CD: CD whose samples are weighted by how much more likely they are under the model
              than under the distribution they were drawn from, which removes most of the bias
 UCD          unbiased CD: two chains run until they meet; their differences on the way correct CD
-polish       to move a trained model to the optimum for the rates that it has: rates-FPCD whose parameters
-             are kept
+polish       rates-FPCD that keeps its parameters, which moves a trained model to the optimum for its rates
 herding      training that never ends: the model chases the data, and the mean of its samples converges
 parallel tempering  chains at several temperatures swap states, so that the coldest escapes from every
              mode
@@ -50,12 +48,12 @@ meeting time  the sweep at which two coupled chains become equal, written τ
 
 Numbers and their units
 nats         the unit of all logarithms of probabilities here: one nat more is 2.7 times as likely
-log-likelihood  the logarithm of the probability that a model gives an example, on average, in nats: nearer
-             to zero is better
-ISL          indirect sampling likelihood: how well samples predict unseen pictures, in nats; a good value is
-             near the score of the training examples themselves, the dashed line of the chart
-effective sample size  the number of independent samples, or equal weights, of the same precision (ESS)
-R-hat        disagreement of several chains (Gelman and Rubin); near 1 if they agree
+log-likelihood  mean logarithm of the probability that a model gives an example, in nats: closer to zero is
+             better
+ISL          indirect sampling likelihood: how well samples predict unseen pictures, in nats; good samples
+             score like the training examples themselves, the dashed line of the chart
+effective sample size  the number of independent samples, or equal weights, with the same precision (ESS)
+R-hat        how much several chains disagree (Gelman and Rubin); near 1 if they agree
 standard error  typical random error of an estimate
 
 The model

@@ -15,9 +15,9 @@ from rbmviz_app.pages.papers.page import live_address, prose
 
 
 def entries(test):
-    """Return the HTML of the entries on the page."""
-    bodies = [one.proto.body for one in test.get("html")]
-    return [body for body in bodies if body.startswith('<article class="papers-entry"')]
+    """Return the HTML of the entries on the page, which are folded."""
+    bodies = "".join(one.proto.body for one in test.get("html"))
+    return re.findall(r'<details class="papers-entry".*?(?=<details class="papers-entry"|$)', bodies, re.S)
 
 
 def claims(test):
@@ -25,8 +25,7 @@ def claims(test):
 
 
 def contents(test):
-    bodies = "".join(one.proto.body for one in test.get("html"))
-    return re.findall(r'<a href="#(\w+)">(.*?)</a>', bodies)
+    return re.findall(r'id="(\w+)"(?: open)?><summary><h3>(.*?)</h3>', "".join(entries(test)))
 
 
 def test_every_claim_stands_with_its_verdict(page):
@@ -41,10 +40,14 @@ def test_every_claim_stands_with_its_verdict(page):
         assert prose(claim["reason"]) in html
 
 
-def test_contents_lead_to_all_entries_by_number_of_figure_and_table(page):
+def test_entries_are_folded_and_listed_by_number_of_figure_and_table_with_their_verdicts(page):
     test = page("papers")
     listed = contents(test)
-    assert [name for name, _ in listed] == [re.search(r'id="(\w+)"', html)[1] for html in entries(test)]
+    assert [name for name, _ in listed] == [result["recipe"] for result in ledger()]
+    for html, result in zip(entries(test), ledger(), strict=True):
+        said = ", ".join(claim["verdict"] for claim in result["claims"])
+        assert f'aria-label="{said}"' in html.partition("</summary>")[0]
+        assert " open>" not in html
     assert dict(listed)["rates_fpcd_isl_curves"] == "Figure 2: ISL against samples on USPS"
     assert dict(listed)["unbiased_cd_bas"] == "Figures 2, 6; table 1: Training on Bars and Stripes"
     figures_of = [
@@ -73,6 +76,7 @@ def test_a_search_finds_words_of_claims_and_numbers_of_figures(page):
     set_settings(test, ledger_search="herding FIGURE 2")
     test.run()
     assert [name for name, _ in contents(test)] == ["rates_fpcd_isl_curves"]
+    assert " open>" in entries(test)[0]  # the only one
     assert 0 < len(claims(test)) < 5
     set_settings(test, ledger_search="<b>no such words")
     test.run()

@@ -23,6 +23,34 @@ LEFT = "starlette.websockets.WebSocketDisconnected: WebSocket is not connected."
 PATIENCE = 90.0
 """Seconds after which what a test waits for is not expected any more: longer than any busy machine needs."""
 
+FIRST_SCREEN = """() => {
+    const within = root => [...root.querySelectorAll('*')]
+        .flatMap(e => [e, ...(e.shadowRoot ? within(e.shadowRoot) : [])]);
+    const isSeen = ({ left, right, top, bottom }) => right - left > 1 && bottom - top > 1
+        && left < innerWidth && right > 0 && top < innerHeight && bottom > 0;
+    const all = within(document.body)
+        .filter(e => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }));
+    const texts = all.filter(e => !e.matches('script, style, title, option, kbd, .spoken, math *')
+            && !e.matches('[data-testid=stIconMaterial], [translate=no], [data-testid=stSkipToContent]'))
+        .flatMap(e => [...e.childNodes]).filter(node => node.nodeType === Node.TEXT_NODE)
+        .map(node => {
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            return [node.textContent, range.getBoundingClientRect()];
+        });
+    const chosen = all.filter(e => e.matches('select, input[role=combobox]'))
+        .map(e => [e.selectedOptions?.[0].text ?? e.value, e.getBoundingClientRect()]);
+    const wordsOf = list => list.flatMap(([text]) => text.match(/[\\p{L}][\\p{L}’'-]+/gu) ?? []);
+    const controls = all.filter(e => e.matches('a[href], button, input, select, summary, [tabindex]'))
+        .filter(e => e.tabIndex >= 0 && !e.disabled && isSeen(e.getBoundingClientRect()));
+    return {
+        words: wordsOf([...texts, ...chosen].filter(([, box]) => isSeen(box))),
+        page: wordsOf(texts.filter(([, box]) => box.width > 1)).length,
+        controls: controls.map(e => (e.ariaLabel || e.textContent || e.id || e.outerHTML).slice(0, 40)),
+    };
+}"""
+"""Words of two letters or more; names and numbers in charts are pictures. A slider and its box are two."""
+
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):

@@ -16,9 +16,9 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.attack.server import serving
-from tests.browser.conftest import CHROMIUM, Live
+from tests.browser.conftest import CHROMIUM, FIRST_SCREEN, Live
 from tests.browser.test_accessibility import BACKGROUND, SETTLED, THEMES
-from tests.browser.test_first_screen import DRAWN, FIRST_SCREEN, WATCH
+from tests.browser.test_first_screen import DRAWN, WATCH
 
 PAGES = {
     **{"sample": "", "train": "train", "coupling": "coupling", "weights": "weights"},

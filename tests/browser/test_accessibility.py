@@ -6,6 +6,8 @@ from pathlib import Path
 import axe_playwright_python
 import pytest
 
+from tests.browser.conftest import FIRST_SCREEN
+
 pytestmark = pytest.mark.browser
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
@@ -15,6 +17,17 @@ RULES = {
     "type": "tag",
     "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"],
 }
+MOST_WORDS_OF_PAGE = 250
+"""With its folds closed."""
+
+WORDIEST = {
+    "papers": ".papers-entry",
+    "glossary": "main li",
+    "learn": ".lesson-picture",
+    "tune": "[data-testid=stVegaLiteChart]",
+}
+"""The last to come on pages that ``test_first_screen`` does not open."""
+
 THEMES = {"light": "rgb(255, 255, 255)", "dark": "rgb(23, 22, 20)"}
 """Background of each."""
 
@@ -82,6 +95,10 @@ def slowly(path):
 def open_all(page, path):
     """Open a page with all that unfolds."""
     page.page.goto(f"{page.address}/{slowly(path)}")
+    if path in WORDIEST:
+        page.until(f"document.querySelector('{WORDIEST[path]}') && {SETTLED}")
+        most = MOST_WORDS_OF_PAGE + 50 * (path == "papers")  # a line for each figure, more with each recipe
+        assert page.page.evaluate(FIRST_SCREEN)["page"] <= most
     unfold(page, path)
 
 
@@ -98,8 +115,9 @@ def unfold(page, path):
         page.until(SPOKEN)
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
     if path == "papers":
+        page.page.locator(".papers-entry").first.wait_for()
+        page.ask("document.querySelectorAll('main details').forEach(d => { d.open = true; })")
         page.page.locator(".papers-entry img").first.wait_for()
-        page.ask("document.querySelectorAll('.papers-entry details').forEach(d => { d.open = true; })")
     if path not in ("chain", "glossary", "tune", "learn", "papers") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first.wait_for()
     if path == "chain?little=matrix":

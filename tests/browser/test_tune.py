@@ -16,7 +16,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
     page.page.get_by_role("button", name="Start").click()
     page.until(f"{MAP}.querySelector('.state').textContent.includes('12 of 12 runs, complete')")
-    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Best on the validation data: ')")
+    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Best on validation data: ')")
     page.until(f"{MAP}.querySelector('.note-of-point').textContent.includes('The map moved')")
     # The last column, the lower row: the chain takes its knobs and goes on.
     chart = page.page.locator("canvas.map")
@@ -66,7 +66,7 @@ def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
     page.until(f"{MAP} && {CHAINS}.length === 1")
     page.page.get_by_role("button", name="Start").click()
     page.until(f"{MAP}.querySelector('.state').textContent.includes('20 of 20 runs, complete')")
-    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Best on the validation data: ')")
+    page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Best on validation data: ')")
     chart = page.page.locator("canvas.map")
     chart.focus()
     chart.press("Home")
@@ -126,7 +126,7 @@ def test_the_page_opens_on_a_map_with_its_answer_on_the_first_screen(live):
     page.page.goto(f"{page.address}/tune")
     page.until(f"{MAP} && {MAP}.querySelector('.state').textContent.startsWith('210 of 210 runs, complete')")
     answer = f"{MAP}.querySelector('.verdict').textContent"
-    page.until(f"/^Best on the validation data: .*Decay 1[.] On the test data: ISL/.test({answer})")
+    page.until(f"/^Best on validation data: .*Decay 1[.] On test data: ISL/.test({answer})")
     page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
     bottom = f"(name => {MAP}.querySelector(name).getBoundingClientRect().bottom)"
     page.until(f"{bottom}('.verdict') < {bottom}('.map') && {bottom}('.map') < 720")  # once it has settled

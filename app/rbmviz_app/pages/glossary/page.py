@@ -12,10 +12,10 @@ from rbmviz_app import controls, links, messages, pages
 TITLE, ICON, PLACE = "Glossary", "menu_book", 9
 
 ABOUT = (
-    "Each word of the pages stands here with what it means, in the order in which a newcomer needs them. "
-    "Below are the **numbers** on the panels, page by page, with their formulas and where they are from, and "
-    "at the end the **words of the program**, for those who use it from Python or read it. First read the "
-    "*First words*, then open the page *Sample*, and come back when a word is new."
+    "What the words on the pages mean, in the order in which a newcomer needs them; the **numbers** on the "
+    "panels, page by page, with formulas and sources (a click on a number's name on its panel opens the same "
+    "help); and the **words of the program**, for those who use it from Python or read its code. Read the "
+    "*First words*, open *Sample*, and come back when a word is new."
 )
 """The page's introduction for newcomers."""
 
@@ -25,30 +25,29 @@ OF_THE_PROGRAM = ("The model", "Chains", "Training", "Runs", "Kernels")
 
 def main() -> None:
     """Draw the page."""
-    controls.heading("glossary", "What do the words mean, and what do the numbers say?", ABOUT)
+    controls.heading("glossary", "What do the words and numbers mean?", ABOUT)
     parts = glossary()
     words(part for part in parts if part.title not in OF_THE_PROGRAM)
     st.header("Numbers on the panels", anchor=False)
-    st.caption("The name of a number on a panel is a button that opens the same help.")
     for title, found in numbers():
         with st.expander(title):
             for one in found:
                 number(one)
-    with st.expander("Words of the program"):
-        words(part for part in parts if part.title in OF_THE_PROGRAM)
+    st.header("Words of the program", anchor=False)
+    words(part for part in parts if part.title in OF_THE_PROGRAM)
     links.write("glossary", {})
 
 
 def words(parts: Iterable[Words]) -> None:
-    """Write parts of the glossary, one term per line."""
+    """Write parts of the glossary as folds, the first one open, with one term per line."""
     for part in parts:
-        st.header(part.title, anchor=False)
-        st.markdown(
-            "\n".join(
-                f"- **{messages.plain(word)}**: {messages.plain(meaning)}"
-                for word, meaning in part.meanings.items()
+        with st.expander(part.title, expanded=part.title == "First words"):
+            st.markdown(
+                "\n".join(
+                    f"- **{messages.plain(word)}**: {messages.plain(meaning)}"
+                    for word, meaning in part.meanings.items()
+                )
             )
-        )
 
 
 def numbers() -> list[tuple[str, list[Number]]]:

@@ -27,15 +27,15 @@ DOORS = (
         "see",
         "rbm",
         "See it in two minutes",
-        "Click six pixels and four hidden units through one Gibbs sweep.",
+        "Click through one Gibbs sweep.",
     ),
     (
         "stick",
         "stick",
         "Why chains stick",
-        "A chain waits in one valley for luck. See why, and three ways out.",
+        "And three ways out.",
     ),
-    ("tune", "tune", "Tune your own", "A map of settings: find the step size and decay that work best."),
+    ("tune", "tune", "Tune your own", "Find the best step size and decay."),
 )
 """The doors at the top: name, lesson of the picture (and to open), title, and what is behind it."""
 
@@ -54,7 +54,7 @@ def main() -> None:
     st.header(f"The path: {len(path)} lessons, {done} read", anchor=False)
     draw_cards("path", path)
     st.header("Challenges", anchor=False)
-    st.markdown("A goal, and the knobs that you may turn. The card turns green when you reach it.")
+    st.markdown("Reach a goal with the knobs you may turn.")
     draw_cards("challenges", challenges)
     messages.show_toasts()
     links.write("learn", {})
@@ -101,30 +101,22 @@ def _steps_read(lesson: Lesson) -> int:
 
 
 def draw_lesson(lesson: Lesson, number: int) -> None:
-    """Draw the card of a lesson: picture, title, minutes, topic, progress, and the button that opens it."""
+    """Draw the card of a lesson: picture, title (the button that opens it), topic, minutes, progress."""
     n, reached = len(lesson.steps), _steps_read(lesson)
     with st.container(border=True, key=f"lesson entry {lesson.name}"):
         if drawn := picture(lesson.name):
             st.html(drawn)
-        st.header(f"{number}. {messages.plain(lesson.title)}", anchor=False)
+        is_begun = 1 < reached < n
+        title = f"{number}. {messages.plain(lesson.title)}"
+        if st.button(title, type="primary", key=f"open {lesson.name}"):
+            card.show_step(lesson.name, reached - 1 if is_begun else 0, "learn")
         st.markdown(lesson.about)
-        said = f"About {lesson.minutes} minutes."
-        if not lesson.is_challenge:
-            said = f"{n} steps, about {lesson.minutes} minutes."
+        said = f"{lesson.minutes} min"
         if lesson.name in LESSONS_OF_COMMAND:
-            said += " From files on this server."
-        st.caption(f"{said} You have read up to step {reached}." if reached and n > 1 else said)
-        with st.container(horizontal=True):
-            is_begun = 1 < reached < n
-            if st.button(
-                f"Go on at step {reached}" if is_begun else "Begin",
-                icon=":material/play_lesson:",
-                type="primary",
-                key=f"open {lesson.name}",
-            ):
-                card.show_step(lesson.name, reached - 1 if is_begun else 0, "learn")
-            if is_begun and st.button("From the beginning", type="tertiary", key=f"begin {lesson.name}"):
-                card.show_step(lesson.name, 0, "learn")
+            said += ", from files on this server"
+        st.caption(f"{said}; read to step {reached} of {n}" if reached and n > 1 else said)
+        if is_begun and st.button("From the beginning", type="tertiary", key=f"begin {lesson.name}"):
+            card.show_step(lesson.name, 0, "learn")
 
 
 if __name__ == "__main__":

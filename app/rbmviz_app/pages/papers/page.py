@@ -22,15 +22,15 @@ from rbmviz_app.session import PageSettings
 TITLE, ICON, PLACE = "Papers", "fact_check", 7
 
 ABOUT = (
-    "Each entry is a figure, a table or a sentence of one of the **three papers** behind this program. First "
-    "comes the figure measured here; it downloads at the width of a journal's column. Below it each claim is "
-    "one line with its **verdict**, which follows from the numbers alone; open it for the paper's words, the "
-    "number measured here with its standard error, and the reason. *Not decided*: the interval of the number "
-    "is too wide, or a part was not measured. *Contradicted in part*: no part is shown, and a part is "
-    "undecided or the run was too short for the whole claim. *Not run at this size*: nobody has spent the "
-    "time, which is given. A **quick** run has fewer seeds and wider intervals (99 %), a **medium** one "
-    "takes half an hour. A **variant** is no sentence of the paper: another setting, or a warning. *Run it "
-    "live* opens a page with the claim's settings."
+    "Each line is a figure, a table or a sentence of one of the **three papers** behind this program, with a "
+    "dot for the verdict on each of its claims. Open it: first comes the figure measured here, to download "
+    "at the width of a journal's column; then one line for each claim with its **verdict**, which follows "
+    "from the numbers alone. Open a claim for the paper's words, our number with its standard error, and the "
+    "reason. *Not decided*: the interval is too wide, or a part was not measured. *Contradicted in part*: no "
+    "part is confirmed, and a part is undecided or the run was too short for the whole claim. *Not run at "
+    "this size*: it takes longer than anybody has spent. A **quick** run has fewer seeds and wider intervals "
+    "(99 %); a **medium** one takes half an hour. A **variant** is not in the paper: another setting, or a "
+    "warning. *Run it live* opens a page with the claim's settings."
 )
 """The page's introduction for newcomers."""
 
@@ -58,10 +58,10 @@ Settings = PageSettings(
 
 def main() -> None:
     """Draw the page."""
-    controls.heading("papers", "What do the papers say, and does it hold here?", ABOUT)
+    controls.heading("papers", "Do the papers’ claims hold here?", ABOUT)
     st.html(Path(__file__).parent / "papers.css")
     results = ledger()
-    st.markdown("  \n".join(counts_line(results, *kind) for kind in (("claims", False), ("variants", True))))
+    st.markdown(f"{counts_line(results)}, and {sum(counts_of(results, variants=True).values())} variants")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         search = controls.text(Settings.ledger_search, placeholder="words, as: herding figure 2", width=280)
         paper = controls.choose(
@@ -77,22 +77,19 @@ def main() -> None:
     found = {key: claims_found(results, key, str(verdict), search) for key in PAPERS if paper in (ALL, key)}
     if not any(found.values()):
         st.caption("No claim has this verdict and these words.")
-    else:
-        st.html(contents(found))
+    is_single = sum(map(len, found.values())) == 1
     for key, own in found.items():
         if own:
             st.header(PAPERS[key].title, anchor=str(key))
-            st.caption(f"{PAPERS[key].cite} [{PAPERS[key].url}]({PAPERS[key].url})")
-        for result in own:
-            st.html(entry(result))
+            st.html("".join(entry(result, is_single) for result in own))
     links.write("papers", links.texts_of(Settings.values()))
 
 
-def counts_line(results: Sequence[Mapping[str, Any]], what: str, variants: bool) -> str:
+def counts_line(results: Sequence[Mapping[str, Any]]) -> str:
     """Return the numbers of claims by verdict, as Markdown."""
-    counts = counts_of(results, variants)
+    counts = counts_of(results)
     listed = " ".join(f"{badge(name)} {n}" for name, n in counts.items() if n)
-    return f"{sum(counts.values())} {what}: {listed}"
+    return f"{sum(counts.values())} claims: {listed}"
 
 
 def claims_found(
@@ -119,33 +116,23 @@ def badge(verdict: str) -> str:
     return f":{colour}-badge[:material/{icon}: {verdict}]"
 
 
-def contents(found: Mapping[Any, Sequence[Mapping[str, Any]]]) -> str:
-    """Return links to the entries by paper, figure and table, as HTML."""
-    parts = []
-    for key, results in found.items():
-        lines = (
-            f'<li><a href="#{result["recipe"]}">{escape(heading(result))}</a></li>' for result in results
-        )
-        if results:
-            parts.append(f"<section><h2>{escape(PAPERS[key].title)}</h2><ul>{''.join(lines)}</ul></section>")
-    return f'<nav class="papers-contents" aria-label="Contents">{"".join(parts)}</nav>'
-
-
-def heading(result: Mapping[str, Any]) -> str:
-    """Return the heading of an entry: number and title."""
-    return f"{number_text(result['source'])}: {result['title']}"
-
-
 def prose(text: str) -> str:
     """Return a text of a recipe as HTML; it may have code and emphasis."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
     return re.sub(r"(?<!\w)\*([^*]+)\*(?!\w)", r"<em>\1</em>", text)
 
 
-def entry(result: Mapping[str, Any]) -> str:
-    """Return an entry as HTML: the figure, a line for each claim, and how it is measured, both folded."""
-    name = result["recipe"]
-    parts = [f"<h3>{escape(heading(result))}</h3>", f'<p class="source">{escape(result["source"])}</p>']
+def entry(result: Mapping[str, Any], is_open: bool = False) -> str:
+    """Return an entry as HTML: number, title and verdicts; folded, figure, claims and method."""
+    name, paper = result["recipe"], PAPERS[result["paper"]]
+    verdicts = [claim["verdict"] for claim in result["claims"]]
+    said = ", ".join(verdicts)
+    dots = "".join(f'<span class="verdict {kind_of(verdict)}"></span>' for verdict in verdicts)
+    parts = [
+        f"<summary><h3>{escape(number_text(result['source']))}: {escape(result['title'])}</h3> "
+        f'<span role="img" aria-label="{said}" title="{said}">{dots}</span></summary>',
+        f'<p class="source">{escape(result["source"])}. <a href="{paper.url}">{escape(paper.cite)}</a></p>',
+    ]
     if result["figure"]:
         width, height = figure_size(name)
         parts.append(
@@ -168,7 +155,12 @@ def entry(result: Mapping[str, Any]) -> str:
         f"<pre><code>{escape(result['command'])}</code></pre>"
         f"<p>{'<br>'.join(escape(line) for line in about)}</p></details>"
     )
-    return f'<article class="papers-entry" id="{name}">{"".join(parts)}</article>'
+    return f'<details class="papers-entry" id="{name}"{" open" * is_open}>{"".join(parts)}</details>'
+
+
+def kind_of(verdict: str) -> str:
+    """Return the class of a verdict in the style sheet."""
+    return verdict.replace(" ", "-")
 
 
 def live_address(link: str) -> str:
@@ -179,8 +171,8 @@ def live_address(link: str) -> str:
 
 def claim_line(claim: Mapping[str, Any]) -> str:
     """Return a claim as HTML: verdict and claim, and folded the paper's words, ours, and a link."""
-    kind, link = claim["verdict"].replace(" ", "-"), escape(live_address(claim["live_link"]))
-    verdict = f'<span class="verdict {kind}">{verdict_text(claim)}</span>'
+    link = escape(live_address(claim["live_link"]))
+    verdict = f'<span class="verdict {kind_of(claim["verdict"])}">{verdict_text(claim)}</span>'
     parts = [
         f"<summary>{verdict} {prose(claim['text'])}</summary>",
         f"<p>The paper: {prose(claim['paper'])}.</p>",

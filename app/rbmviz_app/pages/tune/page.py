@@ -263,7 +263,7 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
     known = listed()
     is_recorded = sweep is recorded_sweep()
     labels = {name: describe(one) for name, one in known.items()}
-    labels[NEW_SWEEP] = f"{'Recorded' if is_recorded else 'New'}: as set above"
+    labels[NEW_SWEEP] = f"{'Recorded' if is_recorded else 'New'} sweep"
     controls.select(
         Settings.sweep,
         [NEW_SWEEP, *known],
@@ -313,8 +313,7 @@ def cost_of(plan: SweepPlan, is_recorded: bool) -> str:
     if not is_recorded:
         return f"{runs}."
     about = about_recording()
-    seeds = f"seeds {plan.seeds[0]} to {plan.seeds[-1]}"
-    return f"Recorded {about['made']} with rbmviz {about['version']}: {runs}, {seeds}."
+    return f"Recorded {about['made']}, rbmviz {about['version']}: {runs}."
 
 
 def extend(sweep: Sweep, view: SweepView) -> None:

@@ -292,15 +292,15 @@ class MapPanel extends Panel {
     this.by.title = this.measure.help;
     const region = this.state.reduce((sum, bits) => sum + Number((bits & IS_IN_REGION) !== 0), 0);
     const known = this.state.reduce((sum, bits) => sum + (bits & IS_KNOWN), 0);
-    const blank = this.state.some(bits => bits & IS_MOSTLY_BLANK) ? ' Crossed out: more than half of the samples are blank.' : '';
+    const blank = this.state.some(bits => bits & IS_MOSTLY_BLANK) ? ' Crossed out: mostly blank samples.' : '';
     const least = Math.min(...head.seeds), most = Math.max(...head.seeds), compared = least === most ? most : `${least} to ${most}`;
     const few = most ? 'one seed' : 'no seed';
     const best = this.answer(head), tied = region - head.seeds.length;
     const verdict = !known ? head.sweep_status === 'planned' ? 'Press Start: the best setting will be named here.' : 'No setting has a score yet.'
       : seeds === 1 ? `${best} One seed cannot tell settings apart.${blank}`
       : most < 2 ? `${best} At this point the settings have ${few} in common${over ? '' : ' so far'}: they cannot be told apart.${blank}`
-      : `${best} ${tied > 0 ? `${tied} of ${known} settings ${tied === 1 ? 'is' : 'are'} tied with the best (hatched; 95\u00a0%, ${compared} of ${seeds} seeds, paired).` : 'No other setting is tied with the best.'}`
-        + `${least < 2 ? ' On a model with fewer than two seeds in common, settings cannot be told apart.' : ''} ${head.border.join(' ') || 'It is inside the grid, or at the limit of a knob.'}${blank}`;
+      : `${best} ${tied > 0 ? `${tied} of ${known} settings ${tied === 1 ? 'is' : 'are'} tied with it (hatched${most < seeds ? `; ${compared} of ${seeds} seeds` : ''}).` : 'No other setting is tied with it.'}`
+        + `${least < 2 ? ' On a model with fewer than two seeds in common, settings cannot be told apart.' : ''} ${head.border.join(' ') || 'The grid is wide enough.'}${blank}`;
     this.extend.hidden = !over || !head.border.length;
     put(this.verdict, known && !this.measure.better ? `Neither high nor low values are better; the highest counts as the best. ${verdict}` : verdict);
   }
@@ -310,7 +310,7 @@ class MapPanel extends Panel {
     const n = this.numbers, { short, digits } = this.measure, chosen = head.by.includes('validation');
     const score = (/** @type {number} */ x, /** @type {number} */ spread) => `${short} ${decimal(x, digits)}${Number.isFinite(spread) ? ` ± ${decimal(spread, digits)}` : ''}`;
     return [...this.state.keys()].filter(i => this.state[i] & IS_BEST).map(i => (chosen && Number.isFinite(n.test[i])
-      ? `Best on the validation data: ${this.nameOf(i)}. On the test data${n.test[i] === n.mean[i] ? ' (here the same)' : ''}: ${score(n.test[i], n.test_std_dev[i])}.`
+      ? `Best on validation data: ${this.nameOf(i)}. On test data${n.test[i] === n.mean[i] ? ' (here the same)' : ''}: ${score(n.test[i], n.test_std_dev[i])}.`
       : `Best: ${this.nameOf(i)}, ${score(n.mean[i], n.std_dev[i])}.`)).join(' ');
   }
 

@@ -21,9 +21,10 @@ ABOUT_MAP = (
     "Each cell is one setting; its colour is the mean score of its runs, one per seed, at the slider’s "
     "number of samples (or updates, sweeps, seconds). In crossed-out cells more than half of the samples "
     "are blank. Hatched cells are statistically tied with the best: the 95 % interval of the difference, "
-    "paired over the seeds, contains zero. The star marks the best mean; chance may have picked it from the "
-    "hatched cells. A gap separates the value 1 from those that approach it. A dot marks cells that are "
-    "running, a diamond a setting that you have tried on the Sample page."
+    "paired over the seeds, contains zero. The star marks the best mean; chance may have picked it among the "
+    "hatched cells. The grid is wide enough if the best setting is inside it or at the limit of a knob. A "
+    "gap separates the value 1 from those that approach it. A dot marks running cells, a diamond a setting "
+    "that you have tried on Sample."
 )
 
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}

@@ -22,8 +22,8 @@ PRESETS = (
     ),
     Preset(
         "No decay is best",
-        "After a thousand samples rates-FPCD scores best with decay 1, nearly the same for any step size; "
-        "with decay 0.8 the step size changes the ISL by 50 nats.",
+        "After 1,000 samples decay 1 is best at almost any step size; with decay 0.8, large steps cost 50 "
+        "nats.",
         ("rates_fpcd:eps=0.03162,alpha=0.9962",),
         {},
         (
