@@ -236,10 +236,10 @@ def _place_in_address() -> LessonStep | None:
 def _read_place(name: str, step: str) -> LessonStep:
     known = lessons()
     if name not in known:
-        raise BadInput(f"The link's lesson '{name[:MAX_SHOWN]}' is none of these: {', '.join(known)}.")
+        raise BadInput(f"No lesson is called '{name[:MAX_SHOWN]}', as in the link: {', '.join(known)}.")
     n = len(known[name].steps)
     if not (step.isascii() and step.isdigit() and len(step) < 4 and 1 <= int(step) <= n):
-        raise BadInput(f"The link's step '{step[:MAX_SHOWN]}' is none of 1 to {n} of the lesson '{name}'.")
+        raise BadInput(f"Lesson '{name}' has steps 1 to {n}, no '{step[:MAX_SHOWN]}' as in the link.")
     return LessonStep(name, int(step) - 1)
 
 

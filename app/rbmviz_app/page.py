@@ -407,7 +407,7 @@ class LivePage(Generic[S]):
         slugs = [preset.slug for preset in self.presets]
         if asked and asked[0] not in slugs:
             session.add_link_warning(
-                f"The link's preset '{asked[0][:MAX_SHOWN]}' is none of this page: {', '.join(slugs)}.",
+                f"This page has no preset '{asked[0][:MAX_SHOWN]}' as in the link: {', '.join(slugs)}.",
                 self.name,
             )
 

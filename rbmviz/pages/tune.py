@@ -60,7 +60,7 @@ SPEC = PageSpec(
             Several(list_models),
             "Models",
             "The trained RBMs that are sampled; several are side by side. A model file uploaded on another "
-            "page, or a model of the Train page, is listed here, too.",
+            "page, or a model of the Train page, is listed here as well.",
         ),
         "tune_samplers": SettingSpec(["rates_fpcd"], Several(list_samplers), "Samplers"),
         "tune_data": SettingSpec(

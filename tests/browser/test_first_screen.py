@@ -83,3 +83,14 @@ def test_a_phone_shows_picture_number_knob_and_curve_of_a_panel_at_once(live):
     below = page.page.locator(".transport").bounding_box()["y"]  # the buttons at the bottom of the screen
     assert max(ends.values()) <= below, ends
     assert page.ask("panels[0].querySelector('canvas.picture').clientWidth") == 280
+
+
+def test_on_a_phone_nothing_moves_after_the_first_picture_of_train(live):
+    page = live(PHONE, is_mobile=True, has_touch=True)
+    page.page.add_init_script(WATCH)
+    page.open(slowly("train"))
+    first = page.page.evaluate("performance.now()")
+    page.until(f"{DRAWN} && {SETTLED}")
+    assert [move for move in page.page.evaluate("moves") if move[0] > first and move[1] > 0.02] == []
+    heights = page.ask("panels.map(p => p.querySelector('.strip').clientHeight)")
+    assert heights == [40] * 4  # and before: a canvas not yet drawn on would be 140

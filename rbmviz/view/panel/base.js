@@ -329,8 +329,8 @@ class Panel {
 
   draw() {
     const head = this.head;
+    this.drawPictures(); // also before the first frame, so that the strip has its height when that comes
     if (!head) return;
-    this.drawPictures();
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
     this.count.textContent = whole.format(head.at ?? head.n);

@@ -85,7 +85,8 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
         return
     shown, dataset = named(comparison), comparison.setup.dataset
     with st.container(horizontal=True, vertical_alignment="center"):
-        how = st.empty()
+        averaged = Settings.part.value == "monte_carlo"
+        st.markdown(f"**Log-likelihood**, {HOW_AVERAGED if averaged else how_scored(comparison, shown)}")
         yardstick = controls.choose(
             Settings.part,
             [name for name, each in YARDSTICKS.items() if each.part in levels.independent],
@@ -93,8 +94,6 @@ def draw_charts(comparison: Comparison[TrainingSetup], levels: Levels) -> None:
             label_visibility="collapsed",
         )
         at_equal = controls.toggle(Settings.train_equal)
-        averaged = yardstick == "monte_carlo"
-        how.markdown(f"**Log-likelihood**, {HOW_AVERAGED if averaged else how_scored(comparison, shown)}")
     request_averages(comparison, shown, averaged)
     part, cost_unit, unit = YARDSTICKS[yardstick].part, comparison.cost_unit, units_of(dataset)
     compared = [one.compared for _, one in comparison.at_common_point(comparison.peek())] if at_equal else []

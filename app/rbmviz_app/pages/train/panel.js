@@ -58,7 +58,7 @@ class TrainPanel extends Panel {
 
   drawPictures() {
     const { grid, fantasies, filters } = this;
-    const text = /** @type {PanelHead & { standing: string }} */ (this.head).standing;
+    const text = /** @type {(PanelHead & { standing: string }) | null} */ (this.head)?.standing ?? '';
     if (this.standing.textContent !== text) this.standing.textContent = this.standing.title = text; // two lines may not be enough
     if (!fantasies.canvas.hidden) fantasies.draw(grid.ink, grid.gap, null);
     if (!filters.canvas.hidden) filters.draw(grid.signed, grid.gap, null);
