@@ -21,13 +21,14 @@ from rbmviz import rng
 from rbmviz.budget import check_memory
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, copy_into, empty_samples
+from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, empty_samples
 from rbmviz.samplers.shared_fast_weights import (
     SharedFastWeights,
     gibbs_round,
     one_thread,
     shared_bytes,
     start_shared,
+    take_from_round,
     target,
 )
 
@@ -82,12 +83,9 @@ def step_symmetric(state: Symmetric, n: int, eps: float, alpha: float, k: int) -
     with one_thread():
         while done < n:
             group = state.groups[state.n % len(state.groups)]
-            size = len(group.v)
-            if not group.left:
-                group.round, group.left = gibbs_round(group, eps, alpha, k, False, penalise), size
-            at, m = size - group.left, min(group.left, n - done)
-            copy_into(out, slice(done, done + m), group.round, slice(at, at + m))
-            group.left -= m
+            m = take_from_round(
+                group, out, done, lambda each: gibbs_round(each, eps, alpha, k, False, penalise)
+            )
             done += m
             state.n += m
     return out
