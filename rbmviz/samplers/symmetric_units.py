@@ -14,6 +14,7 @@ fast do not help here, and theta_F is stored in full after every sample.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -80,12 +81,11 @@ def symmetric_bytes(n_chains: int, share: bool, n_visible: int, n_hidden: int) -
 def step_symmetric(state: Symmetric, n: int, eps: float, alpha: float, k: int) -> Samples:
     """Return n samples of k sweeps each, with one update of theta_F after every round of a group."""
     out, done = empty_samples(state.groups[0].round, n), 0
+    make_round = partial(gibbs_round, eps=eps, alpha=alpha, k=k, mean_statistics=False, update=penalise)
     with one_thread():
         while done < n:
             group = state.groups[state.n % len(state.groups)]
-            m = take_from_round(
-                group, out, done, lambda each: gibbs_round(each, eps, alpha, k, False, penalise)
-            )
+            m = take_from_round(group, out, done, make_round)
             done += m
             state.n += m
     return out
