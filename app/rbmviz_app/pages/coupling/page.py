@@ -31,8 +31,8 @@ TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 PRESETS = (
     Preset(
         "Weights grow",
-        "With shared random numbers, pairs meet in about 25 sweeps; algorithm 1 needs 200. Drag the standard "
-        "deviation to 0.1: all meet soon.",
+        "Sharing all random numbers, chains meet in about 25 sweeps; sharing only proposals (algorithm 1), "
+        "in 200. Drag the standard deviation to 0.1: all meet soon.",
         PAGES["coupling"].default_panels,
         claims=(
             "panel1.half_step_mean < panel1.rbm_mean - 2 at 200 pairs",
