@@ -154,6 +154,9 @@ def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened)
     wait(lambda: len(set(page("rbmviz.panels.map(panel => panel.n)"))) == 1, "all pause at the same")
     page.page.locator(".again").click()
     assert page("rbmviz.panels.map(panel => panel.n)") == [0, 0]
+    page("location.hash = ''")  # all three panels, which a finger moves, and not the page
+    page.page.locator(".panel").nth(2).wait_for()
+    assert page("document.documentElement.scrollWidth") == phone["viewport"]["width"]
 
 
 def test_the_newest_samples_are_held(opened):
