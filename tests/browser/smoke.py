@@ -89,7 +89,11 @@ def check_lesson(browser: Browser, file: Path) -> None:
     assert rbmviz(["play", "--lesson", "rbm", "--out", str(file)]) == 0
     browser.open(file.as_uri())
     until(browser, "document.querySelector('.card #answer-0') !== null")
-    for act in ("document.querySelector('#answer-0').click()", FAST, "document.querySelector('.play').click()"):
+    for act in (
+        "document.querySelector('#answer-0').click()",
+        FAST,
+        "document.querySelector('.play').click()",
+    ):
         browser.evaluate(act)
     until(browser, "document.querySelector('.card.all-seen') !== null")
     browser.evaluate("document.querySelector('#Next').click()")
