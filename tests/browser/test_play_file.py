@@ -310,10 +310,10 @@ def test_a_lesson_runs_and_its_claims_are_evaluated(opened, lesson):
             card.get_by_role("button", name="Next").click()
             card.get_by_role("heading", name="Scored").wait_for()
     show(page, 24_000)
-    page("before = rbmviz.lesson.page.liveRuns[1].classes.slice()")
+    page("run = rbmviz.lesson.page.liveRuns[1]; before = run.classes.slice()")
     show(page, 26_000)  # more than a page holds
-    assert page("(run => [run.head.first, run.length])(rbmviz.lesson.page.liveRuns[1])") == [6000, 20_000]
-    assert page("rbmviz.lesson.page.liveRuns[1].classes.every((c, i) => i >= 18_000 || c === before[i + 6000])")
+    assert page("[run.head.first, run.length]") == [6000, 20_000]
+    assert page("run.classes.every((c, i) => i >= 18_000 || c === before[i + 6000])")
     assert page.page.url.endswith("#2")
     assert "bas" in page.page.locator(".contains").text_content()
     page.page.go_back()
