@@ -7,8 +7,9 @@ from typing import Any
 from rbmviz.cli import WholeNumber, add_command, print_message
 from rbmviz.cli.sweep import MAX_WORKERS
 from rbmviz.errors import BadInput
+from rbmviz.paths import cache_dir
 from rbmviz.reproduce import PAPERS, SIZES, Recipe, Size, all_recipes, recipe_named, reproduce
-from rbmviz.reproduce.further import changes, further_folder, run_further
+from rbmviz.reproduce.further import changes, run_further
 from rbmviz.reproduce.ledger import measured_texts, stored, verdict_text
 from rbmviz.reproduce.recipe import minutes_text, number_text
 from rbmviz.reproduce.run import result_of
@@ -93,24 +94,19 @@ def _run_further(args: argparse.Namespace) -> dict[str, Any]:
         raise BadInput("reproduce: --more runs one recipe: name it in place of 'all'.")
     recipe, shipped = recipe_named(args.name), stored(args.name)
     size: Size = args.size or (shipped["size"] if shipped else "full")
-    out = further_folder() if args.out is None else Path(args.out)
+    out = Path(args.out or cache_dir() / "reproduce")
     outcome = run_further(
         args.name, recipe, out, size, args.more, workers=args.workers, on_progress=print_message
     )
-    result, before = outcome["result"], outcome["before"] or {"claims": []}
-    then = {claim["claim"]: claim for claim in before["claims"]}
-    keys = ("verdict", "holds", "measured")
-    claims = [
-        _claim(result, claim) | {"before": {key: then[claim["claim"]][key] for key in keys}}
-        if claim["claim"] in then
-        else _claim(result, claim)
-        for claim in result["claims"]
-    ]
+    result = outcome["result"]
+    claims = {
+        key: [_claim(each, claim) for claim in each["claims"]] if each else []
+        for key, each in (("claims", result), ("before", outcome["before"]))
+    }
     return {
-        **{"recipe": args.name, "size": size, "out": str(out), "claims": claims, "seeds": result["seeds"]},
-        **{key: outcome[key] for key in ("added", "minutes")},
+        **{"recipe": args.name, "size": size, "out": str(out), "seeds": result["seeds"], **claims},
+        **{key: outcome[key] for key in outcome if key not in claims and key != "result"},
         **{"changes": changes(outcome), "core_minutes": result["core_minutes"]},
-        **({"interrupted": True} if "interrupted" in outcome else {}),
     }
 
 

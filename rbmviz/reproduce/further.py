@@ -1,15 +1,15 @@
-"""Further seeds of a recipe, merged with those that are there: a claim is run on towards its verdict.
+"""Further seeds of a recipe: a claim is run on towards its verdict.
 
-Further seeds have the settings and the size of the result that ships. They are kept in a folder like that of
-``run.reproduce``. If this folder has the recipe's own seeds, too, the numbers are computed from all of them,
-as if they had been run at once. Otherwise they are merged with the numbers that ship: nearly all are means
-over seeds, and from value, error and number of seeds of two means follow those of all their seeds. What
-ships is never written.
+They have the settings and the size of the result that ships, and are kept in a folder like that of
+``run.reproduce``. If this folder has the recipe's own seeds, all are evaluated together. Otherwise they are
+merged with the numbers that ship, nearly all of which are means over seeds: from value, error and number of
+seeds of two means follow those of all their seeds.
 """
 
 import itertools
 import math
 import time
+from collections import ChainMap, Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,19 +17,13 @@ from typing import Any
 
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
-from rbmviz.paths import cache_dir
-from rbmviz.reproduce.claims import Estimate, Size
+from rbmviz.reproduce.claims import Size
 from rbmviz.reproduce.ledger import measured_texts, numbers_of, stored
 from rbmviz.reproduce.recipe import Job, Recipe, SweepRun, Work, minutes_text
 from rbmviz.reproduce.run import folder_of, is_measured, judged, measure, result_of, write_result
 from rbmviz.sweeps.cell import forget
 
-Result = Mapping[str, Any]
-
-
-def further_folder() -> Path:
-    """Return the folder of further seeds unless another is named: in the cache folder."""
-    return cache_dir() / "reproduce"
+JsonObject = Mapping[str, Any]
 
 
 def _family(job: Job) -> str:
@@ -38,19 +32,14 @@ def _family(job: Job) -> str:
 
 def _own_seeds(work: Sequence[Work]) -> dict[str, int]:
     """Return the number of seeds, 0, 1, ..., of each sweep and of each family of jobs."""
-    own = {item.name: len(item.plan.seeds) for item in work if isinstance(item, SweepRun)}
-    for item in work:
-        if isinstance(item, Job) and "seed" in item.arguments:
-            own[_family(item)] = max(own.get(_family(item), 0), item.arguments["seed"] + 1)
-    return own
+    own = Counter(_family(item) for item in work if isinstance(item, Job) and "seed" in item.arguments)
+    return own | {item.name: len(item.plan.seeds) for item in work if isinstance(item, SweepRun)}
 
 
 def further(work: Sequence[Work], begin: int, end: int, own: bool = False) -> list[Work]:
-    """Return this work at further seeds.
+    """Return this work at further seeds, and with ``own`` also at its own; jobs without a seed stay.
 
-    begin, end : the first of them, and the one after the last, counted from the last own one: those of a job
-        with seeds 0 to 3 are 4 + begin, ..., 3 + end
-    own : whether to include the own seeds. Jobs without a seed are always included.
+    begin, end : if a job has seeds 0 to 3, the further ones are 4 + begin, ..., 3 + end
     """
     numbers = _own_seeds(work)
     result: list[Work] = []
@@ -86,26 +75,20 @@ def run_further(
     workers: int | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Run further seeds of a recipe until the time is over, and return what they add.
+    """Run further seeds of a recipe for some minutes; arguments and errors otherwise as ``reproduce``.
 
-    name, recipe, folder, size, workers, on_progress : as in ``reproduce``
-    minutes : wall-clock minutes. A seed begins only if it is expected to end within them: the first by the
-        recipe's cost, later ones also by the longest so far.
+    A seed begins only if it is expected to end in time: by the recipe's cost, and the longest seed so far.
 
     Returns
     -------
     dict
-        JSON values: ``added`` (number of seeds), ``minutes``, ``result`` (of all seeds), and the result
-        ``before``, None if there was none. After Ctrl-C also ``interrupted``: the unfinished seed is lost.
+        ``added`` (number of seeds), ``minutes``, ``result`` of all seeds, and the result ``before``, or None.
+        After Ctrl-C, which loses only the unfinished seed, also ``interrupted``.
 
     Raises
     ------
     BadInput
-        If one seed is expected to take longer, or as ``reproduce`` does.
-    OutputFailure
-        If results cannot be written; earlier ones are kept.
-    KeyboardInterrupt
-        After Ctrl-C, if the folder has no whole seed.
+        Also if one seed is expected to take longer.
     """
     longest = minutes_of_seed(recipe, size)
     if math.isinf(longest):
@@ -129,7 +112,7 @@ def run_further(
         every = further(work, 0, n, own) if n else list(work)
         measured, spent = measure(name, every, place, workers, lambda _: None)
         result = result_of(name, replace(recipe, work=lambda _: every), size, measured, spent)
-        return result if own or not shipped else _merged(recipe, size, shipped, result, n)
+        return result if own or not shipped else _merged(recipe, shipped, result, n)
 
     before, n, interrupted, begin = collected(first), first, False, time.monotonic()
     try:
@@ -141,43 +124,32 @@ def run_further(
         if not n and not own:
             raise
         interrupted = True
-    result = collected(n)
-    assert result is not None
-    option = f" --{size}" * (size != "full")
-    result["command"] = f"rbmviz reproduce {name}{option} --more {minutes:g}"
+    if result := collected(n):
+        option = f" --{size}" * (size != "full")
+        result["command"] = f"rbmviz reproduce {name}{option} --more {minutes:g}"
+        if without := write_result(result, place):
+            say(f"{name} has no picture: {without}")
     forget()
-    if without := write_result(result, place):
-        say(f"{name} has no picture: {without}")
-    return {
-        **{"added": n - first, "minutes": (time.monotonic() - begin) / 60},
-        **{"result": result, "before": before},
-        **({"interrupted": True} if interrupted else {}),
-    }
+    outcome = {"added": n - first, "minutes": (time.monotonic() - begin) / 60, "before": before}
+    return {**outcome, "result": result} | ({"interrupted": True} if interrupted else {})
 
 
-def _merged(recipe: Recipe, size: Size, shipped: Result, result: Result, n: int) -> dict[str, Any]:
-    """Return the result of n further seeds with its claims merged with those that ship.
-
-    A number that is no mean over seeds stays as it ships.
-    """
+def _merged(recipe: Recipe, shipped: JsonObject, result: JsonObject, n: int) -> dict[str, Any]:
+    """Return the result of n further seeds with the claims of all; what is no mean stays as it ships."""
     assert recipe.work is not None
-    old, new = (
-        {key: e for claim in one["claims"] for key, e in numbers_of(claim).items()}
-        for one in (shipped, result)
-    )
+    size: Size = result["size"]
     own = set(_own_seeds(recipe.work(size)).values())
-
-    def merged(key: str) -> Estimate:
-        if key not in old or key not in new:
-            return old.get(key) or new[key]
-        return old[key].merged(new[key]) if old[key].n in own and new[key].n == n else old[key]
-
-    claims = judged(recipe, size, {key: merged(key) for key in {**old, **new}})
+    old, new = (ChainMap(*map(numbers_of, each["claims"])) for each in (shipped, result))
+    numbers = {
+        key: old[key].merged(e) if key in old and old[key].n in own and e.n == n else old.get(key, e)
+        for key, e in new.items()
+    }
+    claims = judged(recipe, size, {**old, **numbers})
     origin = {key: shipped[key] for key in ("version", "commit", "machine", "seeds", "core_minutes")}
     return {**result, "claims": claims, "merged_with": origin}
 
 
-def changes(outcome: Mapping[str, Any]) -> list[str]:
+def changes(outcome: JsonObject) -> list[str]:
     """Return what ``run_further`` adds as lines of text: how many seeds, and what each claim was and is."""
     n, before = outcome["added"], outcome["before"]
     then = {claim["claim"]: claim for claim in before["claims"]} if before else {}

@@ -181,7 +181,7 @@ def is_measured(work: Sequence[Work], place: Path) -> bool:
     """Return whether the results of all this work are in the folder of a recipe."""
     code = _code()
     return all(
-        _stored_job(_path_of(item, place, code)) is not None
+        "found" in _read(_path_of(item, place, code))
         if isinstance(item, Job)
         else is_folder(place / item.name)
         and len(Store(place / item.name).done(cells(item.plan))) == item.plan.size
@@ -241,8 +241,8 @@ def _all_called(
 def _called(job: Job, place: Path, code: str) -> tuple[dict[str, Any], float]:
     """Return the result of a job and its processor seconds, stored or computed."""
     path = _path_of(job, place, code)
-    content = _stored_job(path)
-    if content is None:
+    content = _read(path)
+    if not isinstance(content.get("found"), dict) or not isinstance(content.get("seconds"), int | float):
         begin = time.thread_time()
         with on_one_thread():
             values = job.function(**job.arguments)
@@ -254,13 +254,6 @@ def _called(job: Job, place: Path, code: str) -> tuple[dict[str, Any], float]:
 
 def _path_of(job: Job, place: Path, code: str) -> Path:
     return place / f"{job.name}-{job_identity(job, code)}.json"
-
-
-def _stored_job(path: Path) -> dict[str, Any] | None:
-    """Return the content of a job's file; None if it is missing or damaged."""
-    content = _read(path)
-    whole = isinstance(content.get("found"), dict) and isinstance(content.get("seconds"), int | float)
-    return content if whole else None
 
 
 def _read(path: Path) -> dict[str, Any]:
