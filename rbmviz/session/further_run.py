@@ -6,6 +6,7 @@ command ``rbmviz reproduce RECIPE --more`` runs beside the server, with one thre
 
 import contextlib
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from rbmviz.session.scheduler import LOW_PRIORITY
 
 MEMORY = "further seeds"
 """What the memory of a visitor's processes is counted as: one runs at a time."""
+
+log = logging.getLogger(__name__)
 
 _TURN = threading.Lock()
 """Held while a process runs: there is one at a time."""
@@ -36,7 +39,7 @@ class FurtherRun:
     figure : SVG of the seeds, or empty
     """
 
-    dated = True  # it counts as a sweep
+    dated = True  # so that it counts towards the sweeps of the server
 
     def __init__(self, recipe: str, minutes: int, owner: str, visitor: VisitorUsage) -> None:
         self.recipe, self.minutes, self._owner, self._visitor = recipe, minutes, owner, visitor
@@ -83,8 +86,11 @@ class FurtherRun:
             if self.status == "queued":
                 try:
                     self._compute()
-                except (OSError, ValueError, BadInput) as error:
+                except BadInput as error:
                     self._end("failed", str(error))
+                except Exception:
+                    log.exception("further seeds have failed")
+                    self._end("failed", "The server has made a mistake: its log says which.")
 
     def _compute(self) -> None:
         command = [sys.executable, "-P", "-m", "rbmviz", "reproduce", self.recipe, "--json", "--workers", "1"]
@@ -98,6 +104,8 @@ class FurtherRun:
             text=True,
             env=os.environ | {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
+        if not self.active:  # it was stopped meanwhile
+            process.kill()
         with contextlib.suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, process.pid, LOW_PRIORITY)
         content, told = process.communicate()
