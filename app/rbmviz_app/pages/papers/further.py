@@ -81,6 +81,7 @@ def _draw_run(run: FurtherRun, was_active: bool) -> None:
         if run.figure:
             picture = base64.b64encode(run.figure).decode()
             parts.append(
+                "<p>The figure of the seeds that were run here:</p>"
                 '<div class="figure" tabindex="0" role="group" aria-label="Figure of the further seeds">'
                 f'<img src="data:image/svg+xml;base64,{picture}" alt="The figure of the further seeds"></div>'
             )
