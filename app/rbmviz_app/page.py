@@ -9,10 +9,8 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
 3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
 4. ``with PAGE.notes():`` the messages above the panels; always, even if there are none;
 5. ``left, right = places()``: the grid of the first screen, for the panels and the main chart;
-6. in ``left`` the panels, in a function with ``@st.fragment``, so that a click there redraws nothing else.
-   It calls ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
-   ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page``, which may
-   redraw the whole page, and last ``PAGE.write_address``, so that the address is written once;
+6. in ``left`` the panels: ``PAGE.draw_panels``, a fragment, so that a click there redraws nothing else. It
+   calls the function of the page's ``panel.py`` that mounts the canvas, and writes the address;
 7. in ``right`` the main chart, and below the grid the others, in functions with ``@every_second`` or
    ``@as_curves_grow`` (see ``timer``), which read ``comparison.peek()`` and call ``draw_chart``. ``peek``
    renews no lease, so that a chart alone does not keep a run awake: a run computes for 30 s after the last
@@ -27,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -90,13 +88,6 @@ class Transport(NamedTuple):
 def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
     """Return the algorithm of each panel."""
     return [panel.worker.algorithm for panel in comparison.panels]
-
-
-class PanelCallbacks(TypedDict):
-    """Callbacks of a panel: a knob was released, and the panel was closed."""
-
-    on_edit: Callable[[], None]
-    on_remove: Callable[[], None]
 
 
 @dataclass
@@ -481,29 +472,46 @@ class LivePage(Generic[S]):
         parts = {self.spec.panels_key: panels, presets.KEY: [shown.slug] if shown else []}
         links.write(self.name, parts | links.texts_of(self.settings.values()) | dict(more))
 
-    def callbacks(self, comparison: Comparison[S], grid: str) -> PanelCallbacks:
-        """Return the callbacks for "knob released" and "panel closed".
+    @st.fragment
+    def draw_panels(
+        self,
+        comparison: Comparison[S],
+        key: str,
+        draw: Callable[..., None],
+        offer: tuple[str, str, Callable[[], None]] | None = None,
+    ) -> None:
+        """Draw the caption of the preset and the live panels, and write the address.
 
-        grid : key of the canvas component
+        key : of the canvas component
+        draw : draws the panels, given the comparison and, by name, what ``mounted`` returns
+        offer : noun and icon of a panel, and a function that draws the buttons that add one; None: panels
+            cannot be added
+        """
+        self.preset_caption(comparison)
+        draw(comparison, **self.mounted(comparison, key))
+        if offer is not None:
+            offer_panels(comparison, *offer)
+        catch_up_page(comparison)
+        self.write_address(comparison)
+
+    def mounted(self, comparison: Comparison[S], key: str) -> dict[str, Any]:
+        """Return the arguments of ``Canvas.mount`` that all canvases of panels have, by name.
+
+        key : of the canvas component
         """
 
         def edited() -> None:
-            edit = session.sent_by(grid, "edit")
+            edit = session.sent_by(key, "edit")
             try:
                 comparison.apply_knobs(edit["key"], **edit["knobs"])
             except BadInput as error:
                 messages.refused(error)
 
         def removed() -> None:
-            comparison.remove(session.sent_by(grid, "remove")["key"])
-
-        return {"on_edit": edited, "on_remove": removed}
-
-    def multiply_callback(self, comparison: Comparison[S], grid: str) -> Callable[[], None]:
-        """Return the callback for adding panels with other values of a knob; see ``callbacks``."""
+            comparison.remove(session.sent_by(key, "remove")["key"])
 
         def multiplied() -> None:
-            asked = session.sent_by(grid, "multiply")
+            asked = session.sent_by(key, "multiply")
             try:
                 algorithm = comparison[asked["key"]].algorithm
                 others = with_knob(algorithm, asked["knob"], asked["values"])
@@ -513,7 +521,14 @@ class LivePage(Generic[S]):
             except BadInput as error:
                 messages.refused(error)
 
-        return multiplied
+        return {
+            "url": self.socket(),
+            "present": links.presenting(),
+            "key": key,
+            "on_edit": edited,
+            "on_remove": removed,
+            "on_multiply": multiplied,
+        }
 
     def socket(self) -> str:
         """Return the path of the live socket of this visitor's comparison."""
@@ -534,17 +549,15 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
         return st.container(key="live-panels"), st.container(key="live-chart")
 
 
-def offer_panels(
-    comparison: Comparison[Any], what: str, icon: str, add: str, draw_adders: Callable[[], None]
-) -> None:
+def offer_panels(comparison: Comparison[Any], what: str, icon: str, draw_adders: Callable[[], None]) -> None:
     """Draw a note if there is no panel, and the list of those that can be added.
 
-    what, icon : noun and Material icon for the note; add : label of the button that opens the list
+    what, icon : noun and Material icon for the note
     """
     if not comparison.panels:
         st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
     if not links.presenting():
-        with st.popover(add, icon=":material/add:", type="tertiary", key=f"add {what}"):
+        with st.popover(f"Add a {what}", icon=":material/add:", type="tertiary", key=f"add {what}"):
             draw_adders()
 
 

@@ -185,8 +185,8 @@ def sweep_map(
         "multiples": [],
     }
     _canvas.mount(
-        url,
         [spec],
+        url=url,
         view="map",
         n_visible=1,
         shape=(1, 1),
