@@ -59,6 +59,7 @@ from rbmviz_app import (
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish
+from rbmviz_app.share.prose import marked
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
 
@@ -158,7 +159,7 @@ class LivePage(Generic[S]):
         question, about : texts of a part of the page, if they differ from the page's
         notes : paragraphs on how to read the panels and charts, and what to try; below ``about``
         """
-        publish.heading(question or self.question)
+        publish.tell(question=question or self.question)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
             st.title(question or self.question, anchor=False, width="content")
@@ -444,7 +445,7 @@ class LivePage(Generic[S]):
         with st.container(key="caption"):
             # Streamlit does not draw empty containers.
             st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
-        publish.caption(text)
+        publish.tell(caption=marked(text))
 
     def shown_caption(self) -> str:
         """Return the caption of the preset that the screen shows; "" if it shows none."""

@@ -9,7 +9,6 @@ from rbmviz.metrics import Landscape
 from rbmviz.metrics.numbers import OF_LANDSCAPE, Number
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
-from rbmviz.session.landscape import LandscapePlan
 from rbmviz.view.frames import Block
 from rbmviz.view.specs import shape_of
 from rbmviz_app.panel import Canvas, panel_specs
@@ -20,7 +19,7 @@ TRAIL_SIDE = 10
 """A frame carries at most TRAIL_SIDE squared new states."""
 
 
-def readouts(sampler: Sampler, plan: LandscapePlan) -> tuple[Number, ...]:
+def readouts(sampler: Sampler, plan: LandscapeSetup) -> tuple[Number, ...]:
     """Return a panel's numbers."""
     return OF_LANDSCAPE
 
