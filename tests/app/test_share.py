@@ -362,7 +362,7 @@ def test_a_watcher_gets_the_page_and_its_frames_and_is_counted(client, share):
                 break
             kinds |= set(json.loads(message["text"]))
         assert {"page", "canvas", "knobs"} <= kinds
-        assert len(read_frame(message["bytes"]).panels) == 1
+        assert len(read_frame(zlib.decompress(message["bytes"])).panels) == 1
         assert share.watchers == 1
         socket.send_text("alive")
         share.stop()
