@@ -279,7 +279,7 @@ class LivePage(Generic[S]):
         Trainings opened by a link stay at their own steps.
         """
         steps = links.paused_at(self.name, len(comparison.panels))
-        if not steps and not links.starts_paused():
+        if not steps and not (session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value):
             comparison.resume()
         elif any(steps) and not any(panel.worker.peek().n for panel in comparison.panels):
             most = links.MAX_REPEATED_STEPS
@@ -608,17 +608,17 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             "The lesson asks first: choose an answer on its card." if card.holds_play(page) else "",
         )
         draw_undo(page, comparison)
-        rate = controls.slide(speed, format_func=rate_text, width=texts.width, label_visibility="collapsed")
+        rate = controls.slide(
+            speed,
+            format_func=lambda rate: address_text(rate) + ("/s" if math.isfinite(rate) else ""),
+            width=texts.width,
+            label_visibility="collapsed",
+        )
         if rate != comparison.rate:
             comparison.set_rate(rate)
         if pressed:
             restart_timers(comparison, commanded=True)
     catch_up_settings(page)
-
-
-def rate_text(rate: float) -> str:
-    """Return a number of steps per second as the slider shows it."""
-    return address_text(rate) + ("/s" if math.isfinite(rate) else "")
 
 
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:

@@ -253,15 +253,10 @@ def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     controls.choose(Settings.view)
     controls.choose(Settings.pixels)
     controls.choose(Settings.cells)
-    dataset, reason = scored_against(model, choice)
+    dataset, reason = data_or_reason(data_of, model, None if choice == AUTOMATIC else choice, data)
     if reason:
         reason = f"Nothing is scored: {reason} Choose other data in Settings."
     return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure()), reason
-
-
-def scored_against(model: Model, choice: str) -> tuple[Dataset | None, str]:
-    """Return the chosen data, or None and the reason why they do not fit the model."""
-    return data_or_reason(data_of, model, None if choice == AUTOMATIC else choice, data)
 
 
 def grid(comparison: Comparison[SamplingSetup], **mounted: Any) -> None:
