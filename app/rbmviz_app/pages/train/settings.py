@@ -76,13 +76,14 @@ def choose_setup() -> Chosen:
 
 
 def choose_data() -> str:
-    """Draw the choice of the data, the default first; return their name."""
+    """Draw the choice of the data, the default first; return their name.
+
+    A preset or link may ask for a variant.
+    """
     names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
     return controls.select(
         Settings.train_data,
-        options=list(
-            dict.fromkeys([*names, Settings.train_data.value])
-        ),  # a preset or link may ask for a variant
+        options=list(dict.fromkeys([*names, Settings.train_data.value])),
         format_func=data_label,
         width=DATA_WIDTH,
         label_visibility="collapsed",
