@@ -330,13 +330,14 @@ class MapPanel extends Panel {
     const label = (/** @type {string} */ kind, /** @type {string} */ text, /** @type {string} */ area) => place(area, element('span', { class: kind, text }));
     const maps = facets.map(({ title, columns }, facet) => {
       const map = element('div', { class: 'facet' }, ...(facets.length > 1 ? [label('title', title, `1 / 3 / 2 / ${most + 3}`)] : []));
-      map.style.gridTemplate = `auto repeat(${rows}, ${high}px) auto auto / auto auto repeat(${most}, ${wide}px)`;
+      map.style.gridTemplateColumns = `auto auto repeat(${most}, ${wide}px)`;
+      map.style.gridRow = `span ${rows + 3}`;
       if (y && facet % across === 0) {
-        map.append(label('y name', y.label, `2 / 1 / ${rows + 2} / 2`));
+        map.append(label('y axis', y.label, `2 / 1 / ${rows + 2} / 2`));
         y.values.forEach((text, j) => { if (j % everyRow === 0) map.append(label('y', text, `${rows - j + 1} / 2`)); });
       }
       columns.forEach((column, i) => { if (column >= 0 && i % everyColumn === 0) map.append(label(turned ? 'x turned' : 'x', x.values[column], `${rows + 2} / ${i + 3}`)); });
-      if (columns[0] >= 0) map.append(label('x name', x.label, `${rows + 3} / 3 / ${rows + 4} / ${most + 3}`));
+      if (columns[0] >= 0) map.append(label('x axis', x.label, `${rows + 3} / 3 / ${rows + 4} / ${most + 3}`));
       return map;
     });
     this.tiles = positions.map(([facet, column, row]) => {
@@ -355,6 +356,7 @@ class MapPanel extends Panel {
     }
     const all = element('div', { class: 'facets' }, ...maps);
     all.style.gridTemplateColumns = `repeat(${across}, auto)`;
+    all.style.gridAutoRows = `auto ${`${high}px `.repeat(rows)} auto auto`;
     this.chart.classList.toggle('narrow', narrow);
     this.chart.replaceChildren(all, this.scale);
   }
