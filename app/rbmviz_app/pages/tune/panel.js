@@ -356,7 +356,7 @@ class MapPanel extends Panel {
     }
     const all = element('div', { class: 'facets' }, ...maps);
     all.style.gridTemplateColumns = `repeat(${across}, auto)`;
-    all.style.gridAutoRows = `auto ${`${high}px `.repeat(rows)} auto auto`;
+    all.style.setProperty('--rows', `auto ${`${high}px `.repeat(rows)} auto auto`);
     this.scale.style.setProperty('--high', `${Math.min(rows * high, 240)}px`);
     this.chart.classList.toggle('narrow', narrow);
     this.chart.replaceChildren(all, this.scale);
