@@ -26,7 +26,7 @@ ABOUT_MAP = (
     "running, a diamond a setting that you have tried on the Sample page."
 )
 
-VALUES = (
+VALUES_OF_MAP = (
     *("sweep_status", "seconds_left", "cost_unit", "by", "point", "ends", "telling", "moved", "seeds"),
     "border",
 )
@@ -44,7 +44,7 @@ def readouts(algorithm: Any, plan: Any) -> Sequence[Number]:
 @frame_encoder(MapSnapshot, readouts, ("map",))
 def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> PanelContent:
     """Encode all numbers of all settings; a frame is made only if something has changed."""
-    values = {name: getattr(shown, name) for name in VALUES}
+    values = {name: getattr(shown, name) for name in VALUES_OF_MAP}
     values |= {"error": without_commands(shown.error or ""), "progress": round(shown.progress, 4)}
     blocks = {name: getattr(shown, name) for name in SHOWN_OF_EACH} | {"state": shown.state}
     return PanelContent(values, blocks, client)
