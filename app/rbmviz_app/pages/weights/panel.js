@@ -41,7 +41,7 @@ class TileRow {
 
 class WeightPanel extends Panel {
   unit = 'batches';
-  rows = [new TileRow('heaviest', 'Heaviest of the newest batch'), new TileRow('lightest', 'Lightest')];
+  rows = [new TileRow('heaviest', 'Heaviest now'), new TileRow('lightest', 'Lightest')];
   /** @type {Histogram | null} */
   histogram = null;
   /** Log weights of the newest batch, heaviest first. @type {Float32Array | null} */
