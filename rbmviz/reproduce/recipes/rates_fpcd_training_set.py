@@ -98,7 +98,7 @@ RECIPE = Recipe(
         ),
         claim(
             "mean",
-            "The same with the kernel on means E[v|h], of the training rows as of the samples.",
+            "The same with the kernel on means, of the training rows as of the samples.",
             "-78.5 (rates-FPCD) against -80.0 (training set); the kernel is not stated",
             Bound("rates_fpcd_long", "rates-FPCD less the training set, both as means (nats)", at_least=0),
             shortened={"quick": "A quick run has 5,000 samples."},
