@@ -155,47 +155,6 @@ def scored_training(
     return result
 
 
-def large_training(
-    trainer: str,
-    data: str,
-    n_hidden: int,
-    updates: int,
-    points: int,
-    betas: int,
-    seed: int,
-    data_options: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Train a model that cannot be enumerated; return its curves.
-
-    Parameters
-    ----------
-    trainer : str
-        The trainer with its knobs.
-    data : str
-    n_hidden, updates, points, seed : int
-    betas : int
-        Temperatures of annealed importance sampling.
-    data_options : dict, optional
-        Binarisation of the data.
-
-    Returns
-    -------
-    dict
-        By point: update, mean log-likelihood of the first 2,000 training rows with its error (nats per row),
-        processor seconds of the training so far, and the trainer's tau_mean if it has one.
-    """
-    rows = load_dataset(data, **(data_options or {})).train
-    result: dict[str, list[float]] = {"update": [], "log_likelihood": [], "error": [], "seconds": []}
-    training = train(rows, trainers.read(trainer), n_hidden, updates, seed, every=updates // points)
-    for progress, spent in timed(training):
-        value, error = annealed(progress.rbm, rows[:2000], betas, seed)
-        for name, number in zip(result, (progress.update, value, error, spent), strict=False):
-            result[name].append(number)
-        if "tau_mean" in progress.stats:
-            result.setdefault("tau_mean", []).append(progress.stats["tau_mean"])
-    return result
-
-
 def estimator_biases(
     data: str,
     n_hidden: int,

@@ -213,7 +213,7 @@ def test_both_worlds_of_consistency(slope, cost, verdict):
 def curve_to(*values, **more):
     """Return a training's curve through these log-likelihoods."""
     n = len(values)
-    return {"update": list(range(n)), "log_likelihood": list(values), "error": [0.1] * n, **more}
+    return {"update": list(range(n)), "train": list(values), "error": [0.1] * n, **more}
 
 
 def test_both_worlds_of_large_trainings():

@@ -11,7 +11,7 @@ from rbmviz.registry import trainers
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing, Row
 from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
-from rbmviz.reproduce.tables import band, dots, paired
+from rbmviz.reproduce.tables import band, dots, falls, paired
 from rbmviz.reproduce.trainings import TAU_OFFSET, YARDSTICKS, scored_training
 from rbmviz.trainers import train
 
@@ -105,7 +105,7 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
         ends = {label: [run[name][run["update"].index(at)] for run in each] for label, each in runs.items()}
         result[f"end_{name}"] = paired(ends["UCD"], ends["CD-1"])
         for label, each in runs.items():
-            result[f"fall_{name}_{label}"] = Estimate.of([max(run[name]) - run[name][-1] for run in each])
+            result[f"fall_{name}_{label}"] = Estimate.of(falls(each, name))
     return result
 
 

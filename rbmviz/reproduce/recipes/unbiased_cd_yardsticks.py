@@ -8,7 +8,7 @@ from rbmviz.reproduce import trainings
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Job, Measurements, Recipe, Work, seeds
-from rbmviz.reproduce.tables import band, last
+from rbmviz.reproduce.tables import band, falls, last, paired
 from rbmviz.reproduce.trainings import AVERAGED_ROWS, scored_training
 
 TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "UCD": "ucd:k=1,t_max=100,algorithm=half_step"}
@@ -57,15 +57,14 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
             runs = measured.each(f"{label}, {setting}-")
             for name in YARDSTICKS if runs else ():
                 ends = last(runs, name)
-                falls = [max(run[name]) - end for run, end in zip(runs, ends, strict=True)]
-                result[f"{key}fall_{name}_{label}"] = Estimate.of(falls)
+                result[f"{key}fall_{name}_{label}"] = Estimate.of(falls(runs, name))
                 result[f"{key}end_{name}_{label}"] = Estimate.of(ends)
                 result[f"{key}over_truth_{name}_{label}"] = Estimate.of([end - true[name] for end in ends])
     for name in YARDSTICKS:
         ucd = last(measured.each(f"UCD, {LARGE}-"), name)
         for label in ("CD-1", "PCD"):
             ends = last(measured.each(f"{label}, {LARGE}-"), name)
-            result[f"ucd_over_{name}_{label}"] = Estimate.of([x - y for x, y in zip(ucd, ends, strict=True)])
+            result[f"ucd_over_{name}_{label}"] = paired(ucd, ends)
     return result
 
 
