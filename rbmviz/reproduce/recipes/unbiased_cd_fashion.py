@@ -18,10 +18,10 @@ from rbmviz.trainers import train
 KNOBS = "learning_rate=0.1,schedule=constant,batch_size=1000,n_chains=1000"
 UCD = "ucd:k=1,t_max=100,algorithm=half_step"
 TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "CD-30": "cd:k=30", "UCD": UCD}
-UPDATES = {"medium": {"CD-1": 1000, "PCD": 1000, "UCD": 300}, "full": dict.fromkeys(TRAINERS, 5000)}
+UPDATES = {"medium": {"CD-1": 3000, "PCD": 3000, "UCD": 900}, "full": dict.fromkeys(TRAINERS, 5000)}
 """Updates of the trainings; those of UCD are the dearest, and get dearer."""
 
-COMMON = 300
+COMMON = 900
 """Update at which trainings of different lengths are compared in a medium run."""
 
 DATA = {"data": "fashion_mnist", "data_options": {"binarise": "bernoulli"}}
@@ -83,7 +83,7 @@ def work(size: Size) -> list[Work]:
         each = seeds(size, quick=3, medium=3, full=5)
         jobs += per_seed(f"short-{updates}", meeting_and_times, arguments | {"updates": updates}, each)
     for label, updates in UPDATES.get(size, {}).items():
-        points, betas = (updates // 100, 1000) if size == "medium" else (50, 5000)
+        points, betas = (updates // 300, 3000) if size == "medium" else (50, 5000)
         scored: dict[str, Any] = DATA | {"hidden": 1000, "updates": updates, "points": points}
         scored |= {"betas": betas, "trainer": f"{TRAINERS[label]},{KNOBS}"}
         jobs += per_seed(f"{label}, scored", scored_training, scored, range(3 if size == "full" else 1))
@@ -155,7 +155,7 @@ def too_short(reason: str) -> dict[str, str]:
     return dict.fromkeys(("quick", "medium"), reason)
 
 
-SHORT = {"medium": "A medium run has one training of each: CD-1 and PCD 1,000 updates of 5,000, UCD 300."}
+SHORT = {"medium": "A medium run has one training of each: CD-1 and PCD 3,000 updates of 5,000, UCD 900."}
 
 RECIPE = Recipe(
     paper="unbiased_cd",
@@ -227,14 +227,14 @@ RECIPE = Recipe(
         "as there; in the paper's count, which starts at 1) and the cost of an update are measured after "
         "short trainings by PCD: 300 updates, in a full run 2,000. Rejected proposals are those of both "
         "chains; the authors' program counts rounds, in which both propose, and so fewer. A medium run also "
-        "has one training each of CD-1 and PCD, 1,000 updates, and of half-step UCD, 300, scored by the "
+        "has one training each of CD-1 and PCD, 3,000 updates, and of half-step UCD, 900, scored by the "
         "three yardsticks of *A yardstick that punishes*: 2,000 training and 2,000 held-out rows by "
-        "annealed importance sampling (64 chains, 1,000 temperatures) and the paper's Monte Carlo average "
+        "annealed importance sampling (64 chains, 3,000 temperatures) and the paper's Monte Carlo average "
         "over 100 rows. One run has no error, so they decide nothing. A full run has the trainings of "
         "figures 4 and 10, 5,000 updates each; by the paper's own times one UCD training takes 494 minutes "
         "of 12 cores."
     ),
-    cost={"quick": 1.4, "medium": 10.0, "full": 8800.0},
+    cost={"quick": 1.4, "medium": 28.0, "full": 8800.0},
     live_link=link_to(
         "train",
         ("cd:learning_rate=0.1", "ucd:learning_rate=0.1,schedule=linear"),
