@@ -10,14 +10,18 @@ from starlette.testclient import TestClient
 
 from rbmviz.reproduce import PAPERS
 from rbmviz.reproduce.ledger import APP, address, ledger, stored_figure
+from rbmviz.session.further_run import FurtherRun
 from rbmviz_app.pages.papers import figures
-from rbmviz_app.pages.papers.page import live_address, prose
+from rbmviz_app.pages.papers.page import VERDICT_BADGES, live_address, prose
+
+
+def bodies(test):
+    return [one.proto.body for one in test.get("html")]
 
 
 def entries(test):
-    """Return the HTML of the entries on the page, which are folded."""
-    bodies = "".join(one.proto.body for one in test.get("html"))
-    return re.findall(r'<details class="papers-entry".*?(?=<details class="papers-entry"|$)', bodies, re.S)
+    """Return the HTML of the entries on the page."""
+    return [body for body in bodies(test) if body.startswith('<article class="papers-entry"')]
 
 
 def claims(test):
@@ -25,7 +29,13 @@ def claims(test):
 
 
 def contents(test):
-    return re.findall(r'id="(\w+)"(?: open)?><summary><h3>(.*?)</h3>', "".join(entries(test)))
+    """Return name, number and title, and the icons of the verdicts of each entry."""
+    names = [re.search(r'id="(\w+)"', html)[1] for html in entries(test)]
+    lines = [fold.label.replace("\\", "").partition(" :") for fold in test.expander]
+    return [
+        (name, title, re.findall(r"material/(\w+)", marks))
+        for name, (title, _, marks) in zip(names, lines, strict=True)
+    ]
 
 
 def test_every_claim_stands_with_its_verdict(page):
@@ -43,15 +53,15 @@ def test_every_claim_stands_with_its_verdict(page):
 def test_entries_are_folded_and_listed_by_number_of_figure_and_table_with_their_verdicts(page):
     test = page("papers")
     listed = contents(test)
-    assert [name for name, _ in listed] == [result["recipe"] for result in ledger()]
-    for html, result in zip(entries(test), ledger(), strict=True):
-        said = ", ".join(claim["verdict"] for claim in result["claims"])
-        assert f'aria-label="{said}"' in html.partition("</summary>")[0]
-        assert " open>" not in html
-    assert dict(listed)["rates_fpcd_isl_curves"] == "Figure 2: ISL against samples on USPS"
-    assert dict(listed)["unbiased_cd_bas"] == "Figures 2, 6; table 1: Training on Bars and Stripes"
+    assert [name for name, *_ in listed] == [result["recipe"] for result in ledger()]
+    for (*_, icons), result in zip(listed, ledger(), strict=True):
+        assert icons == [VERDICT_BADGES[claim["verdict"]][1] for claim in result["claims"]]
+    assert not any(fold.proto.expanded for fold in test.expander)
+    titles = {name: title for name, title, _ in listed}
+    assert titles["rates_fpcd_isl_curves"] == "Figure 2: ISL against samples on USPS"
+    assert titles["unbiased_cd_bas"] == "Figures 2, 6; table 1: Training on Bars and Stripes"
     figures_of = [
-        re.match(r"Figures? (\d+)", text) for name, text in listed if name.startswith("unbiased_cd")
+        re.match(r"Figures? (\d+)", text) for name, text, _ in listed if name.startswith("unbiased_cd")
     ]
     numbers = [int(found[1]) for found in figures_of if found]
     assert numbers == sorted(numbers)
@@ -75,8 +85,8 @@ def test_a_search_finds_words_of_claims_and_numbers_of_figures(page):
     test = page("papers")
     set_settings(test, ledger_search="herding FIGURE 2")
     test.run()
-    assert [name for name, _ in contents(test)] == ["rates_fpcd_isl_curves"]
-    assert " open>" in entries(test)[0]  # the only one
+    assert [name for name, *_ in contents(test)] == ["rates_fpcd_isl_curves"]
+    assert test.expander[0].proto.expanded  # the only one
     assert 0 < len(claims(test)) < 5
     set_settings(test, ledger_search="<b>no such words")
     test.run()
@@ -98,6 +108,31 @@ def test_the_figure_comes_first_and_every_entry_says_how_it_is_measured(page):
         assert f'width="{width}" height="{height}"' in picture
         assert 'loading="lazy"' in picture
         assert len(re.search('alt="(.*?)"', picture)[1]) > 20
+
+
+def test_an_open_entry_is_run_on_and_says_what_that_adds(page, monkeypatch):
+    """Only what is undecided or of a quick run has the button, if a seed takes less than ten minutes."""
+    monkeypatch.setattr(FurtherRun, "start", lambda run: None)
+    test = page("papers")
+    buttons = {one.key: one for one in test.button if one.label == "Run for ten minutes"}
+    sizes = {result["recipe"]: result["size"] for result in ledger()}
+    assert buttons.keys() >= {f"further {name}" for name, size in sizes.items() if size == "quick"}
+    assert not {"further unbiased_cd_yardsticks", "further rates_fpcd_sequences"} & buttons.keys()
+    assert "Further seeds, about 0.02 minutes each." in [one.value for one in test.caption]
+    buttons["further rates_fpcd_speed"].click().run()
+    [run] = test.session_state["further runs"].values()
+    assert (run.recipe, run.minutes, run.status) == ("rates_fpcd_speed", 10, "queued")
+    assert "further rates_fpcd_speed" not in {one.key for one in test.button}
+    next(one for one in test.button if one.label == "Stop").click().run()
+    assert run.status == "stopped"
+    run.outcome, run.figure = {"changes": ["2 seeds added.", "not decided → holds: 1 < 2"]}, b"<svg/>"
+    test.run()
+    [report] = [body for body in bodies(test) if 'role="status"' in body]
+    assert "<p>not decided → holds: 1 &lt; 2</p>" in report
+    assert "data:image/svg+xml;base64,PHN2Zy8+" in report
+    monkeypatch.setenv("RBMVIZ_SWEEPS", "0")
+    next(one for one in test.button if one.key == "further rates_fpcd_speed").click().run()
+    assert "RBMVIZ_SWEEPS" in test.toast[0].value
 
 
 @pytest.mark.parametrize(("form", "begins"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])

@@ -152,6 +152,8 @@ class Different:
 PAGE = '''
 """Two chains of one small model, side by side."""
 
+from functools import partial
+
 import streamlit as st
 
 from rbmviz.pages import SettingSpec, PageSpec
@@ -159,7 +161,7 @@ from rbmviz.pages.settings import Whole
 from rbmviz.registry import samplers
 from rbmviz.session import SamplingSetup
 from rbmviz_app import controls
-from rbmviz_app.page import LivePage, Transport, catch_up_page
+from rbmviz_app.page import LivePage, Transport
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.session import PageSettings
 
@@ -198,31 +200,13 @@ PAGE = LivePage(
 
 def main():
     """Draw the page."""
-    present = PAGE.heading()
+    PAGE.heading()
     with PAGE.toolbar():
         seed = controls.number(Settings.twins_seed)
     comparison = PAGE.open(PAGE.setup_of({"twins_seed": seed}))
     with PAGE.notes():
         st.caption("Both are of one model.")
-    panels(comparison, present)
-
-
-@st.fragment
-def panels(comparison, present):
-    """Draw the live panels."""
-    sample_grid(
-        comparison,
-        PAGE.socket(),
-        view="sequence",
-        pixels="binary",
-        side=4,
-        present=present,
-        on_multiply=lambda: None,
-        key="twins_grid",
-        **PAGE.callbacks(comparison, "twins_grid"),
-    )
-    catch_up_page(comparison)
-    PAGE.write_address(comparison)
+    PAGE.draw_panels(comparison, "twins_grid", partial(sample_grid, view="sequence", side=4))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from rbmviz.reproduce.drawing import FORMS, alternative_text
 from rbmviz.reproduce.ledger import counts_of, ledger, verdict_text
 from rbmviz.reproduce.recipe import minutes_text, number_text
 from rbmviz.reproduce.run import caption
-from rbmviz_app import controls, links, pages
+from rbmviz_app import controls, links, messages, pages
+from rbmviz_app.pages.papers import further
 from rbmviz_app.pages.papers.figures import figure_address, figure_size
 from rbmviz_app.session import PageSettings
 
@@ -23,14 +24,15 @@ TITLE, ICON, PLACE = "Papers", "fact_check", 7
 
 ABOUT = (
     "Each line is a figure, a table or a sentence of one of the **three papers** behind this program, with a "
-    "dot for the verdict on each of its claims. Open it: first comes the figure measured here, to download "
+    "mark for the verdict on each of its claims. Open it: first comes the figure measured here, to download "
     "at the width of a journal's column; then one line for each claim with its **verdict**, which follows "
     "from the numbers alone. Open a claim for the paper's words, our number with its standard error, and the "
     "reason. *Not decided*: the interval is too wide, or a part was not measured. *Contradicted in part*: no "
     "part is confirmed, and a part is undecided or the run was too short for the whole claim. *Not run at "
     "this size*: it takes longer than anybody has spent. A **quick** run has fewer seeds and wider intervals "
     "(99 %); a **medium** one takes half an hour. A **variant** is not in the paper: another setting, or a "
-    "warning. *Run it live* opens a page with the claim's settings."
+    "warning. *Run it live* opens a page with the claim's settings; *Run for ten minutes* adds seeds and "
+    "says what changes."
 )
 """The page's introduction for newcomers."""
 
@@ -81,7 +83,11 @@ def main() -> None:
     for key, own in found.items():
         if own:
             st.header(PAPERS[key].title, anchor=str(key))
-            st.html("".join(entry(result, is_single) for result in own))
+            for result in own:
+                with st.expander(label(result), expanded=is_single):
+                    st.html(entry(result))
+                    further.draw(result)
+    messages.show_toasts()
     links.write("papers", links.texts_of(Settings.values()))
 
 
@@ -122,16 +128,18 @@ def prose(text: str) -> str:
     return re.sub(r"(?<!\w)\*([^*]+)\*(?!\w)", r"<em>\1</em>", text)
 
 
-def entry(result: Mapping[str, Any], is_open: bool = False) -> str:
-    """Return an entry as HTML: number, title and verdicts; folded, figure, claims and method."""
+def label(result: Mapping[str, Any]) -> str:
+    """Return the line of an entry, as Markdown: number, title, and a mark for the verdict on each claim."""
+    kinds = [VERDICT_BADGES[claim["verdict"]] for claim in result["claims"]]
+    marks = " ".join(f":{colour}[:material/{icon}:]" for colour, icon in kinds)
+    return f"{messages.plain(number_text(result['source']))}: {messages.plain(result['title'])} {marks}"
+
+
+def entry(result: Mapping[str, Any]) -> str:
+    """Return an entry as HTML: the figure, a line for each claim, and how it is measured."""
     name, paper = result["recipe"], PAPERS[result["paper"]]
-    verdicts = [claim["verdict"] for claim in result["claims"]]
-    said = ", ".join(verdicts)
-    dots = "".join(f'<span class="verdict {kind_of(verdict)}"></span>' for verdict in verdicts)
     parts = [
-        f"<summary><h3>{escape(number_text(result['source']))}: {escape(result['title'])}</h3> "
-        f'<span role="img" aria-label="{said}" title="{said}">{dots}</span></summary>',
-        f'<p class="source">{escape(result["source"])}. <a href="{paper.url}">{escape(paper.cite)}</a></p>',
+        f'<p class="source">{escape(result["source"])}. <a href="{paper.url}">{escape(paper.cite)}</a></p>'
     ]
     if result["figure"]:
         width, height = figure_size(name)
@@ -155,12 +163,7 @@ def entry(result: Mapping[str, Any], is_open: bool = False) -> str:
         f"<pre><code>{escape(result['command'])}</code></pre>"
         f"<p>{'<br>'.join(escape(line) for line in about)}</p></details>"
     )
-    return f'<details class="papers-entry" id="{name}"{" open" * is_open}>{"".join(parts)}</details>'
-
-
-def kind_of(verdict: str) -> str:
-    """Return the class of a verdict in the style sheet."""
-    return verdict.replace(" ", "-")
+    return f'<article class="papers-entry" id="{name}">{"".join(parts)}</article>'
 
 
 def live_address(link: str) -> str:
@@ -172,7 +175,7 @@ def live_address(link: str) -> str:
 def claim_line(claim: Mapping[str, Any]) -> str:
     """Return a claim as HTML: verdict and claim, and folded the paper's words, ours, and a link."""
     link = escape(live_address(claim["live_link"]))
-    verdict = f'<span class="verdict {kind_of(claim["verdict"])}">{verdict_text(claim)}</span>'
+    verdict = f'<span class="verdict {claim["verdict"].replace(" ", "-")}">{verdict_text(claim)}</span>'
     parts = [
         f"<summary>{verdict} {prose(claim['text'])}</summary>",
         f"<p>The paper: {prose(claim['paper'])}.</p>",
