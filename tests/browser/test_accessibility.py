@@ -117,10 +117,10 @@ def unfold(page, path):
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
     if path == "papers":
         page.page.locator(".papers-entry").first.wait_for(state="attached")
+        page.page.locator("summary", has_text="Speed at equal k").click()  # by its fold, which a rerun keeps
+        run_on(page)
         page.ask("document.querySelectorAll('main details').forEach(d => { d.open = true; })")
         page.page.locator(".papers-entry img").first.wait_for()
-        run_on(page)
-        page.ask("document.querySelectorAll('.papers-entry details').forEach(d => { d.open = true; })")
     if path not in ("chain", "glossary", "tune", "learn", "papers") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first.wait_for()
     if path == "chain?little=matrix":
