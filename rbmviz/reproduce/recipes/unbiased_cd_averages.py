@@ -131,6 +131,7 @@ RECIPE = Recipe(
                 Bound(f"slope_CD-1_{rate}", f"slope of log distance over log T, CD-1, rate {rate:g}", -0.1)
                 for rate in RATES
             ),
+            variant=True,
         ),
     ),
     about=(
