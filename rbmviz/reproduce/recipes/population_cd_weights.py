@@ -189,9 +189,9 @@ RECIPE = Recipe(
         "shortest, with weights by equations 6 and 9 of the same samples. Direction and mean weight: of all "
         "samples of a run, 16,000. Each hidden state gives weights whose mean is Z, but by visible states so "
         "rare that none is met: samples of one mode do not see the others. Where modes weigh the same "
-        "(`modes_pop_cd`) that leaves the direction; `modes_pop_cd`, the mean weight and the processor times' "
-        "minimum over turns were added after a first run, at which the rest was as it is. Proposals and "
-        "sweeps: the effective sample size of 500 samples started at training rows."
+        "(`modes_pop_cd`) the direction is right all the same. That model and the mean weight were added "
+        "after a first run. Proposals and sweeps: the effective sample size of 500 samples started at "
+        "training rows. Times are minima over twelve turns."
     ),
     cost={"quick": 1.0, "full": 3.0},
     live_link=link_to(
