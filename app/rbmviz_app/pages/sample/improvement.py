@@ -28,8 +28,8 @@ def draw_improvement(
             if comparison.setup.dataset is not None and st.button(
                 "Polish this model",
                 icon=":material/auto_awesome:",
-                help="On Train: the improved model is kept, and scored on training and held-out examples. It stops "
-                "when the gradient has fallen to a tenth.",
+                help="On Train: the improved model is kept, and scored on training and held-out examples. It "
+                "stops when the gradient has fallen to a tenth.",
             ):
                 polish(comparison.setup, comparison.setup.dataset, name)
             return
