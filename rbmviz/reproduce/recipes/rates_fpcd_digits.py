@@ -13,7 +13,7 @@ RATES = "rates_fpcd:eps=0.03"
 HEATED = ("mnist_fpcd", "usps_fpcd")
 TEMPERATURES = (1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.0)
 SUNK, CONTROL = ("mnist_cd1", "usps_cd1"), "mnist_fpcd"
-SHORT, LONG = 2000, 20_000
+SHORT, LONG = 2000, 5000
 
 
 def work(size: Size) -> list[Work]:
@@ -27,12 +27,12 @@ def work(size: Size) -> list[Work]:
         *(SHORT, "switches", "spurious", "isl_test"),
         axes=(Axis("temperature", TEMPERATURES),),
         models=HEATED,
-        seeds=seeds(size, quick=5, full=20),
+        seeds=seeds(size, quick=4, full=20),
     )
     sunk = plan(
         *(LONG, "isl_test", "isl_validation", "blank"),
         models=(*SUNK, CONTROL),
-        seeds=seeds(size, quick=5, full=12),
+        seeds=seeds(size, quick=8, full=20),
     )
     return [SweepRun("heat", heat), SweepRun("sunk", sunk)]
 
@@ -120,10 +120,10 @@ RECIPE = Recipe(
         "from 1 to 3 on models by FPCD. The hot chain is the one of the lowest temperature that changes its "
         "class (of the nearest training digit) as often as rates-FPCD with eps = 0.03; if none does, the one "
         "that changes it most. The paper judges by eye; a sample is spurious if it is farther from the "
-        "training digits than 99 % of held-out digits are, or nearly empty. Sinking: 20,000 samples, with "
+        "training digits than 99 % of held-out digits are, or nearly empty. Sinking: 5,000 samples, with "
         "the bounds of the recipe for words; the paper says it of words alone."
     ),
-    cost={"quick": 1.0, "full": 4.0},
+    cost={"quick": 1.3, "full": 5.0},
     live_link=link_to("sample", ("gibbs", RATES), model="mnist_cd1"),
     needs=("usps",),
 )
