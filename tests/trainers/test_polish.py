@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rbmviz import RBM, load_dataset, load_model, train
+from rbmviz import RBM, load_dataset, load_model, make_trainer, train
 from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
 from rbmviz.rbm import model_bytes
 from rbmviz.reproduce.recipes.rates_fpcd_polish import optimum
@@ -66,6 +66,21 @@ def test_it_stops_near_the_exact_optimum_and_not_at_the_start():
     gain, most = (log_likelihood(rbm, rows) - log_likelihood(begin, rows) for rbm in (last.rbm, best))
     assert 0.8 * most < gain < most
     assert next(steps, None) is None
+
+
+def test_the_gradient_that_is_left_has_no_noise_of_the_chains():
+    """The squared norm of their mean without its noise is the mean product of two different chains."""
+    trainer, begin = make_trainer("polish", n_chains=5), load_model("bas_cd1").rbm
+    state = trainer.init(begin, load_dataset("bas").train, 0)
+    trainer.step(state, 1)
+    v, rates = state.own_state.chains, state.own_state.rates
+    h = begin.mean_hidden(v)
+    each = [
+        np.concatenate([np.ravel(x) for x in (rates.W - np.outer(a, b), rates.b - a, rates.c - b)])
+        for a, b in zip(v, h, strict=True)
+    ]
+    products = np.array(each) @ np.transpose(each)
+    assert state.own_state.recent == pytest.approx((products.sum() - np.trace(products)) / 20, rel=1e-4)
 
 
 def test_it_stops_at_the_same_update_however_it_is_divided():
