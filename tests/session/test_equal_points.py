@@ -244,7 +244,7 @@ def test_a_training_whose_schedule_has_ended_keeps_its_score_and_holds_nobody_ba
     assert points.compare([(ended, 0.0), (going, 0.0)], "updates")[0].point <= 20
 
 
-def test_a_polished_model_is_finished_until_its_knob_is_lowered():
+def test_a_run_is_over_when_its_trainer_has_finished():
     plan = TrainingPlan(load_dataset("bas"), 16, origin=Origin((load_model("bas_cd1").rbm,), 0, 0.0, ()))
     knobs = {"learning_rate": 0.03, "n_chains": 200, "iterations": 5000}
     run = plan.run(1, make_trainer("polish", stop_at=0.8, **knobs))
@@ -253,8 +253,6 @@ def test_a_polished_model_is_finished_until_its_knob_is_lowered():
     assert run.over
     assert 100 < run.n < 1000
     assert "stop_at" in run.view("finished").warning
-    run.algorithm = replace(run.algorithm, stop_at=0.1)
-    assert not run.over
 
 
 def test_a_panel_that_is_added_catches_up_and_stays_in_step(model, toy, monkeypatch):
