@@ -169,7 +169,7 @@ RECIPE = Recipe(
         "after a first run. Proposals and sweeps: the effective sample size of 500 samples started at "
         "training rows."
     ),
-    cost={"quick": 0.4, "full": 1.0},
+    cost={"quick": 0.3, "full": 0.7},
     live_link=link_to(
         "weights",
         ("pop_cd:k=1", "pop_cd:k=10", "pop_cd:k=10,proposal=mixture,mixture=500"),
