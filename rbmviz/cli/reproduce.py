@@ -7,8 +7,10 @@ from typing import Any
 from rbmviz.cli import WholeNumber, add_command, print_message
 from rbmviz.cli.sweep import MAX_WORKERS
 from rbmviz.errors import BadInput
+from rbmviz.paths import cache_dir
 from rbmviz.reproduce import PAPERS, SIZES, Recipe, Size, all_recipes, recipe_named, reproduce
-from rbmviz.reproduce.ledger import measured_texts, verdict_text
+from rbmviz.reproduce.further import changes, run_further
+from rbmviz.reproduce.ledger import measured_texts, stored, verdict_text
 from rbmviz.reproduce.recipe import minutes_text, number_text
 from rbmviz.reproduce.run import result_of
 
@@ -24,6 +26,13 @@ def add(commands: Any) -> None:
     )
     command.add_argument("name", nargs="?", default="", help="a recipe, or 'all' (default: list them)")
     command.add_argument("--out", metavar="DIR", help="folder of the results; it is made if need be")
+    command.add_argument(
+        "--more",
+        type=WholeNumber(1, 10_000),
+        metavar="MINUTES",
+        help="run further seeds of one recipe for this long, at the size of the shipped result, and say what "
+        "they add to it and to the seeds in the folder (default: one in the cache folder)",
+    )
     sizes = command.add_mutually_exclusive_group()
     for size, meaning in (("quick", "minutes"), ("medium", "at most 30 core-minutes, or 60 of large models")):
         text_of_size = f"fewer seeds and shorter runs, {meaning}: it may leave claims undecided"
@@ -38,9 +47,11 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> dict[str, Any]:
     """Run recipes and return their claims with verdicts, or list the recipes."""
     if not args.name:
-        if args.out is not None or args.size:
+        if args.out is not None or args.size or args.more is not None:
             raise BadInput("reproduce: name a recipe, or 'all'.")
         return {"recipes": [_listed(name, recipe) for name, recipe in all_recipes().items()]}
+    if args.more is not None:
+        return _run_further(args)
     size: Size = args.size or "full"
     chosen = all_recipes() if args.name == "all" else {args.name: recipe_named(args.name)}
     if args.out is None:
@@ -75,6 +86,28 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     result: dict[str, Any] = {"size": size, "out": str(args.out), "claims": claims, "failed": failed}
     result |= {"core_minutes": minutes}
     return result | ({"interrupted": True} if interrupted else {})
+
+
+def _run_further(args: argparse.Namespace) -> dict[str, Any]:
+    """Run further seeds of one recipe, and return its claims, each with what was there before."""
+    if args.name == "all":
+        raise BadInput("reproduce: --more runs one recipe: name it in place of 'all'.")
+    recipe, shipped = recipe_named(args.name), stored(args.name)
+    size: Size = args.size or (shipped["size"] if shipped else "full")
+    out = Path(args.out or cache_dir() / "reproduce")
+    outcome = run_further(
+        args.name, recipe, out, size, args.more, workers=args.workers, on_progress=print_message
+    )
+    result = outcome["result"]
+    claims = {
+        key: [_claim(each, claim) for claim in each["claims"]] if each else []
+        for key, each in (("claims", result), ("before", outcome["before"]))
+    }
+    return {
+        **{"recipe": args.name, "size": size, "out": str(out), "seeds": result["seeds"], **claims},
+        **{key: outcome[key] for key in outcome if key not in claims and key != "result"},
+        **{"changes": changes(outcome), "core_minutes": result["core_minutes"]},
+    }
 
 
 def _listed(name: str, recipe: Recipe) -> dict[str, Any]:
@@ -115,6 +148,8 @@ def text(result: dict[str, Any]) -> str:
             title = f"{row['number']}: {row['title']}{needs}"
             lines.append(f"{row['recipe']:<{width}} {quick:>7} {medium:>7} {full:>8}  {title}")
         return "\n".join(lines)
+    if "changes" in result:
+        return "\n".join([*result["changes"], f"All of it is in '{Path(result['out'])}'."])
     lines = []
     for claim in result["claims"]:
         lines += [f"{verdict_text(claim).upper()}: {claim['text']}", f"  {claim['source']}: {claim['paper']}"]

@@ -54,6 +54,15 @@ class Estimate(NamedTuple):
         error = 0.0 if len(x) > 1 and np.ptp(x) == 0 else error  # no rounding error for equal values
         return cls(float(x.mean()) if len(x) else math.nan, error, len(x))
 
+    def merged(self, other: "Estimate") -> "Estimate":
+        """Return the mean over the replications of both, as ``of`` returns it for all of them together."""
+        n, apart = self.n + other.n, self.value - other.value
+        # Squares about the own mean, which the error of n replications tells; those of a single one are 0.
+        within = sum(one.n * (one.n - 1) * one.error**2 for one in (self, other) if one.n > 1)
+        squares = within + self.n * other.n / n * apart**2
+        value = (self.n * self.value + other.n * other.value) / n
+        return Estimate(value, math.sqrt(squares / (n - 1) / n), n)
+
     def interval(self, size: Size) -> tuple[float, float]:
         """Return the confidence interval of a run, by Student's t for several replications."""
         half = self.half_width(size)

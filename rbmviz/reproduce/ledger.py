@@ -21,14 +21,14 @@ RESULTS_FOLDER = Path(str(resources.files("rbmviz.reproduce") / "results"))
 """Folder of the results that ship with the program: ``<recipe>-<size>.json`` and ``.svg``."""
 
 
-def _stored_file(name: str, ending: str) -> bytes:
-    paths = (RESULTS_FOLDER / f"{name}-{size}.{ending}" for size in reversed(SIZES))
+def _stored_file(name: str, ending: str, sizes: Sequence[Size] = SIZES) -> bytes:
+    paths = (RESULTS_FOLDER / f"{name}-{size}.{ending}" for size in reversed(sizes))
     return next((path.read_bytes() for path in paths if path.is_file()), b"")
 
 
-def stored(name: str) -> dict[str, Any] | None:
-    """Return the stored result of a recipe, of the larger size; None if there is none."""
-    content = _stored_file(name, "json")
+def stored(name: str, sizes: Sequence[Size] = SIZES) -> dict[str, Any] | None:
+    """Return the stored result of a recipe, of the largest of these sizes; None if there is none."""
+    content = _stored_file(name, "json", sizes)
     return json.loads(content) if content else None
 
 

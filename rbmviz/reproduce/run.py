@@ -30,7 +30,7 @@ from rbmviz.output import write_whole, writing
 from rbmviz.reproduce import drawing as drawings
 from rbmviz.reproduce.claims import Estimate, Size, Verdict, judge
 from rbmviz.reproduce.papers import PAPERS
-from rbmviz.reproduce.recipe import Job, Measurements, Recipe, SweepRun, minutes_text
+from rbmviz.reproduce.recipe import Job, Measurements, Recipe, SweepRun, Work, minutes_text
 from rbmviz.samplers.interleave import on_one_thread
 from rbmviz.sweeps import Store, cells
 from rbmviz.sweeps import run as run_cells
@@ -148,11 +148,22 @@ def reproduce(
     assert recipe.work is not None
     for data in recipe.needs:
         load_dataset(data)  # fails here, before anything is computed, if data are missing
-    place = _folder(Path(folder), name, size)
-    say, spent = on_progress or (lambda _: None), 0.0
+    place, say = folder_of(name, Path(folder), size), on_progress or (lambda _: None)
+    measured, minutes = measure(name, recipe.work(size), place, workers, say)
+    forget()
+    result = result_of(name, recipe, size, measured, minutes)
+    if without := write_result(result, place):
+        say(f"{name} has no picture: {without}")
+    return result
+
+
+def measure(
+    name: str, work: Sequence[Work], place: Path, workers: int | None, say: Callable[[str], None]
+) -> tuple[Measurements, float]:
+    """Do the work that is not in the folder of a recipe yet; return all results and their core-minutes."""
+    spent = 0.0
     tables: dict[str, Any] = {}
     jobs: dict[str, Any] = {}
-    work = recipe.work(size)
     for sweep in work:
         if isinstance(sweep, SweepRun):
             say(f"{name}: {sweep.name}, {sweep.plan.size:,} cells")
@@ -163,14 +174,23 @@ def reproduce(
         say(f"{name}: {job.name}, {number} of {len(calls)} jobs")
         jobs[job.name] = values
         spent += seconds
-    forget()
-    result = result_of(name, recipe, size, Measurements(tables, jobs), spent / 60)
-    if without := write_result(result, place):
-        say(f"{name} has no picture: {without}")
-    return result
+    return Measurements(tables, jobs), spent / 60
 
 
-def _folder(folder: Path, name: str, size: Size) -> Path:
+def is_measured(work: Sequence[Work], place: Path) -> bool:
+    """Return whether the results of all this work are in the folder of a recipe."""
+    code = _code()
+    return all(
+        "found" in _read(_path_of(item, place, code))
+        if isinstance(item, Job)
+        else is_folder(place / item.name)
+        and len(Store(place / item.name).done(cells(item.plan))) == item.plan.size
+        for item in work
+    )
+
+
+def folder_of(name: str, folder: Path, size: Size) -> Path:
+    """Return the folder of a recipe in the folder of results, which is made if need be."""
     if folder.exists() and not is_folder(folder):
         raise BadInput(f"'{folder}' is a file: name a folder for the results.")
     place = folder / f"{name}-{size}"
@@ -220,7 +240,7 @@ def _all_called(
 
 def _called(job: Job, place: Path, code: str) -> tuple[dict[str, Any], float]:
     """Return the result of a job and its processor seconds, stored or computed."""
-    path = place / f"{job.name}-{job_identity(job, code)}.json"
+    path = _path_of(job, place, code)
     content = _read(path)
     if not isinstance(content.get("found"), dict) or not isinstance(content.get("seconds"), int | float):
         begin = time.thread_time()
@@ -230,6 +250,10 @@ def _called(job: Job, place: Path, code: str) -> tuple[dict[str, Any], float]:
         content = _plain({"found": values, "seconds": time.thread_time() - begin})
         write_whole(path, json.dumps(content).encode())
     return content["found"], float(content["seconds"])
+
+
+def _path_of(job: Job, place: Path, code: str) -> Path:
+    return place / f"{job.name}-{job_identity(job, code)}.json"
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -266,10 +290,30 @@ def result_of(
         assert recipe.numbers is not None
         numbers = recipe.numbers(measured, size)
         drawn = recipe.drawing(measured, size).to_json() if recipe.drawing is not None else None
+    paper = PAPERS[recipe.paper]
+    return _plain(
+        {
+            **{"rbmviz_reproduce": RESULT_SCHEMA, "recipe": name},
+            **{"paper": recipe.paper, "place": recipe.place},
+            **{"title": recipe.title, "source": recipe.source, "about": recipe.about, "size": size},
+            "claims": judged(recipe, size, numbers, measured is not None),
+            **{"figure": drawn, "needs": list(recipe.needs)},
+            **{"cost": dict(recipe.cost), "core_minutes": round(core_minutes, 3)},
+            **_origin(recipe, size, measured),
+            "command": f"rbmviz reproduce {name} --out results" + f" --{size}" * (size != "full"),
+            "cite": [provenance.how_to_cite(), f"{paper.cite} {paper.url}"],
+        }
+    )
+
+
+def judged(
+    recipe: Recipe, size: Size, numbers: Mapping[str, Estimate], was_run: bool = True
+) -> list[dict[str, Any]]:
+    """Return the claims of a recipe as JSON values, with these numbers and the verdicts that follow."""
     claims = []
     for claim in recipe.claims:
         labels = {bound.number: bound.label for bound in claim.bounds if bound.number in numbers}
-        verdict = judge(claim, numbers, size) if labels else _not_run(recipe, size, measured is not None)
+        verdict = judge(claim, numbers, size) if labels else _not_run(recipe, size, was_run)
         values = [{"number": key, "label": label, **numbers[key]._asdict()} for key, label in labels.items()]
         claims.append(
             {
@@ -278,19 +322,8 @@ def result_of(
                 **{"verdict": verdict.name, "holds": verdict.holds, "reason": verdict.reason},
             }
         )
-    paper = PAPERS[recipe.paper]
-    return _plain(
-        {
-            **{"rbmviz_reproduce": RESULT_SCHEMA, "recipe": name},
-            **{"paper": recipe.paper, "place": recipe.place},
-            **{"title": recipe.title, "source": recipe.source, "about": recipe.about, "size": size},
-            **{"claims": claims, "figure": drawn, "needs": list(recipe.needs)},
-            **{"cost": dict(recipe.cost), "core_minutes": round(core_minutes, 3)},
-            **_origin(recipe, size, measured),
-            "command": f"rbmviz reproduce {name} --out results" + f" --{size}" * (size != "full"),
-            "cite": [provenance.how_to_cite(), f"{paper.cite} {paper.url}"],
-        }
-    )
+    plain: list[dict[str, Any]] = _plain(claims)
+    return plain
 
 
 def _not_run(recipe: Recipe, size: Size, others_run: bool) -> Verdict:

@@ -32,6 +32,7 @@ from rbmviz.budget import check_memory
 from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.output import reason, write_whole
 from rbmviz.paths import cache_dir
+from rbmviz.session.further_run import FurtherRun
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, variable_of
 from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Scheduler, Task, Tenant
 from rbmviz.session.sweep_scores import SweepScores
@@ -193,6 +194,7 @@ class SweepQueue:
         # In the order in which they began. Private ones are held by the sessions of their visitors.
         self._sweeps: MutableMapping[str, Sweep] = weakref.WeakValueDictionary()
         self._public: dict[str, Sweep] = {}
+        self._further: weakref.WeakSet[FurtherRun] = weakref.WeakSet()
         self._closed = False
         self._find()
 
@@ -270,15 +272,27 @@ class SweepQueue:
         if not any(sweep.own):
             self._public[sweep.name] = sweep
 
+    def start_further(self, run: FurtherRun, owner: str) -> None:
+        """Start further seeds of a recipe, which count as a sweep while they run.
+
+        Raises BadInput if a limit of the server would be exceeded.
+        """
+        with self._lock:
+            self._check_room(owner)
+            run.start()
+            self._further.add(run)
+
     def _check_room(self, owner: str) -> None:
         most = limits()
-        own = [one for one in self._sweeps.values() if one.belongs_to(owner)]
+        every: list[Sweep | FurtherRun] = list(self._sweeps.values())
+        every += [run for run in self._further if run.active]
+        own = [one for one in every if one.belongs_to(owner)]
         if sum(one.status in ("queued", "running", "paused") for one in own) >= most.sweeps_of_visitor:
             raise BadInput(
                 f"You have {most.sweeps_of_visitor} sweeps that have not ended, a quarter of what the server "
                 f"keeps: stop one, or start the server with a larger {variable_of('sweeps')}."
             )
-        kept = [one for one in self._sweeps.values() if SWEEP_NAME.fullmatch(one.name)]
+        kept = [one for one in every if one.dated]
         if len(kept) >= most.sweeps:
             raise BadInput(
                 f"The server keeps {most.sweeps} sweeps, and has no room for another one: delete one that "
@@ -365,6 +379,8 @@ class SweepQueue:
         """Begin no further slice; the next server can resume the sweeps on command."""
         with self._lock:
             self._closed = True
+            for run in self._further:
+                run.stop(at_once=True)
 
     def _own(self, name: str, owner: str) -> Sweep:
         sweep = self._listed(name, self._sweeps)

@@ -10,14 +10,18 @@ from starlette.testclient import TestClient
 
 from rbmviz.reproduce import PAPERS
 from rbmviz.reproduce.ledger import APP, address, ledger, stored_figure
+from rbmviz.session.further_run import FurtherRun
 from rbmviz_app.pages.papers import figures
 from rbmviz_app.pages.papers.page import live_address, prose
 
 
+def bodies(test):
+    return [one.proto.body for one in test.get("html")]
+
+
 def entries(test):
     """Return the HTML of the entries on the page."""
-    bodies = [one.proto.body for one in test.get("html")]
-    return [body for body in bodies if body.startswith('<article class="papers-entry"')]
+    return [body for body in bodies(test) if body.startswith('<article class="papers-entry"')]
 
 
 def claims(test):
@@ -25,8 +29,7 @@ def claims(test):
 
 
 def contents(test):
-    bodies = "".join(one.proto.body for one in test.get("html"))
-    return re.findall(r'<a href="#(\w+)">(.*?)</a>', bodies)
+    return re.findall(r'<a href="#(\w+)">(.*?)</a>', "".join(bodies(test)))
 
 
 def test_every_claim_stands_with_its_verdict(page):
@@ -94,6 +97,31 @@ def test_the_figure_comes_first_and_every_entry_says_how_it_is_measured(page):
         assert f'width="{width}" height="{height}"' in picture
         assert 'loading="lazy"' in picture
         assert len(re.search('alt="(.*?)"', picture)[1]) > 20
+
+
+def test_an_open_entry_is_run_on_and_says_what_that_adds(page, monkeypatch):
+    """Only what is undecided or of a quick run has the button, if a seed takes less than ten minutes."""
+    monkeypatch.setattr(FurtherRun, "start", lambda run: None)
+    test = page("papers")
+    buttons = {one.key: one for one in test.button if one.label == "Run for ten minutes"}
+    sizes = {result["recipe"]: result["size"] for result in ledger()}
+    assert buttons.keys() >= {f"further {name}" for name, size in sizes.items() if size == "quick"}
+    assert not {"further unbiased_cd_yardsticks", "further rates_fpcd_sequences"} & buttons.keys()
+    assert "Further seeds, about 0.02 minutes each." in [one.value for one in test.caption]
+    buttons["further rates_fpcd_speed"].click().run()
+    [run] = test.session_state["further runs"].values()
+    assert (run.recipe, run.minutes, run.status) == ("rates_fpcd_speed", 10, "queued")
+    assert "further rates_fpcd_speed" not in {one.key for one in test.button}
+    next(one for one in test.button if one.label == "Stop").click().run()
+    assert run.status == "stopped"
+    run.outcome, run.figure = {"changes": ["2 seeds added.", "not decided → holds: 1 < 2"]}, b"<svg/>"
+    test.run()
+    [report] = [body for body in bodies(test) if 'role="status"' in body]
+    assert "<p>not decided → holds: 1 &lt; 2</p>" in report
+    assert "data:image/svg+xml;base64,PHN2Zy8+" in report
+    monkeypatch.setenv("RBMVIZ_SWEEPS", "0")
+    next(one for one in test.button if one.key == "further rates_fpcd_speed").click().run()
+    assert "RBMVIZ_SWEEPS" in test.toast[0].value
 
 
 @pytest.mark.parametrize(("form", "begins"), [("svg", b"<svg"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])

@@ -1,6 +1,7 @@
 """WCAG 2.2 AA on every page, in both themes, as far as axe-core can tell; texts of pictures; no warnings."""
 
 import itertools
+import re
 from pathlib import Path
 
 import axe_playwright_python
@@ -99,11 +100,21 @@ def unfold(page, path):
         page.ask("panels.forEach(p => p.querySelectorAll('details').forEach(d => { d.open = true; }))")
     if path == "papers":
         page.page.locator(".papers-entry img").first.wait_for()
+        run_on(page)
         page.ask("document.querySelectorAll('.papers-entry details').forEach(d => { d.open = true; })")
     if path not in ("chain", "glossary", "tune", "learn", "papers") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")
+
+
+def run_on(page):
+    """Run an entry of the Papers page on, stop it, and wait for what it says, above its button."""
+    run = page.page.locator(".st-key-further-rates_fpcd_speed button")
+    stop = page.page.locator(".st-key-stop-rates_fpcd_speed button")
+    page.menu(run, stop)
+    page.menu(stop, page.page.locator(".papers-entry[role=status]", has_text=re.compile("Stopped|added")))
+    run.wait_for()
 
 
 def warnings_of(page):

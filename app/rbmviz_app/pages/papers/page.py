@@ -15,7 +15,8 @@ from rbmviz.reproduce.drawing import FORMS, alternative_text
 from rbmviz.reproduce.ledger import counts_of, ledger, verdict_text
 from rbmviz.reproduce.recipe import minutes_text, number_text
 from rbmviz.reproduce.run import caption
-from rbmviz_app import controls, links, pages
+from rbmviz_app import controls, links, messages, pages
+from rbmviz_app.pages.papers import further
 from rbmviz_app.pages.papers.figures import figure_address, figure_size
 from rbmviz_app.session import PageSettings
 
@@ -30,7 +31,7 @@ ABOUT = (
     "undecided or the run was too short for the whole claim. *Not run at this size*: nobody has spent the "
     "time, which is given. A **quick** run has fewer seeds and wider intervals (99 %), a **medium** one "
     "takes half an hour. A **variant** is no sentence of the paper: another setting, or a warning. *Run it "
-    "live* opens a page with the claim's settings."
+    "live* opens a page with the claim's settings; *Run for ten minutes* adds seeds, and says what changes."
 )
 """The page's introduction for newcomers."""
 
@@ -85,6 +86,8 @@ def main() -> None:
             st.caption(f"{PAPERS[key].cite} [{PAPERS[key].url}]({PAPERS[key].url})")
         for result in own:
             st.html(entry(result))
+            further.draw(result)
+    messages.show_toasts()
     links.write("papers", links.texts_of(Settings.values()))
 
 

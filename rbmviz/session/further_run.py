@@ -1,0 +1,119 @@
+"""Further seeds of a recipe for one visitor, computed by a process of its own.
+
+A recipe's jobs cannot be cut into slices that leave room for live pages, as cells of sweeps can. So the
+command ``rbmviz reproduce RECIPE --more`` runs beside the server, with one thread of a sweep's priority.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+from rbmviz.errors import BadInput
+from rbmviz.session.limits import BASE_MB, VisitorUsage
+from rbmviz.session.scheduler import LOW_PRIORITY
+
+COUNTED_AS = "further seeds"
+"""What the memory of a visitor's processes is counted as: one runs at a time."""
+
+log = logging.getLogger(__name__)
+
+_TURN = threading.Lock()
+"""Held while a process runs: there is one at a time."""
+
+
+class FurtherRun:
+    """Further seeds of a recipe. Any thread may read its attributes.
+
+    recipe, minutes : name of the recipe, and how long it runs
+    owner : secret of its visitor
+    visitor : whose memory it is counted in, with as much as a server without visitors
+    status, error : as of a sweep
+    outcome : JSON object of the command; None until then, and without a whole seed
+    figure : SVG of the seeds, or empty
+    """
+
+    dated = True  # so that it counts towards the sweeps of the server
+
+    def __init__(self, recipe: str, minutes: int, owner: str, visitor: VisitorUsage) -> None:
+        self.recipe, self.minutes, self._owner, self._visitor = recipe, minutes, owner, visitor
+        self.status: Literal["queued", "running", "finished", "stopped", "failed"] = "queued"
+        self.error = ""
+        self.outcome: dict[str, Any] | None = None
+        self.figure = b""
+        self._began_at = 0.0
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether it waits or runs."""
+        return self.status in ("queued", "running")
+
+    @property
+    def minutes_passed(self) -> float:
+        """Minutes since it began to run."""
+        return (time.monotonic() - self._began_at) / 60 if self._began_at else 0.0
+
+    def belongs_to(self, owner: str) -> bool:
+        """Return whether this is the secret of its visitor."""
+        return self._owner == owner
+
+    def start(self) -> None:
+        """Run as soon as no other one runs; return at once. BadInput if the visitor has no memory left."""
+        self._visitor.keep(COUNTED_AS, BASE_MB * 10**6)
+        threading.Thread(target=self._run, name="rbmviz-further", daemon=True).start()
+
+    def stop(self, at_once: bool = False) -> None:
+        """End it after its running jobs, with an outcome, or at once; whole seeds are kept."""
+        process = self._process
+        if process is None:
+            self._end("stopped")
+        else:
+            process.kill() if at_once else process.terminate()
+
+    def _end(self, status: Literal["finished", "stopped", "failed"], error: str = "") -> None:
+        self.status, self.error = status, error
+        self._visitor.keep(COUNTED_AS, 0)
+
+    def _run(self) -> None:
+        with _TURN:
+            if self.status == "queued":
+                try:
+                    self._compute()
+                except BadInput as error:
+                    self._end("failed", str(error))
+                except Exception:
+                    log.exception("further seeds have failed")
+                    self._end("failed", "The server has made a mistake: its log says which.")
+
+    def _compute(self) -> None:
+        command = [sys.executable, "-P", "-m", "rbmviz", "reproduce", self.recipe, "--json", "--workers", "1"]
+        self._visitor.keep(COUNTED_AS, BASE_MB * 10**6)  # the visitor's last one has freed it
+        self.status, self._began_at = "running", time.monotonic()
+        self._process = process = subprocess.Popen(
+            [*command, "--more", str(self.minutes)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        if not self.active:  # it was stopped meanwhile
+            process.kill()
+        with contextlib.suppress(OSError, AttributeError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, LOW_PRIORITY)
+        content, told = process.communicate()
+        if content:
+            self.outcome = outcome = json.loads(content)
+            path = Path(outcome["out"]) / f"{self.recipe}-{outcome['size']}" / "figure.svg"
+            self.figure = path.read_bytes() if path.is_file() else b""
+        if process.returncode in (1, 2):
+            self._end("failed", told.strip().rpartition("\n")[2])
+        else:
+            self._end("finished" if process.returncode == 0 else "stopped")
