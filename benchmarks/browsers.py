@@ -5,6 +5,7 @@ little, except by what they do to the caches.
 """
 
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import ceil
@@ -36,12 +37,17 @@ NATIVE = "native"
 
 def engines(stack: contextlib.ExitStack) -> dict[str, Any]:
     """Start the engines, until the stack is closed."""
-    from tests.kernels.engines import chromium_pages, firefox, node
+    from tests.kernels.engines import chromium_pages, node, window_of
 
     begin = stack.enter_context
     usual, slowed = begin(chromium_pages((True, 1), (False, SLOWER)))
-    in_browsers = {"Chromium": usual, f"Chromium {SLOWER}x slower": slowed, "Firefox": begin(firefox())}
-    return {"node": begin(node()), **in_browsers}
+    windows = ("Firefox", "WebKit") if shutil.which("WebKitWebDriver") else ("Firefox",)
+    in_browsers = {"Chromium": usual, f"Chromium {SLOWER}x slower": slowed}
+    return {
+        "node": begin(node()),
+        **in_browsers,
+        **{name: begin(window_of(name.lower())) for name in windows},
+    }
 
 
 def browsers(

@@ -196,7 +196,7 @@ def _axis(
     powers = powers[:: -(-len(powers) // MAX_POWERS)] if powers else powers
     if len(powers) < 2:
         return ChartAxis(field, title, "log", **more)
-    labels = (f"{10.0**n:,g}" if -4 <= n < 6 else f"10{str(n).translate(SUPERSCRIPTS)}" for n in powers)
+    labels = (f"{10.0**n:,g}" if -4 <= n < 5 else f"10{str(n).translate(SUPERSCRIPTS)}" for n in powers)
     return ChartAxis(
         field, title, "log", ticks=tuple(10.0**n for n in powers), tick_labels=tuple(labels), **more
     )

@@ -70,9 +70,9 @@ def best_setting(columns: Columns, column: str, at: float, values: Iterable[Any]
     return max(choices, key=lambda v: mean(by_seed(columns, "isl_validation", at, **{column: v})).value)
 
 
-def falls(curves: Iterable[Mapping[str, Sequence[float]]]) -> list[float]:
-    """Return how far the log-likelihood of each training ends below its maximum."""
-    return [max(curve["log_likelihood"]) - curve["log_likelihood"][-1] for curve in curves]
+def falls(curves: Iterable[Mapping[str, Sequence[float]]], key: str = "log_likelihood") -> list[float]:
+    """Return how far each training ends below the maximum of its curve."""
+    return [max(curve[key]) - curve[key][-1] for curve in curves]
 
 
 def last(curves: Iterable[Mapping[str, Sequence[float]]], key: str = "log_likelihood") -> list[float]:

@@ -5,7 +5,7 @@
 /** @typedef {{ state: number, trail: number[], ground: Float32Array, visits: Float32Array, numbers: Record<string, number | null> }} WalkView of rbmviz/browser/landscape.js */
 /** @typedef {{ n: number, rows: Uint8Array, classes: number[], blank: number[], spurious: number[], curve: [number, number, number][], land: WalkView | null, sweeps: number, mean: Uint8Array }} MadeSamples */
 
-const HELD_SAMPLES = 20_000; // that a panel keeps at least, and at most twice as many
+const HELD_SAMPLES = 20_000, MOST_HELD = 25_000; // a panel keeps at least the one, and has room for the other
 /** The smallest module with an instruction for vectors. */
 const WITH_VECTORS = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]);
 
@@ -24,13 +24,15 @@ class LiveRun extends PlayedRun {
   /** @param {any} head @param {number} n_classes @param {any} live @param {string} url of the worker's script */
   constructor(head, n_classes, live, url) {
     const { request, panels: [{ blocks }] } = live, { key } = head, chain = request.chains[key];
-    super({ ...head, first: 0 }, { v: { dtype: 'bits', shape: [0, chain.n_visible], data: new Uint8Array(0) } }, n_classes);
+    const room = () => ({ dtype: 'uint16', shape: [0], data: new Uint16Array(MOST_HELD) });
+    super({ ...head, first: 0 }, {
+      v: { dtype: 'bits', shape: [0, chain.n_visible], data: new Uint8Array(MOST_HELD * Math.ceil(chain.n_visible / 8)) },
+      classes: room(), blank: room(), spurious: room(),
+    }, n_classes);
     this.sampler = head.spec.sampler;
     this.seeds = chain.starts.map((/** @type {{ seed: number }} */ { seed }) => seed);
     this.knobs = { ...request.values[key] };
     this.paused = false;
-    /** The class of each sample held, and whether it is blank or spurious. @type {{ classes: number[], blank: number[], spurious: number[] }} */
-    this.kinds = { classes: [], blank: [], spurious: [] };
     /** What the next order to the worker also says. @type {{ knobs?: Record<string, KnobValue>, start?: number }} */
     this.orders = { knobs: this.knobs };
     /** @type {{ resolve: (made: MadeSamples) => void, reject: (error: Error) => void }[]} */
@@ -72,8 +74,6 @@ class LiveRun extends PlayedRun {
     this.seed = this.seeds[start];
     this.turns = [[0, this.knobs]];
     this.rows = { dtype: 'bits', shape: [0, this.rows.shape[1]], data: this.rows.data };
-    this.kinds = { classes: [], blank: [], spurious: [] };
-    Object.assign(this, this.kinds);
     Object.assign(this.head, { first: 0, segments: [{ begin: 0, curve: [] }], knobs_at: [[0, this.knobsText]] });
     this.shown = this.last = this.length = 0;
     this.sweeps = 0;
@@ -127,23 +127,16 @@ class LiveRun extends PlayedRun {
   append({ n, rows, classes, blank, spurious, curve, sweeps, mean }) {
     this.sweeps += sweeps;
     this.mean = mean.length ? mean : this.mean;
-    const bytes = Math.ceil(this.rows.shape[1] / 8), drop = this.length + n > 2 * HELD_SAMPLES ? Math.max(this.length + n - HELD_SAMPLES, 0) : 0;
-    if (drop) {
-      this.rows.data.copyWithin(0, bytes * drop, bytes * this.length);
-      for (const each of Object.values(this.kinds)) each.splice(0, drop);
+    const bytes = Math.ceil(this.rows.shape[1] / 8), drop = this.length + n - HELD_SAMPLES;
+    /** @type {[held: any, width: number, made: Uint8Array | number[]][]} */
+    const arrays = [[this.rows.data, bytes, rows], [this.classes, 1, classes], [this.blank, 1, blank], [this.spurious, 1, spurious]];
+    if (this.length + n > MOST_HELD) {
+      for (const [held, width] of arrays) held.copyWithin(0, width * drop, width * this.length);
       this.length -= drop;
       this.head.first += drop;
       this.shown = Math.max(this.shown, this.head.first);
     }
-    if (bytes * (this.length + n) > this.rows.data.length) {
-      const more = new Uint8Array(Math.min(bytes * 2 * HELD_SAMPLES, Math.max(2 * this.rows.data.length, bytes * (this.length + n) * 2)));
-      more.set(this.rows.data);
-      this.rows.data = more;
-    }
-    this.rows.data.set(rows, bytes * this.length);
-    this.kinds.classes.push(...classes);
-    this.kinds.blank.push(...blank);
-    this.kinds.spurious.push(...spurious);
+    for (const [held, width, made] of arrays) held.set(made, width * this.length);
     this.segment.curve.push(...curve);
     this.length += n;
     this.last += n;

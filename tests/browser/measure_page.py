@@ -4,12 +4,16 @@ By hand, for pages of ``rbmviz play``::
 
     python -m tests.browser.measure_page live.html usps.html --opens 5
     python -m tests.browser.measure_page live.html --seconds 600
+    python -m tests.browser.measure_page --control --seconds 100
+
+The control only exchanges messages with four workers, as fast as it can: what grows there is the browser's.
 """
 
 import argparse
 import os
 import shutil
 import statistics
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -34,6 +38,16 @@ document.addEventListener('DOMContentLoaded', () => {
   rbmviz.ready.then(() => requestAnimationFrame(() => setTimeout(() => mark('picture'))));
 });"""
 """Milliseconds since the page was asked for."""
+
+CONTROL = """<!doctype html><script>
+var answers = 0, rbmviz = { ready: Promise.resolve() };
+const url = URL.createObjectURL(new Blob(['onmessage = () => postMessage(0)']));
+for (let i = 0; i < 4; i++) {
+  const worker = new Worker(url);
+  worker.onmessage = () => { answers += 1; worker.postMessage(0); };
+  worker.postMessage(0);
+}
+</script>"""
 
 HERTZ = os.sysconf("SC_CLK_TCK")
 
@@ -85,23 +99,37 @@ def running(browser: Browser, file: Path, seconds: float, speed: int) -> None:
     """Print processor time and memory of a page that runs."""
     page = Page(browser, file)
     page.page.locator(".transport select").first.select_option(str(speed))
+    watch(page, "samples", "rbmviz.panels[0].n", seconds)
+    page.close()
+
+
+def watch(page: Page, unit: str, count: str, seconds: float) -> None:
+    """Print processor time and memory of a page, and how fast it counts."""
     chromium = [each for each in psutil.Process().children(recursive=True) if "chrom" in each.name()]
     [renderer] = [each for each in chromium if any("Worker" in name for name in names_of(each))]
-    begin, used, n = time.monotonic(), processor_seconds(chromium), page("rbmviz.panels[0].n")
-    first = used
+    begin, first, n = time.monotonic(), processor_seconds(chromium), page(count)
     while time.monotonic() < begin + seconds:
         time.sleep(min(30, seconds / 4))
         passed, last = time.monotonic() - begin, processor_seconds(chromium)
         heap = page.session.send("Runtime.getHeapUsage")["usedSize"] / 1e6
         memory = renderer.memory_full_info()
-        made = page("rbmviz.panels[0].n") - n
+        made = page(count) - n
         shares = {name: (last[name] - first[name]) / passed for name in last}
         print(  # noqa: T201
-            f"{passed:6.0f} s: {made / passed:.1f} samples a second, {shares['all']:.1%} of a core, "
+            f"{passed:6.0f} s: {made / passed:.1f} {unit} a second, {shares['all']:.1%} of a core, "
             f"its workers {shares['workers']:.1%}, heap {heap:.1f} MB, RSS {memory.rss / 1e6:.0f} MB, "
             f"its own {memory.uss / 1e6:.0f} MB",
             flush=True,
         )
+
+
+def control(browser: Browser, seconds: float) -> None:
+    """Print processor time and memory of a page that only exchanges messages with workers."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "control.html")
+        file.write_text(CONTROL)
+        page = Page(browser, file)
+    watch(page, "answers", "answers", seconds)
     page.close()
 
 
@@ -113,10 +141,11 @@ def names_of(process: psutil.Process) -> list[str]:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(prog="python -m tests.browser.measure_page")
-    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--opens", type=int, default=0, help="how often to open each file")
     parser.add_argument("--seconds", type=float, default=0, help="how long to let it run")
     parser.add_argument("--speed", type=int, default=60, help="samples a second (default 60)")
+    parser.add_argument("--control", action="store_true", help="a page that only exchanges messages")
     args = parser.parse_args()
     path = next(filter(None, map(shutil.which, CHROMIUM)))
     with sync_playwright() as playwright:
@@ -126,6 +155,8 @@ def main() -> None:
                 print(file.name, opening(browser, file, args.opens), f"load {os.getloadavg()[0]:.1f}")  # noqa: T201
             if args.seconds:
                 running(browser, file, args.seconds, args.speed)
+        if args.control:
+            control(browser, args.seconds)
         browser.close()
 
 

@@ -1,5 +1,7 @@
 """Every page in a browser that is not Chromium: pictures move, a slider acts, the console has no error.
 
+So does a lesson that is a file, until its card is green.
+
 ``firefox.py`` and ``webkit.py`` open the browsers; both are driven by their own protocols, without a driver
 package. By hand::
 
@@ -13,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any, Protocol
 
+from rbmviz.cli import main as rbmviz
 from tests.attack.server import serving
 
 PAGES = ("", "train", "coupling", "weights", "chain?little=landscape")
@@ -77,6 +80,27 @@ def check_page(browser: Browser, address: str, page: str) -> None:
     assert browser.errors() == [], page
 
 
+FAST = """(speed => { speed.value = 1000; return speed.dispatchEvent(new Event('change')); })(
+    document.querySelector('.transport select'))"""
+
+
+def check_lesson(browser: Browser, file: Path) -> None:
+    """Make a lesson as a file; fail unless its first claim is seen and its second step draws units."""
+    assert rbmviz(["play", "--lesson", "rbm", "--out", str(file)]) == 0
+    browser.open(file.as_uri())
+    until(browser, "document.querySelector('.card #answer-0') !== null")
+    for act in (
+        "document.querySelector('#answer-0').click()",
+        FAST,
+        "document.querySelector('.play').click()",
+    ):
+        browser.evaluate(act)
+    until(browser, "document.querySelector('.card.all-seen') !== null")
+    browser.evaluate("document.querySelector('#Next').click()")
+    until(browser, "document.querySelector('.drawing svg, .drawing canvas') !== null")
+    assert browser.errors() == [], file
+
+
 def pictures_a_second(browser: Browser, address: str, seconds: float) -> float:
     """Return how many pictures a second the first page shows."""
     browser.open(address)
@@ -103,6 +127,8 @@ def main() -> None:
                 check_page(browser, server.address, page)
                 moves = "" if page in STILL_PAGES else "pictures move, a slider acts, "
                 print(f"/{page}: {moves}no error")  # noqa: T201
+            check_lesson(browser, Path(folder) / "lesson.html")
+            print("a lesson as a file: its card is green, no error")  # noqa: T201
             if asked.seconds:
                 rate = pictures_a_second(browser, server.address, asked.seconds)
                 print(f"{rate:.1f} pictures a second")  # noqa: T201

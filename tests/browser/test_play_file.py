@@ -154,6 +154,9 @@ def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened)
     wait(lambda: len(set(page("rbmviz.panels.map(panel => panel.n)"))) == 1, "all pause at the same")
     page.page.locator(".again").click()
     assert page("rbmviz.panels.map(panel => panel.n)") == [0, 0]
+    page("location.hash = ''")  # all three panels, which a finger moves, and not the page
+    page.page.locator(".panel").nth(2).wait_for()
+    assert page("document.documentElement.scrollWidth") == phone["viewport"]["width"]
 
 
 def test_the_newest_samples_are_held(opened):
@@ -306,6 +309,11 @@ def test_a_lesson_runs_and_its_claims_are_evaluated(opened, lesson):
             assert "You chose “The first”" in card.text_content()  # revealed, since all claims are seen
             card.get_by_role("button", name="Next").click()
             card.get_by_role("heading", name="Scored").wait_for()
+    show(page, 24_000)
+    page("run = rbmviz.lesson.page.liveRuns[1]; before = run.classes.slice()")
+    show(page, 26_000)  # more than a page holds
+    assert page("[run.head.first, run.length]") == [6000, 20_000]
+    assert page("run.classes.every((c, i) => i >= 18_000 || c === before[i + 6000])")
     assert page.page.url.endswith("#2")
     assert "bas" in page.page.locator(".contains").text_content()
     page.page.go_back()

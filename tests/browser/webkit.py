@@ -23,6 +23,9 @@ HOOK = """if (!window.rbmvizTold) { window.rbmvizTold = [];
 """WebDriver does not tell what the console says: what comes from now on is kept on the page."""
 
 
+PATIENCE_MS = 300_000
+
+
 class WebKit:
     """One window of WebKitGTK; see ``smoke.Browser``."""
 
@@ -31,6 +34,7 @@ class WebKit:
         options = {"binary": self._browser(), "args": ["--automation"]}
         capabilities = {"alwaysMatch": {"webkitgtk:browserOptions": options}}
         self._session = "/session/" + self._post("/session", capabilities=capabilities)["sessionId"]
+        self._post("/timeouts", script=PATIENCE_MS)
         self._post("/window/rect", x=0, y=0, width=1280, height=1000)
 
     @staticmethod
@@ -45,7 +49,7 @@ class WebKit:
             json.dumps(body).encode(),
             {"Content-Type": "application/json"},
         )
-        return json.loads(urllib.request.urlopen(request, timeout=120).read())["value"]
+        return json.loads(urllib.request.urlopen(request, timeout=PATIENCE_MS / 1000).read())["value"]
 
     def open(self, address: str) -> None:
         """Go to an address."""

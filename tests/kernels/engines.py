@@ -1,4 +1,4 @@
-"""The engine of pages in node, Chromium and Firefox, and the samples of Python.
+"""The engine of pages in node, Chromium, Firefox and WebKit, and the samples of Python.
 
 By hand, 5,000 samples a run, with Python's side compiled for this processor, for any, and for Haswell::
 
@@ -183,17 +183,24 @@ def chromium() -> Iterator[Engine]:
 
 
 @contextlib.contextmanager
-def firefox() -> Iterator[Engine]:
-    """Start Firefox."""
-    from tests.browser.firefox import firefox as started
+def window_of(browser: str) -> Iterator[Engine]:
+    """Start Firefox or WebKit."""
+    from tests.browser.firefox import firefox
+    from tests.browser.webkit import webkit
 
+    started = {"firefox": firefox, "webkit": webkit}[browser]
     with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as window:
         Path(folder, "empty.html").write_text("<!doctype html>")  # Firefox's own first page allows no scripts
         window.open(Path(folder, "empty.html").as_uri())
         yield _in_page(window.evaluate, worker=True)
 
 
-ENGINES = {"node": node, "chromium": chromium, "firefox": firefox}
+ENGINES = {
+    "node": node,
+    "chromium": chromium,
+    "firefox": functools.partial(window_of, "firefox"),
+    "webkit": functools.partial(window_of, "webkit"),
+}
 
 
 def frame_of(model: Any, names: Sequence[str], seeds: Sequence[int], dataset: Any = None) -> bytes:

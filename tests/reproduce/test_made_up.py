@@ -213,7 +213,7 @@ def test_both_worlds_of_consistency(slope, cost, verdict):
 def curve_to(*values, **more):
     """Return a training's curve through these log-likelihoods."""
     n = len(values)
-    return {"update": list(range(n)), "log_likelihood": list(values), "error": [0.1] * n, **more}
+    return {"update": list(range(n)), "train": list(values), "error": [0.1] * n, **more}
 
 
 def test_both_worlds_of_large_trainings():
@@ -243,13 +243,55 @@ def test_both_worlds_of_fashion(tau, ratio, verdict):
         noise = 0.01 * arguments["seed"]
         if name.startswith("short-"):
             seconds = {"CD-1": 1.0, "CD-30": 10.0, "UCD": 10.0 * ratio + noise}
-            return {"tau": tau + noise, "rejected": 28.0 / tau - noise, "seconds": seconds}
-        falls = name.startswith("CD-") == (verdict == "holds")
-        end = {"UCD": -230.0, "CD-1": -250.0} if verdict == "holds" else {"UCD": -250.0, "CD-1": -230.0}
-        last = end.get(arguments["trainer"][:3].upper().replace("CD:", "CD-1"), -240.0) - noise
-        return curve_to(-300, last + 20 if falls else last - 1, last)
+            times = {"tau": tau + noise, "tau_program": tau - noise}
+            return times | {"rejected": 28.0 / tau - noise, "seconds": seconds}
+        ucd, good = name.startswith("UCD"), verdict == "holds"
+        end = (-230.0 if ucd == good else -250.0) - noise
+        values = [-300.0, end + (20 if ucd != good else 0), end]
+        last = arguments["updates"]
+        return {"update": [100, 300, last + (last == 300)]} | dict.fromkeys(
+            ("train", "held_out", "monte_carlo"), values
+        )
 
     assert set(verdicts_of_jobs("unbiased_cd_fashion", found).values()) == {verdict}
+    medium = verdicts_of_jobs("unbiased_cd_fashion", found, "medium")
+    assert medium["converges"] == medium["held_out"] == "not decided"  # one run has no error
+    assert medium["tau"] == ("in part" if verdict == "holds" else "contradicted in part")
     quick = verdicts_of_jobs("unbiased_cd_fashion", found, "quick")
-    assert quick["converges"] == quick["cd_30"] == "not run at this size"
+    assert quick["converges"] == quick["cd_30"] == quick["tau_program"] == "not run at this size"
     assert quick["tau"] == ("in part" if verdict == "holds" else "contradicted in part")
+
+
+@pytest.mark.parametrize(("rates", "gibbs", "smooth"), [(2.0, -1.0, 5.0), (-2.0, 1.0, 9.0)])
+def test_both_worlds_of_the_training_set(rates, gibbs, smooth):
+    """Means are compared with the training set as means, and both pass it as rows of 0 and 1."""
+    recipe, lines = all_recipes()["rates_fpcd_training_set"], {"binary": -85.0, "mean": -85.0 + smooth}
+
+    def world(kernel):
+        gain = 0.0 if kernel == "binary" else smooth + 1
+        return lambda measure, algorithm, *_: -85.0 + gain + {"gibbs": gibbs, "rates_fpcd": rates}[algorithm]
+
+    runs = [part for part in recipe.work("full") if isinstance(part, SweepRun)]
+    found = Measurements(
+        {run.name: table(run.plan, world(run.name)) for run in runs}, {"training-set": lines}
+    )
+    numbers = recipe.numbers(found, "full")
+    assert {row["panel"] for row in recipe.drawing(found, "full").to_json()["rows"]} == {
+        "binary kernel",
+        "mean kernel",
+    }
+    verdicts = {claim.name: judge(claim, numbers, "full").name for claim in recipe.claims}
+    good = rates > 0
+    assert verdicts["binary"] == verdicts["mean"] == ("holds" if good else "does not hold here")
+    assert verdicts["smoothing"] == ("holds" if good else "in part")
+    assert numbers["gibbs_mean_unlike"].value == pytest.approx(smooth + 1 + gibbs, abs=1e-2)
+
+
+@pytest.mark.parametrize(("late", "verdict"), [(0.2, "holds"), (1.5, "in part")])
+def test_both_worlds_of_variances(late, verdict):
+    def found(name, arguments):
+        update = list(range(50, arguments["updates"] + 1, 50))
+        grown = [10 ** (late if at > 1000 else 0.1) if name.startswith("UCD") else 1.0 for at in update]
+        return {"update": update, "truncated": [0.0] * len(update)} | {f"variance_{x}": grown for x in "Wbc"}
+
+    assert set(verdicts_of_jobs("unbiased_cd_variance", found).values()) == {verdict}

@@ -12,7 +12,9 @@ import pytest
 from rbmviz.coupling import couple
 from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
+from rbmviz.gradient import gradient_quality
 from rbmviz.lessons.state import read_state
+from rbmviz.models import load_model
 from rbmviz.pages import PAGES as SPECS
 from rbmviz.reproduce import PAPERS, SIZES, Estimate, all_recipes
 from rbmviz.reproduce.claims import judge
@@ -36,10 +38,12 @@ from rbmviz.reproduce.recipe import (
     numbers_of_source,
 )
 from rbmviz.reproduce.recipes import (
+    population_cd_consistency,
     rates_fpcd_decay_elsewhere,
     rates_fpcd_digits,
     rates_fpcd_fewer_samples,
     rates_fpcd_improvement,
+    rates_fpcd_penalization,
     unbiased_cd_bas,
 )
 from rbmviz.reproduce.run import caption, job_identity
@@ -306,6 +310,21 @@ def test_variants_are_counted_apart():
     [half] = [claim for result in results for claim in result["claims"] if claim["claim"] == "mean_tau_half"]
     assert verdict_text(half) == f"variant: {half['verdict']}"
     assert f"**variant: {half['verdict']}**" in markdown()
+
+
+def test_inverted_pixels_have_the_same_law():
+    """The model of inverted pixels gives 1 - v the probability of v: free energies differ by a constant."""
+    rbm, rows = load_model("bas_pcd").rbm, load_dataset("bas").train
+    gaps = rates_fpcd_penalization.inverted(rbm).free_energy(1 - rows) - rbm.free_energy(rows)
+    assert np.ptp(gaps) < 1e-4 < np.ptp(rbm.free_energy(rows))
+
+
+def test_large_populations_are_joined_from_blocks():
+    """A population of 512 made of 32 blocks has the bias of one that is drawn at once."""
+    made = population_cd_consistency.large_biases("bas_cd1", "bas", [16, 512], 2**14, 0)["pop_cd-512"]
+    rbm, rows = load_model("bas_cd1").rbm, load_dataset("bas").train
+    drawn = gradient_quality(rbm, rows, "pop_cd", 128, 1, n_chains=512)
+    assert abs(made["bias"] - drawn.bias_corrected) < 4 * np.hypot(made["error"], drawn.std_error) < 0.004
 
 
 def test_the_papers_meeting_times_are_counted_from_one():

@@ -8,7 +8,7 @@ from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Job, Measurements, Recipe, Work, seeds
 from rbmviz.reproduce.tables import band, falls, last, paired
-from rbmviz.reproduce.trainings import large_training
+from rbmviz.reproduce.trainings import scored_training
 
 TRAINERS = {"CD-1": "cd:k=1", "CD-10": "cd:k=10", "pop-CD-1": "pop_cd:k=1", "pop-CD-10": "pop_cd:k=10"}
 QUICK = ("CD-1", "pop-CD-1")
@@ -29,24 +29,24 @@ def work(size: Size) -> list[Work]:
     full = size == "full"
     jobs: list[Work] = []
     for data in HIDDEN:
-        arguments: dict[str, Any] = {"data": data, "n_hidden": HIDDEN[data], "updates": UPDATES[data][size]}
+        arguments: dict[str, Any] = {"data": data, "hidden": HIDDEN[data], "updates": UPDATES[data][size]}
         arguments |= {"points": 50, "betas": 5000} if full else {"points": 8, "betas": 500}
         knobs = f"learning_rate={RATE[data][size]:g},schedule=constant,batch_size={BATCH[data]}"
         for seed in seeds(size, quick=4 if data == "letters" else 3, medium=1, full=10):
             for label in TRAINERS if full else QUICK:
                 trainer = f"{TRAINERS[label]},{knobs}"
                 job = arguments | {"trainer": trainer, "seed": seed}
-                jobs.append(Job(f"{data}-{label}-{seed}", large_training, job))
+                jobs.append(Job(f"{data}-{label}-{seed}", scored_training, job))
     return jobs
 
 
 def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     cd, pop = (measured.each(f"letters-{label}-") for label in QUICK)
-    result = {"letters": paired(last(cd), last(pop))}
+    result = {"letters": paired(last(cd, "train"), last(pop, "train"))}
     if size == "full":
         cd, pop = (measured.each(f"letters-{label}-") for label in ("CD-10", "pop-CD-10"))
-        result["letters_10"] = paired(last(cd), last(pop))
-    cd_fall, pop_fall = (falls(measured.each(f"mnist-{label}-")) for label in QUICK)
+        result["letters_10"] = paired(last(cd, "train"), last(pop, "train"))
+    cd_fall, pop_fall = (falls(measured.each(f"mnist-{label}-"), "train") for label in QUICK)
     return result | {"fall": Estimate.of(cd_fall), "mnist": paired(cd_fall, pop_fall)}
 
 
@@ -57,7 +57,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
         for label in TRAINERS:
             runs = measured.each(f"{data}-{label}-")
             updates = runs[0]["update"] if runs else ()
-            rows += band(updates, [run["log_likelihood"] for run in runs], series=label, panel=panel)
+            rows += band(updates, [run["train"] for run in runs], series=label, panel=panel)
     return Drawing(rows, "Updates", LIKELIHOOD.titled(unit="AIS, nats a row"))
 
 

@@ -13,6 +13,8 @@ from rbmviz.sweeps import Budget, SweepPlan
 MODELS = ("usps_fpcd", "mnist_fpcd", "mnist_cd1")
 GIBBS_SAMPLES = 200_000
 COUNTS = (100, 1000, 10_000)
+COST = 3.6
+"""Time of a sample of rates-FPCD over one of Gibbs, USPS: the number of recipe ``rates_fpcd_speed``."""
 
 
 def work(size: Size) -> list[Work]:
@@ -66,9 +68,14 @@ RECIPE = Recipe(
             "usps_20",
             "On USPS rates-FPCD covers the states at least 20 times faster than Gibbs.",
             "At least 20 times faster (the cost of a sample taken into account)",
-            Bound("usps_fpcd_100", "log10 of the ratio at 100 samples, USPS", at_least=math.log10(20)),
-            Bound("usps_fpcd_1000", "log10 of the ratio at 1,000 samples, USPS", at_least=math.log10(20)),
-            Bound("usps_fpcd_10000", "log10 of the ratio at 10,000 samples, USPS", at_least=math.log10(20)),
+            *(
+                Bound(
+                    f"usps_fpcd_{n}",
+                    f"log10 of the ratio at {n:,} samples, USPS, each of which costs {COST} times as much",
+                    at_least=math.log10(20 * COST),
+                )
+                for n in COUNTS
+            ),
             live_link=link_to("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="usps_fpcd"),
         ),
         claim(
@@ -83,8 +90,10 @@ RECIPE = Recipe(
         "The first point of a Gibbs chain's curve whose ISL is that of rates-FPCD (eps = 0.1, one sweep a "
         "sample) after 100, 1,000 and 10,000 samples; chains have 200,000 samples, and one that never gets "
         "there counts with its length, so that 3.3 (2,000 times) at 100 samples means *never*. The ratio is "
-        "one of samples, not of seconds: the speed of a sample is a claim of its own. The factor depends "
-        "strongly on the number of samples, which the paper's sentence does not name for USPS."
+        "one of samples. The paper's 20 times on USPS include the cost of a sample, 3.6 times here (*Speed "
+        "at equal k*), so that 72 times as many samples are asked for; with the paper's own cost, about 2, "
+        "it would hold at 100 samples. The factor depends strongly on the number of samples, which the "
+        "paper's sentence does not name for USPS."
     ),
     cost={"quick": 1.2, "full": 6.0},
     live_link=link_to("sample", ("gibbs", "rates_fpcd:eps=0.1"), model="mnist_cd1"),

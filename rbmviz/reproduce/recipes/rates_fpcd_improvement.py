@@ -11,7 +11,8 @@ from rbmviz.pages import link_to
 from rbmviz.rbm import RBM
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
-from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
+from rbmviz.reproduce.recipe import Job, Measurements, Recipe, Work, per_seed, seeds
+from rbmviz.reproduce.recipes.rates_fpcd_polish import polished
 from rbmviz.reproduce.tables import dots
 from rbmviz.samplers import make_sampler
 
@@ -43,7 +44,7 @@ def improvement(model: str, data: str, eps: float, n: int, seed: int) -> dict[st
 
 def work(size: Size) -> list[Work]:
     """Return runs on small models over step sizes."""
-    jobs = []
+    jobs: list[Work] = [Job("optimum", polished, {"model": "bas_pcd", "data": "bas", "steps": 120})]
     for model, data in MODELS.items():
         for eps in STEPS:
             arguments = {"model": model, "data": data, "eps": eps, "n": SAMPLES}
@@ -58,6 +59,9 @@ def gains(measured: Measurements, model: str, eps: float, which: str = "mean") -
 
 def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     small = {model: gains(measured, model, 0.003) for model in MODELS}
+    small["bas_pcd_0.001"] = gains(measured, "bas_pcd", 0.001)
+    [best] = measured.each("optimum")
+    small["bas_pcd_optimum"] = Estimate(best["after"] - best["before"])
     return small | {f"{model}_large": gains(measured, model, 0.03) for model in MODELS}
 
 
@@ -86,7 +90,13 @@ RECIPE = Recipe(
             "near_optimum",
             "A model that is near its optimum is not made worse.",
             "Unless it had already converged",
-            Bound("bas_pcd", "gain of `bas_pcd`, mean over time, eps = 0.003 (nats)", at_least=-0.1),
+            Bound(
+                "bas_pcd_optimum", "gain of `bas_pcd`, exact optimum with the rates fixed (nats)", at_least=0
+            ),
+            *(
+                Bound(name, f"gain of `bas_pcd`, mean over time, eps = {eps:g} (nats)", at_least=-0.1)
+                for name, eps in (("bas_pcd_0.001", 0.001), ("bas_pcd", 0.003))
+            ),
             live_link=link_to(
                 "sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_pcd", improvement="true"
             ),
@@ -110,8 +120,10 @@ RECIPE = Recipe(
         "its values), alpha = 1, one sweep a sample. The paper's argument is about the expected parameters "
         "near a fixed point; theta + theta_F at a moment is far worse than its mean. Runs have 100,000 "
         "samples: with eps = 0.03 the mean over the first 20,000 is still better than two of the three "
-        "models, and over 100,000 it is worse."
+        "models, and over 100,000 it is worse. Where the process would come to rest, the optimum of "
+        "*Keeping the improved model*, a model near its optimum is better; around it the mean over time "
+        "loses more the larger the step."
     ),
-    cost={"quick": 0.7, "full": 1.0},
+    cost={"quick": 1.0, "full": 1.3},
     live_link=link_to("sample", ("rates_fpcd:eps=0.003", "gibbs"), model="bas_cd1", improvement="true"),
 )

@@ -1,52 +1,20 @@
 """Unbiased CD, figure 3 by three yardsticks: training rows, held-out rows, and the paper's average."""
 
-from typing import Any
-
 from rbmviz.datasets import load_dataset
 from rbmviz.datasets.simulated import truth
-from rbmviz.metrics import log_likelihood, log_z, monte_carlo_likelihood, too_large
+from rbmviz.metrics import log_likelihood, monte_carlo_likelihood
 from rbmviz.pages import link_to
-from rbmviz.registry import trainers
+from rbmviz.reproduce import trainings
 from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Job, Measurements, Recipe, Work, seeds
-from rbmviz.reproduce.tables import band, last
-from rbmviz.reproduce.trainings import annealed
-from rbmviz.trainers import train
+from rbmviz.reproduce.tables import band, falls, last, paired
+from rbmviz.reproduce.trainings import AVERAGED_ROWS, scored_training
 
 TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "UCD": "ucd:k=1,t_max=100,algorithm=half_step"}
-YARDSTICKS = {
-    "train": "training rows",
-    "held_out": "held-out rows",
-    "monte_carlo": "the paper's Monte Carlo average",
-}
+YARDSTICKS = dict(trainings.YARDSTICKS)
 KNOBS = "learning_rate=0.2,schedule=constant"
 LARGE, SMALL = "100 hidden units, 1,000 rows", "12 hidden units, 100 rows"
-
-AVERAGED_ROWS = 100
-"""Training rows of a Monte Carlo average, the first ones."""
-
-
-def scored_training(
-    trainer: str, data: str, hidden: int, rows: int, updates: int, points: int, seed: int
-) -> dict[str, Any]:
-    """Train on the first rows of a data set; return the curve of each yardstick (nats a row).
-
-    The likelihoods of training rows and of 1,000 held-out rows are exact if the model can be enumerated, else
-    by annealed importance sampling.
-    """
-    dataset = load_dataset(data)
-    known, held_out = dataset.train[:rows], dataset.test
-    result: dict[str, list[float]] = {"update": [], "train": [], "held_out": [], "monte_carlo": []}
-    for progress in train(known, trainers.read(trainer), hidden, updates, seed, every=updates // points):
-        rbm = progress.rbm
-        free = -float(rbm.free_energy(known).mean())
-        total = free - annealed(rbm, known, 1000, seed)[0] if too_large(rbm) else log_z(rbm)
-        result["update"].append(progress.update)
-        result["train"].append(free - total)
-        result["held_out"].append(-float(rbm.free_energy(held_out).mean()) - total)
-        result["monte_carlo"].append(monte_carlo_likelihood(rbm, known[:AVERAGED_ROWS], seed=seed))
-    return result
 
 
 def true_scores() -> dict[str, float]:
@@ -89,15 +57,14 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
             runs = measured.each(f"{label}, {setting}-")
             for name in YARDSTICKS if runs else ():
                 ends = last(runs, name)
-                falls = [max(run[name]) - end for run, end in zip(runs, ends, strict=True)]
-                result[f"{key}fall_{name}_{label}"] = Estimate.of(falls)
+                result[f"{key}fall_{name}_{label}"] = Estimate.of(falls(runs, name))
                 result[f"{key}end_{name}_{label}"] = Estimate.of(ends)
                 result[f"{key}over_truth_{name}_{label}"] = Estimate.of([end - true[name] for end in ends])
     for name in YARDSTICKS:
         ucd = last(measured.each(f"UCD, {LARGE}-"), name)
         for label in ("CD-1", "PCD"):
             ends = last(measured.each(f"{label}, {LARGE}-"), name)
-            result[f"ucd_over_{name}_{label}"] = Estimate.of([x - y for x, y in zip(ucd, ends, strict=True)])
+            result[f"ucd_over_{name}_{label}"] = paired(ucd, ends)
     return result
 
 
