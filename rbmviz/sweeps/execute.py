@@ -11,18 +11,18 @@ which computes cells while nobody else needs the core: both are an ``Execution``
 import contextlib
 import os
 import queue
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from rbmviz import checks
 from rbmviz.blas import one_blas_thread, one_blas_thread_for_good
 from rbmviz.errors import BadInput, OutputFailure
-from rbmviz.output import reason
+from rbmviz.output import reason, rescue
 from rbmviz.sweeps.cell import Cell, CellRun, data_of_cell, model_of, version_of
 from rbmviz.sweeps.store import Store, encode
 
@@ -375,14 +375,15 @@ class Execution:
 
 def _rescued(execution: Execution, error: Exception) -> OutputFailure:
     """Keep what is computed in a temporary folder, and return the error that names it."""
-    done, more = execution.done, ""
-    with contextlib.suppress(OSError, OutputFailure):
-        folder, n = tempfile.mkdtemp(prefix="rbmviz-kept-"), len(execution.unwritten)
+    done, n = execution.done, len(execution.unwritten)
+
+    def write(folder: Path) -> None:
         execution.store = Store(folder)
         execution.write()
-        more = f", {n} more in '{folder}'"
-    make_room = "make room, move these files there," if more else "make room,"
-    return OutputFailure(f"{error} {done}{more}: {make_room} and resume the sweep.")
+
+    folder = rescue("", write)
+    more = f", {n} more in '{folder}': make room, move these files there," if folder else ": make room,"
+    return OutputFailure(f"{error} {done}{more} and resume the sweep.")
 
 
 def _sentence(error: Exception) -> str:
