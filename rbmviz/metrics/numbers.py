@@ -352,7 +352,7 @@ OF_EVERY_TRAINER: tuple[Number, ...] = (
     LIKELIHOOD,
     Number(
         "below_best",
-        "Below best",
+        "Below its best",
         "Nats lost since the model was best: 0 while it improves. A trainer that gets worse loses more and "
         "more.",
         lambda snapshot: below_best(snapshot.likelihoods),

@@ -7,7 +7,6 @@ from rbmviz.charts import ChartAxis, Curves, Rows, Style, catalogue
 from rbmviz.charts.curves import Kind
 from rbmviz.knobs import Value, knobs_of, value_text
 from rbmviz.metrics import Kernel
-from rbmviz.metrics.numbers import ISL_OF_SAMPLES
 from rbmviz.samplers import Sampler
 from rbmviz.session import RunHistory, SamplingSnapshot
 from rbmviz.session.equal_points import CostUnit
@@ -44,8 +43,10 @@ def isl_plot(
     present: bool = False,
 ) -> Curves:
     """Return how the curves are drawn; see ``isl_chart`` of the Sample page."""
-    what = ISL_OF_SAMPLES.label if kernel == "binary" else f"{ISL_OF_SAMPLES.label} of means"
-    what += " (nats per test example)" if kind == "ISL" else " minus the best (nats)"
+    of_means = " of means" if kernel == "mean" else ""
+    what = f"Indirect sampling likelihood{of_means} (nats)"
+    if kind != "ISL":
+        what = f"ISL{of_means} minus the best (nats)"
     # While presenting, the panels beside the chart show the same strokes, and large names.
     ends: tuple[Kind, ...] = () if present else ("end",)
     return catalogue.isl_curves(

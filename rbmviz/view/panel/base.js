@@ -406,6 +406,11 @@ class Grid {
     this.socket = null;
     this.presses = Presses.of(data.url);
     this.configure(data);
+    // On a phone, where one panel fits, begin with the one whose knob is off: the caption asks to turn it.
+    requestAnimationFrame(() => {
+      const asking = /** @type {HTMLElement | null | undefined} */ (this.host.querySelector('.off')?.closest('.panel'));
+      if (asking) this.host.scrollLeft = asking.offsetLeft - /** @type {HTMLElement} */ (this.host.firstElementChild).offsetLeft;
+    });
   }
 
   /** @param {PageData} data */

@@ -31,8 +31,8 @@ TITLE, ICON, PLACE = "Coupling", "join_inner", 5
 PRESETS = (
     Preset(
         "Weights grow",
-        "Pairs that share random numbers meet within some 25 sweeps; algorithm 1, which does not, needs "
-        "200. Drag the standard deviation to 0.1: all meet within a few.",
+        "Chains that share all their random numbers meet within some 25 sweeps; algorithm 1, which shares "
+        "only proposals, needs 200. Drag the standard deviation to 0.1: all meet within a few.",
         PAGES["coupling"].default_panels,
         claims=(
             "panel1.half_step_mean < panel1.rbm_mean - 2 at 200 pairs",

@@ -155,7 +155,7 @@ class PairColumn {
       const py = d => base - (base - top) * d / most;
       x.fillStyle = translucent(ink, 0.65);
       x.textBaseline = 'top';
-      x.fillText(`Pixels that differ (at most ${whole.format(most)})`, left, 0);
+      x.fillText(`Pixels that differ (0 to ${whole.format(most)})`, left, 0);
       x.textBaseline = 'bottom';
       for (const t of [1, 10, 100, 1000, 10000, 100000].filter(t => t <= last)) {
         x.textAlign = t === 1 ? 'left' : 'center';

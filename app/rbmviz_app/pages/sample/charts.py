@@ -93,8 +93,8 @@ def curve_rows(named: Iterable[tuple[str, SamplingSnapshot]]) -> Rows:
 
 def reference_label(dataset: str, score: TrainingSetScore) -> str:
     """Return the label of the line at the training set's own score."""
-    what = "the training set itself" if score.of_model else f"the training part of {dataset}"
-    return f"{what} ({score.n:,} examples)"
+    what = "the training set" if score.of_model else f"the training part of {dataset}"
+    return f"{what} ({score.n:,})"
 
 
 def isl_chart(

@@ -300,7 +300,7 @@ class MapPanel extends Panel {
       : seeds === 1 ? `${best} One seed cannot tell settings apart.${blank}`
       : most < 2 ? `${best} At this point the settings have ${few} in common${over ? '' : ' so far'}: they cannot be told apart.${blank}`
       : `${best} ${tied > 0 ? `${tied} of ${known} settings ${tied === 1 ? 'is' : 'are'} tied with the best (hatched; 95\u00a0%, ${compared} of ${seeds} seeds, paired).` : 'No other setting is tied with the best.'}`
-        + `${least < 2 ? ' On a model with fewer than two seeds in common, settings cannot be told apart.' : ''} ${head.border.join(' ') || 'It is inside the grid, or at the limit of a knob.'}${blank}`;
+        + `${least < 2 ? ' On a model with fewer than two seeds in common, settings cannot be told apart.' : ''} ${head.border.join(' ') || 'The grid is wide enough.'}${blank}`;
     this.extend.hidden = !over || !head.border.length;
     put(this.verdict, known && !this.measure.better ? `Neither high nor low values are better; the highest counts as the best. ${verdict}` : verdict);
   }

@@ -53,7 +53,7 @@ class TileRow {
 
 class WeightPanel extends Panel {
   unit = 'batches';
-  rows = [new TileRow('heaviest', 'Heaviest'), new TileRow('lightest', 'Lightest')];
+  rows = [new TileRow('heaviest', 'Heaviest of the newest batch'), new TileRow('lightest', 'Lightest')];
   /** @type {Histogram | null} */
   histogram = null;
   /** Log weights of the newest batch, heaviest first. @type {Float32Array | null} */
@@ -151,7 +151,7 @@ class WeightPanel extends Panel {
       /** @param {number} log */
       const px = log => width * (log - low) / (high - low);
       x.fillStyle = translucent(ink, 0.65);
-      x.fillText('Newest log weights (nats, log counts)', 0, 34);
+      x.fillText(this.truth === null ? 'Newest log weights (nats, log counts)' : 'Newest log weights (dashed: log Z)', 0, 34);
       if (histogram) {
         const { counts } = histogram, most = Math.log1p(Math.max(...counts)), step = (histogram.high - histogram.low) / counts.length;
         x.fillStyle = translucent(accent, 0.45);
@@ -183,7 +183,7 @@ class WeightPanel extends Panel {
       x.fillText(round3(low), 0, height);
       x.textAlign = 'right';
       x.fillText(round3(high), width, height);
-      const which = this.truth === null ? 'solid: log Z estimate' : 'solid: log Z estimate, dashed: log Z';
+      const which = 'solid: log Z estimate';
       const ends = x.measureText(round3(low)).width + x.measureText(round3(high)).width;
       x.textAlign = 'center';
       if (x.measureText(which).width + ends + 16 < width) x.fillText(which, width / 2, height); // otherwise their help says it
