@@ -6,6 +6,7 @@ from rbmviz.charts import Bars, ChartAxis, Curves, Legend, Level, Style, styled
 from rbmviz.charts.axes import LEGEND_LETTERS
 from rbmviz.charts.curves import BAND_OPACITY, LEVEL_DASH, LINE_WIDTH
 from rbmviz.charts.ends import end_rows
+from rbmviz.view.live import engine_data
 
 X, Y = ChartAxis("x", "Samples", "log"), ChartAxis("y", "Share", form="%", domain=(0, 1))
 AB = styled(["a", "b"], ["#111111", "#222222"])
@@ -43,6 +44,9 @@ def test_both_renderers_have_one_look():
     [line] = content["lines"]
     assert (line["band"], line["band_opacity"]) == ([(1.0, 0.4, 0.7), (2.0, 0.5, 0.7)], BAND_OPACITY)
     assert (line["width"], line["dash"]) == (LINE_WIDTH, AB[1].dash)
+    own = {key: line[key] for key in ("name", "colour", "dash", "shape", "points", "band")}
+    assert drawing.line_content() | own == line  # where a page's script makes the points
+    assert engine_data()["line"] == Curves(X, Y).line_content()
     assert content["marks"] == [{"x": 1.0, "y": 0.5, "colour": "#222222", "shape": "diamond"}]
     at, best = content["levels"][::-1]
     assert (best["y"], best["label"], best["dash"]) == (0.9, "the best", LEVEL_DASH)

@@ -55,9 +55,7 @@ LOOK_WORDS = {
 }
 
 
-@functools.cache
-def _shipped(name: str) -> Lesson:
-    return load_lesson(name)
+_shipped = functools.cache(load_lesson)
 
 
 def lessons() -> dict[str, Lesson]:
@@ -285,16 +283,13 @@ def draw(page: str) -> None:
     comparison, _ = COMPARISONS.value.get(page, (None, ""))
     offers_reveal = _offers_reveal(step, place)
 
-    def draw_open() -> None:
-        _draw_open(offers_reveal)
-
     with st.container(key="lesson"):
         st.html(APP_FOLDER / "card.css")
         can_change = not _all_seen(step, place)
         if comparison is not None and can_change and page != "tune":  # its sweep is not a run
             _draw_while_it_changes(comparison, offers_reveal)
         else:
-            while_running(draw_open, can_change)
+            while_running(functools.partial(_draw_open, offers_reveal), can_change)
         if step.question and SHARED_PAGE.value is not None:
             while_running(functools.partial(_draw_votes, step), True)
         # Outside the timed fragment, which would lose a click if it disappeared at that moment.

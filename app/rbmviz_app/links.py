@@ -70,11 +70,6 @@ def presented_knobs() -> list[str]:
     return [] if text in ("", "1") else text.split(",")
 
 
-def starts_paused() -> bool:
-    """Return whether runs wait for Play when a page opens, because the link or the browser asks for it."""
-    return session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value
-
-
 def paused_at(page: str, n_panels: int) -> list[int]:
     """Return the steps of the panels when the link was written; empty: they were running."""
     texts = given(page, PAUSED_AT)
@@ -82,12 +77,6 @@ def paused_at(page: str, n_panels: int) -> list[int]:
         return []
     steps = [int(text) for text in texts]
     return steps if len(steps) == n_panels else [min(steps)] * n_panels if steps else []
-
-
-def parts_of_step() -> dict[str, str]:
-    """Return the address parameters of the open step of a lesson; empty without one."""
-    place = session.OPEN_STEP.value
-    return {} if place is None else {LESSON: place.lesson, STEP: str(place.step + 1)}
 
 
 def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
@@ -99,7 +88,8 @@ def write(page: str, parts: Mapping[str, Sequence[str]]) -> None:
         texts |= {"present": [session.PRESENTED.ensure()]} if presenting() else {}
         texts |= {"paused": ["1"]} if session.STARTS_PAUSED.ensure() else {}
         texts |= embedding.parts(page)
-        texts |= {name: [text] for name, text in parts_of_step().items()}
+        if (place := session.OPEN_STEP.value) is not None:
+            texts |= {LESSON: [place.lesson], STEP: [str(place.step + 1)]}
         gone = [name for name in ("present", "paused", LESSON, STEP) if name not in texts]
         others = [name for name in pages.names_of_other_pages(page) if name not in texts]
         data: dict[str, Any] = {"parts": texts, "others": others + gone}

@@ -9,10 +9,8 @@ A page creates one ``LivePage``, called ``PAGE`` here. Take ``pages/weights/page
 3. ``PAGE.open(setup)``: returns the comparison, and draws play, step, reset, undo and speed into the toolbar;
 4. ``with PAGE.notes():`` the messages above the panels; always, even if there are none;
 5. ``left, right = places()``: the grid of the first screen, for the panels and the main chart;
-6. in ``left`` the panels, in a function with ``@st.fragment``, so that a click there redraws nothing else.
-   It calls ``PAGE.preset_caption``, the grid of the page's ``panel.py`` with ``PAGE.socket()`` and
-   ``**PAGE.callbacks(...)``, then ``offer_panels`` (where panels can be added), ``catch_up_page``, which may
-   redraw the whole page, and last ``PAGE.write_address``, so that the address is written once;
+6. in ``left`` the panels: ``PAGE.draw_panels``, a fragment, so that a click there redraws nothing else. It
+   calls the function of the page's ``panel.py`` that mounts the canvas, and writes the address;
 7. in ``right`` the main chart, and below the grid the others, in functions with ``@every_second`` or
    ``@as_curves_grow`` (see ``timer``), which read ``comparison.peek()`` and call ``draw_chart``. ``peek``
    renews no lease, so that a chart alone does not keep a run awake: a run computes for 30 s after the last
@@ -27,7 +25,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -61,6 +59,7 @@ from rbmviz_app import (
 from rbmviz_app.presets import Preset
 from rbmviz_app.session import COMPARISONS, PageSettings, Setting
 from rbmviz_app.share import publish
+from rbmviz_app.share.prose import marked
 from rbmviz_app.stream.socket import live_path
 from rbmviz_app.timer import restart_timers
 
@@ -90,13 +89,6 @@ class Transport(NamedTuple):
 def algorithms_of(comparison: Comparison[Any]) -> list[Any]:
     """Return the algorithm of each panel."""
     return [panel.worker.algorithm for panel in comparison.panels]
-
-
-class PanelCallbacks(TypedDict):
-    """Callbacks of a panel: a knob was released, and the panel was closed."""
-
-    on_edit: Callable[[], None]
-    on_remove: Callable[[], None]
 
 
 @dataclass
@@ -167,7 +159,7 @@ class LivePage(Generic[S]):
         question, about : texts of a part of the page, if they differ from the page's
         notes : paragraphs on how to read the panels and charts, and what to try; below ``about``
         """
-        publish.heading(question or self.question)
+        publish.tell(question=question or self.question)
         present = links.presenting()
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heading"):
             st.title(question or self.question, anchor=False, width="content")
@@ -287,7 +279,7 @@ class LivePage(Generic[S]):
         Trainings opened by a link stay at their own steps.
         """
         steps = links.paused_at(self.name, len(comparison.panels))
-        if not steps and not links.starts_paused():
+        if not steps and not (session.STARTS_PAUSED.ensure() or session.REDUCED_MOTION.value):
             comparison.resume()
         elif any(steps) and not any(panel.worker.peek().n for panel in comparison.panels):
             most = links.MAX_REPEATED_STEPS
@@ -453,7 +445,7 @@ class LivePage(Generic[S]):
         with st.container(key="caption"):
             # Streamlit does not draw empty containers.
             st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
-        publish.caption(text)
+        publish.tell(caption=marked(text))
 
     def shown_caption(self) -> str:
         """Return the caption of the preset that the screen shows; "" if it shows none."""
@@ -481,29 +473,46 @@ class LivePage(Generic[S]):
         parts = {self.spec.panels_key: panels, presets.KEY: [shown.slug] if shown else []}
         links.write(self.name, parts | links.texts_of(self.settings.values()) | dict(more))
 
-    def callbacks(self, comparison: Comparison[S], grid: str) -> PanelCallbacks:
-        """Return the callbacks for "knob released" and "panel closed".
+    @st.fragment
+    def draw_panels(
+        self,
+        comparison: Comparison[S],
+        key: str,
+        draw: Callable[..., None],
+        offer: tuple[str, str, Callable[[], None]] | None = None,
+    ) -> None:
+        """Draw the caption of the preset and the live panels, and write the address.
 
-        grid : key of the canvas component
+        key : of the canvas component
+        draw : draws the panels, given the comparison and, by name, what ``mounted`` returns
+        offer : noun and icon of a panel, and a function that draws the buttons that add one; None: panels
+            cannot be added
+        """
+        self.preset_caption(comparison)
+        draw(comparison, **self.mounted(comparison, key))
+        if offer is not None:
+            offer_panels(comparison, *offer)
+        catch_up_page(comparison)
+        self.write_address(comparison)
+
+    def mounted(self, comparison: Comparison[S], key: str) -> dict[str, Any]:
+        """Return the arguments of ``Canvas.mount`` that all canvases of panels have, by name.
+
+        key : of the canvas component
         """
 
         def edited() -> None:
-            edit = session.sent_by(grid, "edit")
+            edit = session.sent_by(key, "edit")
             try:
                 comparison.apply_knobs(edit["key"], **edit["knobs"])
             except BadInput as error:
                 messages.refused(error)
 
         def removed() -> None:
-            comparison.remove(session.sent_by(grid, "remove")["key"])
-
-        return {"on_edit": edited, "on_remove": removed}
-
-    def multiply_callback(self, comparison: Comparison[S], grid: str) -> Callable[[], None]:
-        """Return the callback for adding panels with other values of a knob; see ``callbacks``."""
+            comparison.remove(session.sent_by(key, "remove")["key"])
 
         def multiplied() -> None:
-            asked = session.sent_by(grid, "multiply")
+            asked = session.sent_by(key, "multiply")
             try:
                 algorithm = comparison[asked["key"]].algorithm
                 others = with_knob(algorithm, asked["knob"], asked["values"])
@@ -513,7 +522,14 @@ class LivePage(Generic[S]):
             except BadInput as error:
                 messages.refused(error)
 
-        return multiplied
+        return {
+            "url": self.socket(),
+            "present": links.presenting(),
+            "key": key,
+            "on_edit": edited,
+            "on_remove": removed,
+            "on_multiply": multiplied,
+        }
 
     def socket(self) -> str:
         """Return the path of the live socket of this visitor's comparison."""
@@ -534,17 +550,15 @@ def places() -> tuple[DeltaGenerator, DeltaGenerator]:
         return st.container(key="live-panels"), st.container(key="live-chart")
 
 
-def offer_panels(
-    comparison: Comparison[Any], what: str, icon: str, add: str, draw_adders: Callable[[], None]
-) -> None:
+def offer_panels(comparison: Comparison[Any], what: str, icon: str, draw_adders: Callable[[], None]) -> None:
     """Draw a note if there is no panel, and the list of those that can be added.
 
-    what, icon : noun and Material icon for the note; add : label of the button that opens the list
+    what, icon : noun and Material icon for the note
     """
     if not comparison.panels:
         st.info(f"No panel is open: add a {what}.", icon=f":material/{icon}:")
     if not links.presenting():
-        with st.popover(add, icon=":material/add:", type="tertiary", key=f"add {what}"):
+        with st.popover(f"Add a {what}", icon=":material/add:", type="tertiary", key=f"add {what}"):
             draw_adders()
 
 
@@ -594,17 +608,17 @@ def draw_transport(live: LivePage[Any], comparison: Comparison[Any]) -> None:
             "The lesson asks first: choose an answer on its card." if card.holds_play(page) else "",
         )
         draw_undo(page, comparison)
-        rate = controls.slide(speed, format_func=rate_text, width=texts.width, label_visibility="collapsed")
+        rate = controls.slide(
+            speed,
+            format_func=lambda rate: address_text(rate) + ("/s" if math.isfinite(rate) else ""),
+            width=texts.width,
+            label_visibility="collapsed",
+        )
         if rate != comparison.rate:
             comparison.set_rate(rate)
         if pressed:
             restart_timers(comparison, commanded=True)
     catch_up_settings(page)
-
-
-def rate_text(rate: float) -> str:
-    """Return a number of steps per second as the slider shows it."""
-    return address_text(rate) + ("/s" if math.isfinite(rate) else "")
 
 
 def draw_undo(page: str, comparison: Comparison[Any]) -> None:

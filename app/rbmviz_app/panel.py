@@ -54,17 +54,17 @@ class Canvas:
 
     def mount(
         self,
-        url: str,
         panels: Sequence[dict[str, Any]],
         *,
+        url: str,
         view: str,
         n_visible: int,
         shape: tuple[int, int],
         present: bool,
         key: str,
         on_edit: OnTrigger,
-        on_remove: OnTrigger | None = None,
-        on_multiply: OnTrigger | None = None,
+        on_remove: OnTrigger = lambda: None,
+        on_multiply: OnTrigger = lambda: None,
         pixels: str = "binary",
         side: int = 1,
         **data: Any,
@@ -73,10 +73,10 @@ class Canvas:
 
         Parameters
         ----------
-        url : str
-            Path of the live WebSocket.
         panels : sequence of dict
             See ``panel_specs``.
+        url : str
+            Path of the live WebSocket.
         view, pixels, n_visible
             Fields of the requests (see ``FrameRequest``).
         side : int
@@ -93,11 +93,12 @@ class Canvas:
             ``publish.FOR_WATCHERS``.
         """
         # A page that is shown again redraws its fragment, which only restarts the timers.
-        triggers = {"on_edit_change": on_edit, "on_redraw_change": lambda: None}
-        if on_remove is not None:
-            triggers["on_remove_change"] = on_remove
-        if on_multiply is not None:
-            triggers["on_multiply_change"] = on_multiply
+        triggers = {
+            "on_edit_change": on_edit,
+            "on_redraw_change": lambda: None,
+            "on_remove_change": on_remove,
+            "on_multiply_change": on_multiply,
+        }
         common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "side": side}
         common |= {
             "present": present,

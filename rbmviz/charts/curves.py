@@ -207,7 +207,12 @@ class Curves(Plot):
         marks = self._marks(of["mark"]) if "mark" in of else []
         return axes | {"lines": lines[:MAX_CURVES], "marks": marks, "levels": levels}
 
-    def _line(self, points: list[tuple[float, ...]], **look: Any) -> Content:
+    def line_content(self, points: Sequence[tuple[float, ...]] = (), **look: Any) -> Content:
+        """Return a line; without points: the look of one that a page's script draws itself.
+
+        points : (x, y), or (x, y, low, high) with a band
+        look : what differs from line to line, such as its name and colour
+        """
         points = _thinned(points)
         same: Content = {"name": "", "dash": (), "shape": "", "step": self.line == "step-after"}
         same |= {"width": self.line_width, "band_opacity": BAND_OPACITY}
@@ -221,20 +226,22 @@ class Curves(Plot):
             if points := self._places(own, (self.band or ()) if self.spread == "area" else ()):
                 dash, shape = style.dash if self.line else (), style.shape if self.points else ""
                 name = f"{heading} {style.name}".strip()
-                yield self._line(points, name=name, colour=style.colour, dash=dash, shape=shape)
+                yield self.line_content(points, name=name, colour=style.colour, dash=dash, shape=shape)
 
     def _past(self, rows: "pd.DataFrame | None") -> Iterable[Content]:
         dash_of = {style.name: style.dash for style in self.styles}
         pieces = rows.groupby([self.series, "change"], sort=False) if rows is not None and len(rows) else ()
         for (name, _), piece in pieces:
             if points := self._places(piece):
-                yield self._line(points, colour=GREY, dash=dash_of[name])
+                yield self.line_content(points, colour=GREY, dash=dash_of[name])
 
     def _guides(self, rows: "pd.DataFrame | None") -> Iterable[Content]:
         for _, guide in rows.groupby("guide", sort=False) if rows is not None and len(rows) else ():
             first = guide.iloc[0]
             dash = (1, 0) if first["solid"] else LEVEL_DASH
-            yield self._line(self._places(guide, in_order=True), colour=first["tone"], dash=dash, width=1)
+            yield self.line_content(
+                self._places(guide, in_order=True), colour=first["tone"], dash=dash, width=1
+            )
 
     def _marks(self, rows: "pd.DataFrame") -> list[Content]:
         tones, found = {style.name: style.colour for style in self.styles}, []
@@ -258,9 +265,9 @@ class Curves(Plot):
         return places if in_order or self.order else sorted(places)
 
 
-def _thinned(points: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
+def _thinned(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
     """Return evenly thinned points, including the last one."""
-    step = -(-len(points) // MAX_CURVE_POINTS)
+    step = max(1, -(-len(points) // MAX_CURVE_POINTS))
     return [*points[:-1:step], *points[-1:]]
 
 

@@ -15,7 +15,7 @@ import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -118,20 +118,27 @@ def one_thread() -> AbstractContextManager[Any]:
     return _blas().limit(limits=1, user_api="blas")
 
 
-def step_all_chains(
-    shared: SharedFastWeights, n: int, make_round: Callable[[SharedFastWeights], Samples]
-) -> Samples:
+MakeRound: TypeAlias = Callable[[SharedFastWeights], Samples]
+
+
+def step_all_chains(shared: SharedFastWeights, n: int, make_round: MakeRound) -> Samples:
     """Return n samples, round after round, in the order of the chains within a round."""
-    out, done, size = empty_samples(shared.round, n), 0, len(shared.v)
+    out, done = empty_samples(shared.round, n), 0
     with one_thread():
         while done < n:
-            if not shared.left:
-                shared.round, shared.left = make_round(shared), size
-            at, m = size - shared.left, min(shared.left, n - done)
-            copy_into(out, slice(done, done + m), shared.round, slice(at, at + m))
-            done += m
-            shared.left -= m
+            done += take_from_round(shared, out, done, make_round)
     return out
+
+
+def take_from_round(shared: SharedFastWeights, out: Samples, done: int, make_round: MakeRound) -> int:
+    """Copy what is left of a round, or a new one, into ``out`` from row ``done`` on; return how many rows."""
+    size = len(shared.v)
+    if not shared.left:
+        shared.round, shared.left = make_round(shared), size
+    at, m = size - shared.left, min(shared.left, len(out) - done)
+    copy_into(out, slice(done, done + m), shared.round, slice(at, at + m))
+    shared.left -= m
+    return m
 
 
 def gibbs_round(

@@ -14,6 +14,7 @@ fast do not help here, and theta_F is stored in full after every sample.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -21,13 +22,14 @@ from rbmviz import rng
 from rbmviz.budget import check_memory
 from rbmviz.rbm import RBM, Model
 from rbmviz.samplers import Samples
-from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, copy_into, empty_samples
+from rbmviz.samplers.interleave import ARRAY_OBJECT_BYTES, empty_samples
 from rbmviz.samplers.shared_fast_weights import (
     SharedFastWeights,
     gibbs_round,
     one_thread,
     shared_bytes,
     start_shared,
+    take_from_round,
     target,
 )
 
@@ -79,15 +81,11 @@ def symmetric_bytes(n_chains: int, share: bool, n_visible: int, n_hidden: int) -
 def step_symmetric(state: Symmetric, n: int, eps: float, alpha: float, k: int) -> Samples:
     """Return n samples of k sweeps each, with one update of theta_F after every round of a group."""
     out, done = empty_samples(state.groups[0].round, n), 0
+    make_round = partial(gibbs_round, eps=eps, alpha=alpha, k=k, mean_statistics=False, update=penalise)
     with one_thread():
         while done < n:
             group = state.groups[state.n % len(state.groups)]
-            size = len(group.v)
-            if not group.left:
-                group.round, group.left = gibbs_round(group, eps, alpha, k, False, penalise), size
-            at, m = size - group.left, min(group.left, n - done)
-            copy_into(out, slice(done, done + m), group.round, slice(at, at + m))
-            group.left -= m
+            m = take_from_round(group, out, done, make_round)
             done += m
             state.n += m
     return out

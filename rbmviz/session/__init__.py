@@ -21,7 +21,7 @@ from rbmviz.session.coupling import (
 from rbmviz.session.estimator_study import StudiedModel, StudyRun, StudySetup, StudySnapshot
 from rbmviz.session.history import RunHistory
 from rbmviz.session.importance_weights import WeightRun, WeightSetup, WeightSnapshot
-from rbmviz.session.landscape import LandscapePlan, LandscapeRun, LandscapeSetup, LandscapeSnapshot
+from rbmviz.session.landscape import LandscapeRun, LandscapeSetup, LandscapeSnapshot
 from rbmviz.session.limits import Limits, VisitorUsage, limits
 from rbmviz.session.population_bias import PopulationRun, PopulationSetup, PopulationSnapshot
 from rbmviz.session.recorder import Allowance, write_array

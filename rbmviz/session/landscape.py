@@ -80,11 +80,18 @@ class LandscapeSnapshot(Snapshot):
         return replace(self, trail=states, at=n) if len(states) else self
 
 
-class LandscapePlan(NamedTuple):
-    """Plan of a walk over the states of a model of at most 10 visible units, from the likeliest state."""
+class LandscapeSetup(NamedTuple):
+    """The setup of a comparison of samplers on one landscape, and the plan of each run.
+
+    A run walks over the states of a model of at most 10 visible units, from the likeliest state.
+    """
 
     model: Model
     seed: int = 0
+
+    def plan(self) -> "LandscapeSetup":
+        """Return the plan of each run."""
+        return self
 
     def run(self, number: int, algorithm: Sampler) -> "LandscapeRun":
         """Return the ``number``-th run of a worker."""
@@ -98,7 +105,7 @@ class LandscapePlan(NamedTuple):
 class LandscapeRun(SamplingRun):
     """One chain over all states of the model; a step is a sample."""
 
-    def __init__(self, number: int, plan: LandscapePlan, sampler: Sampler) -> None:
+    def __init__(self, number: int, plan: LandscapeSetup, sampler: Sampler) -> None:
         rbm = plan.model.rbm
         self._land: Landscape = landscape(rbm)
         start = self._land.valleys[0].floor
@@ -166,14 +173,3 @@ class LandscapeRun(SamplingRun):
             curve=(*self._curve, *newest),
             held_from=self.recorder.held_from,
         )
-
-
-class LandscapeSetup(NamedTuple):
-    """The setup of a comparison of samplers on one landscape: model and seed."""
-
-    model: Model
-    seed: int = 0
-
-    def plan(self) -> LandscapePlan:
-        """Return the plan of each run."""
-        return LandscapePlan(self.model, self.seed)

@@ -327,7 +327,7 @@ class LivePage extends ReplayPage {
     const lines = this.liveRuns.map(run => {
       const { begin, curve } = run.segment, { label, colour, dash } = run.head.spec;
       const points = curve.filter(([n]) => n >= this.live.request.fewest_curve).map(([n, score]) => /** @type {[number, number]} */ ([begin + n, score]));
-      return { name: label, colour, dash, width: 2, points, band: [], band_opacity: 0, shape: '', step: false };
+      return { ...this.live.request.line, name: label, colour, dash, points };
     });
     if (!lines.some(({ points }) => points.length > 1)) return;
     this.curves.show({ ...isl, lines, marks: [], x: { ...isl.x, domain: null }, y: { ...isl.y, domain: null } });

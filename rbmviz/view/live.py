@@ -24,7 +24,7 @@ from rbmviz.rbm import Model
 from rbmviz.samplers import Sampler
 from rbmviz.session import Allowance, SamplingRun, SamplingSetup
 from rbmviz.view import VIEW_FOLDER
-from rbmviz.view.curves import MIN_CURVE_SAMPLES
+from rbmviz.view.curves import MIN_CURVE_SAMPLES, isl_plot
 from rbmviz.view.frames import Block, write_frame
 from rbmviz.view.replay import Replay, assembled, replay_frame, shared_script
 from rbmviz.view.specs import knob_spec
@@ -122,6 +122,7 @@ def engine_data() -> dict[str, Any]:
         "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text() for name in scripts),
         "signatures": browser.signatures(),
         "fewest_curve": MIN_CURVE_SAMPLES,
+        "line": isl_plot(()).line_content(),
     }
 
 

@@ -7,7 +7,9 @@ import pytest
 from page_settings import settings_of
 from waiting import wait
 
+from rbmviz.knobs import write_algorithm
 from rbmviz.pages import PAGES
+from rbmviz.samplers import make_sampler
 from rbmviz_app import links as app_links
 from rbmviz_app import pages
 from rbmviz_app.messages import MAX_MESSAGE, plain
@@ -80,7 +82,7 @@ def test_a_page_without_panels_stays_so(visit, address_of):
     assert not test.warning
     assert address_of(test)["p"] == ["none"]
     test.button(key="sample add gibbs").click().run()
-    assert address_of(test)["p"] == ["gibbs:temperature=1.0,k=1,n_chains=1"]
+    assert address_of(test)["p"] == [write_algorithm(make_sampler("gibbs"))]
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def share(comparison, clock):
     share = Share("abcd", clock)
     share.begin_run("sample", "Sample")
     share.publish(question="Which one sticks?", link="sample?model=bas_pcd")
-    share.publish_canvas("sample", DATA, comparison)
+    share.publish(canvas="sample", data=DATA, comparison=comparison)
     share.end_run()
     clock.now += 1
     shares_by_token()["abcd"] = share
@@ -111,7 +111,7 @@ def test_a_share_ends_when_it_is_stopped_when_its_page_is_gone_and_after_a_day(s
 
 def test_what_a_run_of_the_page_does_not_draw_again_goes(share):
     share.publish_chart("isl", CURVES.of([{"x": 1, "y": 1}]), "ISL")
-    share.publish_drawing({"hidden": []})
+    share.publish(drawing={"hidden": []})
     share.end_run()
     assert (list(share.view.charts), share.view.drawing) == (["isl"], {"hidden": []})
     share.begin_run("sample", "Sample")
@@ -253,7 +253,7 @@ def test_a_chart_that_fails_does_not_end_the_view_of_those_who_watch(share, cloc
 def test_large_frames_come_more_rarely(share, clock, monkeypatch):
     async def test():
         broadcast = Broadcast(share, clock)
-        broadcast.watchers |= {Watcher(packed=False) for _ in range(10)}
+        broadcast.watchers |= {Watcher() for _ in range(10)}
         monkeypatch.setattr(watching, "MAX_BYTES_PER_SECOND", 1000)
         monkeypatch.setattr(watching, "SCHEDULER", SimpleNamespace(slowdown=1.5))
         broadcast.step()
@@ -284,7 +284,8 @@ def test_a_step_that_asks_gives_watchers_no_byte_of_its_answer(share, comparison
         messages = []
         while not watcher.idle:
             message = await watcher.take()
-            messages.append(message if isinstance(message, str) else message.decode("latin-1"))
+            text = message if isinstance(message, str) else zlib.decompress(message).decode("latin-1")
+            messages.append(text)
             watcher._sending = False
         return messages
 
@@ -296,13 +297,13 @@ def test_a_step_that_asks_gives_watchers_no_byte_of_its_answer(share, comparison
         share.end_run()
 
     async def test():
-        broadcast, watcher = Broadcast(share, clock), Watcher(packed=False)
+        broadcast, watcher = Broadcast(share, clock), Watcher()
         broadcast.watchers.add(watcher)
         share.begin_run("sample", "Sample", hides)  # the runs are there before the page is drawn
         for draw in (lambda: None, lambda: page(hides)):
             draw()
             clock.now += 2
-            late = Watcher(packed=False)
+            late = Watcher()
             broadcast.watchers.add(late)
             messages = await said(broadcast, watcher)
             everything = "".join([*messages, *await said(broadcast, late)])

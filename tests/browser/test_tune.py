@@ -19,7 +19,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
     page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Best on the validation data: ')")
     page.until(f"{MAP}.querySelector('.note-of-point').textContent.includes('The map moved')")
     # The last column, the lower row: the chain takes its knobs and goes on.
-    chart = page.page.locator("canvas.map")
+    chart = page.page.locator(".map")
     chart.focus()
     for key in ("Home", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"):
         chart.press(key)
@@ -67,7 +67,7 @@ def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
     page.page.get_by_role("button", name="Start").click()
     page.until(f"{MAP}.querySelector('.state').textContent.includes('20 of 20 runs, complete')")
     page.until(f"{MAP}.querySelector('.verdict').textContent.startsWith('Best on the validation data: ')")
-    chart = page.page.locator("canvas.map")
+    chart = page.page.locator(".map")
     chart.focus()
     chart.press("Home")
     page.until(f"{MAP}.querySelector('.cell-name').textContent.includes('Decay 1')")  # behind the first five
@@ -99,7 +99,7 @@ def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_clo
     page = live()
     page.page.goto(f"{page.address}/{SMALL}&tune_samplers=rates_fpcd&tune_samplers=gibbs")
     page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
-    chart = page.page.locator("canvas.map")
+    chart = page.page.locator(".map")
     chart.focus()
     for key in ("ArrowRight",) * 4:
         chart.press(key)

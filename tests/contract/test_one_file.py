@@ -10,6 +10,7 @@ from waiting import wait
 
 import rbmviz
 from rbmviz.cli import main
+from rbmviz.knobs import write_algorithm
 from rbmviz.registry import live_metrics, samplers, trainers
 from rbmviz.session import SamplingSetup, TrainingSetup
 from rbmviz.testing import SAMPLER_PROMISES, check_trainer
@@ -151,6 +152,8 @@ class Different:
 PAGE = '''
 """Two chains of one small model, side by side."""
 
+from functools import partial
+
 import streamlit as st
 
 from rbmviz.pages import SettingSpec, PageSpec
@@ -158,7 +161,7 @@ from rbmviz.pages.settings import Whole
 from rbmviz.registry import samplers
 from rbmviz.session import SamplingSetup
 from rbmviz_app import controls
-from rbmviz_app.page import LivePage, Transport, catch_up_page
+from rbmviz_app.page import LivePage, Transport
 from rbmviz_app.pages.sample.panel import sample_grid
 from rbmviz_app.session import PageSettings
 
@@ -197,31 +200,13 @@ PAGE = LivePage(
 
 def main():
     """Draw the page."""
-    present = PAGE.heading()
+    PAGE.heading()
     with PAGE.toolbar():
         seed = controls.number(Settings.twins_seed)
     comparison = PAGE.open(PAGE.setup_of({"twins_seed": seed}))
     with PAGE.notes():
         st.caption("Both are of one model.")
-    panels(comparison, present)
-
-
-@st.fragment
-def panels(comparison, present):
-    """Draw the live panels."""
-    sample_grid(
-        comparison,
-        PAGE.socket(),
-        view="sequence",
-        pixels="binary",
-        side=4,
-        present=present,
-        on_multiply=lambda: None,
-        key="twins_grid",
-        **PAGE.callbacks(comparison, "twins_grid"),
-    )
-    catch_up_page(comparison)
-    PAGE.write_address(comparison)
+    PAGE.draw_panels(comparison, "twins_grid", partial(sample_grid, view="sequence", side=4))
 
 
 if __name__ == "__main__":
@@ -361,8 +346,7 @@ def test_a_folder_is_a_page(tmp_path, monkeypatch, page, address_of):
         wait(lambda: all(shown.n > 0 for _, shown in comparison.poll()), "samples of both")
         assert address_of(test)["twins_seed"] == ["3"]
         assert address_of(test)["twin"] == [
-            "gibbs:temperature=1.0,k=1,n_chains=1",
-            "gibbs:temperature=1.0,k=2,n_chains=1",
+            write_algorithm(rbmviz.make_sampler("gibbs", k=k)) for k in (1, 2)
         ]
         again = page("twins", shell=True, twin="rates_fpcd:eps=0.5", twins_speed="10")
         assert address_of(again)["twin"][0].startswith("rates_fpcd:eps=0.5,alpha=1.0,")

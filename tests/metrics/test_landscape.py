@@ -12,7 +12,7 @@ from rbmviz.metrics import landscape, model_statistics, probabilities, total_var
 from rbmviz.metrics.landscape import codes, state_bits
 from rbmviz.models import pattern_model, random_model
 from rbmviz.samplers import list_samplers
-from rbmviz.session import Comparison, LandscapePlan, LandscapeRun, LandscapeSetup, Worker, replay
+from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, Worker, replay
 
 
 def lowest_neighbour(law, state, n):
@@ -151,7 +151,7 @@ def walk():
 def test_a_walk_shows_the_samplers_own_samples(walk):
     model = pattern_model(["110", "011"], 3)
     sampler = make_sampler("rates_fpcd", eps=0.2)
-    worker = walk(LandscapePlan(model, 5), sampler, 1, 9, 490)
+    worker = walk(LandscapeSetup(model, 5), sampler, 1, 9, 490)
     shown, land = worker.request_snapshot(), landscape(model.rbm)
     floor = land.valleys[0].floor
     want = sample(model, sampler, 500, seed=5, v0=np.array([int(bit) for bit in f"{floor:03b}"]))
@@ -180,7 +180,7 @@ def test_a_walk_shows_the_samplers_own_samples(walk):
 
 
 def test_the_ground_rises_under_a_chain_that_unlearns_and_never_under_gibbs(walk):
-    plan = LandscapePlan(pattern_model(["111/000", "000/111"], 9), 1)
+    plan = LandscapeSetup(pattern_model(["111/000", "000/111"], 9), 1)
     gibbs = walk(plan, make_sampler("gibbs"), 20).request_snapshot()
     assert (gibbs.raised, gibbs.bent, gibbs.fast_norm) == (0, 0, None)
     for name in ("rates_fpcd", "sample_penalization"):

@@ -15,7 +15,7 @@ from rbmviz.metrics import Coverage, agreement, chain_diagnostics
 from rbmviz.models import pattern_model
 from rbmviz.registry import samplers
 from rbmviz.samplers import fast_weights, interleave, list_samplers, make_sampler, sample, shared_fast_weights
-from rbmviz.session import LandscapePlan, SamplingPlan, SamplingRun, SamplingSetup, Worker, replay
+from rbmviz.session import LandscapeSetup, SamplingPlan, SamplingRun, SamplingSetup, Worker, replay
 
 NAMES = list_samplers()
 SHARING = [name for name in NAMES if "share" in knobs_of(samplers[name])]
@@ -341,7 +341,7 @@ def test_a_run_of_many_chains_can_be_replayed(model, toy, more):
 
 def test_the_landscape_is_that_of_one_chain():
     model = pattern_model(["110", "011"], 3)
-    for plan, refused in ((LandscapePlan(model), True), (SamplingPlan(model), False)):
+    for plan, refused in ((LandscapeSetup(model), True), (SamplingPlan(model), False)):
         worker = Worker(plan, make_sampler("gibbs", n_chains=2))
         worker.open()
         try:

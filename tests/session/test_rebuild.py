@@ -17,7 +17,7 @@ from rbmviz.session import (
     Coupling,
     CouplingRun,
     CouplingSetup,
-    LandscapePlan,
+    LandscapeSetup,
     SamplingPlan,
     SamplingRun,
     SamplingSetup,
@@ -103,7 +103,7 @@ KINDS = {
         samples_of,
     ),
     "landscape": (
-        lambda model, toy: LandscapePlan(pattern_model(("11/00", "00/11"), 6.0), 2),
+        lambda model, toy: LandscapeSetup(pattern_model(("11/00", "00/11"), 6.0), 2),
         make_sampler("rates_fpcd"),
         ({}, {"eps": 0.3}, {"alpha": 0.8}),
         samples_of,

@@ -64,7 +64,7 @@ def test_settings_name_all_knobs_so_that_defaults_may_change():
     setting = plan(axes=[EPS]).settings()[0]
     assert setting == GridSetting(write_algorithm(make_sampler("rates_fpcd", eps=0.01)), "bas_pcd", 0, (0,))
     assert plan(algorithms=[make_sampler("gibbs", k=3)]).algorithms == (
-        "gibbs:temperature=1.0,k=3,n_chains=1",
+        write_algorithm(make_sampler("gibbs", k=3)),
     )
 
 

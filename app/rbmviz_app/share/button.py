@@ -55,7 +55,9 @@ def draw() -> None:
         st.markdown("Anyone with this link can watch your panels, but not change anything:")
         st.code(url, language=None, wrap_lines=True)
         if others:
-            st.image(_qr_code(url), "The same link as a QR code", width=QR_CODE_PIXELS)
+            # Black on white in both themes, for phones to read.
+            code = segno.make(url, micro=False).svg_inline(scale=4, dark="#000", light="#fff")
+            st.image(code, "The same link as a QR code", width=QR_CODE_PIXELS)
         while_running(_draw_watchers, True)
         st.caption(
             "It follows you to other pages, and ends when you stop it, "
@@ -63,11 +65,6 @@ def draw() -> None:
             "hours. *Take a copy* there opens the address of your page."
         )
         st.button("Stop sharing", key="stop sharing", icon=":material/stop_circle:", on_click=stop_sharing)
-
-
-def _qr_code(url: str) -> str:
-    """Return an address as an SVG QR code, black on white in both themes for phones to read."""
-    return segno.make(url, micro=False).svg_inline(scale=4, dark="#000", light="#fff")
 
 
 def _begin() -> None:

@@ -9,7 +9,6 @@ from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
 from rbmviz_app.share.shares import kept_share
-from rbmviz_app.share.view import Share
 from rbmviz_app.stream.requests import Hidden
 
 FOR_WATCHERS = (
@@ -17,11 +16,6 @@ FOR_WATCHERS = (
     *("classes", "data_shares", "vocabulary", "land", "pair_columns", "highlight", "tiles"),
 )
 """The only canvas data that watchers get; for example, not the address of the owner's socket."""
-
-
-def _shared() -> Share | None:
-    """Return what this session shares; None: nothing."""
-    return SHARED_PAGE.value
 
 
 def begin_run(page: str, title: str, hidden: Hidden) -> None:
@@ -32,44 +26,33 @@ def begin_run(page: str, title: str, hidden: Hidden) -> None:
 
 def end_run() -> None:
     """Report that the whole page has been drawn."""
-    if (share := _shared()) is not None:
+    if (share := SHARED_PAGE.value) is not None:
         share.end_run()
 
 
-def heading(question: str) -> None:
-    """Publish the page's question."""
-    if (share := _shared()) is not None:
-        share.publish(question=question)
-
-
-def caption(text: str) -> None:
-    """Publish the sentence above the panels, as Markdown; "": none."""
-    if (share := _shared()) is not None:
-        share.publish(caption=marked(text))
+def tell(**changes: Any) -> None:
+    """Publish fields of ``SharedView``."""
+    if (share := SHARED_PAGE.value) is not None:
+        share.publish(**changes)
 
 
 def card(shown: Mapping[str, Any] | None) -> None:
     """Publish the card of the open step; texts are Markdown. None: no lesson is open."""
-    share = _shared()
-    if share is None:
-        return
-    if shown is not None:
+    if shown is not None and SHARED_PAGE.value is not None:
         texts = ("text", "question", "do", "reveal")
         shown = {**shown, **{name: marked(shown[name]) for name in texts}}
-    share.publish(card=shown)
+    tell(card=shown)
 
 
 def link(page: str, parts: Mapping[str, Sequence[str]]) -> None:
     """Publish the address that opens the page in its current state."""
-    if (share := _shared()) is not None:
-        query = urlencode({name: list(values) for name, values in parts.items() if values}, doseq=True)
-        share.publish(link=f"{page}?{query}" if query else page)
+    query = urlencode({name: list(values) for name, values in parts.items() if values}, doseq=True)
+    tell(link=f"{page}?{query}" if query else page)
 
 
 def canvas(name: str, data: Mapping[str, Any]) -> None:
     """Publish the panels of the page; a map's panels, which are not a comparison, are not shared."""
-    share = _shared()
-    if share is None:
+    if SHARED_PAGE.value is None:
         return
     comparison = comparisons_by_token().get(data["url"].rpartition("/")[2])
     if comparison is None:
@@ -77,16 +60,10 @@ def canvas(name: str, data: Mapping[str, Any]) -> None:
     shown = {key: value for key, value in data.items() if key in FOR_WATCHERS}
     # Values change while sliders are dragged: they are sent to the watchers separately.
     panels = [{**panel, "values": {}, "multiples": []} for panel in data["panels"]]
-    share.publish_canvas(name, {**shown, "panels": panels}, comparison)
-
-
-def drawing(data: dict[str, Any]) -> None:
-    """Publish the drawing of a small RBM's units."""
-    if (share := _shared()) is not None:
-        share.publish_drawing(data)
+    tell(canvas=name, data={**shown, "panels": panels}, comparison=comparison)
 
 
 def chart(key: str, shown: Chart, label: str) -> None:
     """Publish a chart of the page."""
-    if (share := _shared()) is not None:
+    if (share := SHARED_PAGE.value) is not None:
         share.publish_chart(key, shown, label)

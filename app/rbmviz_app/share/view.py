@@ -139,6 +139,7 @@ class Share:
 
     def publish(self, **changes: Any) -> None:
         """Change fields of the view; values equal to the current ones keep their identity."""
+        self._drawn |= changes.keys()
         with self._lock:
             self._away_since = None
             now = self.view._asdict()
@@ -159,16 +160,6 @@ class Share:
                 self.changed_at, self._away_since = self._clock(), None
         else:
             self.publish(hidden=hidden)
-
-    def publish_canvas(self, name: str, data: dict[str, Any], comparison: Comparison[Any]) -> None:
-        """Show the panels of a comparison; ``name``: the folder of the script that draws them."""
-        self._drawn.add("canvas")
-        self.publish(canvas=name, data=data, comparison=comparison)
-
-    def publish_drawing(self, data: dict[str, Any]) -> None:
-        """Show the units of a small RBM."""
-        self._drawn.add("drawing")
-        self.publish(drawing=data)
 
     def publish_chart(self, key: str, chart: Chart, label: str) -> None:
         """Show a chart; ``label`` describes it in words."""

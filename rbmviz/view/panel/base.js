@@ -109,6 +109,8 @@ class Panel {
   static columns = 1;
   /** Name of the steps of a run. @type {string} */
   unit = '';
+  /** Entries of a frame's head that are sentences for the fold: where the scores were taken, since which turn of a knob. @type {string[]} */
+  sentences = [];
   /** Whether its pictures show the start of the run. */
   showsStart = false;
   /** Number of knobs that are always visible. */
@@ -179,6 +181,7 @@ class Panel {
       this.controls[knob.name] = control;
       markTerms(control.node, knob.name, this.equation.formulas);
     }
+    this.tools.after(...this.sentences.map(name => element('p', { class: `standing ${name}` })));
     this.more.append(this.moreKnobs, this.equation.node);
     this.configure(this.spec);
   }
@@ -331,6 +334,10 @@ class Panel {
     const head = this.head;
     if (!head) return;
     this.drawPictures();
+    for (const name of this.sentences) {
+      const line = /** @type {HTMLElement} */ (this.more.querySelector(`.${name}`)), text = /** @type {any} */ (head)[name] ?? '';
+      if (line.textContent !== text) line.textContent = line.title = text; // the lines may not be enough
+    }
     this.node.dataset.n = String(head.n);
     this.node.dataset.status = head.status;
     this.count.textContent = whole.format(head.at ?? head.n);

@@ -38,22 +38,23 @@ class Mosaic {
     this.canvas = element('canvas', { class: 'picture', role: 'img', 'data-picture': name });
     this.native = document.createElement('canvas');
     this.key = '';
-    this.rows = this.columns = this.across = this.down = this.size = 0;
+    this.rows = this.columns = this.across = this.down = this.zoom = this.size = 0;
     this.cells = new Uint8Array(0);
     this.image = new ImageData(1, 1);
   }
 
-  /** The element on the page. @returns {HTMLElement} */
-  get frame() { return this.canvas; }
-
-  /** @param {number} rows @param {number} columns @param {number} across @param {number} down */
-  layout(rows, columns, across, down) {
-    const key = [rows, columns, across, down].join();
+  /**
+   * @param {number} rows @param {number} columns of a picture
+   * @param {number} across @param {number} down pictures side by side
+   * @param {number} [zoom] how much pixels are enlarged: otherwise the gap of a small picture would be as wide as a pixel
+   */
+  layout(rows, columns, across, down, zoom = 1) {
+    const key = [rows, columns, across, down, zoom].join();
     if (key === this.key) return;
-    Object.assign(this, { key, rows, columns, across, down, size: rows * columns });
+    Object.assign(this, { key, rows, columns, across, down, zoom, size: rows * columns });
     this.cells = new Uint8Array(across * down * this.size);
-    this.native.width = across * (columns + GAP) + GAP;
-    this.native.height = down * (rows + GAP) + GAP;
+    this.native.width = across * (zoom * columns + GAP) + GAP;
+    this.native.height = down * (zoom * rows + GAP) + GAP;
     this.image = new ImageData(this.native.width, this.native.height);
     this.canvas.style.aspectRatio = `${this.native.width} / ${this.native.height}`;
   }
@@ -80,12 +81,14 @@ class Mosaic {
    * @param {{ slot: number, colour: string } | null} ring the framed cell
    */
   draw(ink, gap, ring) {
-    const { rows, columns, across, down, cells } = this;
+    const { rows, columns, across, down, zoom, cells } = this, wide = zoom * columns + GAP, tall = zoom * rows + GAP;
     const px = new Uint32Array(this.image.data.buffer), W = this.native.width;
     px.fill(gap);
     for (let slot = 0, k = 0; slot < across * down; slot++) {
-      const corner = (Math.floor(slot / across) * (rows + GAP) + GAP) * W + (slot % across) * (columns + GAP) + GAP;
-      for (let i = 0; i < rows; i++) for (let j = 0, o = corner + i * W; j < columns; j++, k++, o++) px[o] = ink[cells[k]];
+      const corner = (Math.floor(slot / across) * tall + GAP) * W + (slot % across) * wide + GAP;
+      for (let i = 0; i < rows; i++, k += columns) for (let y = 0; y < zoom; y++) {
+        for (let j = 0, o = corner + (i * zoom + y) * W; j < columns; j++) for (let x = 0; x < zoom; x++, o++) px[o] = ink[cells[k + j]];
+      }
     }
     context2d(this.native).putImageData(this.image, 0, 0);
     const x = fit(this.canvas, this.canvas.clientWidth * this.native.height / this.native.width);
@@ -96,8 +99,7 @@ class Mosaic {
     if (!ring) return;
     x.strokeStyle = ring.colour;
     x.lineWidth = Math.max(2, Math.min(1.5 * scale, RING_MOST * devicePixelRatio));
-    x.strokeRect(((ring.slot % across) * (columns + GAP) + GAP / 2) * scale, (Math.floor(ring.slot / across) * (rows + GAP) + GAP / 2) * scale,
-      (columns + GAP) * scale, (rows + GAP) * scale);
+    x.strokeRect(((ring.slot % across) * wide + GAP / 2) * scale, (Math.floor(ring.slot / across) * tall + GAP / 2) * scale, wide * scale, tall * scale);
   }
 }
 

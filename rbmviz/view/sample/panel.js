@@ -14,19 +14,11 @@ class SamplePanel extends Panel {
   picture = new Mosaic('samples');
   /** @type {ClassShares | null} */
   classShares = null;
-
-  /** Two lines of text: the point at which the scores were taken, and the turn of a knob since which they count. */
-  standing = element('p', { class: 'standing' });
-  since = element('p', { class: 'standing since' });
+  sentences = ['standing', 'since'];
 
   get page() { return /** @type {SamplePageData} */ (this.grid.data); }
 
-  build() {
-    this.tools.after(this.standing, this.since);
-    super.build();
-  }
-
-  makePictures() { return [this.picture.frame]; }
+  makePictures() { return [this.picture.canvas]; }
 
   arrange() {
     const { view, shape: [rows, columns], classes } = this.page, { side } = this.grid, single = view === 'single';
@@ -73,10 +65,6 @@ class SamplePanel extends Panel {
   }
 
   drawPictures() {
-    for (const name of /** @type {const} */ (['standing', 'since'])) {
-      const text = /** @type {any} */ (this.head)?.[name] ?? '';
-      if (this[name].textContent !== text) this[name].textContent = this[name].title = text;
-    }
     const n = this.head?.at ?? this.head?.n ?? 0;
     const ring = this.page.view === 'single' || !n ? null : { slot: (n - 1) % this.picture.slots, colour: this.spec.colour };
     this.picture.draw(this.grid.ink, this.grid.gap, ring);

@@ -16,16 +16,7 @@ from rbmviz.session.recorder import MAX_HELD_SAMPLES
 from rbmviz_app import controls, messages
 from rbmviz_app.charts.samples import samples_npz
 from rbmviz_app.controls import Download
-from rbmviz_app.page import (
-    LivePage,
-    Transport,
-    algorithms_of,
-    catch_up_page,
-    catch_up_settings,
-    draw_chart,
-    offer_panels,
-    places,
-)
+from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_settings, draw_chart, places
 from rbmviz_app.pages.chain.exports import command_of, walks_csv
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
 from rbmviz_app.pages.chain.panel import landscape_grid
@@ -202,7 +193,8 @@ def draw_landscape(present: bool) -> None:
     name, _ = PAGE.shown_model(comparison, setup, Settings.land.value, setup.model)
     left, right = places()
     with left:
-        panels(comparison, present)
+        offer = "sampler", "landscape", lambda: draw_adders(comparison)
+        PAGE.draw_panels(comparison, "land_grid", grid, offer)
     with right:
         draw_walks(comparison)
     if not present:
@@ -219,28 +211,15 @@ def landscape_line(name: str, setup: LandscapeSetup) -> str:
     )
 
 
-@st.fragment
-def panels(comparison: Comparison[LandscapeSetup], present: bool) -> None:
-    """Draw the live panels and the buttons that add one."""
-    PAGE.preset_caption(comparison)
-    landscape_grid(
-        comparison,
-        landscape(comparison.setup.model.rbm, Settings.land_order.value),
-        PAGE.socket(),
-        present=present,
-        key="land_grid",
-        **PAGE.callbacks(comparison, "land_grid"),
-    )
+def grid(comparison: Comparison[LandscapeSetup], **mounted: Any) -> None:
+    """Draw the live panels."""
+    landscape_grid(comparison, landscape(comparison.setup.model.rbm, Settings.land_order.value), **mounted)
+
+
+def draw_adders(comparison: Comparison[LandscapeSetup]) -> None:
+    """Draw the buttons that add a panel."""
     labels = {name: samplers[name].label for name in list_samplers()}
-    offer_panels(
-        comparison,
-        "sampler",
-        "landscape",
-        "Add a sampler",
-        lambda: controls.adders("chain", labels, lambda name: comparison.add(make_sampler(name))),
-    )
-    catch_up_page(comparison)
-    PAGE.write_address(comparison)
+    controls.adders("chain", labels, lambda name: comparison.add(make_sampler(name)))
 
 
 def reading_notes() -> list[str]:

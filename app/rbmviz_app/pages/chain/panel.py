@@ -9,10 +9,9 @@ from rbmviz.metrics import Landscape
 from rbmviz.metrics.numbers import OF_LANDSCAPE, Number
 from rbmviz.samplers import Sampler
 from rbmviz.session import Comparison, LandscapeSetup, LandscapeSnapshot
-from rbmviz.session.landscape import LandscapePlan
 from rbmviz.view.frames import Block
 from rbmviz.view.specs import shape_of
-from rbmviz_app.panel import Canvas, OnTrigger, panel_specs
+from rbmviz_app.panel import Canvas, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -20,7 +19,7 @@ TRAIL_SIDE = 10
 """A frame carries at most TRAIL_SIDE squared new states."""
 
 
-def readouts(sampler: Sampler, plan: LandscapePlan) -> tuple[Number, ...]:
+def readouts(sampler: Sampler, plan: LandscapeSetup) -> tuple[Number, ...]:
     """Return a panel's numbers."""
     return OF_LANDSCAPE
 
@@ -47,17 +46,8 @@ def encode(shown: LandscapeSnapshot, request: FrameRequest, client: ClientState)
 _canvas = Canvas(Path(__file__).parent)
 
 
-def landscape_grid(
-    comparison: Comparison[LandscapeSetup],
-    land: Landscape,
-    url: str,
-    *,
-    present: bool,
-    on_edit: OnTrigger,
-    on_remove: OnTrigger,
-    key: str,
-) -> None:
-    """Draw the panels of the walks; see ``Canvas.mount``."""
+def landscape_grid(comparison: Comparison[LandscapeSetup], land: Landscape, **mounted: Any) -> None:
+    """Draw the panels of the walks; ``mounted`` : further arguments of ``Canvas.mount``."""
     model = comparison.setup.model
     shape = shape_of(model.rbm.n_visible, model.meta.get("image_shape"))
     specs = panel_specs(
@@ -67,19 +57,15 @@ def landscape_grid(
         hidden=("n_chains", "share"),  # a panel draws one chain
     )
     _canvas.mount(
-        url,
         specs,
         view="landscape",
         side=TRAIL_SIDE,
         n_visible=model.rbm.n_visible,
         shape=shape,
-        present=present,
-        on_edit=on_edit,
-        on_remove=on_remove,
-        key=key,
         looks_back=True,
         stays="Ground, visits and numbers stay",
         land=land_data(land, shape),
+        **mounted,
     )
 
 

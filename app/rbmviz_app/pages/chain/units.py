@@ -77,7 +77,7 @@ def draw_units() -> None:
         "said": sentence(state),
     }
     _drawing(key="chain units", data=data, on_draw_change=clicked)
-    publish.drawing(data)
+    publish.tell(drawing=data)
     st.caption(
         "Orange lines are positive weights, blue dashed lines negative; thicker is stronger. A weight "
         "counts if both of its units are on. *p* is the probability that a unit is on if it is drawn now."

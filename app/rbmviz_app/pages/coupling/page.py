@@ -1,5 +1,7 @@
 """Two chains drawn jointly so that they meet, and estimates from their meetings (paper UCD)."""
 
+from functools import partial
+
 import streamlit as st
 
 from rbmviz import BadInput, Model
@@ -7,13 +9,12 @@ from rbmviz.coupling import MAX_PAIRS
 from rbmviz.metadata import data_name
 from rbmviz.origin import origin
 from rbmviz.pages import PAGES, RANDOM_MODEL
-from rbmviz.rbm import RBM
 from rbmviz.session import Comparison, Coupling, CouplingSetup, CouplingSnapshot, Results
 from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_page, places
+from rbmviz_app.page import LivePage, Transport, places
 from rbmviz_app.pages.coupling.charts import all_rows
 from rbmviz_app.pages.coupling.exports import curves_csv, pairs_npz, picture, snippet
 from rbmviz_app.pages.coupling.pair_charts import (
@@ -154,7 +155,8 @@ def main() -> None:
     shape = shape_of(shown_model.rbm.n_visible, shown_model.meta.get("image_shape"))
     left, right = places()
     with left:
-        panel(comparison, shown_name, shape, present)
+        labels = knob_labels({"coupling_model": shown_name})
+        PAGE.draw_panels(comparison, "coupling_panel", partial(coupling_panel, labels=labels, shape=shape))
     chart_settings = ChartSettings()
     with right:
         draw_main_chart(comparison, chart_settings, present)
@@ -180,30 +182,6 @@ def take_scale_of(comparison: Comparison[CouplingSetup], name: str) -> None:
     before, _ = MODELS_ON_PAGES.value[PAGE.name]
     if name != before:
         comparison.apply_knobs(comparison.panels[0].key, scale=own_knobs(name).scale)
-
-
-def title_of(rbm: RBM) -> str:
-    """Return the title of the panel."""
-    return f"{rbm.n_visible} × {rbm.n_hidden} units"
-
-
-@st.fragment
-def panel(comparison: Comparison[CouplingSetup], name: str, shape: tuple[int, int], present: bool) -> None:
-    """Draw the live pairs."""
-    rbm = comparison.setup.rbm
-    PAGE.preset_caption(comparison)
-    coupling_panel(
-        comparison,
-        PAGE.socket(),
-        title=title_of(rbm),
-        labels=knob_labels({"coupling_model": name}),
-        shape=shape,
-        present=present,
-        on_edit=PAGE.callbacks(comparison, "coupling_panel")["on_edit"],
-        key="coupling_panel",
-    )
-    catch_up_page(comparison)
-    PAGE.write_address(comparison)
 
 
 def exports(

@@ -30,7 +30,6 @@ class PairColumn {
   constructor(spec, highlight) {
     this.spec = spec;
     this.highlight = highlight;
-    this.columns = this.zoom = 1;
     /** @type {ShownPair | null} */
     this.now = null;
     /** A pair that has ended, and how long to show it. @type {ShownPair | null} */
@@ -98,18 +97,9 @@ class PairColumn {
     return { v: unpackBits(v), v2: unpackBits(v2), path };
   }
 
-  // Small pictures are enlarged: otherwise the margin of a picture would be as wide as a pixel.
   /** @param {number} rows @param {number} columns */
   layout(rows, columns) {
-    this.columns = columns;
-    this.zoom = Math.max(1, Math.ceil(80 / Math.max(rows, columns)));
-    for (const picture of this.pictures) picture.layout(rows * this.zoom, columns * this.zoom, 1, 1);
-  }
-
-  /** @param {Mosaic} picture @param {number} i pixel @param {number} value */
-  putPixel(picture, i, value) {
-    const { zoom, columns } = this, wide = columns * zoom, from = Math.floor(i / columns) * zoom * wide + (i % columns) * zoom;
-    for (let y = 0; y < zoom; y++) picture.cells.fill(value, from + y * wide, from + y * wide + zoom);
+    for (const picture of this.pictures) picture.layout(rows, columns, 1, 1, Math.max(1, Math.ceil(80 / Math.max(rows, columns))));
   }
 
   /** @param {Grid} grid @param {Record<string, ReadoutValue>} readouts @param {boolean} running */
@@ -125,8 +115,8 @@ class PairColumn {
     v.forEach((on, i) => {
       const unequal = on !== v2[i];
       if (unequal) differ++;
-      this.putPixel(this.pictures[0], i, unequal ? (on ? ON_DIFFERS : OFF_DIFFERS) : 255 * on);
-      this.putPixel(this.pictures[1], i, unequal ? (v2[i] ? ON_DIFFERS : OFF_DIFFERS) : 255 * v2[i]);
+      this.pictures[0].cells[i] = unequal ? (on ? ON_DIFFERS : OFF_DIFFERS) : 255 * on;
+      this.pictures[1].cells[i] = unequal ? (v2[i] ? ON_DIFFERS : OFF_DIFFERS) : 255 * v2[i];
     });
     for (const picture of this.pictures) picture.draw(ink, grid.gap, null);
     this.node.classList.toggle('met', over && met);

@@ -13,7 +13,7 @@ from rbmviz.view.formulas import equation, prose
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import readout_specs
 from rbmviz_app.pages.coupling.charts import NAMES, STYLES
-from rbmviz_app.panel import Canvas, OnTrigger, panel_spec
+from rbmviz_app.panel import Canvas, panel_spec
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -93,21 +93,16 @@ _canvas = Canvas(Path(__file__).parent)
 
 
 def coupling_panel(
-    comparison: Comparison[CouplingSetup],
-    url: str,
-    *,
-    title: str,
-    labels: dict[str, str],
-    shape: tuple[int, int],
-    present: bool,
-    on_edit: OnTrigger,
-    key: str,
+    comparison: Comparison[CouplingSetup], labels: dict[str, str], shape: tuple[int, int], **mounted: Any
 ) -> None:
-    """Draw a pair of chains for each coupling; see ``Canvas.mount``.
+    """Draw a pair of chains for each coupling.
 
-    labels : labels of knobs that differ for this model, by name
+    labels : labels of knobs that differ for this model, by name; ``mounted`` : further arguments of
+        ``Canvas.mount``
     """
     [panel] = comparison.panels
+    rbm = comparison.setup.rbm
+    title = f"{rbm.n_visible} × {rbm.n_hidden} units"
     spec = panel_spec(panel, title, colour("ucd"), readouts, front=lambda knob: True)
     spec["knobs"] = [knob | {"label": labels.get(knob["name"], knob["label"])} for knob in spec["knobs"]]
     pair_columns = [
@@ -123,14 +118,11 @@ def coupling_panel(
     ]
     spec["readouts"] = []  # each column draws its own
     _canvas.mount(
-        url,
         [spec],
         view="pairs",
-        n_visible=comparison.setup.rbm.n_visible,
+        n_visible=rbm.n_visible,
         shape=shape,
-        present=present,
-        on_edit=on_edit,
-        key=key,
         highlight=HIGHLIGHT,
         pair_columns=pair_columns,
+        **mounted,
     )

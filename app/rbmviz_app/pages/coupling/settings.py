@@ -34,7 +34,9 @@ def choose_setup() -> tuple[str, Model, str, int]:
     """
     name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL])
     with controls.settings("coupling"):
-        sizes = choose_sizes() if name == RANDOM_MODEL else None
+        sizes = None
+        if name == RANDOM_MODEL:
+            sizes = controls.number(Settings.coupling_visible), controls.number(Settings.coupling_hidden)
         start = controls.choose(
             Settings.coupling_start,
             format_func=lambda start: "random bits" if start == "random" else "training data",
@@ -44,13 +46,6 @@ def choose_setup() -> tuple[str, Model, str, int]:
         return name, model_called(name), start, seed
     model = once(("random", (*sizes, seed)), lambda: Model(random_rbm(*sizes, seed)))
     return name, model, start, seed
-
-
-def choose_sizes() -> tuple[int, int]:
-    """Draw the numbers of visible and hidden units of a random model."""
-    visible = controls.number(Settings.coupling_visible)
-    hidden = controls.number(Settings.coupling_hidden)
-    return visible, hidden
 
 
 def make_setup(model: Model, start: str, seed: int) -> tuple[CouplingSetup, str]:

@@ -1,5 +1,7 @@
 """Samplers side by side on one model, live."""
 
+from typing import Any
+
 import streamlit as st
 
 from rbmviz import Model
@@ -17,16 +19,7 @@ from rbmviz_app import controls, links, messages, tried
 from rbmviz_app.charts.samples import mosaics_png, samples_help, samples_npz
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import (
-    LivePage,
-    Transport,
-    algorithms_of,
-    catch_up_page,
-    catch_up_settings,
-    draw_chart,
-    offer_panels,
-    places,
-)
+from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_settings, draw_chart, places
 from rbmviz_app.pages.sample.charts import (
     curves_of,
     isl_chart,
@@ -230,7 +223,7 @@ def main() -> None:
             offer_download(data_name(model.meta) if asked == AUTOMATIC else asked, "sample")
     left, right = places()
     with left:
-        panels(comparison, present)
+        PAGE.draw_panels(comparison, "grid", grid, ("sampler", "grid_view", lambda: draw_adders(comparison)))
     with right:
         charts(comparison, comparison.setup.dataset, shown_name)
     if not present:
@@ -260,44 +253,30 @@ def choose_setup(model: Model) -> tuple[SamplingSetup, str]:
     controls.choose(Settings.view)
     controls.choose(Settings.pixels)
     controls.choose(Settings.cells)
-    dataset, reason = scored_against(model, choice)
+    dataset, reason = data_or_reason(data_of, model, None if choice == AUTOMATIC else choice, data)
     if reason:
         reason = f"Nothing is scored: {reason} Choose other data in Settings."
     return SamplingSetup(model, dataset, seed, start, kernel, ALLOWANCE.ensure()), reason
 
 
-def scored_against(model: Model, choice: str) -> tuple[Dataset | None, str]:
-    """Return the chosen data, or None and the reason why they do not fit the model."""
-    return data_or_reason(data_of, model, None if choice == AUTOMATIC else choice, data)
-
-
-@st.fragment
-def panels(comparison: Comparison[SamplingSetup], present: bool) -> None:
-    """Draw the live panels and the buttons that add one."""
-    PAGE.preset_caption(comparison)
+def grid(comparison: Comparison[SamplingSetup], **mounted: Any) -> None:
+    """Draw the live panels."""
+    recorded = picture_path() if not mounted["present"] and is_default(comparison) else ""
     sample_grid(
         comparison,
-        PAGE.socket(),
         view=Settings.view.value,
         pixels=Settings.pixels.value,
         side=Settings.cells.value,
-        present=present,
-        key="grid",
         looks_back=True,
-        recorded=picture_path() if not present and is_default(comparison) else "",
-        on_multiply=PAGE.multiply_callback(comparison, "grid"),
-        **PAGE.callbacks(comparison, "grid"),
+        recorded=recorded,
+        **mounted,
     )
+
+
+def draw_adders(comparison: Comparison[SamplingSetup]) -> None:
+    """Draw the buttons that add a panel."""
     labels = {name: samplers[name].label for name in list_samplers()}
-    offer_panels(
-        comparison,
-        "sampler",
-        "grid_view",
-        "Add a sampler",
-        lambda: controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name))),
-    )
-    catch_up_page(comparison)
-    PAGE.write_address(comparison)
+    controls.adders("sample", labels, lambda name: comparison.add(make_sampler(name)))
 
 
 def reading_notes() -> list[str]:

@@ -18,7 +18,7 @@ from rbmviz.view.curves import knobs_text
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import class_shares, rarest_first, shape_of
 from rbmviz_app.compared import point_text
-from rbmviz_app.panel import Canvas, OnTrigger, panel_specs
+from rbmviz_app.panel import Canvas, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -159,23 +159,15 @@ _canvas = Canvas(VIEW_FOLDER / "sample")
 
 def sample_grid(
     comparison: Comparison[SamplingSetup],
-    url: str,
     *,
-    view: str,
-    pixels: str,
-    side: int,
-    present: bool,
-    on_edit: OnTrigger,
-    on_remove: OnTrigger,
-    on_multiply: OnTrigger,
-    key: str,
     front: Callable[[Knob], bool] = lambda knob: knob.live,
     knobs_follow: bool = False,
     looks_back: bool = False,
     marks: Sequence[str] = (),
     recorded: str = "",
+    **mounted: Any,
 ) -> None:
-    """Draw the samplers' panels; see ``Canvas.mount``.
+    """Draw the samplers' panels; ``mounted`` : further arguments of ``Canvas.mount``.
 
     front : whether a knob may be always visible, as the first two of them are
     knobs_follow : whether controls follow knobs changed elsewhere, such as by the pointer on a map
@@ -196,17 +188,9 @@ def sample_grid(
         "usual_side": PAGES["sample"].settings["cells"].default,
     }
     _canvas.mount(
-        url,
         panel_specs(comparison, readouts, front=front, multiples=True, marks=marks),
-        view=view,
-        pixels=pixels,
-        side=side,
         n_visible=n_visible,
         shape=shape_of(n_visible, model.meta.get("image_shape"), dataset),
-        present=present,
-        on_edit=on_edit,
-        on_remove=on_remove,
-        on_multiply=on_multiply,
-        key=key,
         **own,
+        **mounted,
     )

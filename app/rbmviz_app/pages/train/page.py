@@ -10,7 +10,7 @@ from rbmviz.session import Comparison, Origin, TrainingSetup
 from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import checkpoints, controls, messages, session
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, catch_up_page, catch_up_settings, offer_panels, places
+from rbmviz_app.page import LivePage, Transport, catch_up_settings, places
 from rbmviz_app.pages.train.likelihood import Levels, draw_charts, levels_of
 from rbmviz_app.pages.train.naming import fresh_starts
 from rbmviz_app.pages.train.panel import train_grid
@@ -169,7 +169,8 @@ def main() -> None:
     left, right = places()
     chosen = None if present else draw_results(comparison)  # before the panels, which compare their names
     with left:
-        panels(comparison, settings.begin_file, present)
+        offer = "trainer", "grid_view", lambda: draw_adders(comparison, settings.begin_file)
+        PAGE.draw_panels(comparison, "train_grid", grid, offer)
     with right:
         charts(comparison, levels_of(comparison.setup.dataset))
     if not present:
@@ -185,30 +186,16 @@ def fill(comparison: Comparison[TrainingSetup], wanted: list[Any]) -> None:
         PAGE.fill(comparison, wanted)
 
 
-@st.fragment
-def panels(comparison: Comparison[TrainingSetup], begin_file: Any, present: bool) -> None:
-    """Draw the live panels and the buttons that add one."""
-    PAGE.preset_caption(comparison)
+def grid(comparison: Comparison[TrainingSetup], **mounted: Any) -> None:
+    """Draw the live panels."""
     train_grid(
         comparison,
-        PAGE.socket(),
         view=Settings.show.value,
         pixels=Settings.train_pixels.value,
         side=Settings.train_cells.value,
-        present=present,
-        key="train_grid",
-        **PAGE.callbacks(comparison, "train_grid"),
+        **mounted,
     )
-    offer_panels(
-        comparison,
-        "trainer",
-        "grid_view",
-        "Add a trainer",
-        lambda: draw_adders(comparison, begin_file),
-    )
-    catch_up_page(comparison)
-    PAGE.write_address(comparison)
-    if not present and names_of(comparison) != session.DRAWN_TRAINERS.value:
+    if not mounted["present"] and names_of(comparison) != session.DRAWN_TRAINERS.value:
         st.rerun()  # the row with their names is drawn with the whole page
 
 

@@ -12,18 +12,11 @@ class TrainPanel extends Panel {
   filters = new Mosaic('filters');
   /** Update and value, alternating. @type {Float64Array | null} */
   trace = null;
-
-  /** The update at which the likelihood was computed. */
-  standing = element('p', { class: 'standing' });
-
-  build() {
-    this.tools.after(this.standing);
-    super.build();
-  }
+  sentences = ['standing'];
 
   get trainSpec() { return /** @type {TrainPanelSpec} */ (this.spec); }
 
-  makePictures() { return [this.fantasies.frame, this.filters.frame]; }
+  makePictures() { return [this.fantasies.canvas, this.filters.canvas]; }
 
   arrange() {
     const { view, side, shape: [rows, columns] } = this.grid.data, { label, trace_label, n_hidden } = this.trainSpec;
@@ -58,8 +51,6 @@ class TrainPanel extends Panel {
 
   drawPictures() {
     const { grid, fantasies, filters } = this;
-    const text = /** @type {PanelHead & { standing: string }} */ (this.head).standing;
-    if (this.standing.textContent !== text) this.standing.textContent = this.standing.title = text; // two lines may not be enough
     if (!fantasies.canvas.hidden) fantasies.draw(grid.ink, grid.gap, null);
     if (!filters.canvas.hidden) filters.draw(grid.signed, grid.gap, null);
     if (!this.strip.hidden) this.drawTrace();

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import rarest_first, shape_of
 from rbmviz_app.charts.style import origin_text
 from rbmviz_app.compared import amount_text
-from rbmviz_app.panel import Canvas, OnTrigger, panel_specs
+from rbmviz_app.panel import Canvas, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -89,20 +90,13 @@ _canvas = Canvas(Path(__file__).parent)
 
 def train_grid(
     comparison: Comparison[TrainingSetup],
-    url: str,
     *,
-    view: str,
-    pixels: str,
-    side: int,
-    present: bool,
-    on_edit: OnTrigger,
-    on_remove: OnTrigger,
-    key: str,
     front: Callable[[Knob], bool] = lambda knob: knob.front,
     knobs_follow: bool = False,
     marks: Sequence[str] = (),
+    **mounted: Any,
 ) -> None:
-    """Draw the trainers' panels; see ``Canvas.mount``, and ``sample_grid`` for front, knobs_follow, marks."""
+    """Draw the trainers' panels; see ``sample_grid``."""
     dataset = comparison.setup.dataset
     origins = [origin_text(panel.worker.plan) for panel in comparison.panels]
     specs = panel_specs(comparison, readouts, front, origins, marks=marks)
@@ -111,17 +105,10 @@ def train_grid(
         spec["n_hidden"] = panel.worker.plan.n_hidden
         spec["knobs"].sort(key=lambda knob: FIRST_KNOBS.get(knob["name"], len(FIRST_KNOBS)))
     _canvas.mount(
-        url,
         specs,
-        view=view,
-        pixels=pixels,
-        side=side,
         n_visible=dataset.n_visible,
         shape=shape_of(dataset.n_visible, None, dataset),
-        present=present,
-        on_edit=on_edit,
-        on_remove=on_remove,
-        key=key,
         vocabulary=rarest_first(dataset, dataset.n_visible),
         knobs_follow=knobs_follow,
+        **mounted,
     )

@@ -50,7 +50,9 @@ def choose_setup() -> Chosen:
         given, rule, offer, begin_file = draw_uploads()
         seed = controls.number(Settings.train_seed)
         replicates = controls.number(Settings.replicates)
-        choose_view()
+        controls.choose(Settings.show)
+        controls.choose(Settings.train_pixels)
+        controls.choose(Settings.train_cells)
     dataset, is_own = None, given is not None
     try:
         own = uploads.own_data(OWN_DATA, given, rule)
@@ -74,10 +76,14 @@ def choose_setup() -> Chosen:
 
 
 def choose_data() -> str:
-    """Draw the choice of the data; return their name."""
+    """Draw the choice of the data, the default first; return their name.
+
+    A preset or link may ask for a variant.
+    """
+    names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
     return controls.select(
         Settings.train_data,
-        options=data_names(),
+        options=list(dict.fromkeys([*names, Settings.train_data.value])),
         format_func=data_label,
         width=DATA_WIDTH,
         label_visibility="collapsed",
@@ -113,12 +119,6 @@ def data_line(setup: TrainingSetup) -> str:
     )
 
 
-def data_names() -> list[str]:
-    """Return the names of the data sets, the default first; a preset or link may ask for a variant."""
-    names = sorted(list_datasets(), key=lambda name: (name != Settings.train_data.default, name))
-    return list(dict.fromkeys([*names, Settings.train_data.value]))
-
-
 def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
     """Draw the uploads.
 
@@ -143,13 +143,6 @@ def draw_uploads() -> tuple[Any, str, DeltaGenerator, Any]:
         help="A model becomes a choice where you add a trainer; a checkpoint continues in its own panel.",
     )
     return own, rule, offer, begin_file
-
-
-def choose_view() -> None:
-    """Draw the settings of what panels show, and how."""
-    controls.choose(Settings.show)
-    controls.choose(Settings.train_pixels)
-    controls.choose(Settings.train_cells)
 
 
 def open_checkpoint(comparison: Comparison[TrainingSetup], begin_file: Any) -> str:

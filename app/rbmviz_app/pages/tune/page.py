@@ -499,18 +499,15 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
     common: dict[str, Any] = {
         "pixels": "binary",
         "side": CHAIN_SIDE,
-        "present": present,
         "front": lambda knob: knob.name in on_axis,
         "knobs_follow": True,
         "marks": marks_of(comparison),
-        "key": key,
-        **PAGE.callbacks(comparison, key),
+        **PAGE.mounted(comparison, key),
     }
     if plan.kind == "trainer":
-        train_grid(comparison, PAGE.socket(), view="both", **common)  # type: ignore[arg-type]
+        train_grid(comparison, view="both", **common)  # type: ignore[arg-type]
     else:
-        multiply = PAGE.multiply_callback(comparison, key)
-        sample_grid(comparison, PAGE.socket(), view="sequence", on_multiply=multiply, **common)  # type: ignore[arg-type]
+        sample_grid(comparison, view="sequence", **common)  # type: ignore[arg-type]
     if not present:
         st.caption(about_runs(comparison, plan))
         opened = open_panels(comparison) or list(comparison.panels[:1])

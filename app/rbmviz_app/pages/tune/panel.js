@@ -49,19 +49,20 @@ const POINT_STEPS = 400; // steps of the slider of samples, sweeps or seconds
 const CELL_MOST = 74; // pixels: larger cells show no more; the map is as high as the first screen leaves room for
 const CELL_LEAST = 15;
 const SCALE_WIDTH = 104; // pixels to the right of the map, for its colour scale
-const LABEL_GAP = 8;
-const APART = 6; // pixels between the cells of 1 and those that approach it
+const FACET_GAP = 18;
+const LETTER = 7; // pixels that a letter of a label needs
+const APART = '6px'; // between the cells of 1 and those that approach it
 const LOOK_MS = 400; // delay after the last change of point or cell, before the part below the map is redrawn
 
 // Viridis (van der Walt and Smith, 2015): even steps of lightness, safe for colour blindness.
 const VIRIDIS = ['#440154', '#481467', '#482677', '#453781', '#404788', '#39568c', '#33638d', '#2d708e', '#287d8e', '#238a8d', '#1f968b',
-  '#20a387', '#29af7f', '#3cbb75', '#55c667', '#73d055', '#95d840', '#b8de29', '#dce319', '#fde725']
-  .map(text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16)));
+  '#20a387', '#29af7f', '#3cbb75', '#55c667', '#73d055', '#95d840', '#b8de29', '#dce319', '#fde725'];
+const RGB = VIRIDIS.map(text => [1, 3, 5].map(i => parseInt(text.slice(i, i + 2), 16)));
 
 /** @param {number} share from 0 to 1 @returns {number[]} red, green and blue */
 function viridis(share) {
   const at = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1), low = Math.min(Math.floor(at), VIRIDIS.length - 2);
-  return VIRIDIS[low].map((from, c) => from + (VIRIDIS[low + 1][c] - from) * (at - low));
+  return RGB[low].map((from, c) => from + (RGB[low + 1][c] - from) * (at - low));
 }
 
 /** @param {number} x @param {number} digits after the point @returns {string} */
@@ -85,15 +86,16 @@ class MapPanel extends Panel {
   /** Address of the view of the displayed sweep. */
   url = '';
   lookTimer = 0;
-  canvas = element('canvas', { class: 'map', tabindex: 0, role: 'application', 'aria-roledescription': 'heat map' });
+  chart = element('div', { class: 'map', tabindex: 0, role: 'application', 'aria-roledescription': 'heat map' });
   /** The setting under the pointer, or chosen by the arrow keys. @type {number | null} */
   at = null;
   /** @type {Record<string, Float32Array>} */
   numbers = {};
   /** The bits of each setting. @type {Uint8Array} */
   state = new Uint8Array(0);
-  /** Positions of cells on the canvas, in CSS pixels. @type {{ x: number, y: number, w: number, h: number }[]} */
-  boxes = [];
+  /** The cell of each setting. @type {HTMLElement[]} */
+  tiles = [];
+  scale = element('div', { class: 'scale' });
   /** Ends of the colour scale, and whether its lower end is cut off. */
   low = 0;
   high = 1;
@@ -139,14 +141,15 @@ class MapPanel extends Panel {
     this.knobs.replaceChildren(rows);
     this.knobs.before(element('div', { class: 'answer' }, this.verdict, this.extend));
     this.stage.after(this.progress, this.stateLine, this.pointNote, this.cellName, this.cell, choices);
-    this.canvas.addEventListener('pointermove', event => { if (event.pointerType === 'mouse' || event.buttons) this.chooseCellAt(event); });
-    this.canvas.addEventListener('pointerdown', event => this.chooseCellAt(event));
-    this.canvas.addEventListener('click', event => { if (this.chooseCellAt(event)) this.toggle(); });
-    this.canvas.addEventListener('keydown', event => this.onKey(event));
+    this.scale.style.setProperty('--viridis', VIRIDIS.join());
+    this.chart.addEventListener('pointermove', event => { if (event.pointerType === 'mouse' || event.buttons) this.chooseCellAt(event); });
+    this.chart.addEventListener('pointerdown', event => this.chooseCellAt(event));
+    this.chart.addEventListener('click', event => { if (this.chooseCellAt(event)) this.toggle(); });
+    this.chart.addEventListener('keydown', event => this.onKey(event));
     this.slider.addEventListener('input', () => this.ask({ point: this.amountAt(Number(this.slider.value)) }));
   }
 
-  makePictures() { return [this.canvas]; }
+  makePictures() { return [this.chart]; }
 
   progressOf() { return (this.stateLine.textContent ?? '').replace(/[.] *$/, ''); }
 
@@ -157,7 +160,6 @@ class MapPanel extends Panel {
       this.head = this.at = null;
       this.state = new Uint8Array(0);
       this.numbers = {};
-      this.boxes = [];
     }
     const fill = (/** @type {HTMLSelectElement} */ select, /** @type {[string, string][]} */ options) => {
       if ([...select.options].map(({ value }) => value).join() !== options.map(([value]) => value).join()) {
@@ -166,7 +168,8 @@ class MapPanel extends Panel {
     };
     fill(this.by, measures.map(({ name, label }) => [name, label]));
     fill(this.costUnit, cost_units.map(name => [name, unitName(name)]));
-    this.canvas.setAttribute('aria-label', `Map of ${this.spec.label}: ${x.label}${y ? ` by ${y.label}` : ''}. Arrow keys choose a cell, Enter opens it.`);
+    this.chart.setAttribute('aria-label', `Map of ${this.spec.label}: ${x.label}${y ? ` by ${y.label}` : ''}. Arrow keys choose a cell, Enter opens it.`);
+    this.makeMap();
   }
 
   /** @param {number} step @returns {number} the point at a step of the slider */
@@ -207,8 +210,7 @@ class MapPanel extends Panel {
 
   /** @param {PointerEvent | MouseEvent} event @returns {boolean} whether there is a cell */
   chooseCellAt(event) {
-    const { left, top } = this.canvas.getBoundingClientRect(), x = event.clientX - left, y = event.clientY - top;
-    const found = this.boxes.findIndex(box => x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h);
+    const under = /** @type {ShadowRoot} */ (this.chart.getRootNode()).elementFromPoint(event.clientX, event.clientY), found = this.tiles.findIndex(tile => tile === under);
     if (found >= 0) this.choose(found);
     return found >= 0;
   }
@@ -314,207 +316,65 @@ class MapPanel extends Panel {
       : `Best: ${this.nameOf(i)}, ${score(n.mean[i], n.std_dev[i])}.`)).join(' ');
   }
 
-  drawMap() {
-    const { x, y, facets, positions } = this.map, ink = this.grid.text, width = this.canvas.parentElement?.clientWidth ?? 0;
-    if (!width) return;
-    const family = getComputedStyle(this.node).fontFamily, narrow = width < 480;
-    const probe = context2d(this.canvas);
-    probe.font = `12px ${family}`;
-    const yWide = y ? Math.max(...y.values.map(text => probe.measureText(text).width)) : 0;
-    const left = (y ? 22 + yWide + LABEL_GAP : 8), scaleWide = narrow ? 0 : SCALE_WIDTH, below = narrow ? 58 : 0;
+  /** Make the elements of the map. */
+  makeMap() {
+    const { x, y, facets, positions, tried } = this.map, width = this.stage.clientWidth, narrow = width < 480;
+    const rows = y?.values.length ?? 1, lastColumn = x.values.length - 1, most = Math.max(...facets.map(({ columns }) => columns.length));
+    const longest = (/** @type {string[]} */ texts) => LETTER * Math.max(...texts.map(text => text.length));
     // As many facets side by side as leave cells a reasonable size.
-    const between = 18, room = width - left - scaleWide - 6;
-    const columnsOf = facets.map(({ columns }) => columns.length), rows = Math.max(y ? y.values.length : 1, 1);
-    const most = Math.max(...columnsOf);
-    const across = Math.max(1, Math.min(facets.length, Math.floor((room + between) / (most * CELL_LEAST * 1.6 + between))));
-    const lines = Math.ceil(facets.length / across);
-    const apartX = x.apart ? APART : 0, apartY = y?.apart ? APART : 0;
-    const cellW = Math.max(4, Math.min(CELL_MOST * 1.5, (room - (between + apartX) * (across - 1) - apartX) / (across * most)));
-    const cellH = Math.max(CELL_LEAST, Math.min(CELL_MOST, cellW * 0.8, Math.max(200, Math.min(420, innerHeight - 500)) / rows)), high = rows * cellH + apartY, wide = most * cellW + apartX;
-    const xWide = Math.max(...x.values.map(text => probe.measureText(text).width)), slanted = xWide > cellW - 4;
-    // A title wider than its cells is split, with one line per part.
-    probe.font = `600 12px ${family}`;
-    const titleWide = (/** @type {number[]} */ columns) => Math.max(columns.length, 3) * cellW;
-    const titleLines = facets.map(({ title, columns }) => (probe.measureText(title).width > titleWide(columns) ? title.split(', ') : [title]));
-    probe.font = `12px ${family}`;
-    const titles = facets.length > 1 ? 6 + 14 * Math.max(...titleLines.map(text => text.length)) : 4, xHigh = slanted ? Math.min(xWide, 70) * 0.75 + 14 : 18;
-    const lineHigh = titles + high + xHigh + 20, height = lines * lineHigh + below;
-    this.canvas.style.height = `${height}px`;
-    this.boxes = [];
-    paintOn(this.canvas, height, c => {
-      c.font = `12px ${family}`;
-      c.textBaseline = 'middle';
-      const corner = (/** @type {number} */ facet) => ({ x0: left + (facet % across) * (wide + between), y0: Math.floor(facet / across) * lineHigh + titles });
-      facets.forEach(({ columns }, facet) => {
-        const { x0, y0 } = corner(facet);
-        c.fillStyle = translucent(ink, 1);
-        c.textAlign = 'left';
-        if (facets.length > 1) {
-          c.font = `600 12px ${family}`;
-          titleLines[facet].forEach((text, k, all) => c.fillText(text, x0, y0 - 11 - 14 * (all.length - 1 - k), titleWide(columns)));
-          c.font = `12px ${family}`;
-        }
-        if (y && facet % across === 0) {
-          c.textAlign = 'right';
-          const every = Math.ceil(15 / cellH);
-          y.values.forEach((text, j) => { if (j % every === 0) c.fillText(text, left - LABEL_GAP, y0 + (rows - j - 0.5) * cellH + (j < rows - 1 ? apartY : 0)); });
-          c.save();
-          c.translate(9, y0 + high / 2);
-          c.rotate(-Math.PI / 2);
-          c.textAlign = 'center';
-          c.font = `600 12px ${family}`;
-          c.fillText(y.label, 0, 0, high + 30);
-          c.restore();
-        }
-        const bottom = y0 + high, lastColumn = x.values.length - 1;
-        const every = slanted ? Math.ceil(14 / cellW) : 1;
-        columns.forEach((column, i) => {
-          if (column < 0 || i % every) return;
-          c.save();
-          c.translate(x0 + (i + 0.5) * cellW + (column === lastColumn ? apartX : 0), bottom + 10);
-          c.textAlign = 'center';
-          if (slanted) { c.rotate(-Math.PI / 4); c.textAlign = 'right'; }
-          c.fillText(x.values[column], 0, 0);
-          c.restore();
-        });
-        c.textAlign = 'center';
-        c.font = `600 12px ${family}`;
-        if (columns[0] >= 0) c.fillText(x.label, x0 + columns.length * cellW / 2, bottom + xHigh + 8, Math.max(columns.length * cellW, 120));
-        c.font = `12px ${family}`;
-      });
-      positions.forEach(([facet, column, row], i) => {
-        const { x0, y0 } = corner(facet), { columns, rows: own } = facets[facet];
-        const i0 = columns.indexOf(column), oneRow = y && own[0] < 0, oneColumn = column < 0;
-        const right = column === x.values.length - 1 ? apartX : 0, down = row < rows - 1 ? apartY : 0;
-        const box = { x: x0 + Math.max(i0, 0) * cellW + (oneColumn ? 0 : right), y: oneRow ? y0 : y0 + (rows - 1 - Math.max(row, 0)) * cellH + down, w: oneColumn ? wide : cellW, h: oneRow ? high : cellH };
-        this.boxes.push(box);
-        this.drawBox(c, box, i);
-      });
-      this.drawFrames(c);
-      for (const { cell, at: [column, row] } of this.map.tried) {
-        const { x0, y0 } = corner(positions[cell][0]), right = apartX * Math.max(column - x.values.length + 2, 0), down = apartY * Math.min(rows - 1 - row, 1);
-        this.drawTried(c, x0 + (column + 0.5) * cellW + right, y0 + (rows - 0.5 - row) * cellH + down);
+    const room = width - (narrow ? 0 : SCALE_WIDTH) - (y ? 28 + longest(y.values) : 0), across = Math.max(1, Math.min(facets.length, Math.floor((room + FACET_GAP) / (most * CELL_LEAST * 1.6 + FACET_GAP))));
+    const wide = Math.max(4, Math.min(CELL_MOST * 1.5, (room - FACET_GAP * across) / (across * most)));
+    const high = Math.max(CELL_LEAST, Math.min(CELL_MOST, wide * 0.8, Math.max(200, Math.min(420, innerHeight - 500)) / rows));
+    const turned = longest(x.values) > wide - 4, everyColumn = turned ? Math.ceil(14 / wide) : 1, everyRow = Math.ceil(15 / high);
+    const place = (/** @type {string} */ area, /** @type {HTMLElement} */ node) => { node.style.gridArea = area; return node; };
+    const label = (/** @type {string} */ kind, /** @type {string} */ text, /** @type {string} */ area) => place(area, element('span', { class: kind, text }));
+    const maps = facets.map(({ title, columns }, facet) => {
+      const map = element('div', { class: 'facet' }, ...(facets.length > 1 ? [label('title', title, `1 / 3 / 2 / ${most + 3}`)] : []));
+      map.style.gridTemplateColumns = `auto auto repeat(${most}, ${wide}px)`;
+      map.style.gridRow = `span ${rows + 3}`;
+      if (y && facet % across === 0) {
+        map.append(label('y axis', y.label, `2 / 1 / ${rows + 2} / 2`));
+        y.values.forEach((text, j) => { if (j % everyRow === 0) map.append(label('y', text, `${rows - j + 1} / 2`)); });
       }
-      if (narrow) this.drawScale(c, left, height - 40, width - left - 10, 12, false);
-      else this.drawScale(c, left + across * wide + between * (across - 1) + 30, titles, 14, Math.min(high, 240), true);
+      columns.forEach((column, i) => { if (column >= 0 && i % everyColumn === 0) map.append(label(turned ? 'x turned' : 'x', x.values[column], `${rows + 2} / ${i + 3}`)); });
+      if (columns[0] >= 0) map.append(label('x axis', x.label, `${rows + 3} / 3 / ${rows + 4} / ${most + 3}`));
+      return map;
     });
-  }
-
-  /** @param {CanvasRenderingContext2D} c @param {{ x: number, y: number, w: number, h: number }} box @param {number} i */
-  drawBox(c, { x, y, w, h }, i) {
-    const ink = this.grid.text, bits = this.state[i] ?? 0, value = this.numbers.mean?.[i];
-    const [px, py, pw, ph] = [x + 0.5, y + 0.5, w - 1, h - 1];
-    const mark = (/** @type {number[]} */ colour) => {
-      if (!(bits & IS_RUNNING)) return;
-      c.fillStyle = translucent(colour, 0.95);
-      c.beginPath();
-      c.arc(x + w - 6, y + 6, 2.5, 0, 2 * Math.PI);
-      c.fill();
-    };
-    if (!(bits & IS_KNOWN) || !Number.isFinite(value)) {
-      c.fillStyle = translucent(ink, 0.07);
-      c.fillRect(px, py, pw, ph);
-      mark(ink);
-      return;
-    }
-    const colour = viridis(this.share(value));
-    c.fillStyle = `rgb(${colour.join()})`;
-    c.fillRect(px, py, pw, ph);
-    const dark = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 140, line = dark ? [255, 255, 255] : [0, 0, 0];
-    c.save();
-    c.beginPath();
-    c.rect(px, py, pw, ph);
-    c.clip();
-    c.lineWidth = 1.25;
-    if (bits & IS_IN_REGION) {
-      c.strokeStyle = translucent(line, 0.62);
-      c.beginPath();
-      for (let d = -ph; d < pw; d += 7) { c.moveTo(px + d, py + ph); c.lineTo(px + d + ph, py); }
-      c.stroke();
-    }
-    if (bits & IS_MOSTLY_BLANK) {
-      c.strokeStyle = translucent(line, 0.9);
-      c.lineWidth = 1.75;
-      c.beginPath();
-      c.moveTo(px, py); c.lineTo(px + pw, py + ph); c.moveTo(px + pw, py); c.lineTo(px, py + ph);
-      c.stroke();
-    }
-    c.restore();
-    mark(line);
-  }
-
-  /** A diamond. @param {CanvasRenderingContext2D} c @param {number} x @param {number} y */
-  drawTried(c, x, y) {
-    c.beginPath();
-    c.moveTo(x, y - 6); c.lineTo(x + 6, y); c.lineTo(x, y + 6); c.lineTo(x - 6, y); c.closePath();
-    c.fillStyle = translucent(this.grid.back, 1);
-    c.fill();
-    c.lineWidth = 1.5;
-    c.strokeStyle = translucent(this.grid.text, 1);
-    c.stroke();
-  }
-
-  /** Frames of the best cell, the open cells, and the cell under the pointer. @param {CanvasRenderingContext2D} c */
-  drawFrames(c) {
-    const ink = this.grid.text, back = this.grid.back;
-    const frame = (/** @type {number} */ i, /** @type {number} */ wide) => {
-      const { x, y, w, h } = this.boxes[i];
-      c.lineWidth = wide + 2;
-      c.strokeStyle = translucent(back, 1);
-      c.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
-      c.lineWidth = wide;
-      c.strokeStyle = translucent(ink, 1);
-      c.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
-    };
-    for (const best of [...this.state.keys()].filter(i => this.state[i] & IS_BEST && this.boxes[i])) {
-      const { x, y, w, h } = this.boxes[best];
-      frame(best, 1);
-      c.fillStyle = translucent(back, 0.92);
-      c.beginPath(); c.arc(x + w / 2, y + h / 2, Math.min(w, h, 22) / 2 - 2, 0, 2 * Math.PI); c.fill();
-      c.fillStyle = translucent(ink, 1);
-      c.textAlign = 'center';
-      c.fillText('★', x + w / 2, y + h / 2 + 1);
-    }
-    this.map.open_settings.forEach((i, number) => {
-      if (i === null || !this.boxes[i]) return;
-      const { x, y } = this.boxes[i];
-      frame(i, 1.5);
-      c.fillStyle = translucent(ink, 1);
-      c.fillRect(x, y, 14, 14);
-      c.fillStyle = translucent(back, 1);
-      c.textAlign = 'center';
-      c.fillText(String(number + 1), x + 7, y + 7.5);
+    this.tiles = positions.map(([facet, column, row]) => {
+      // A sampler without the knob of an axis has one cell for all its values.
+      const { columns, rows: own } = facets[facet], i = columns.indexOf(column) + 3, j = rows - Math.max(row, 0) + 1;
+      const tile = place(`${y && own[0] < 0 ? `2 / ${i} / ${rows + 2}` : `${j} / ${i} / ${j + 1}`} / ${column < 0 ? most + 3 : i + 1}`, element('i', {}));
+      if (x.apart && column === lastColumn) tile.style.marginLeft = APART;
+      if (y?.apart && row === rows - 1) tile.style.marginBottom = APART;
+      maps[facet].append(tile);
+      return tile;
     });
-    if (this.at !== null && this.boxes[this.at]) frame(this.at, 2.5);
+    for (const { cell, at: [column, row] } of tried) {
+      const mark = place(`2 / 3 / ${rows + 2} / ${most + 3}`, element('b', {}));
+      mark.style.translate = `${(column + 0.5) * wide}px ${(rows - 0.5 - row) * high}px`;
+      maps[positions[cell][0]].append(mark);
+    }
+    const all = element('div', { class: 'facets' }, ...maps);
+    all.style.gridTemplateColumns = `repeat(${across}, auto)`;
+    all.style.setProperty('--rows', `auto ${`${high}px `.repeat(rows)} auto auto`);
+    this.scale.style.setProperty('--high', `${Math.min(rows * high, 240)}px`);
+    this.chart.classList.toggle('narrow', narrow);
+    this.chart.replaceChildren(all, this.scale);
   }
 
-  /** @param {CanvasRenderingContext2D} c @param {number} x @param {number} y @param {number} w @param {number} h @param {boolean} upright */
-  drawScale(c, x, y, w, h, upright) {
-    const ink = this.grid.text, { short, digits, better } = this.measure, sign = better === 'low' ? -1 : 1;
-    const any = this.state.some(bits => bits & IS_KNOWN), length = upright ? h : w;
-    for (let k = 0; k < length; k++) {
-      c.fillStyle = `rgb(${viridis(k / length).join()})`;
-      if (upright) c.fillRect(x, y + h - k - 1, w, 1.5);
-      else c.fillRect(x + k, y, 1.5, h);
-    }
-    c.fillStyle = translucent(ink, 1);
-    const texts = any ? [0, 0.5, 1].map(share => {
-      const value = sign * (this.low + share * (this.high - this.low));
-      return `${share === 0 && this.cut ? (sign > 0 ? '≤ ' : '≥ ') : ''}${decimal(value, digits)}`;
-    }) : ['', '', ''];
-    texts.forEach((text, k) => {
-      c.textAlign = upright ? 'left' : /** @type {CanvasTextAlign[]} */ (['left', 'center', 'right'])[k];
-      if (upright) c.fillText(text, x + w + 5, y + h - 4 - k * (h - 8) / 2);
-      else c.fillText(text, x + k * w / 2, y + h + 10);
+  drawMap() {
+    const { mean } = this.numbers, { short, digits, better } = this.measure, { open_settings } = this.map;
+    this.tiles.forEach((tile, i) => {
+      const bits = this.state[i] ?? 0, known = (bits & IS_KNOWN) !== 0 && Number.isFinite(mean?.[i]), open = open_settings.indexOf(i);
+      const [red, green, blue] = known ? viridis(this.share(mean[i])) : [0, 0, 0], dark = 0.299 * red + 0.587 * green + 0.114 * blue < 140;
+      const marks = { known, dark, running: bits & IS_RUNNING, tied: known && bits & IS_IN_REGION, blank: known && bits & IS_MOSTLY_BLANK, best: bits & IS_BEST, open: open >= 0, at: i === this.at };
+      tile.className = Object.entries(marks).filter(([, on]) => on).map(([name]) => name).join(' ');
+      tile.style.backgroundColor = known ? `rgb(${red}, ${green}, ${blue})` : '';
+      tile.dataset.open = String(open + 1);
     });
-    c.textAlign = upright ? 'right' : 'left';
-    if (!upright) { c.fillText(short, x, y - 9); return; }
-    c.save();
-    c.translate(x - 9, y + h / 2);
-    c.rotate(-Math.PI / 2);
-    c.textAlign = 'center';
-    c.fillText(short, 0, 0, h + 40);
-    c.restore();
+    const sign = better === 'low' ? -1 : 1, any = this.state.some(bits => bits & IS_KNOWN);
+    const texts = any ? [0, 0.5, 1].map(share => `${share === 0 && this.cut ? (sign > 0 ? '≤ ' : '≥ ') : ''}${decimal(sign * (this.low + share * (this.high - this.low)), digits)}`) : [];
+    this.scale.replaceChildren(element('span', { text: short }), element('div'), element('p', {}, ...texts.map(text => element('span', { text }))));
   }
 
   /** @param {number} i @returns {string} the setting in words */

@@ -26,6 +26,12 @@ ABOUT_MAP = (
     "running, a diamond a setting that you have tried on the Sample page."
 )
 
+VALUES_OF_MAP = (
+    *("sweep_status", "seconds_left", "cost_unit", "by", "point", "ends", "telling", "moved", "seeds"),
+    "border",
+)
+"""Entries of ``MapHead`` in panel.js that are fields of the snapshot."""
+
 DIGITS_OF = {"isl": 1, "log_likelihood": 2, "switches": 0, "ess": 0}
 """Decimal places of a measure, by the prefix of its name; others are shares, with three."""
 
@@ -38,20 +44,8 @@ def readouts(algorithm: Any, plan: Any) -> Sequence[Number]:
 @frame_encoder(MapSnapshot, readouts, ("map",))
 def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> PanelContent:
     """Encode all numbers of all settings; a frame is made only if something has changed."""
-    values = {
-        "sweep_status": shown.sweep_status,
-        "error": without_commands(shown.error or ""),
-        "progress": round(shown.progress, 4),
-        "seconds_left": shown.seconds_left,
-        "cost_unit": shown.cost_unit,
-        "by": shown.by,
-        "point": shown.point,
-        "ends": shown.ends,
-        "telling": shown.telling,
-        "moved": shown.moved,
-        "seeds": list(shown.seeds),
-        "border": list(shown.border),
-    }
+    values = {name: getattr(shown, name) for name in VALUES_OF_MAP}
+    values |= {"error": without_commands(shown.error or ""), "progress": round(shown.progress, 4)}
     blocks = {name: getattr(shown, name) for name in SHOWN_OF_EACH} | {"state": shown.state}
     return PanelContent(values, blocks, client)
 
@@ -185,8 +179,8 @@ def sweep_map(
         "multiples": [],
     }
     _canvas.mount(
-        url,
         [spec],
+        url=url,
         view="map",
         n_visible=1,
         shape=(1, 1),

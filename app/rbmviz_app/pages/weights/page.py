@@ -17,7 +17,7 @@ from rbmviz.view.specs import shape_of
 from rbmviz_app import controls, messages
 from rbmviz_app.controls import Download, data_or_reason
 from rbmviz_app.data_download import offer_download
-from rbmviz_app.page import LivePage, Transport, algorithms_of, catch_up_page, offer_panels, places
+from rbmviz_app.page import LivePage, Transport, algorithms_of, places
 from rbmviz_app.pages.weights import charts as figures
 from rbmviz_app.pages.weights.exports import command_of, curves_csv, snippet, tiles_png, weights_npz
 from rbmviz_app.pages.weights.panel import WEIGHT_KNOBS, weights_grid
@@ -152,7 +152,8 @@ def main() -> None:
             offer_download(data_name(model.meta), "weights")
     left, right = places()
     with left:
-        panels(comparison, present)
+        offer = "population", "balance", lambda: draw_adders(comparison)
+        PAGE.draw_panels(comparison, "weights_grid", weights_grid, offer)
     with right:
         draw_shares(comparison, PAGE)
     if not present:
@@ -170,31 +171,13 @@ def choose_setup(model: Model) -> tuple[WeightSetup, str]:
     return WeightSetup(model, dataset, seed, start), reason
 
 
-@st.fragment
-def panels(comparison: Comparison[WeightSetup], present: bool) -> None:
-    """Draw the live panels and the buttons that add one."""
-    PAGE.preset_caption(comparison)
-    weights_grid(
-        comparison,
-        PAGE.socket(),
-        labels=figures.population_titles(algorithms_of(comparison)),
-        present=present,
-        key="weights_grid",
-        **PAGE.callbacks(comparison, "weights_grid"),
+def draw_adders(comparison: Comparison[WeightSetup]) -> None:
+    """Draw the buttons that add a panel."""
+    controls.adders(
+        "weights",
+        {name: name for name in ("visible", "joint", "mixture")},
+        lambda proposal: comparison.add(make_trainer("pop_cd", n_chains=100, proposal=proposal)),
     )
-    offer_panels(
-        comparison,
-        "population",
-        "balance",
-        "Add a population",
-        lambda: controls.adders(
-            "weights",
-            {name: name for name in ("visible", "joint", "mixture")},
-            lambda proposal: comparison.add(make_trainer("pop_cd", n_chains=100, proposal=proposal)),
-        ),
-    )
-    catch_up_page(comparison)
-    PAGE.write_address(comparison)
 
 
 def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:

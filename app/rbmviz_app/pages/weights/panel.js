@@ -19,14 +19,11 @@ class TileRow {
     this.picture = new Mosaic(name);
     this.shares = element('div', { class: 'shares' });
     this.node = element('figure', { class: 'tiles' }, element('figcaption', { text: caption }), this.picture.canvas, this.shares);
-    this.zoom = this.columns = 1;
   }
 
   /** @param {number} rows @param {number} columns @param {number} tiles */
   layout(rows, columns, tiles) {
-    this.zoom = Math.ceil(28 / Math.max(rows, columns)); // otherwise small pictures would have wide gaps
-    this.columns = columns;
-    this.picture.layout(rows * this.zoom, columns * this.zoom, tiles, 1);
+    this.picture.layout(rows, columns, tiles, 1, Math.ceil(28 / Math.max(rows, columns)));
   }
 
   clear() {
@@ -37,23 +34,14 @@ class TileRow {
   /** @param {Block} samples @param {Block} shares */
   put(samples, shares) {
     this.picture.clear();
-    for (let i = 0; i < rowCount(samples); i++) this.putTile(i, unpackBits(samples, i));
+    for (let i = 0; i < rowCount(samples); i++) this.picture.put(i, samples, i);
     this.shares.replaceChildren(...Array.from(shares.data, share => element('span', { text: percent(share) })));
-  }
-
-  /** @param {number} slot @param {Uint8Array} bits */
-  putTile(slot, bits) {
-    const { picture, zoom, columns } = this, cells = picture.cells.subarray(slot * picture.size, (slot + 1) * picture.size);
-    for (let i = 0; i < cells.length; i++) {
-      const row = Math.floor(i / picture.columns / zoom), pixel = row * columns + Math.floor((i % picture.columns) / zoom);
-      cells[i] = pixel < bits.length ? 255 * bits[pixel] : 0;
-    }
   }
 }
 
 class WeightPanel extends Panel {
   unit = 'batches';
-  rows = [new TileRow('heaviest', 'Heaviest of the newest batch'), new TileRow('lightest', 'Lightest')];
+  rows = [new TileRow('heaviest', 'Heaviest now'), new TileRow('lightest', 'Lightest')];
   /** @type {Histogram | null} */
   histogram = null;
   /** Log weights of the newest batch, heaviest first. @type {Float32Array | null} */

@@ -1,6 +1,5 @@
 """The live panels of the Weights page: the ends of a batch, and its distribution of weight."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from rbmviz.trainers import Trainer
 from rbmviz.trainers.batches import USUAL_BATCH
 from rbmviz.view.frames import Bits, Block
 from rbmviz.view.specs import finite, shape_of
-from rbmviz_app.panel import Canvas, OnTrigger, panel_specs
+from rbmviz_app.pages.weights.charts import population_titles
+from rbmviz_app.panel import Canvas, panel_specs
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -86,17 +86,8 @@ def encode(shown: WeightSnapshot, request: FrameRequest, client: ClientState) ->
 _canvas = Canvas(Path(__file__).parent)
 
 
-def weights_grid(
-    comparison: Comparison[WeightSetup],
-    url: str,
-    *,
-    labels: Sequence[str],
-    present: bool,
-    on_edit: OnTrigger,
-    on_remove: OnTrigger,
-    key: str,
-) -> None:
-    """Draw the panels of pop-CD; see ``Canvas.mount``."""
+def weights_grid(comparison: Comparison[WeightSetup], **mounted: Any) -> None:
+    """Draw the panels of pop-CD; ``mounted`` : further arguments of ``Canvas.mount``."""
     model, dataset = comparison.setup.model, comparison.setup.dataset
     specs = panel_specs(
         comparison,
@@ -104,6 +95,7 @@ def weights_grid(
         front=lambda knob: knob.name != "mixture",
         formulas_of=lambda trainer: trainer.equation,  # without the update, because nothing is trained
     )
+    labels = population_titles([panel.worker.algorithm for panel in comparison.panels])
     for spec, label in zip(specs, labels, strict=True):
         spec["label"] = label
         spec["knobs"] = [
@@ -115,14 +107,10 @@ def weights_grid(
         spec["values"] = {name: spec["values"][name] for name in WEIGHT_KNOBS}
     n_visible = model.rbm.n_visible
     _canvas.mount(
-        url,
         specs,
         view="weights",
         n_visible=n_visible,
         shape=shape_of(n_visible, model.meta.get("image_shape"), dataset),
-        present=present,
-        on_edit=on_edit,
-        on_remove=on_remove,
-        key=key,
         tiles=TILES,
+        **mounted,
     )
