@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rbmviz.cli import WholeNumber
+from rbmviz.cli import Parser, WholeNumber
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.knobs import read_algorithms as read_with
@@ -51,6 +51,12 @@ def range_of(cls: Any, name: str) -> WholeNumber:
     """Return the argument type with the range of a whole-number knob."""
     knob = knobs_of(cls)[name]
     return WholeNumber(int(knob.lo), int(knob.hi))
+
+
+def add_knobs(command: Parser, table: Table) -> None:
+    """Let a command take the knobs of all algorithms of a table, and list them in its help."""
+    command.set_defaults(takes_knobs=True)
+    command.epilog = f"{command.epilog}\n{knob_help(table, list(table))}".replace("%", "%%")
 
 
 def knob_help(table: Table, names: Sequence[str]) -> str:

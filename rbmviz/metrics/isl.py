@@ -34,11 +34,9 @@ COLUMNS_AT_A_TIME = 32
 """Histograms grow by this many columns, up to the largest distance so far, which in trained models is far
 below the number of units."""
 
-ROWS_PER_PASS = 256
-"""Samples scored at a time by the mean kernel."""
-
-PENDING = 4096
-"""Samples the binary kernel collects before counting distances: packed, they fit the level-2 cache."""
+PENDING: dict[Kernel, int] = {"binary": 4096, "mean": 256}
+"""Samples collected before they are scored, by kernel. Packed, those of "binary" fit the level-2 cache. Sums
+of "mean" depend, by rounding, on how samples are grouped, which must not depend on how they arrive."""
 
 GROUPS = 100
 """Maximum number of random groups of test points, of equal size up to one point. Their mean log densities
@@ -170,18 +168,18 @@ class ISL:
 
     def _clear(self) -> None:
         """Forget all samples."""
-        self.n = 0
+        self.n = self._n_pending = 0
         if self._kernel == "binary":
             # Points are counted part by part; each part has its own histograms.
             self._points_at_a_time = max(COUNTERS_AT_A_TIME // (self._width + 1), 1)
             parts = [self._packed[at : at + self._points_at_a_time] for at in self._begins()]
             self._histograms = [np.zeros((len(points), 0), self._counters) for points in parts]
             self._largest = [0] * len(parts)  # bound on the bins of each part
-            self._pending = np.zeros((PENDING, -(-self._width // 8)), np.uint8)
-            self._n_pending = 0
+            self._pending = np.zeros((PENDING["binary"], -(-self._width // 8)), np.uint8)
             self._start = len(self.betas) // 2  # where the search for the best beta begins
         else:
             self._sums = np.full((len(self._rows), len(self.betas)), -np.inf)
+            self._pending = np.zeros((PENDING["mean"], self._width), np.float32)
 
     def without_samples(self) -> Self:
         """Return an ISL of the same points without samples; both share the points' memory."""
@@ -218,36 +216,36 @@ class ISL:
         return samples
 
     def _add(self, samples: np.ndarray) -> None:
-        if self._kernel == "binary":
-            packed = np.packbits(samples, axis=1)
-            at = 0
-            while at < len(packed):
-                some = packed[at : at + PENDING - self._n_pending]
-                self._pending[self._n_pending : self._n_pending + len(some)] = some
-                self._n_pending += len(some)
-                at += len(some)
-                if self._n_pending == PENDING:
-                    self._count()
-            return
-        for at in range(0, len(samples), ROWS_PER_PASS):
-            p = samples[at : at + ROWS_PER_PASS].astype(np.float32)
-            for b, beta in enumerate(self.betas):
-                least, range_of = np.float32(1 - beta), np.float32(2 * beta - 1)
-                # Not 1 - mean, which loses digits near 1.
-                off = np.log(least + range_of * (1 - p))
-                on = np.log(least + range_of * p)
-                logs = self._rows @ (on - off).T + off.sum(axis=1, dtype=np.float64)
-                most = np.maximum(logs.max(axis=1), self._sums[:, b])
-                total = np.exp(logs - most[:, None]).sum(axis=1) + np.exp(self._sums[:, b] - most)
-                self._sums[:, b] = most + np.log(total)
+        rows, at = np.packbits(samples, axis=1) if self._kernel == "binary" else samples, 0
+        while at < len(rows):
+            some = rows[at : at + len(self._pending) - self._n_pending]
+            self._pending[self._n_pending : self._n_pending + len(some)] = some
+            self._n_pending += len(some)
+            at += len(some)
+            if self._n_pending == len(self._pending):
+                self._count()
+
+    def _sum(self, p: np.ndarray) -> None:
+        """Add means to the sums of the mean kernel."""
+        for b, beta in enumerate(self.betas):
+            least, range_of = np.float32(1 - beta), np.float32(2 * beta - 1)
+            # Not 1 - mean, which loses digits near 1.
+            off = np.log(least + range_of * (1 - p))
+            on = np.log(least + range_of * p)
+            logs = self._rows @ (on - off).T + off.sum(axis=1, dtype=np.float64)
+            most = np.maximum(logs.max(axis=1), self._sums[:, b])
+            total = np.exp(logs - most[:, None]).sum(axis=1) + np.exp(self._sums[:, b] - most)
+            self._sums[:, b] = most + np.log(total)
 
     def _count(self) -> None:
-        """Add the pending samples to the histograms."""
-        if not self._n_pending:
+        """Add the pending samples to the histograms, or to the sums."""
+        n, self._n_pending = self._n_pending, 0
+        if not n:
             return
-        n = self._n_pending
+        if self._kernel == "mean":
+            self._sum(self._pending[:n])
+            return
         blocks = kernels.hamming.blocks_of(kernels.hamming.words_of(self._pending[:n]))
-        self._n_pending = 0
         new = np.zeros((min(self._points_at_a_time, len(self._packed)), self._width + 1), np.uint32)
         for i, at in enumerate(self._begins()):
             points = self._packed[at : at + self._points_at_a_time]
@@ -292,9 +290,9 @@ class ISL:
 
     def _log_densities(self, betas: np.ndarray) -> np.ndarray:
         """Return log P of every test and validation point, float64 (points, betas); mean kernel: the grid."""
+        self._count()
         if self._kernel == "mean":
             return self._sums - math.log(self.n)
-        self._count()
         return self._log_mixtures(0, len(self._packed), betas)
 
     def _log_mixtures(self, begin: int, end: int, betas: np.ndarray) -> np.ndarray:

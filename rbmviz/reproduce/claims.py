@@ -8,7 +8,7 @@ and so can only decide less.
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self, get_args
 
@@ -161,6 +161,11 @@ class Bound:
         if math.isinf(self.at_least):
             return f"at most {high:,g}"
         return f"from {low:,g} to {high:,g}"
+
+
+def bounds(key: str, label: str, each: Iterable[str], **limits: float) -> list[Bound]:
+    """Return the same bound for each model or data set, on the estimate ``<key>_<name>``."""
+    return [Bound(f"{key}_{name}", f"{label}, `{name}`", **limits) for name in each]
 
 
 @dataclass(frozen=True)

@@ -279,7 +279,7 @@ class Scheduler:
         lane.threads += 1
 
     def _work(self, lane: Lane) -> None:
-        _lower_priority(lane.niceness)
+        lower_priority(lane.niceness)
         while True:
             self.do_unit(lane, self._wait(lane))
             if lane.niceness:
@@ -363,7 +363,7 @@ class Scheduler:
             self._place(task, by=lane)
 
 
-def _lower_priority(niceness: int) -> None:
+def lower_priority(niceness: int) -> None:
     """Lower the priority of this thread."""
     if niceness and sys.platform == "linux":  # other systems do not accept a thread id here
         with contextlib.suppress(OSError):

@@ -5,8 +5,9 @@ every page lists it. Each sweep has its own folder of results, with one file per
 is stopped loses only the running cells. A sweep of a visitor's own models or data is private: it has no
 folder, only its visitor's session lists it, and it is freed with the session.
 
-Each of its hands, one per core, takes the next cell and advances it slice by slice (``CellRun.step``). Each
-slice is a unit of the scheduler's lowest priority, ``SWEEP``.
+``rbmviz.sweeps.execute`` hands out the cells and writes their results, on a thread that exists while a sweep
+runs, and mostly waits. As many cells are computed at a time as there are cores, slice by slice
+(``CellRun.step``). Each slice is a unit of the scheduler's lowest priority, ``SWEEP``.
 """
 
 import contextlib
@@ -21,7 +22,8 @@ import shutil
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
+from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Literal
 
@@ -34,11 +36,21 @@ from rbmviz.output import reason, write_whole
 from rbmviz.paths import cache_dir
 from rbmviz.session.further_run import FurtherRun
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits, variable_of
-from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Scheduler, Task, Tenant
+from rbmviz.session.scheduler import (
+    LOW_PRIORITY,
+    SCHEDULER,
+    Due,
+    Priority,
+    Scheduler,
+    Task,
+    Tenant,
+    lower_priority,
+)
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
 from rbmviz.sweeps.cell import NOTHING_OWN, Own
 from rbmviz.sweeps.choose import one_source
+from rbmviz.sweeps.execute import ComputedCell, Execution, Pool, Stopped, SweepProgress
 from rbmviz.sweeps.store import Store, encode
 
 SWEEPS_DIR = "RBMVIZ_SWEEPS_DIR"
@@ -90,17 +102,15 @@ class Sweep:
         self.own, self._memory = own, memory  # whose memory its scores are
         self.status: SweepStatus = "queued" if name else "planned"
         self.error = ""
-        self.failed_cells = 0
         self.version = 0
         self.scores = SweepScores(plan)
-        self.cells: list[Cell] | None = None  # set once models and data are loaded
         self.loaded = False  # whether the files of its folder have been read
         self._loading = threading.Lock()  # held during loading; never awaited while holding the queue's lock
-        self._preparing = False  # a hand is loading models and data
-        self._waiting: list[int] = []  # cells that no hand has, the next one last
+        self._places: dict[Cell, int] = {}  # of the cells in the plan, once models and data are loaded
         self._runs: dict[int, CellRun] = {}  # runs of running and interrupted cells
-        self._taken: set[int] = set()  # cells that a hand has
-        self._unwritten: dict[int, dict[str, np.ndarray]] = {}  # tables not written, as the disk was full
+        self._interrupt = threading.Event()
+        self._outcome = SweepProgress(plan.size, 0)
+        self._unwritten: dict[str, bytes] = {}  # results not written, as the disk was full
         self._seconds = self._begun_at = 0.0
         self._progress_before, self._done_before = 0.0, 0
 
@@ -120,6 +130,11 @@ class Sweep:
         return self.status in ("queued", "running")
 
     @property
+    def failed_cells(self) -> int:
+        """Number of cells that have failed."""
+        return len(self._outcome.failed)
+
+    @property
     def progress(self) -> float:
         """Share of the work done, 0 to 1."""
         part = sum(run.done for run in list(self._runs.values()))
@@ -128,7 +143,7 @@ class Sweep:
     @property
     def running_cells(self) -> tuple[int, ...]:
         """Indices of the cells that are running now."""
-        return tuple(self._taken)
+        return tuple(self._runs) if self.status == "running" else ()
 
     @property
     def seconds_left(self) -> float | None:
@@ -167,12 +182,47 @@ class Sweep:
         return tuple((cell, run.n) for cell, run in list(self._runs.items()))
 
 
-class _Hand:
-    """What the queue has under way at one core: a cell of a sweep, or the preparation of a sweep (None)."""
+class _Slices(Executor):
+    """Computes cells of a sweep as units of a scheduler, until the sweep is interrupted."""
 
-    def __init__(self, tenant: Tenant, work: Callable[["_Hand"], None]) -> None:
-        self.task = Task(tenant, functools.partial(work, self))
-        self.job: tuple[Sweep, int | None] | None = None
+    def __init__(self, sweep: Sweep, scheduler: Scheduler) -> None:
+        self._sweep, self._scheduler, self._tenant = sweep, scheduler, Tenant()
+
+    def submit(self, _: object, cell: Cell, *__: object) -> "Future[ComputedCell]":  # type: ignore[override]
+        future: Future[ComputedCell] = Future()
+        future.set_running_or_notify_cancel()  # whoever interrupts the sweep waits for the end of a slice
+        task = Task(self._tenant, lambda: self._unit(task, cell, future))
+        self._ask(task)
+        return future
+
+    def _ask(self, task: Task) -> None:
+        self._scheduler.ask(task, Due(Priority.SWEEP, self._scheduler.clock()))
+
+    def _unit(self, task: Task, cell: Cell, future: "Future[ComputedCell]") -> None:
+        """Do a slice of a cell; at its end, give the future its result."""
+        sweep, place = self._sweep, self._sweep._places[cell]
+        if sweep._interrupt.is_set():
+            future.set_exception(Stopped())
+            return
+        content, failure = b"", None
+        try:
+            run = sweep._runs.get(place)
+            if run is None:
+                sweep._runs[place] = CellRun(cell, sweep.own)
+            if run is None or run.step():
+                self._ask(task)
+                return
+            table = run.columns()
+            if sweep.folder is not None:
+                content = encode(table)
+            sweep.scores.put(place, table)
+        except BadInput as error:
+            failure = error
+        except Exception:
+            log.exception("a cell of a sweep has failed")
+            failure = BadInput("The server has made a mistake in a run: its log says which.")
+        sweep._runs.pop(place, None)
+        future.set_exception(failure) if failure else future.set_result(ComputedCell(content, 0.0))
 
 
 class SweepQueue:
@@ -188,14 +238,13 @@ class SweepQueue:
         self, folder: Path, scheduler: Scheduler = SCHEDULER, memory: VisitorUsage | None = None
     ) -> None:
         self.folder, self._scheduler, self._memory = folder, scheduler, memory
-        tenant = Tenant()
-        self._hands = [_Hand(tenant, self._work) for _ in range(scheduler.n)]
         self._lock = threading.RLock()
         # In the order in which they began. Private ones are held by the sessions of their visitors.
         self._sweeps: MutableMapping[str, Sweep] = weakref.WeakValueDictionary()
         self._public: dict[str, Sweep] = {}
         self._further: weakref.WeakSet[FurtherRun] = weakref.WeakSet()
         self._closed = False
+        self.at_work = False  # whether its thread is there
         self._find()
 
     # Queries from pages
@@ -352,8 +401,7 @@ class SweepQueue:
             if sweep.status in ("queued", "running", "paused"):
                 self._change(sweep, "stopped")
                 sweep.error = reason or sweep.error
-            sweep._waiting = sorted({*sweep._waiting, *sweep._runs} - sweep._taken, reverse=True)
-            sweep._runs = {cell: run for cell, run in sweep._runs.items() if cell in sweep._taken}
+            sweep._runs = {}
         self._begin()
 
     def delete(self, name: str, owner: str) -> None:
@@ -381,6 +429,8 @@ class SweepQueue:
             self._closed = True
             for run in self._further:
                 run.stop(at_once=True)
+            for sweep in self._sweeps.values():
+                sweep._interrupt.set()
 
     def _own(self, name: str, owner: str) -> Sweep:
         sweep = self._listed(name, self._sweeps)
@@ -399,6 +449,7 @@ class SweepQueue:
     def _change(self, sweep: Sweep, status: SweepStatus) -> None:
         if sweep.status == "running" and status != "running":
             sweep._seconds += time.monotonic() - sweep._begun_at
+            sweep._interrupt.set()
         if status == "running":
             sweep._begun_at, sweep._seconds = time.monotonic(), 0.0
             sweep._progress_before, sweep._done_before = sweep.progress, sweep.scores.n_done
@@ -488,158 +539,73 @@ class SweepQueue:
                 sweep.version += 1
                 sweep.loaded = True
 
-    # Work, on threads of the scheduler
-
-    @property
-    def at_work(self) -> int:
-        """Number of hands that have something under way."""
-        return sum(hand.job is not None for hand in self._hands)
+    # Work, on a thread that waits for the scheduler
 
     def _begin(self) -> None:
-        """Let idle hands look for work, if there is any."""
+        """Start the thread, if there is work and none."""
         with self._lock:
-            sweep = self._next()
-            for hand in self._hands:
-                if hand.job is None and sweep is not None:
-                    self._ask(hand, long=sweep.cells is None)
-
-    def _ask(self, hand: _Hand, long: bool = False) -> None:
-        self._scheduler.ask(hand.task, Due(Priority.SWEEP, self._scheduler.clock(), long=long))
+            if not self.at_work and self._next() is not None:
+                self.at_work = True
+                threading.Thread(target=self._work, name="rbmviz-sweeps", daemon=True).start()
 
     def _next(self) -> Sweep | None:
-        """Return the sweep with work for another hand: the running one, or else the first in the queue."""
-        every = list(self._sweeps.values())
-        running = [one for one in every if one.status == "running"]
-        if running:
-            waits = running[0].cells is not None and (running[0]._waiting or _interrupted(running[0]))
-            return running[0] if waits and not self._closed else None
-        queued = [one for one in every if one.status == "queued"]
-        return queued[0] if queued and not self._closed else None
+        """Return the first sweep of the queue."""
+        queued = (one for one in list(self._sweeps.values()) if one.status == "queued")
+        return None if self._closed else next(queued, None)
 
-    def _work(self, hand: _Hand) -> None:
-        """Do a slice of what a hand has under way, or of the next job."""
-        with self._lock:
-            hand.job = hand.job or self._next_job()
-        match hand.job:
-            case (sweep, None):
-                self._prepare(sweep)
-            case (sweep, int(cell)) if self._advance(sweep, cell):
-                self._ask(hand)
-                return
-        hand.job = None
-        self._begin()
-
-    def _next_job(self) -> tuple[Sweep, int | None] | None:
-        with self._lock:
-            sweep = self._next()
-            if sweep is None:
-                return None
-            if sweep.status == "queued":
+    def _work(self) -> None:
+        """Run one sweep after the other."""
+        lower_priority(LOW_PRIORITY)
+        while True:
+            with self._lock:
+                sweep = self._next()
+                if sweep is None:
+                    self.at_work = False
+                    return
+                sweep._interrupt.clear()
                 self._change(sweep, "running")
-            if sweep.cells is None:
-                if sweep._preparing:  # paused and resumed: a hand is still preparing it
-                    return None
-                sweep._preparing = True
-                return sweep, None
-            interrupted = _interrupted(sweep)
-            if not interrupted and not sweep._waiting:
-                self._end(sweep, self._write(sweep) if sweep.folder is not None else "")
-                return None
-            cell = min(interrupted) if interrupted else sweep._waiting.pop()
-            sweep._taken.add(cell)
-            return sweep, cell
+            self._run(sweep)
+            del sweep
 
-    def _prepare(self, sweep: Sweep) -> None:
-        """Load models and data of a sweep, and find its complete cells."""
-        found, sentence = None, ""
+    def _run(self, sweep: Sweep) -> None:
+        """Have the cells of a sweep computed until all have ended, or it is interrupted."""
+        refused = ""
         try:
-            self._load(sweep)
-            found = cells(sweep.plan, registered=True, own=sweep.own)
+            if not sweep._places:
+                self._load(sweep)
+                every = cells(sweep.plan, registered=True, own=sweep.own)
+                sweep._places = {cell: i for i, cell in enumerate(every)}
+            pool = Pool(_Slices(sweep, self._scheduler), lambda: self._scheduler.n, sweep._interrupt)
+            store = Store(sweep.folder) if sweep.folder is not None else None
+            note = functools.partial(self._note, sweep)
+            ended = {failed.cell for failed in sweep._outcome.failed}
+            ended |= {cell for cell, i in sweep._places.items() if sweep.scores.is_done(i)}
+            missing = [cell for cell in sweep._places if cell not in ended]
+            Execution(pool, store, sweep._outcome, note, sweep._unwritten).run(missing)
         except (BadInput, OutputFailure) as error:
-            sentence = str(error)
+            refused = str(error)
         except Exception:
             log.exception("a sweep could not begin")
-            sentence = "The server has made a mistake: its log says which."
+            refused = "The server has made a mistake: its log says which."
         with self._lock:
-            sweep._preparing = False
-            if found is None:
-                if sweep.active:  # a stopped sweep fails when it is resumed
-                    sweep.error = sentence
-                    self._change(sweep, "failed")
-                return
-            sweep.cells = found
-            sweep._waiting = [i for i in range(len(found)) if not sweep.scores.is_done(i)][::-1]
-            self._end(sweep)
-        self._begin()
+            if sweep.active and not sweep._places:  # a stopped sweep fails when it is resumed
+                sweep.error = refused
+                self._change(sweep, "failed")
+            elif refused and sweep.status == "running":
+                sweep.error = f"{refused} Nothing is lost: make room, and let the sweep go on."
+                self._change(sweep, "paused")
+            elif sweep.status == "running" and not self._closed:
+                self._change(sweep, "finished")
+            elif sweep.status == "stopped":
+                sweep._runs = {}
 
-    def _advance(self, sweep: Sweep, cell: int) -> bool:
-        """Do a slice of one cell; return whether it goes on, False if it has ended or the sweep is paused."""
-        assert sweep.cells is not None
-        sentence, table = "", None
-        try:
-            run = sweep._runs.get(cell)
-            if run is None:
-                run = sweep._runs[cell] = CellRun(sweep.cells[cell], sweep.own)
-                return True
-            if sweep.status != "running" or self._closed:
-                with self._lock:
-                    sweep._taken.discard(cell)
-                    if sweep.status == "stopped":
-                        sweep._runs.pop(cell, None)
-                        sweep._waiting.append(cell)
-                return False
-            if run.step():
-                return True
-            table = run.columns()
-        except (BadInput, OutputFailure) as error:
-            sentence = str(error)
-        except Exception:
-            log.exception("a cell of a sweep has failed")
-            sentence = "The server has made a mistake in a run: its log says which."
-        if table is not None:
-            sweep.scores.put(cell, table)
-            if sweep.folder is not None:
-                sweep._unwritten[cell] = table
-                sentence = self._write(sweep)
+    def _note(self, sweep: Sweep, outcome: SweepProgress) -> None:
+        """Note that a cell has ended."""
         with self._lock:
-            sweep._taken.discard(cell)
-            sweep._runs.pop(cell, None)
             sweep.version += 1
-            if table is None:
-                sweep.failed_cells += 1
-                sweep.error = f"{sweep.failed_cells} of {sweep.size} runs have failed. {sentence}"
-                sentence = ""
-            self._end(sweep, sentence)
-        return False
-
-    def _write(self, sweep: Sweep) -> str:
-        """Write the cells that are not on disk yet; return why this failed, or ""."""
-        assert sweep.cells is not None
-        assert sweep.folder is not None
-        store = Store(sweep.folder)
-        for cell in list(sweep._unwritten):
-            table = sweep._unwritten.get(cell)
-            if table is None:  # another hand was faster
-                continue
-            try:
-                store.write(sweep.cells[cell].identity, encode(table))
-            except (OutputFailure, BadInput) as error:
-                return str(error)
-            sweep._unwritten.pop(cell, None)
-        return ""
-
-    def _end(self, sweep: Sweep, refused: str = "") -> None:
-        """Pause a sweep whose results cannot be written, with this reason; end a sweep without cells left."""
-        if refused and sweep.status == "running":
-            sweep.error = f"{refused} Nothing is lost: make room, and let the sweep go on."
-            self._change(sweep, "paused")
-        if sweep.status == "running" and not sweep._waiting and not sweep._runs and not sweep._taken:
-            self._change(sweep, "finished")
-
-
-def _interrupted(sweep: Sweep) -> set[int]:
-    """Return the interrupted cells that no hand has resumed."""
-    return set(sweep._runs) - sweep._taken
+            if outcome.failed:
+                reason = outcome.failed[-1].reason
+                sweep.error = f"{len(outcome.failed)} of {sweep.size} runs have failed. {reason}"
 
 
 def check_size(plan: SweepPlan) -> None:

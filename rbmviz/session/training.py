@@ -21,7 +21,7 @@ from rbmviz.session.equal_points import Compared, CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
 from rbmviz.session.warm import jobs_of_trainer
-from rbmviz.trainers import STATS, Progress, Trainer, initial_rbm, trained_model
+from rbmviz.trainers import STATS, Progress, Trainer, finished, initial_rbm, trained_model
 from rbmviz.trainers.checkpoint import load_checkpoint, save_checkpoint
 
 FANTASY_CHAINS = 144
@@ -654,8 +654,10 @@ class TrainingRun(Run):
 
     @property
     def over(self) -> bool:
-        """Whether the schedule has ended, so that further updates would change nothing."""
-        return self._last_update is not None and self.n >= self._last_update
+        """Whether the schedule has ended, or the trainer finished: further updates would change nothing."""
+        if self._last_update is not None and self.n >= self._last_update:
+            return True
+        return self.prepared and all(finished(self.algorithm, state) for state in self._states)
 
     def advance(self, n: int) -> tuple[Progress, ...]:
         """Make n updates of every replicate, and do a share of the scoring."""
@@ -736,6 +738,10 @@ class TrainingRun(Run):
             return (
                 f"The linear schedule has ended: the learning rate is zero after {self._last_update:,} "
                 "updates. To continue, raise the iterations or choose another schedule."
+            )
+        if self.over:
+            return (
+                f"The gradient has fallen to stop_at after {newest.update:,} updates. To continue, lower it."
             )
         return newest.warning
 

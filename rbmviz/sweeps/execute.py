@@ -3,23 +3,26 @@
 The kernels release the GIL, so threads fill the cores of one machine. Each cell is computed and encoded on
 one thread; the process that started the sweep writes the files. Only a bounded number of cells is under way
 at a time. However a sweep ends, its results are in the folder, and running it again computes the rest.
+
+``run`` is for programs, the command line and recipes. A server's queue of sweeps has an executor of its own,
+which computes cells while nobody else needs the core: both are an ``Execution``.
 """
 
 import contextlib
 import os
 import queue
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from rbmviz import checks
 from rbmviz.blas import one_blas_thread, one_blas_thread_for_good
 from rbmviz.errors import BadInput, OutputFailure
-from rbmviz.output import reason
+from rbmviz.output import reason, rescue
 from rbmviz.sweeps.cell import Cell, CellRun, data_of_cell, model_of, version_of
 from rbmviz.sweeps.store import Store, encode
 
@@ -87,7 +90,7 @@ class ComputedCell(NamedTuple):
     seconds: float
 
 
-class _Stopped(Exception):
+class Stopped(Exception):
     """The sweep was interrupted while this cell ran."""
 
 
@@ -115,7 +118,7 @@ def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
     run = CellRun(cell)
     while run.step():
         if stop is not None and stop.is_set():
-            raise _Stopped
+            raise Stopped
     return ComputedCell(encode(run.columns()), time.perf_counter() - begin)
 
 
@@ -185,18 +188,24 @@ def run(
         if isinstance(executor, ThreadPoolExecutor):
             stack.enter_context(one_blas_thread())
             stop = threading.Event()
-            pool = _Pool(executor, lambda: workers or cores(), stop)
+            pool = Pool(executor, lambda: WAITING_EACH * (workers or cores()), stop)
         elif executor is not None:
-            pool = _Pool(executor, lambda: workers or cores())
+            pool = Pool(executor, lambda: WAITING_EACH * (workers or cores()))
         elif scheduler is not None:
             from rbmviz.sweeps.cluster import connected
 
             cluster = stack.enter_context(connected(scheduler, _loaded(todo), on_message or _silent))
-            pool = _Pool(cluster.executor, cluster.n_threads)
+            pool = Pool(cluster.executor, lambda: WAITING_EACH * cluster.n_threads())
         else:
             stack.enter_context(one_blas_thread())
             pool = stack.enter_context(_threads(workers or cores()))
-        _Sweeping(pool, store, outcome, on_progress or _silent).run(todo)
+        execution = Execution(pool, store, outcome, on_progress or _silent)
+        try:
+            execution.run(todo)
+        except (BadInput, OutputFailure) as error:
+            if not execution.unwritten:
+                raise
+            raise _rescued(execution, error) from error
     return outcome
 
 
@@ -216,67 +225,102 @@ def _loaded(cells: Sequence[Cell]) -> list[object]:
 
 
 @dataclass
-class _Pool:
-    """An executor, how many threads it has now, and the event at which its running cells give up.
+class Pool:
+    """An executor, how many cells it may have now, and the event that ends the sweep.
 
     stop : None if cells run in other processes, where they cannot be interrupted
     """
 
     executor: Executor
-    n_threads: Callable[[], int]
+    room: Callable[[], int]
     stop: threading.Event | None = None
 
     def submit(self, cell: Cell) -> "Future[ComputedCell]":
+        """Have a cell computed."""
         if self.stop is not None:
             return self.executor.submit(compute, cell, self.stop)
         return self.executor.submit(compute_in_worker, cell)
 
 
 @contextlib.contextmanager
-def _threads(n: int) -> Iterator[_Pool]:
+def _threads(n: int) -> Iterator[Pool]:
     stop = threading.Event()
     executor = ThreadPoolExecutor(n, thread_name_prefix="rbmviz-sweep")
     try:
-        yield _Pool(executor, lambda: n, stop)
+        yield Pool(executor, lambda: WAITING_EACH * n, stop)
     finally:
         stop.set()
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-class _Sweeping:
-    """One call of ``run``: which cells are under way, and where results go."""
+@dataclass
+class Execution:
+    """Has cells computed, and writes their results.
 
-    def __init__(
-        self, pool: _Pool, store: Store, outcome: SweepProgress, on_progress: Callable[[SweepProgress], None]
-    ) -> None:
-        self.pool, self.store, self.outcome, self.on_progress = pool, store, outcome, on_progress
-        self._flying: dict[Future[ComputedCell], Cell] = {}
-        self._ended: queue.SimpleQueue[Future[ComputedCell]] = queue.SimpleQueue()
-        self._begin = time.perf_counter()
+    Parameters
+    ----------
+    pool : Pool
+        Where they are computed.
+    store : Store or None
+        None: results are not written.
+    outcome : SweepProgress
+        What has been done.
+    on_progress : callable
+        Called after each cell.
+    unwritten : dict of str to bytes
+        Results by identity that could not be written; ``run`` writes them first.
+    """
+
+    pool: Pool
+    store: Store | None
+    outcome: SweepProgress
+    on_progress: Callable[[SweepProgress], None]
+    unwritten: dict[str, bytes] = field(default_factory=dict)
+    _flying: "dict[Future[ComputedCell], Cell]" = field(default_factory=dict)
 
     def run(self, todo: Sequence[Cell]) -> None:
-        """Submit all cells and write their results until the end, an interrupt, or an error."""
+        """Submit all cells and write their results until the end, a stop, an interrupt, or an error.
+
+        Raises
+        ------
+        BadInput
+            If the executor computes no more.
+        BadInput, OutputFailure
+            If results cannot be written, which ``unwritten`` has then.
+        """
+        begin = time.perf_counter() - self.outcome.seconds
         try:
-            self._go_through(todo)
+            self.write()
+            self._go_through(todo, begin)
         except KeyboardInterrupt:
             self.outcome.interrupted = True
-            self._give_up()
-            self.outcome.computed += self._keep(self.store)
-        except BaseException:
-            self._give_up()
-            with contextlib.suppress(OutputFailure):
-                self._keep(self.store)
-            raise
         finally:
-            self.outcome.seconds = time.perf_counter() - self._begin
+            self._give_up()
+            self.outcome.seconds = time.perf_counter() - begin
+            self.write()
 
-    def _go_through(self, todo: Sequence[Cell]) -> None:
-        # When the number of threads was looked up, and how many cells those threads may hold.
+    def write(self) -> None:
+        """Write what is not written yet."""
+        for identity in list(self.unwritten):
+            if self.store is not None:
+                self.store.write(identity, self.unwritten[identity])
+            del self.unwritten[identity]
+            self.outcome.computed += 1
+
+    @property
+    def done(self) -> str:
+        """What has been done, in words."""
+        there = f" in '{self.store.folder}'" if self.store is not None else ""
+        return f"{self.outcome.done:,} of {self.outcome.cells:,} cells are{there}"
+
+    def _go_through(self, todo: Sequence[Cell], begin: float) -> None:
+        # When the room of the executor was looked up, and what it was.
         waiting, looked, room = iter(todo), -LOOK_SECONDS, 0
+        ended: queue.SimpleQueue[Future[ComputedCell]] = queue.SimpleQueue()
         more = True
-        while more or self._flying:
+        while (more or self._flying) and not (self.pool.stop and self.pool.stop.is_set()):
             if time.perf_counter() - looked > LOOK_SECONDS:
-                room, looked = WAITING_EACH * self.pool.n_threads(), time.perf_counter()
+                room, looked = self.pool.room(), time.perf_counter()
             while more and len(self._flying) < room:
                 cell = next(waiting, None)
                 more = cell is not None
@@ -286,70 +330,60 @@ class _Sweeping:
                     except RuntimeError as error:  # it was shut down, or has broken
                         raise self._lost(error) from None
                     self._flying[future] = cell
-                    future.add_done_callback(self._ended.put)
+                    future.add_done_callback(ended.put)
             try:
-                self._take(self._ended.get(timeout=LOOK_SECONDS))
+                self._take(ended.get(timeout=LOOK_SECONDS))
             except queue.Empty:
                 continue
+            self.write()
+            self.outcome.seconds = time.perf_counter() - begin
+            self.on_progress(self.outcome)
 
     def _take(self, future: "Future[ComputedCell]") -> None:
-        """Write the result of a future; its cell counts as under way until then."""
-        cell = self._flying[future]
+        cell = self._flying.pop(future)
         try:
             computed = future.result()
-        except _Stopped:
-            computed = None
+        except Stopped:
+            return
         except (CancelledError, BrokenExecutor) as error:
             raise self._lost(error) from None
         except Exception as error:  # a mistake in one cell must not cost the others
-            computed = None
             self.outcome.failed.append(FailedCell(cell, _sentence(error)))
-        if computed is not None:
-            try:
-                self.store.write(cell.identity, computed.content)
-            except (BadInput, OutputFailure) as error:
-                self._give_up()
-                raise self._rescued(error) from error
-            self.outcome.computed += 1
+        else:
+            self.unwritten[cell.identity] = computed.content
             self.outcome.busy_seconds += computed.seconds
-        del self._flying[future]
-        self.outcome.seconds = time.perf_counter() - self._begin
-        self.on_progress(self.outcome)
 
     def _lost(self, error: BaseException) -> BadInput:
         """Return the error of an executor that computes no more."""
         return BadInput(
-            f"The workers, or the connection to them, were lost ({type(error).__name__}): "
-            f"{self.outcome.done:,} of {self.outcome.cells:,} cells are in '{self.store.folder}', and "
+            f"The workers, or the connection to them, were lost ({type(error).__name__}): {self.done}, and "
             "the sweep can be resumed."
         )
 
     def _give_up(self) -> None:
-        """Let no other cell begin, and let running cells of this process end soon."""
+        """Let no other cell begin, and running cells of this process end soon; take those that have ended."""
         if self.pool.stop is not None:
             self.pool.stop.set()
-        for future in self._flying:
+        for future in list(self._flying):
             if not future.cancel() and self.pool.stop is not None:
                 future.exception()  # waits for its end
-
-    def _keep(self, store: Store) -> int:
-        """Write the results of cells under way that have ended, and return their number."""
-        ended = [future for future in self._flying if future.done() and not future.cancelled()]
-        results = {self._flying[future]: future.result() for future in ended if not future.exception()}
+            if future.done():
+                with contextlib.suppress(BadInput):  # it was lost
+                    self._take(future)
         self._flying.clear()
-        for cell, computed in results.items():
-            store.write(cell.identity, computed.content)
-        return len(results)
 
-    def _rescued(self, error: Exception) -> OutputFailure:
-        """Keep what is computed in a temporary folder, and return the error that names it."""
-        folder, n = "", 0
-        with contextlib.suppress(OSError):
-            folder = tempfile.mkdtemp(prefix="rbmviz-kept-")
-            n = self._keep(Store(folder))
-        there = f"{self.outcome.done:,} of {self.outcome.cells:,} cells are in '{self.store.folder}'"
-        more = f", {n} more in '{folder}': make room, move these files there," if n else ": make room,"
-        return OutputFailure(f"{error} {there}{more} and resume the sweep.")
+
+def _rescued(execution: Execution, error: Exception) -> OutputFailure:
+    """Keep what is computed in a temporary folder, and return the error that names it."""
+    done, n = execution.done, len(execution.unwritten)
+
+    def write(folder: Path) -> None:
+        execution.store = Store(folder)
+        execution.write()
+
+    folder = rescue("", write)
+    more = f", {n} more in '{folder}': make room, move these files there," if folder else ": make room,"
+    return OutputFailure(f"{error} {done}{more} and resume the sweep.")
 
 
 def _sentence(error: Exception) -> str:

@@ -16,7 +16,7 @@ from rbmviz.metrics import ISL, Coverage, Kernel, chain_diagnostics, log_z, too_
 from rbmviz.metrics.agreement import Agreement
 from rbmviz.metrics.coverage import COMPARED_EXAMPLES
 from rbmviz.metrics.diagnostics import MIN_DRAWS, chains_apart
-from rbmviz.metrics.isl import ROWS_PER_PASS, Score, empty_isl
+from rbmviz.metrics.isl import Score, empty_isl
 from rbmviz.metrics.numbers import ISL_OF_SAMPLES, NUMBERS, Number
 from rbmviz.rbm import RBM
 from rbmviz.samplers import Samples
@@ -43,7 +43,7 @@ class Measure:
     take : callable
         Returns the number from the evidence.
     needs : str
-        What the evidence has to keep for it: "isl", "coverage", "blank", "activity", "likelihood" or "".
+        What the evidence has to keep for it: "isl", "coverage", "activity", "likelihood" or "".
     part : str
         Part of the data that it is of, in words; "" (the default): of none.
     error : callable or None
@@ -99,71 +99,35 @@ class SamplerEvidence:
 
     def __post_init__(self) -> None:
         self._isl: ISL | None = None
-        self._coverage: Coverage | None = None
+        self.coverage = Coverage(self.dataset, COMPARED_EXAMPLES, self.n_chains)
         self._score: Score | None = None
-        self._blank = self._n = self._on = 0
+        self._n = 0
         self._activity: list[np.ndarray] = []
-        self._means = np.zeros((0, self.dataset.n_visible), np.float32)  # not scored yet
         if "isl" in self.needs:
             if len(self.dataset.test) and len(self.dataset.validation):
                 # A machine has as many of them as cores, and each is gone after a second or so.
                 self._isl = empty_isl(self.dataset, self.kernel, counters=np.uint32)
             else:
                 self.notes["isl"] = f"{self.dataset.name} has no test or no validation part: there is no ISL."
-        if {"coverage", "blank"} & set(self.needs):
-            self._coverage = Coverage(self.dataset, COMPARED_EXAMPLES, self.n_chains)
-            if "coverage" in self.needs and not self.dataset.classes:
-                self.notes["coverage"] = f"{self.dataset.name} has no classes: nothing is known of switches."
+        if "coverage" in self.needs and not self.dataset.classes:
+            self.notes["coverage"] = f"{self.dataset.name} has no classes: nothing is known of switches."
 
     def update(self, samples: Samples) -> None:
         """Take the next samples, which must not go past the next point of the curve."""
         self._score, self._n = None, self._n + len(samples.v)
-        self._on += int(samples.v.sum(dtype=np.int64))
-        if self._isl is not None and self.kernel == "binary":
-            self._isl.update(samples.v)
-        elif self._isl is not None:
-            self._add_means(samples.p)
-        if self._coverage is not None:
-            self._blank += int(self._coverage.is_blank(samples.v).sum())
-            if "coverage" in self.needs:
-                self._coverage.update(samples.v)
+        if self._isl is not None:
+            self._isl.update(samples.v if self.kernel == "binary" else samples.p)
+        self.coverage.update(samples.v, compare="coverage" in self.needs)
         if "activity" in self.needs:
             self._activity.append(samples.v.sum(axis=1, dtype=np.uint32))
-
-    def _add_means(self, p: np.ndarray) -> None:
-        """Score whole passes only: sums of floats depend on how they are grouped, which slices must not."""
-        self._means = np.concatenate([self._means, p]) if len(self._means) else p
-        while len(self._means) >= ROWS_PER_PASS:
-            assert self._isl is not None
-            self._isl.update(self._means[:ROWS_PER_PASS])
-            self._means = self._means[ROWS_PER_PASS:]
 
     @property
     def score(self) -> Score:
         """ISL of the samples so far, computed once for each point."""
         if self._score is None:
             nan = float("nan")
-            if self._isl is not None and len(self._means):
-                self._isl.update(self._means)
-                self._means = self._means[:0]
             self._score = self._isl.value() if self._isl is not None else Score(nan, nan, self._n, nan, nan)
         return self._score
-
-    @property
-    def blank(self) -> float:
-        """Share of blank samples, 0 to 1."""
-        return self._blank / self._n
-
-    @property
-    def ink(self) -> float:
-        """Mean share of the units that are on, 0 to 1."""
-        return self._on / (self._n * self.dataset.n_visible)
-
-    @property
-    def coverage(self) -> Coverage:
-        """Classes, and which samples are spurious."""
-        assert self._coverage is not None
-        return self._coverage
 
     def ess(self) -> float:
         """Return the effective sample size by the number of active units, over all chains."""
@@ -264,8 +228,8 @@ _ALL = (
     ),
     Measure("isl_test", ISL_OF_SAMPLES, "sampler", lambda e: e.score.isl, "isl", "test part", _isl_error),
     _sampled("beta", lambda e: e.score.beta, "isl"),
-    _sampled("blank", lambda e: e.blank, "blank"),
-    _sampled("ink", lambda e: e.ink),
+    _sampled("blank", lambda e: e.coverage.blank),
+    _sampled("ink", lambda e: e.coverage.ink),
     _sampled("spurious", lambda e: e.coverage.spurious, "coverage"),
     _sampled("coverage", lambda e: e.coverage.class_coverage, "coverage", of="class_coverage"),
     _sampled("switches", lambda e: e.coverage.switches if e.dataset.classes else float("nan"), "coverage"),

@@ -117,6 +117,9 @@ class Trainer(Protocol):
     share_cut : method, optional
         Takes the state and returns the share of the last update's pairs of chains that were cut off before
         they met, from 0 to 1: more than 0 biases an estimate that is unbiased otherwise.
+    finished : method, optional
+        Takes the state and returns whether the trainer makes no more updates; they end at the same one
+        however the training is divided into steps.
     positive : method, optional
         Takes the state and returns the positive statistics of an update as fresh ``Parameters`` (default:
         those of the mini-batch).
@@ -277,10 +280,16 @@ def initial_rbm(data: np.ndarray, n_hidden: int, seed: rng.Seed, trainer: Traine
     return RBM(W, np.log(mean / (1 - mean)), np.zeros(n_hidden))
 
 
+def finished(trainer: Trainer, state: Any) -> bool:
+    """Return whether a trainer makes no more updates, by a criterion of its own; see ``Trainer``."""
+    return hasattr(trainer, "finished") and bool(trainer.finished(state))
+
+
 class Training(Iterator[Progress]):
     """An iterator over the progress of a training, every few updates until the last.
 
-    ``len(training)`` is the number of progress records that are still to come.
+    ``len(training)`` is the number of progress records that are still to come, or the most if the trainer
+    itself may end them.
 
     Attributes
     ----------
@@ -308,7 +317,7 @@ class Training(Iterator[Progress]):
 
     def __next__(self) -> Progress:
         left = self._iterations - self.state.update
-        if left < 1:
+        if left < 1 or finished(self.trainer, self.state):
             raise StopIteration
         last = self._last = self.trainer.step(self.state, min(self._every, left))
         self._records.append(

@@ -6,21 +6,31 @@ from typing import ClassVar
 import numpy as np
 
 from rbmviz import rng
+from rbmviz.knobs import knob
 from rbmviz.rbm import RBM, Statistics
 from rbmviz.registry import trainer
 from rbmviz.trainers import Progress, batches, common_knobs, training
 from rbmviz.trainers.common_knobs import CommonKnobs
-from rbmviz.trainers.parameters import FixedParameters, Parameters, parameter_bytes
+from rbmviz.trainers.parameters import FixedParameters, Parameters, norm, parameter_bytes
 from rbmviz.trainers.stored import stored
 from rbmviz.trainers.training import TrainingState
+
+RECENT = 100
+"""Updates over which the squared norm of the gradient is averaged; a training makes at least as many."""
 
 
 @dataclass
 class PolishState:
-    """Persistent chains, and the rates of the model that is polished."""
+    """Persistent chains, and the rates of the model that is polished.
+
+    recent, highest : squared norm of the gradient without the noise of the chains, averaged over about RECENT
+        updates, and its maximum so far; the average may be negative
+    """
 
     chains: np.ndarray = field(metadata=stored(bits=True))
     rates: Parameters
+    recent: float = field(default=0.0, metadata=stored(signed=True))
+    highest: float = 0.0
 
 
 @trainer(
@@ -52,10 +62,20 @@ class Polish(CommonKnobs):
         r"u \leftarrow \knob{momentum}\, u + R - \langle s \rangle_{\text{model}} - \knob{weight_decay}\, W",
         r"\theta \leftarrow \theta + \knob{learning_rate}_{\knob{schedule}}\, u",
     )
-    own_stats: ClassVar[dict[str, str]] = {}
+    own_stats: ClassVar[dict[str, str]] = {"gradient_left": "Gradient norm without noise"}
 
     learning_rate: float = common_knobs.learning_rate(0.003)
     schedule: str = common_knobs.schedule("linear")
+    stop_at: float = knob(
+        0.0,
+        0.0,
+        0.9,
+        label="Stop at",
+        symbol="s",
+        live=False,
+        help="Makes no more updates once the norm of the gradient, without the noise of the chains, has "
+        "fallen to this share of its highest value; 0: goes on to the last update.",
+    )
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_chains()
     batch_size: int = common_knobs.batch_size(
@@ -83,10 +103,34 @@ class Polish(CommonKnobs):
     def negative(self, state: TrainingState, theta: FixedParameters, batch: np.ndarray) -> Parameters:
         """Return the negative statistics of one update; see Trainer."""
         own: PolishState = state.own_state
-        own.chains = training.sweep_chains(state, theta, own.chains, self.k)
-        return batches.statistics(own.chains, batches.mean_hidden(theta, own.chains))
+        v = own.chains = training.sweep_chains(state, theta, own.chains, self.k)
+        h = batches.mean_hidden(theta, v)
+        found = batches.statistics(v, h)
+        if (n := len(v)) > 1:
+            of_h = np.einsum("ij,ij->i", h, h)
+            squares = float(((1 + v.sum(axis=1)) * (1 + of_h) - 1).mean())  # |s_i|^2, on average over chains
+            noise = (squares - norm(found) ** 2) / (n - 1)
+            squared = norm(Parameters(*(r - x for r, x in zip(own.rates, found, strict=True)))) ** 2 - noise
+            own.recent += (squared - own.recent) / min(state.update + 1, RECENT)
+            if state.update >= RECENT:
+                own.highest = max(own.highest, own.recent)
+        return found
+
+    def finished(self, state: TrainingState) -> bool:
+        """Return whether the gradient has fallen to ``stop_at``; see Trainer.
+
+        At first chains at training rows see none of it, which is why it must have been higher.
+        """
+        own: PolishState = state.own_state
+        enough = self.stop_at**2 * own.highest
+        return enough > 0 and own.recent < enough
 
     def step(self, state: TrainingState, n: int) -> Progress:
-        """Advance by n updates."""
-        training.advance(self, state, n)
-        return training.progress(self, state, rates=Statistics(*state.own_state.rates))
+        """Advance by n updates, or by as many as are left until it is finished."""
+        while n and not self.finished(state):
+            made = 1 if self.stop_at else n
+            training.advance(self, state, made)
+            n -= made
+        own: PolishState = state.own_state
+        left = float(np.sqrt(max(own.recent, 0.0))) if state.update and len(own.chains) > 1 else float("nan")
+        return training.progress(self, state, rates=Statistics(*own.rates), gradient_left=left)

@@ -45,27 +45,32 @@ FASTEST = 5000
 COMPRESSION = 9
 """Compression level of deflate: a file is made once."""
 
-HTML = """<!doctype html>
+PAGE_HTML = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
+{meta}
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="rbmviz">
 <link rel="icon" href="data:,">
 <title>{title}</title>
-<style>{style}</style>
+{styles}
 </head>
 <body>
-<noscript>This page plays samples by a script of its own: allow scripts to see them.</noscript>
+{body}
+</body>
+</html>
+"""
+"""A page of this program that is no page of Streamlit."""
+
+META = """<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="generator" content="rbmviz">"""
+
+BODY = """<noscript>This page plays samples by a script of its own: allow scripts to see them.</noscript>
 <main id="replay">
 <p>Opening. If nothing else appears, the file is incomplete: copy or download it again.</p>
 </main>
 {data}
-<script>{script}</script>
-</body>
-</html>
-"""
+<script>{script}</script>"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,13 +136,15 @@ def assembled(
         data.append(
             f'<script type="application/octet-stream" id="{name}" data-packed="{packed}">{content}</script>'
         )
-    return HTML.format(
-        policy=f"default-src 'none'; script-src {f'{source_hash(script)} {policy}'.strip()}; "
-        f"style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'",
+    policy = (
+        f"default-src 'none'; script-src {f'{source_hash(script)} {policy}'.strip()}; "
+        f"style-src {source_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    return PAGE_HTML.format(
+        meta=META.format(policy=policy),
         title=html.escape(printable(title)),
-        style=style,
-        data="\n".join(data),
-        script=script,
+        styles=f"<style>{style}</style>",
+        body=BODY.format(data="\n".join(data), script=script),
     ).encode()
 
 

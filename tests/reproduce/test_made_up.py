@@ -249,7 +249,7 @@ def test_both_worlds_of_fashion(tau, ratio, verdict):
         end = (-230.0 if ucd == good else -250.0) - noise
         values = [-300.0, end + (20 if ucd != good else 0), end]
         last = arguments["updates"]
-        return {"update": [100, 300, last + (last == 300)]} | dict.fromkeys(
+        return {"update": [300, 900, last + (last == 900)]} | dict.fromkeys(
             ("train", "held_out", "monte_carlo"), values
         )
 

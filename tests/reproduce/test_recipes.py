@@ -39,6 +39,8 @@ from rbmviz.reproduce.recipe import (
 )
 from rbmviz.reproduce.recipes import (
     population_cd_consistency,
+    rates_fpcd_decay_elsewhere,
+    rates_fpcd_digits,
     rates_fpcd_fewer_samples,
     rates_fpcd_improvement,
     rates_fpcd_penalization,
@@ -231,6 +233,34 @@ def test_fewer_samples_counts_from_the_gibbs_curve():
     assert numbers["usps_fpcd_100"].value == pytest.approx(np.log10(500))
     assert numbers["usps_fpcd_1000"].value == pytest.approx(np.log10(200))
     assert numbers["mnist_cd1_10000"].value == pytest.approx(np.log10(20))  # its end: it never got there
+
+
+def test_the_hot_chain_is_the_coolest_that_moves_as_much():
+    def heat(*switches):
+        each = [("rates_fpcd", np.nan, 30.0)]
+        each += [("gibbs", t, n) for t, n in zip(rates_fpcd_digits.TEMPERATURES, switches, strict=False)]
+        names = ("algorithm", "knob_temperature", "switches")
+        columns = {name: np.array(x) for name, x in zip(names, zip(*each, strict=True), strict=True)}
+        alike = {"n": rates_fpcd_digits.SHORT, "seed": 0, "model": "mnist_fpcd"}
+        columns |= {name: np.full(len(each), value) for name, value in alike.items()}
+        return Measurements({"heat": columns}, {})
+
+    assert rates_fpcd_digits.hot(heat(1, 9, 20, 40, 50, 45, 9, 9, 9), "mnist_fpcd") == 1.35
+    assert rates_fpcd_digits.hot(heat(1, 9, 20, 25, 28, 9, 9, 9, 9), "mnist_fpcd") == 1.5
+
+
+def test_a_sampler_that_does_not_move_draws_from_the_model(monkeypatch):
+    from rbmviz.metrics import log_z
+    from rbmviz.models import load_model
+
+    monkeypatch.setattr(rates_fpcd_decay_elsewhere, "MOMENTS", 2)
+    found = rates_fpcd_decay_elsewhere.distances("bas_cd1", "bas", 0.0, 0.9, 60, 0)
+    rbm, rows = load_model("bas_cd1").rbm, np.unique(load_dataset("bas").train, axis=0)
+    assert found["model"] < 1e-4
+    of_rows = np.exp(-rbm.free_energy(rows) - log_z(rbm))
+    share = np.array([(load_dataset("bas").train == row).all(axis=1).mean() for row in rows])
+    exact = (np.abs(of_rows - share).sum() + 1 - of_rows.sum()) / 2
+    assert found["data"] == pytest.approx(exact, abs=1e-4)
 
 
 def test_falls_and_rises_of_trainings():

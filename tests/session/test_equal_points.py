@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from waiting import PATIENCE, wait
 
+from rbmviz.datasets import load_dataset
 from rbmviz.metrics import ISL, Coverage, paired_error
+from rbmviz.models import load_model
 from rbmviz.samplers import make_sampler, sample
 from rbmviz.session import (
     Comparison,
+    Origin,
     SamplingPlan,
     SamplingRun,
     SamplingSetup,
@@ -239,6 +242,17 @@ def test_a_training_whose_schedule_has_ended_keeps_its_score_and_holds_nobody_ba
     assert mine.scores.update == 20
     # Without an end it would be the last point that both have passed.
     assert points.compare([(ended, 0.0), (going, 0.0)], "updates")[0].point <= 20
+
+
+def test_a_run_is_over_when_its_trainer_has_finished():
+    plan = TrainingPlan(load_dataset("bas"), 16, origin=Origin((load_model("bas_cd1").rbm,), 0, 0.0, ()))
+    knobs = {"learning_rate": 0.03, "n_chains": 200, "iterations": 5000}
+    run = plan.run(1, make_trainer("polish", stop_at=0.8, **knobs))
+    run.prepare()
+    run.advance_to(5000)
+    assert run.over
+    assert 100 < run.n < 1000
+    assert "stop_at" in run.view("finished").warning
 
 
 def test_a_panel_that_is_added_catches_up_and_stays_in_step(model, toy, monkeypatch):

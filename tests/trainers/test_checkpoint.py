@@ -84,7 +84,7 @@ def legal(path: tuple, x) -> bool:
         return path == ("seed", 0) and (x == [] or x == 10**300)
     if path[0] == "knobs":
         return path[-1] in ("average", "leave_one_out") and x is True
-    return x == 1.5 and path[-1] in ("seconds", "gradient_norm")
+    return x == 1.5 and path[-1] in ("seconds", "gradient_norm", "recent", "highest")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rbmviz import RBM, load_model, train
-from rbmviz.metrics import log_likelihood, log_z, model_statistics
+from rbmviz import RBM, load_dataset, load_model, make_trainer, train
+from rbmviz.metrics import exact_gradient, log_likelihood, log_z, model_statistics
 from rbmviz.rbm import model_bytes
 from rbmviz.reproduce.recipes.rates_fpcd_polish import optimum
 
@@ -45,6 +45,48 @@ def test_it_ends_at_the_exact_optimum_of_its_bound(trained):
         rows, "pcd:learning_rate=0.3,schedule=linear,n_chains=500", warm_start=begin, iterations=500
     )
     assert bound(other.rbm, rates) < bound(last.rbm, rates) - 0.05 * most
+
+
+def stopping(stop_at, rate, every):
+    """Polish bas_cd1 for at most 10,000 updates; its chains begin at training rows, which hide its fault."""
+    trainer = f"polish:stop_at={stop_at},learning_rate={rate},n_chains=200"
+    steps = train("bas", trainer, warm_start="bas_cd1", iterations=10_000, every=every)
+    *_, last = steps
+    return steps, last
+
+
+def test_it_stops_near_the_exact_optimum_and_not_at_the_start():
+    rows, begin = load_dataset("bas").train, load_model("bas_cd1").rbm
+    exact = exact_gradient(begin, rows)
+    assert sum(float((getattr(exact, x) ** 2).sum()) for x in "Wbc") > 3**2
+    steps, last = stopping(0.1, 0.003, 200)
+    assert 0 <= last.stats["gradient_left"] <= 0.1 * steps.state.own_state.highest**0.5
+    assert 1000 < last.update < 5000
+    best = optimum(begin, rows, 120)[0]
+    gain, most = (log_likelihood(rbm, rows) - log_likelihood(begin, rows) for rbm in (last.rbm, best))
+    assert 0.8 * most < gain < most
+    assert next(steps, None) is None
+
+
+def test_the_gradient_that_is_left_has_no_noise_of_the_chains():
+    """The squared norm of their mean without its noise is the mean product of two different chains."""
+    trainer, begin = make_trainer("polish", n_chains=5), load_model("bas_cd1").rbm
+    state = trainer.init(begin, load_dataset("bas").train, 0)
+    trainer.step(state, 1)
+    v, rates = state.own_state.chains, state.own_state.rates
+    h = begin.mean_hidden(v)
+    each = [
+        np.concatenate([np.ravel(x) for x in (rates.W - np.outer(a, b), rates.b - a, rates.c - b)])
+        for a, b in zip(v, h, strict=True)
+    ]
+    products = np.array(each) @ np.transpose(each)
+    assert state.own_state.recent == pytest.approx((products.sum() - np.trace(products)) / 20, rel=1e-4)
+
+
+def test_it_stops_at_the_same_update_however_it_is_divided():
+    (_, once), (_, often) = (stopping(0.8, 0.03, every) for every in (1000, 7))
+    assert once.update == often.update < 1000
+    assert np.array_equal(once.rbm.W, often.rbm.W)
 
 
 def test_the_polished_model_keeps_the_rates_that_it_was_polished_with(trained, tmp_path):

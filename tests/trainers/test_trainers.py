@@ -366,6 +366,7 @@ def test_live_knobs_act_from_the_next_update_on(name, bits):
     plain = after()
     fixed = {
         "n_temperatures",
+        "stop_at",
         "initial_scale",
         "initial_law",
         "initial_biases",

@@ -10,27 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rbmviz.view import PANEL_FOLDER, VIEW_FOLDER
-from rbmviz.view.replay import SAMPLE_PANEL, panels_script, source_hash
+from rbmviz.view.replay import PAGE_HTML, SAMPLE_PANEL, panels_script, source_hash
 
 SHARE_FOLDER = Path(__file__).parent
 PAGES_FOLDER = SHARE_FOLDER.parent / "pages"
 CHAIN_FOLDER = PAGES_FOLDER / "chain"
 
-PAGE_HTML = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-{styles}
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+META = '<meta name="robots" content="noindex">'
 
 BODY = """<noscript>This page draws what is shared by a script of its own: allow scripts to see it.</noscript>
 <main id="watch"></main>
@@ -56,7 +42,8 @@ def watchers_page() -> tuple[str, dict[str, str]]:
     """Return the page, which is the same for all shares, and its headers."""
     script, styles = _script(), _styles()
     written = "\n".join(f'<style data-page="{name}">{style}</style>' for name, style in styles.items())
-    page = PAGE_HTML.format(title="rbmviz: watching", styles=written, body=BODY.format(script=script))
+    body = BODY.format(script=script)
+    page = PAGE_HTML.format(meta=META, title="rbmviz: watching", styles=written, body=body)
     return page, HEADERS | {"Content-Security-Policy": _policy([script], list(styles.values()))}
 
 
@@ -64,7 +51,7 @@ def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
     """Return a page with a single sentence, and its headers."""
     style = _styles()[""]
     body = SENTENCE.format(sentence=html.escape(sentence))
-    page = PAGE_HTML.format(title="rbmviz", styles=f"<style>{style}</style>", body=body)
+    page = PAGE_HTML.format(meta=META, title="rbmviz", styles=f"<style>{style}</style>", body=body)
     return page, HEADERS | {"Content-Security-Policy": _policy([], [style])}
 
 

@@ -17,11 +17,11 @@ from rbmviz.reproduce.tables import dots
 CUTS = (20, 100, 1000, 10_000, 100_000)
 
 
-def estimates(model: str, data: str, most: int, pairs: int, seed: int) -> dict[str, Any]:
+def estimates(model: str, data: str, most: int, pairs: int, seed: int, k: int = 1) -> dict[str, Any]:
     """Return the distance of the mean estimate of pairs started at data to the exact statistics."""
     rbm, rows = load_model(model).rbm, load_dataset(data).train
     v0 = rows[np.random.default_rng([seed, most]).integers(len(rows), size=pairs)]
-    coupled = couple(rbm, v0, "rbm", most, seed=seed)
+    coupled = couple(rbm, v0, "rbm", most, seed=seed, k=k)
     exact = model_statistics(rbm)
     errors = [x - e for x, e in zip(coupled.estimate, (exact.W, exact.b, exact.c), strict=True)]
     flat = np.concatenate([x.reshape(pairs, -1) for x in errors], axis=1)

@@ -28,7 +28,8 @@ def draw_improvement(
             if comparison.setup.dataset is not None and st.button(
                 "Polish this model",
                 icon=":material/auto_awesome:",
-                help="On Train: the improved model is kept, and scored on training and held-out examples.",
+                help="On Train: the improved model is kept, and scored on training and held-out examples. It "
+                "stops when the gradient has fallen to a tenth.",
             ):
                 polish(comparison.setup, comparison.setup.dataset, name)
             return
@@ -47,7 +48,7 @@ def polish(setup: SamplingSetup, dataset: Dataset, name: str) -> None:
     values = {"train_data": dataset.name, "hidden": n_hidden, "train_seed": setup.seed, "replicates": 1}
     try:
         plan = trained.plan_from(Origin((rbm,), 0, 0.0, ((name, 0),)))
-        page.show(trained, [make_trainer("polish")], values, plan)
+        page.show(trained, [make_trainer("polish", stop_at=0.1)], values, plan)
     except BadInput as error:
         messages.note(error)
         return
