@@ -73,6 +73,7 @@ class PCDKnobs(_CommonKnobs, total=False):
     n_chains: int  # 1 to 10000; default 100
 
 class PolishKnobs(_CommonKnobs, total=False):
+    stop_at: float  # 0 to 0.9; default 0.0
     k: int  # 1 to 1000; default 1
     n_chains: int  # 1 to 10000; default 100
 

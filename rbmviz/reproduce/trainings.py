@@ -90,7 +90,7 @@ def annealed(rbm: RBM, rows: np.ndarray, betas: int, seed: int) -> tuple[float, 
             return float(-rbm.free_energy(rows).mean() - estimate.log_z), estimate.std_error
 
 
-YARDSTICKS = (
+YARDSTICK_TEXTS = (
     ("train", "training rows"),
     ("held_out", "held-out rows"),
     ("monte_carlo", "the paper's Monte Carlo average"),

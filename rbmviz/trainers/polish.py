@@ -71,7 +71,6 @@ class Polish(CommonKnobs):
         0.0,
         0.9,
         label="Stop at",
-        symbol="s",
         live=False,
         help="Makes no more updates once the norm of the gradient, without the noise of the chains, has "
         "fallen to this share of its highest value; 0: goes on to the last update.",

@@ -16,9 +16,9 @@ SHARE_FOLDER = Path(__file__).parent
 PAGES_FOLDER = SHARE_FOLDER.parent / "pages"
 CHAIN_FOLDER = PAGES_FOLDER / "chain"
 
-META = '<meta name="robots" content="noindex">'
+NO_INDEX = '<meta name="robots" content="noindex">'
 
-BODY = """<noscript>This page draws what is shared by a script of its own: allow scripts to see it.</noscript>
+WATCH_BODY = """<noscript>This page draws what is shared by its own script: allow scripts to see it.</noscript>
 <main id="watch"></main>
 <script>{script}</script>"""
 
@@ -42,8 +42,8 @@ def watchers_page() -> tuple[str, dict[str, str]]:
     """Return the page, which is the same for all shares, and its headers."""
     script, styles = _script(), _styles()
     written = "\n".join(f'<style data-page="{name}">{style}</style>' for name, style in styles.items())
-    body = BODY.format(script=script)
-    page = PAGE_HTML.format(meta=META, title="rbmviz: watching", styles=written, body=body)
+    body = WATCH_BODY.format(script=script)
+    page = PAGE_HTML.format(meta=NO_INDEX, title="rbmviz: watching", styles=written, body=body)
     return page, HEADERS | {"Content-Security-Policy": _policy([script], list(styles.values()))}
 
 
@@ -51,7 +51,7 @@ def sentence_page(sentence: str) -> tuple[str, dict[str, str]]:
     """Return a page with a single sentence, and its headers."""
     style = _styles()[""]
     body = SENTENCE.format(sentence=html.escape(sentence))
-    page = PAGE_HTML.format(meta=META, title="rbmviz", styles=f"<style>{style}</style>", body=body)
+    page = PAGE_HTML.format(meta=NO_INDEX, title="rbmviz", styles=f"<style>{style}</style>", body=body)
     return page, HEADERS | {"Content-Security-Policy": _policy([], [style])}
 
 

@@ -12,7 +12,7 @@ from rbmviz.reproduce.claims import Bound, Estimate, Size, claim
 from rbmviz.reproduce.drawing import Drawing, Row
 from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
 from rbmviz.reproduce.tables import band, dots, falls, paired
-from rbmviz.reproduce.trainings import TAU_OFFSET, YARDSTICKS, scored_training
+from rbmviz.reproduce.trainings import TAU_OFFSET, YARDSTICK_TEXTS, scored_training
 from rbmviz.trainers import train
 
 KNOBS = "learning_rate=0.1,schedule=constant,batch_size=1000,n_chains=1000"
@@ -100,7 +100,7 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     if size != "quick":
         result["tau_program"] = measured.mean(short, lambda run: run["tau_program"] - TAU_OFFSET)
     runs = {label: measured.each(f"{label}, scored-") for label in UPDATES.get(size, {})}
-    for name, _ in YARDSTICKS if runs else ():
+    for name, _ in YARDSTICK_TEXTS if runs else ():
         at = COMMON if size == "medium" else 5000
         ends = {label: [run[name][run["update"].index(at)] for run in each] for label, each in runs.items()}
         result[f"end_{name}"] = paired(ends["UCD"], ends["CD-1"])
@@ -113,7 +113,7 @@ def drawing(measured: Measurements, size: Size) -> Drawing:
     rows: list[Row] = []
     for label in UPDATES.get(size, {}):
         runs = measured.each(f"{label}, scored-")
-        for name, text in YARDSTICKS:
+        for name, text in YARDSTICK_TEXTS:
             rows += band(runs[0]["update"], [run[name] for run in runs], series=label, panel=text)
     if rows:
         return Drawing(rows, "Updates", "log-likelihood (nats a row)")
@@ -134,7 +134,7 @@ def ucd_alone(**settings: str) -> str:
 
 
 def _bounds(yardstick: str) -> tuple[Bound, ...]:
-    text = dict(YARDSTICKS)[yardstick]
+    text = dict(YARDSTICK_TEXTS)[yardstick]
     return (
         Bound(
             f"end_{yardstick}", f"UCD less CD-1 at the last update of UCD, by {text} (nats a row)", at_least=0

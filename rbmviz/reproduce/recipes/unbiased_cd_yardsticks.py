@@ -12,7 +12,7 @@ from rbmviz.reproduce.tables import band, falls, last, paired
 from rbmviz.reproduce.trainings import AVERAGED_ROWS, scored_training
 
 TRAINERS = {"CD-1": "cd:k=1", "PCD": "pcd:k=1", "UCD": "ucd:k=1,t_max=100,algorithm=half_step"}
-YARDSTICKS = dict(trainings.YARDSTICKS)
+YARDSTICKS = dict(trainings.YARDSTICK_TEXTS)
 KNOBS = "learning_rate=0.2,schedule=constant"
 LARGE, SMALL = "100 hidden units, 1,000 rows", "12 hidden units, 100 rows"
 
