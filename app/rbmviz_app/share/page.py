@@ -18,7 +18,7 @@ CHAIN_FOLDER = PAGES_FOLDER / "chain"
 
 NO_INDEX = '<meta name="robots" content="noindex">'
 
-WATCH_BODY = """<noscript>This page draws what is shared by its own script: allow scripts to see it.</noscript>
+WATCH_BODY = """<noscript>This page draws by its own script: allow scripts to see it.</noscript>
 <main id="watch"></main>
 <script>{script}</script>"""
 
