@@ -149,6 +149,7 @@ class Live:
             with contextlib.suppress(TimeoutError, AssertionError):
                 if not content.is_visible() and button.get_attribute("aria-expanded", timeout=2000) != "true":
                     button.click(timeout=2000)
+                button.scroll_into_view_if_needed(timeout=2000)  # what it opens moves with it
                 content.wait_for(timeout=2000)
                 if act is not None:
                     act(content, timeout=5000)
