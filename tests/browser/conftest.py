@@ -117,9 +117,11 @@ class Live:
         return self.page.evaluate("location.href")
 
     def open(self, query=""):
-        """Open a page and wait until every panel has taken a step."""
+        """Open a page and wait until every panel has taken a step, and the page is at rest."""
         self.page.goto(f"{self.address}/{query}")
         self.until("panels.length > 0 && panels.every(p => Number(p.dataset.n) > 0)")
+        # What a hand does before the page is whole may be lost when that is drawn again.
+        self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
         return self
 
     def open_by_bar(self, title):

@@ -69,7 +69,7 @@ def test_a_recipe_says_all(name):
         assert claim.bounds
 
 
-MOST_MEDIUM = {"population_cd_bias_large": 60, "population_cd_large": 60, "unbiased_cd_fashion": 50}
+MOST_MEDIUM = {"population_cd_bias_large": 60, "population_cd_large": 60}
 """Core-minutes of a medium run, where they are more than 30."""
 
 
