@@ -8,10 +8,24 @@ import streamlit as st
 
 APP_FOLDER = Path(__file__).parent
 
+MOUNT = """
+// Streamlit calls a script at each change of its data. It also calls the clean-up of a call that a newer
+// one has overtaken: then the element is still in the document, and stays as it is.
+export default component => {
+  const cleanUp = mounted(component);
+  return () => { if (!component.parentElement.isConnected) cleanUp?.(); };
+};
+"""
+
 
 def component(
     name: str, scripts: Sequence[str | Path], styles: Sequence[str | Path] = (), **more: Any
 ) -> Any:
     """Return the component of these files: paths in the folder of the app, or absolute."""
     js, css = ("\n".join((APP_FOLDER / file).read_text() for file in files) for files in (scripts, styles))
-    return st.components.v2.component(f"rbmviz_{name}", js=js, css=css or None, **more)
+    return st.components.v2.component(f"rbmviz_{name}", js=mounting(js), css=css or None, **more)
+
+
+def mounting(script: str) -> str:
+    """Return a component's script whose clean-up, what its default export returns, runs when it leaves."""
+    return script.replace("export default ", "const mounted = ") + MOUNT

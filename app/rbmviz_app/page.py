@@ -501,18 +501,13 @@ class LivePage(Generic[S]):
         key : of the canvas component
         """
 
-        def edited() -> None:
-            edit = session.sent_by(key, "edit")
+        def edited(edit: Any) -> None:
             try:
                 comparison.apply_knobs(edit["key"], **edit["knobs"])
             except BadInput as error:
                 messages.refused(error)
 
-        def removed() -> None:
-            comparison.remove(session.sent_by(key, "remove")["key"])
-
-        def multiplied() -> None:
-            asked = session.sent_by(key, "multiply")
+        def multiplied(asked: Any) -> None:
             try:
                 algorithm = comparison[asked["key"]].algorithm
                 others = with_knob(algorithm, asked["knob"], asked["values"])
@@ -526,9 +521,11 @@ class LivePage(Generic[S]):
             "url": self.socket(),
             "present": links.presenting(),
             "key": key,
-            "on_edit": edited,
-            "on_remove": removed,
-            "on_multiply": multiplied,
+            "on": {
+                "edit": edited,
+                "remove": lambda asked: comparison.remove(asked["key"]),
+                "multiply": multiplied,
+            },
         }
 
     def socket(self) -> str:

@@ -4,7 +4,7 @@ A page's own ``panel.py`` defines what its panels show, and creates a ``Canvas``
 it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,14 @@ from rbmviz_app import card
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
-from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS
+from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS, TAKEN, sent_by
 from rbmviz_app.share import publish
 
 FPS = 20
 """Frames per second that a page requests."""
 
-OnTrigger = Callable[[], None]
-"""Callback of a component; it reads the event with ``session.sent_by``."""
+OnEvent = Callable[[Any], None]
+"""Takes the value of an event of a canvas."""
 
 
 def _component(name: str, folder: Path, script: str) -> Any:
@@ -62,14 +62,12 @@ class Canvas:
         shape: tuple[int, int],
         present: bool,
         key: str,
-        on_edit: OnTrigger,
-        on_remove: OnTrigger = lambda: None,
-        on_multiply: OnTrigger = lambda: None,
+        on: Mapping[str, OnEvent],
         pixels: str = "binary",
         side: int = 1,
         **data: Any,
     ) -> None:
-        """Draw the canvas; callbacks read the event with ``session.sent_by``: "edit", "remove" or "multiply".
+        """Draw the canvas.
 
         Parameters
         ----------
@@ -88,17 +86,22 @@ class Canvas:
             ``presented_knobs`` are shown, or the first of each panel.
         key : str
             Key of the component in the session state.
+        on : mapping
+            What takes each kind of event: "edit", "remove" or "multiply". Without, the fragment is only
+            redrawn, which restarts the timers of a page that is shown again.
         data
             Further JSON values for the page's own JavaScript; watchers only get those in
             ``publish.FOR_WATCHERS``.
         """
-        # A page that is shown again redraws its fragment, which only restarts the timers.
-        triggers = {
-            "on_edit_change": on_edit,
-            "on_redraw_change": lambda: None,
-            "on_remove_change": on_remove,
-            "on_multiply_change": on_multiply,
-        }
+        taken = TAKEN.ensure()
+
+        def take() -> None:
+            """Take the events that came since the last time: each message has all that may have been lost."""
+            for number, name, value in sent_by(key, "events"):
+                if number > taken.get(key, 0):
+                    taken[key] = number
+                    on.get(name, lambda _: None)(value)
+
         common = {"url": url, "fps": FPS, "view": view, "pixels": pixels, "side": side}
         common |= {
             "present": present,
@@ -106,10 +109,11 @@ class Canvas:
             "embedded": EMBEDDED.value,
             "reduced_motion": REDUCED_MOTION.value,
             "timers_stopped": any(stopped.hidden for stopped in STOPPED_TIMERS.value.values()),
+            "taken": taken.get(key, 0),
         }
         panels = [panel | {"locked": self._locked(panel)} for panel in panels]
         common |= {"n_visible": n_visible, "shape": shape, "panels": panels}
-        self._mount(key=key, data=common | data, **triggers)
+        self._mount(key=key, data=common | data, on_events_change=take)
         publish.canvas(self._name, common | data)
 
     def _locked(self, panel: dict[str, Any]) -> dict[str, str]:
@@ -212,7 +216,7 @@ def live_slider(
     value: float,
     colour: str,
     *,
-    on_value: OnTrigger,
+    on_value: Callable[[], None],
     key: str,
     formulas: Sequence[str] = (),
     present: bool = False,

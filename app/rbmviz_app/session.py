@@ -209,6 +209,9 @@ SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page drawn so far, with its token."""
 
+TAKEN: Entry[dict[str, int]] = Entry("taken", dict)
+"""Number of the newest event taken from each canvas, by its key."""
+
 VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(visitors()))
 """The memory and computing time that this session uses."""
 

@@ -139,7 +139,7 @@ class ReplayPage {
     const page = /** @type {any} */ (frame.request), heads = /** @type {ReplayHead[]} */ (/** @type {unknown} */ (frame.panels.map(({ head }) => head)));
     /** @type {ReplayData} */
     this.data = {
-      url: '', fps: DRAWS_PER_SECOND, view: 'sequence', pixels: 'binary', present: false, embedded: false, present_knobs: [], reduced_motion: true, timers_stopped: false, ...page,
+      url: '', fps: DRAWS_PER_SECOND, view: 'sequence', pixels: 'binary', present: false, embedded: false, present_knobs: [], reduced_motion: true, timers_stopped: false, taken: 0, ...page,
       panels: heads.map(({ spec }) => spec),
     };
     this.runs = frame.panels.map(({ blocks }, i) => this.makeRun(heads[i], blocks));

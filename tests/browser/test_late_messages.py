@@ -2,6 +2,7 @@
 
 import pytest
 
+from rbmviz_app.component import mounting
 from rbmviz_app.shared import title_of_model
 
 pytestmark = pytest.mark.browser
@@ -119,3 +120,45 @@ def test_a_setting_of_a_part_of_the_page_stands_in_the_address(weights):
     page.page.wait_for_url("**weights_pace=30**")
     move_speed(page)  # the slider keeps the focus
     page.page.wait_for_url("**weights_pace=100**")
+
+
+def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):
+    """Of the messages of one component that wait for its script, Streamlit keeps the newest alone."""
+    page = live()
+    line = Line(page.page)
+    page.open("?model=bas_pcd&p=rates_fpcd&p=rates_herding&p=sample_penalization&p=rates_fpcd:k=2&speed=5")
+    line.hold("server")
+    for panel in range(4):
+        page.set_knob(panel, "n_chains", 2 / 3)  # not live: only the page can take it
+        page.page.wait_for_timeout(300)  # longer than knobs are collected, so that each is a message
+    line.release("server")
+    turned = "[...panels[0].getRootNode().rbmviz.panels.values()].map(panel => panel.spec.values.n_chains)"
+    page.until(f"new Set({turned}).size === 1 && {turned}[0] === 100")
+    assert page.ask("panels[0].getRootNode().rbmviz.events") == []
+    line.hold("server")
+    page.set_knob(0, "n_chains", 0)
+    page.page.wait_for_timeout(300)
+    line.held["server"].clear()  # a message that is lost altogether is sent again
+    line.release("server")
+    page.until(f"{turned}.join() === '1,100,100,100'")
+
+
+def test_a_component_is_cleaned_up_when_it_leaves_the_page_not_when_its_data_changes(chromium):
+    page = chromium.new_page()
+    cleaned = page.evaluate(
+        """async script => {
+            const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
+            const { default: mount } = await import(address);
+            const parentElement = document.body.appendChild(document.createElement('div'));
+            const cleanUp = mount({ parentElement });
+            window.cleaned = 0;
+            cleanUp(); // of a call that a newer one has overtaken
+            const before = window.cleaned;
+            parentElement.remove();
+            cleanUp();
+            return [before, window.cleaned];
+        }""",
+        mounting("export default () => () => { window.cleaned += 1; };"),
+    )
+    page.close()
+    assert cleaned == [0, 1]

@@ -367,10 +367,8 @@ def test_panels_come_and_go(live):
     page.page.keyboard.press("Escape")
     page.page.wait_for_url("**p=rates_herding**")
     # The new one makes the samples of the other first, and both are compared at the last point of both.
-    page.until(
-        "panels.every(p => /^Scores at [0-9,]+ samples$/.test(p.querySelector('.standing').textContent))"
-    )
-    assert len(set(page.ask("panels.map(p => p.querySelector('.standing').textContent)"))) == 1
+    points = "panels.map(p => p.querySelector('.standing').textContent)"
+    page.until(f"{points}.every((at, _, all) => /^Scores at [0-9,]+ samples$/.test(at) && at === all[0])")
     page.page.get_by_text("seconds", exact=True).click()
     page.page.wait_for_url("**axis=seconds**")
     page.until("panels.every(p => /^Scores at [0-9.]+ s \\(/.test(p.querySelector('.standing').textContent))")

@@ -182,7 +182,7 @@ class WatchPage {
     }
     this.specs = new Map(data.panels.map(spec => [spec.key, spec]));
     // Knobs are text here, so that nothing looks adjustable.
-    const own = { ...data, url: '', present: false, present_knobs: [], embedded: false, reduced_motion: true, timers_stopped: false, looks_back: false, knobs_follow: false,
+    const own = { ...data, url: '', present: false, present_knobs: [], embedded: false, reduced_motion: true, timers_stopped: false, taken: 0, looks_back: false, knobs_follow: false,
       panels: data.panels.map(spec => ({ ...spec, knobs: [], values: {} })) };
     for (const sheet of /** @type {NodeListOf<HTMLStyleElement>} */ (document.querySelectorAll('style[data-page]'))) sheet.disabled = !['', name].includes(sheet.dataset.page ?? '');
     if (key !== this.gridKey) {

@@ -38,6 +38,7 @@
  * @property {boolean} embedded whether the page is embedded in another one, with few controls
  * @property {boolean} reduced_motion whether the server knows that this browser prefers less motion
  * @property {boolean} timers_stopped whether the server stopped the timers of a hidden page
+ * @property {number} taken number of the newest event that the page has taken, see Grid.tell
  * @property {PanelSpec[]} panels
  * @property {boolean} [looks_back] whether a slider goes back through recent steps of paused panels
  * @property {string} [stays] what that slider does not change, with its verb
@@ -56,6 +57,7 @@ const RETRY_MS = 500;
 const UNASKED_MS = 4000;
 const TURN_MS = 16; // maximum rate of sending dragged values: a pointer may move more often than pictures arrive
 const EDIT_MS = 200; // maximum rate of reporting turned knobs: a held key turns a knob thirty times a second
+const RESEND_MS = 3000; // events that the page has not taken by then are sent again
 const WORDS_MS = 1000; // maximum rate of changing words: faster could not be read
 const ANNOUNCE_MS = 2000; // maximum rate of changing what is read aloud
 const PAUSED_MS = 500; // a pause of this length is deliberate
@@ -159,7 +161,7 @@ class Panel {
     // The container of the pictures.
     this.stage = element('div', { class: 'stage' });
     this.removeButton = element('button', { class: 'remove', type: 'button', 'aria-label': `Remove ${spec.label}`,
-      text: 'Remove', onclick: () => grid.trigger('remove', { key: this.key }) });
+      text: 'Remove', onclick: () => grid.tell('remove', { key: this.key }) });
     this.menuButton = element('button', { class: 'menu', type: 'button', text: 'More like this' });
     this.menu = explain(this.menuButton, 'More like this');
     this.tools = element('div', { class: 'tools' }, ...helpButton(spec.label, spec.about), this.menuButton, this.menu, this.removeButton);
@@ -222,7 +224,7 @@ class Panel {
     this.menu.replaceChildren(element('h4', { text: 'Panels like this one' }), ...multiples.map(({ text, knob, values, instead }) =>
       element('button', { class: 'choice', type: 'button', text, onclick: () => {
         this.menu.hidePopover();
-        this.grid.trigger('multiply', { key: this.key, knob, values, instead });
+        this.grid.tell('multiply', { key: this.key, knob, values, instead });
       } })));
   }
 
@@ -362,6 +364,9 @@ class Grid {
   /** @param {HTMLElement} root @param {PageData} data @param {Trigger} trigger @param {PanelClass} PanelOfPage */
   constructor(root, data, trigger, PanelOfPage) {
     this.trigger = trigger;
+    /** What the page has not taken yet, oldest first: number, name and value. @type {[number, string, unknown][]} */
+    this.events = [];
+    this.resendTimer = 0;
     this.PanelOfPage = PanelOfPage;
     this.data = data;
     this.alive = true;
@@ -373,7 +378,7 @@ class Grid {
     this.asked = '';
     this.pauseTimer = 0;
     this.turnKnobs = spaced(TURN_MS, (panel, knobs) => this.send({ panel, knobs }));
-    this.tellPage = spaced(EDIT_MS, (key, knobs) => { if (this.alive) this.trigger('edit', { key, knobs }); });
+    this.tellPage = spaced(EDIT_MS, (key, knobs) => { if (this.alive) this.tell('edit', { key, knobs }); });
     this.askSoon = spaced(TURN_MS, () => this.askForFrame());
     /** Whether the page was just opened, and may repeat the steps in its address. */
     this.repeats = true;
@@ -424,6 +429,7 @@ class Grid {
   configure(data) {
     const otherSession = data.url !== this.data.url;
     this.data = data;
+    this.events = this.events.filter(([number]) => number > data.taken);
     this.host.classList.toggle('present', data.present);
     this.host.classList.toggle('embedded', data.embedded);
     this.host.classList.toggle('chosen', data.present_knobs.length > 0);
@@ -591,7 +597,7 @@ class Grid {
     this.draw();
     this.notePause();
     if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
-    if (this.reportShown) this.trigger('redraw', true); // after a request for a frame, the server restarts the timers that it has stopped
+    if (this.reportShown) this.tell('redraw', true); // after a request for a frame, the server restarts the timers that it has stopped
     this.reportShown = false;
     return true;
   }
@@ -613,6 +619,24 @@ class Grid {
       this.repeats = false;
       if (now && this.alive) now.values.paused_at = new Set(steps).size === 1 ? steps.slice(0, 1) : steps;
     }, PAUSED_MS);
+  }
+
+  /**
+   * Tell the page of an event, with all that it has not taken. Of the messages of a component that wait for its script
+   * Streamlit keeps the newest alone. Numbers are times, so that they grow from one mount to the next.
+   * @param {string} name
+   * @param {unknown} value
+   */
+  tell(name, value) {
+    this.events.push([Math.max(this.events.at(-1)?.[0] ?? 0, this.data.taken, Date.now() - 1) + 1, name, value]);
+    this.sendEvents();
+  }
+
+  sendEvents() {
+    clearTimeout(this.resendTimer);
+    if (!this.alive || !this.events.length) return;
+    this.trigger('events', this.events);
+    this.resendTimer = setTimeout(() => this.sendEvents(), RESEND_MS);
   }
 
   /**

@@ -366,8 +366,7 @@ def show_map(view: SweepView, token: str, comparison: Beside, present: bool) -> 
     """
     sweep = view.sweep
 
-    def clicked() -> None:
-        sent = session.sent_by("tune map", "edit")
+    def clicked(sent: Any) -> None:
         if "extend" in sent:
             extend(sweep, view)
         elif has_runs(sweep.plan):

@@ -112,7 +112,7 @@ class MapPanel extends Panel {
   cell = element('dl', { class: 'cell' });
   cellName = element('p', { class: 'cell-name' });
   verdict = element('p', { class: 'verdict' });
-  extend = element('button', { type: 'button', class: 'telling', hidden: true, text: 'Extend the grid', onclick: () => this.grid.trigger('edit', { extend: true }),
+  extend = element('button', { type: 'button', class: 'telling', hidden: true, text: 'Extend the grid', onclick: () => this.grid.tell('edit', { extend: true }),
     title: 'Add two values beyond the border, and compute them. Nobody else’s results change: a recorded map, or one of another visitor, is computed again with them.' });
 
   get map() { return /** @type {TunePageData} */ (this.grid.data).map; }
@@ -125,7 +125,7 @@ class MapPanel extends Panel {
     // The part below the map is redrawn every second while the sweep computes, otherwise on request.
     clearTimeout(this.lookTimer);
     if (!this.grid.data.present && !['planned', 'queued', 'running', undefined].includes(this.shown?.sweep_status)) {
-      this.lookTimer = setTimeout(() => this.grid.trigger('redraw', true), LOOK_MS);
+      this.lookTimer = setTimeout(() => this.grid.tell('redraw', true), LOOK_MS);
     }
   }
 
@@ -225,7 +225,7 @@ class MapPanel extends Panel {
   }
 
   toggle() {
-    if (this.at !== null) this.grid.trigger('edit', { setting: this.at });
+    if (this.at !== null) this.grid.tell('edit', { setting: this.at });
   }
 
   /** @param {KeyboardEvent} event */

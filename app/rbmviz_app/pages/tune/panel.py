@@ -13,7 +13,7 @@ from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz.view.formulas import prose
 from rbmviz_app.messages import without_commands
-from rbmviz_app.panel import Canvas, OnTrigger
+from rbmviz_app.panel import Canvas, OnEvent
 from rbmviz_app.stream.encoder import ClientState, PanelContent, frame_encoder
 from rbmviz_app.stream.requests import FrameRequest
 
@@ -159,7 +159,7 @@ def sweep_map(
     tried: Sequence[Tried],
     present: bool,
     key: str,
-    on_edit: OnTrigger,
+    on_edit: OnEvent,
 ) -> None:
     """Draw the map of a sweep; a click on a cell is an edit, ``{"setting": index}``.
 
@@ -187,6 +187,6 @@ def sweep_map(
         shape=(1, 1),
         present=present,
         key=key,
-        on_edit=on_edit,
+        on={"edit": on_edit},
         map=map_spec(plan, view.sweep.scores.settings, open_settings, tried),
     )
