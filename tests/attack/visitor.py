@@ -88,7 +88,8 @@ class Visitor:
         self.shared = ""  # the address for those who watch, if the page is shared
         self.exceptions: list[str] = []
         self.errors: list[str] = []
-        self.frames = self.n_bytes = self.runs = 0
+        self.frames = self.n_bytes = 0
+        self.runs: list[int] = []  # how each run of the script ended
         self.times: list[float] = []
         self.states: dict[int, dict[str, Any]] = {}
         self.opened_at = 0.0
@@ -139,7 +140,14 @@ class Visitor:
             pass
         if not self.data:
             told = (self.exceptions + self.errors or ["nothing"])[-1]
-            raise Refused(f"the page has no live pictures; it shows: {told[:300]}")
+            ends = [ForwardMsg.ScriptFinishedStatus.Name(end) for end in self.runs]
+            seconds = time.monotonic() - self.opened_at
+            gone = self._stream.close_reason or self._stream.close_code
+            await self.close()
+            raise Refused(
+                f"the page has no live pictures; it shows: {told[:300]} (script runs: {ends}, "
+                f"after {seconds:.1f} s, connection closed: {gone})"
+            )
         if self.fps != 0:
             await self.watch_live(patience)
         return self
@@ -262,8 +270,9 @@ class Visitor:
             case "stop_auto_rerun":
                 self._stop_timers(message.stop_auto_rerun.fragment_ids)
             case "script_finished":
-                self.runs += 1
-                self._script_done.set()
+                self.runs.append(message.script_finished)
+                if message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                    self._script_done.set()
             case "delta" if message.delta.WhichOneof("type") == "new_element":
                 self._take_element(message)
 
