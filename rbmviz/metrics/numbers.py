@@ -478,7 +478,7 @@ OF_WEIGHTS: tuple[Number, ...] = (
     ),
     _pooled(
         "max_share",
-        "Heaviest holds",
+        "Mean heaviest",
         "Share of a batch’s weight held by its heaviest sample, mean over all batches. Near 100 %, the other "
         "samples were drawn for nothing.",
         lambda snapshot: snapshot.max_share,

@@ -99,7 +99,7 @@ SPEC = PageSpec(
         "axis": SettingSpec(
             "samples",
             tuple(SAMPLER_UNITS),
-            "Compare at equal",
+            "Compare by",
             "Compare scores at the largest number of samples, sweeps or seconds of computing that every "
             "panel has reached. All other numbers are of the newest samples. It does not change the speed. "
             "Seconds depend on this machine and its load.",

@@ -110,7 +110,7 @@ SPEC = PageSpec(
         "train_equal": SettingSpec(
             False,
             (False, True),
-            "Compare at equal",
+            "Compare at the same point",
             "Mark the last number of updates, sweeps or seconds that every panel has reached, and rank the "
             "panels there.",
             left_alone=True,

@@ -571,14 +571,14 @@ def test_what_is_wrong_with_a_link_or_a_file_stands_over_the_page(live, tmp_path
     close.wait_for()
     assert gone.page.get_by_text("What was trained under this link is not on this server").is_visible()
     for one in (page, gone):
-        one.page.get_by_text("Compare at equal").wait_for()  # the last row over the panels
+        one.page.get_by_text("Compare by").wait_for()  # the last row over the panels
     assert gone.ask(PLACES) == page.ask(PLACES)
     close.click()
     close.wait_for(state="hidden")
     bad = tmp_path / "bad.csv"
     bad.write_text("0,1\n1,many\n")
     page = live().open("train?t=cd")
-    page.page.get_by_text("Compare at equal").wait_for()
+    page.page.get_by_text("Compare by").wait_for()
     before = page.ask(PLACES)
     close = page.page.get_by_role("button", name="Close", exact=True)
     page.upload(bad, close)

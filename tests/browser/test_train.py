@@ -25,7 +25,7 @@ def test_trainers_learn_side_by_side_and_a_knob_acts(live):
     # Each panel's numbers are its newest, and say so; the switch compares them where both have been.
     scored = "panels.every(p => /^Scored at [0-9,]+ updates$/.test(p.querySelector('.standing').textContent))"
     page.until(scored)
-    page.page.get_by_text("Compare at equal", exact=True).click()
+    page.page.get_by_text("Compare at the same point", exact=True).click()
     page.page.get_by_text(re.compile(r"At [0-9,]+ updates: \w.* −[0-9.]+, \w.* −[0-9.]+\.")).wait_for()
     page.page.get_by_role("radio", name="sweeps").click()
     page.page.get_by_text(re.compile(r"At [0-9,]+ Gibbs sweeps: ")).wait_for()

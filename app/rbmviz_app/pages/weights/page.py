@@ -30,7 +30,7 @@ TITLE, ICON, PLACE = "Weights", "balance", 6
 PRESETS = (
     Preset(
         "An even batch can lie",
-        "The weights look even, yet pop-CD-1’s log Z is 3.4 nats too low.",
+        "Even weights, yet log Z comes out 3.4 nats too low; a mixture of proposals comes closest.",
         PAGES["weights"].default_panels,
         claims=(
             "panel1.ess_share > 65 at 300 batches",

@@ -139,7 +139,8 @@ class WeightPanel extends Panel {
       /** @param {number} log */
       const px = log => width * (log - low) / (high - low);
       x.fillStyle = translucent(ink, 0.65);
-      x.fillText(this.truth === null ? 'Newest log weights (nats, log counts)' : 'Newest log weights (dashed: log Z)', 0, 34);
+      const { logZ, truth } = this, estimate = `log Z: estimate ${logZ === null ? '…' : round3(logZ)}`;
+      x.fillText(truth === null ? estimate : `${estimate}, dashed ${round3(truth)}`, 0, 34);
       if (histogram) {
         const { counts } = histogram, most = Math.log1p(Math.max(...counts)), step = (histogram.high - histogram.low) / counts.length;
         x.fillStyle = translucent(accent, 0.45);
@@ -163,15 +164,15 @@ class WeightPanel extends Panel {
         x.stroke();
         x.setLineDash([]);
       };
-      line(this.logZ, []);
-      line(this.truth, [3, 3]);
+      line(logZ, []);
+      line(truth, [3, 3]);
       if (!Number.isFinite(low)) return; // no batch and unknown log Z: the axis has no range yet
       x.fillStyle = translucent(ink, 0.65);
       x.textBaseline = 'bottom';
       x.fillText(round3(low), 0, height);
       x.textAlign = 'right';
       x.fillText(round3(high), width, height);
-      const which = 'solid: log Z estimate';
+      const which = 'newest log weights (nats)';
       const ends = x.measureText(round3(low)).width + x.measureText(round3(high)).width;
       x.textAlign = 'center';
       if (x.measureText(which).width + ends + 16 < width) x.fillText(which, width / 2, height); // otherwise their help says it
