@@ -175,6 +175,9 @@ def test_score_against_takes_a_file(page, model, rows, address_of):
     again = page("sample", shell=True, p=["gibbs"], data="rows.csv")
     sentences = [one.value.replace("\\", "") for one in again.warning]
     assert ["The server has forgotten your file 'rows.csv': upload it again in Settings."] == sentences
+    # Coupling has no uploader, but lists the models of the pages that have one.
+    coupling = page("coupling", coupling_model="mine.npz")
+    assert any("again in Settings of Sample or Train." in one.value for one in coupling.warning)
 
 
 def test_a_file_that_cannot_be_read_is_refused_at_the_door(page):
