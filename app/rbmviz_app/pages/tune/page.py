@@ -121,7 +121,9 @@ def main() -> None:
         if reason:
             messages.note(reason)
         if kind == "sampler":
-            beside(PAGE.setup_of(Settings.values_now()))
+            PAGE.write_address(beside(PAGE.setup_of(Settings.values_now())))
+        else:
+            links.write(PAGE.name, links.texts_of(Settings.values()))
         return
     view, token = comparisons.open_view(sweep.name, sweep)
     view.model = model_on_screen(sweep.plan) if sweep.plan.models else ""
