@@ -59,7 +59,7 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
     if missing:
         raise BadInput(
             f"{what} has no array {', '.join(missing)}; a model file holds W, b and c, and this one {holds}: "
-            "say which is which, names={'W': ..., 'b': ..., 'c': ...}, b of the visible units."
+            "names={'W': ..., 'b': ..., 'c': ...} says which is which, b of the visible units."
         )
     return found
 

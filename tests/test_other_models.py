@@ -112,7 +112,11 @@ def test_other_names_of_the_arrays(tmp_path, theirs, stated):
 def test_what_is_not_stated_is_not_guessed(tmp_path):
     two = {"W": RBM_.W, "vbias": RBM_.b, "visible_bias": RBM_.b, "hbias": RBM_.c}
     for arrays, names, said in (
-        ({"W": RBM_.W, "a": RBM_.b, "b": RBM_.c}, None, "no array c;.* this one W, a, b: say which is which"),
+        (
+            {"W": RBM_.W, "a": RBM_.b, "b": RBM_.c},
+            None,
+            "no array c;.* this one W, a, b: names=",
+        ),
         (two, None, "no array b;"),
         (two, {"b": "bias"}, "no array 'bias'; it holds W, vbias"),
         (two, {"V": "vbias"}, "names has a key 'V'"),

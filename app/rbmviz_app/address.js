@@ -14,7 +14,7 @@ const AGAIN = 300;
 /**
  * The address to keep while the page that asked for it is open.
  * @typedef {{ path: string, values: Values }} Wanted
- * @typedef {{ rbmvizAddress?: Wanted | null }} Shared
+ * @typedef {{ rbmvizAddress?: Wanted | null, rbmvizPush?: History['pushState'] }} Shared
  */
 
 const shared = /** @type {Shared} */ (/** @type {unknown} */ (window));
@@ -25,8 +25,19 @@ const shared = /** @type {Shared} */ (/** @type {unknown} */ (window));
  */
 const readable = wanted => wanted.toString().replace(/%(?:3A|2C|3B|3D|40|2F)/g, decodeURIComponent);
 
+// Before the page that it opens, Streamlit enters the page that it leaves into the history once more: Back would stay there.
+const keepOneEntry = () => {
+  if (shared.rbmvizPush) return;
+  const push = shared.rbmvizPush = history.pushState;
+  history.pushState = (state, title, url) => {
+    const stays = new URL(url ?? '', location.href).pathname === location.pathname;
+    (stays ? history.replaceState : push).call(history, state, title, url);
+  };
+};
+
 /** @param {{ data: Address, parentElement: any }} mounted */
 export default ({ data, parentElement }) => {
+  keepOneEntry();
   const path = location.pathname;
   const secure = location.protocol === 'https:' ? '; Secure' : ''; // behind a TLS proxy: over TLS only
   if (data.cookie) document.cookie = `${data.cookie}; path=/; max-age=31536000; SameSite=Strict${secure}`;

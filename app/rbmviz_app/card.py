@@ -97,7 +97,7 @@ def show_step(lesson: str, step: int, page: str) -> None:
 def switch_page(page: str) -> None:
     """Open a page; its card writes the open step into the address. This ends the script run.
 
-    Streamlit adds a history entry with these parameters for the page being left; Back returns to it.
+    Back returns to the page being left with these parameters.
     """
     session.OPENED_PAGE.set(page)
     left = {name: links.in_address(name) for name in st.query_params}

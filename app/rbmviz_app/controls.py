@@ -10,7 +10,7 @@ from rbmviz import BadInput, Model
 from rbmviz.datasets import Dataset
 from rbmviz.models import data_label, describe_model, list_models
 from rbmviz.origin import with_origin
-from rbmviz.pages.settings import MultipleOf, Whole
+from rbmviz.pages.settings import MultipleOf, RealNumber, Whole
 from rbmviz.view import PANEL_FOLDER
 from rbmviz_app import card, messages, uploads
 from rbmviz_app.component import component
@@ -111,7 +111,9 @@ def number(setting: Setting[int], **more: Any) -> int:
 
 def real_number(setting: Setting[float], **more: Any) -> float:
     """Draw a number field."""
-    st.number_input(setting.label, value=setting.value, format="%g", step=None, **_widget(setting, more))
+    assert isinstance(setting.spec.allowed, RealNumber)
+    lo, hi = map(float, setting.spec.allowed)
+    st.number_input(setting.label, lo, hi, setting.value, format="%g", step=None, **_widget(setting, more))
     return setting.value
 
 

@@ -140,7 +140,7 @@ def open_link(page: str) -> None:
                 session.add_link_warning(f"The link's data are left out. {error}", page)
             elif setting.key in (*OWN_CHOICES, *checkpoints.CHOICES.values()) and "." in "".join(texts):
                 file = next(text for text in texts if "." in text)
-                where = "Settings of Sample or Train" if page == "tune" else "Settings"
+                where = "Settings" if page in uploads.UPLOADERS else "Settings of Sample or Train"
                 session.add_link_warning(
                     f"The server has forgotten your file {shown(file)}: upload it again in {where}.", page
                 )

@@ -22,9 +22,10 @@ WORD_JOINER = "\u2060"
 
 COMMAND = re.compile(
     r"\s*\([^()]*'(?:rbmviz|pip) [^']*'[^()]*\)"
-    r"|\s*[:;,]\s[^.:;,]*'(?:rbmviz|pip) [^']*'[^:;]*?(?=[.;](?:\s|$)|$)"
+    r"|\s*[:;,]\s[^.:;,]*(?:'(?:rbmviz|pip) [^']*'|RBMVIZ_\w+|names=\{[^}]*\})[^:;]*?(?=[.;](?:\s|$)|$)"
 )
-"""The part of a sentence of the package that advises a command: a page has controls instead."""
+"""The part of a sentence of the package that advises a command, a variable of the server or an argument: a
+page has controls instead."""
 
 
 def without_commands(text: str) -> str:

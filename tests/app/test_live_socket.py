@@ -366,14 +366,17 @@ def test_knobs_that_are_not_live_are_turned_by_no_hand(comparison, monkeypatch):
     assert worker.peek().run == 1
 
 
-def test_a_live_knob_does_not_begin_a_failed_run_anew(comparison, monkeypatch):
+def test_a_live_knob_does_not_begin_a_failed_run_anew(client, comparison, monkeypatch):
     worker = comparison.panels[0].worker
 
     def fail(run, n):
-        raise BadInput("no more")
+        raise BadInput("no more: 'rbmviz sample' makes some.")
 
     monkeypatch.setattr(SamplingRun, "advance", fail)
     wait(lambda: comparison.poll()[0][1].status == "failed", "a failure")
+    with connect(client) as socket:
+        socket.send_json(REQUEST)
+        assert frame(socket)["panels"][0]["error"] == "no more."
     monkeypatch.undo()
     comparison.set_live_knobs(0, eps=0.2)
     assert (worker.algorithm.eps, worker.peek().run) == (0.2, 1)

@@ -1,14 +1,23 @@
 """A visitor's own files, uploaded on one page, on the others."""
 
+import io
+import re
+from weakref import WeakSet
+
 import numpy as np
 import pytest
 from page_settings import set_settings, settings_of
 from waiting import wait
 
-from rbmviz import RBM, Model
-from rbmviz.rbm import model_bytes
+from rbmviz import RBM, BadInput, Model
+from rbmviz.budget import check_memory
+from rbmviz.datasets import raw
+from rbmviz.rbm import load_model_bytes, model_bytes
+from rbmviz.samplers.fast_weights import rates_of
+from rbmviz.session import Comparison, VisitorUsage
 from rbmviz_app import shared
 from rbmviz_app.charts.style import csv_bytes
+from rbmviz_app.messages import without_commands
 from rbmviz_app.pages.tune.exports import curves_parquet
 
 
@@ -16,6 +25,13 @@ from rbmviz_app.pages.tune.exports import curves_parquet
 def rows():
     """A file of 60 rows of five random bits, as many as the model of the tests has visible units."""
     return csv_bytes(map(str, range(5)), np.random.default_rng(3).integers(0, 2, (60, 5)))
+
+
+def array_bytes(**arrays):
+    """A file of arrays, .npz."""
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
 
 
 def carried(test):
@@ -159,6 +175,9 @@ def test_score_against_takes_a_file(page, model, rows, address_of):
     again = page("sample", shell=True, p=["gibbs"], data="rows.csv")
     sentences = [one.value.replace("\\", "") for one in again.warning]
     assert ["The server has forgotten your file 'rows.csv': upload it again in Settings."] == sentences
+    # Coupling has no uploader, but lists the models of the pages that have one.
+    coupling = page("coupling", coupling_model="mine.npz")
+    assert any("again in Settings of Sample or Train." in one.value for one in coupling.warning)
 
 
 def test_a_file_that_cannot_be_read_is_refused_at_the_door(page):
@@ -167,6 +186,26 @@ def test_a_file_that_cannot_be_read_is_refused_at_the_door(page):
     assert not test.exception
     assert len(test.error) == 1
     assert "score_data" not in test.session_state["uploads"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (lambda: load_model_bytes(array_bytes(x=np.zeros(3)), "mine.npz"), "W, b and c, and this one x\\."),
+        (lambda: rates_of(Model(RBM(np.eye(2), np.zeros(2), np.zeros(2))), "rates-FPCD"), "none; or choose"),
+        (lambda: raw.arrays("reviews"), "no public download\\."),
+        (lambda: check_memory("mine.npz", 10**16, "give fewer rows"), "give fewer rows\\."),
+        (lambda: VisitorUsage(WeakSet()).allow(Comparison(None), [()] * 99), "close one first\\."),
+    ],
+)
+def test_a_message_on_a_page_advises_no_command(refused, said, tmp_path, monkeypatch):
+    monkeypatch.setenv("RBMVIZ_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("RBMVIZ_CACHE_DIR", str(tmp_path))
+    with pytest.raises(BadInput) as error:
+        refused()
+    sentence = without_commands(str(error.value))
+    assert re.search(said, sentence)
+    assert not re.search("RBMVIZ_|names=|'rbmviz ", sentence), sentence
 
 
 def test_two_visitors_with_files_of_one_name_get_scores_of_their_own(rows):

@@ -433,6 +433,16 @@ def test_the_page_says_which_cells_the_pointer_follows(page):
     assert "It keeps its own Chains, which cannot change during a run" in fixed
 
 
+@pytest.mark.parametrize("what", ["samplers", "trainers"])
+def test_settings_without_a_plan_stand_in_the_address_too(page, address_of, what):
+    test = page(tune_what=what)
+    box = test.number_input(key="tune_x_from")
+    assert (box.min, box.max) == (0, 1e4)  # as in links
+    box.set_value(5000.0).run()
+    assert any("give the smaller number first" in one.value or "outside" in one.value for one in test.info)
+    assert address_of(test)["tune_x_from"] == ["5000"]
+
+
 def test_a_link_opens_its_settings_on_the_model_that_was_clicked(page, address_of):
     test = page(**SMALL | {"tune_models": ["bas_pcd", "bas_cd1"]})
     assert address_of(test)["on"] == []

@@ -133,6 +133,7 @@ def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):
         page.page.wait_for_timeout(300)  # longer than knobs are collected, so that each is a message
     line.release("server")
     turned = "[...panels[0].getRootNode().rbmviz.panels.values()].map(panel => panel.spec.values.n_chains)"
+    shown = "panels.map(p => p.querySelector('.knob:has([id$=-n_chains]) .value').value).join()"
     page.until(f"new Set({turned}).size === 1 && {turned}[0] === 100")
     assert page.ask("panels[0].getRootNode().rbmviz.events") == []
     line.hold("server")
@@ -141,6 +142,29 @@ def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):
     line.held["server"].clear()  # a message that is lost altogether is sent again
     line.release("server")
     page.until(f"{turned}.join() === '1,100,100,100'")
+    # The answer to an earlier turn changes no control that has been turned since.
+    line.hold("browser")
+    page.set_knob(0, "n_chains", 1 / 3)
+    page.until(f"{shown} === '10,100,100,100'")
+    page.page.wait_for_timeout(600)
+    line.hold("server")
+    page.set_knob(0, "n_chains", 2 / 3)
+    line.release("browser")
+    page.until(f"{turned}.join() === '10,100,100,100'")
+    assert page.ask(shown) == "100,100,100,100"
+    line.release("server")
+    page.until(f"{turned}.join() === '100,100,100,100' && {shown} === '100,100,100,100'")
+    # What the server has refused is taken back, also where the slider has the focus.
+    page.ask(
+        """(() => {
+            const grid = panels[0].getRootNode().rbmviz, [first, ...others] = grid.data.panels;
+            panels[0].querySelector('details').open = true;
+            panels[0].querySelector('input[id$="-n_chains"]').focus();
+            const refused = { ...first, values: { ...first.values, n_chains: 1 } };
+            grid.configure({ ...grid.data, panels: [refused, ...others] });
+        })()"""
+    )
+    assert page.ask(shown) == "1,100,100,100"
 
 
 def test_a_component_is_cleaned_up_when_it_leaves_the_page_not_when_its_data_changes(chromium):

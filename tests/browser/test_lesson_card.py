@@ -81,8 +81,11 @@ def test_back_in_the_browser_moves_page_and_card_together(live):
     page = live(viewport=LAPTOP)
     browser, steps = page.page, load_lesson("stick").steps
     heading = answered(page, "stick", 2)
+    entries = browser.evaluate("history.length")
     browser.get_by_role("button", name="Next").click()
     expect(heading).to_have_text(steps[2].title)
+    browser.wait_for_url("**step=3*")
+    assert browser.evaluate("history.length") == entries + 1  # each page has one, so that no Back stays
     browser.go_back()
     expect(heading).to_have_text(steps[1].title)
     browser.wait_for_url("**/chain*step=2*")

@@ -130,6 +130,8 @@ def test_the_page_opens_on_a_map_with_its_answer_on_the_first_screen(live):
     page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
     bottom = f"(name => {MAP}.querySelector(name).getBoundingClientRect().bottom)"
     page.until(f"{bottom}('.verdict') < {bottom}('.map') && {bottom}('.map') < 720")  # once it has settled
+    page.set_knob(1, "eps", 0)  # a knob that is turned by hand stands in the address
+    page.page.wait_for_url("**m=rates_fpcd:eps=0.0,**")
     page.page.set_viewport_size({"width": 390, "height": 844})
     page.until(f"{MAP}.querySelector('.map').getBoundingClientRect().width > 330")
     assert page.ask("document.documentElement.scrollWidth") <= 390

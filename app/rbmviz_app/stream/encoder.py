@@ -14,6 +14,7 @@ from rbmviz.metrics.numbers import Number, Value
 from rbmviz.session import Comparison, Snapshot
 from rbmviz.view.frames import Block, write_frame
 from rbmviz.view.specs import finite
+from rbmviz_app.messages import without_commands
 from rbmviz_app.stream.requests import FrameRequest, Hidden
 
 NUMBERS_SECONDS = 0.18
@@ -255,7 +256,7 @@ class FrameEncoder:
         if shown.status == "starting":
             head["ready_in"] = self._seconds_to_start(key)
         if shown.status in ("failed", "rebuilding"):
-            head |= {"error": shown.error, "rebuilt": shown.rebuilt}
+            head |= {"error": without_commands(shown.error or ""), "rebuilt": shown.rebuilt}
         if content.warning:
             head["warning"] = content.warning
         if content.values:

@@ -79,7 +79,7 @@ function dashed(dash) {
  * each knob.
  * @param {number} ms
  * @param {(panel: number, knobs: Record<string, KnobValue>) => void} hand
- * @returns {(panel: number, knobs: Record<string, KnobValue>) => void}
+ * @returns {((panel: number, knobs: Record<string, KnobValue>) => void) & { waiting: Map<number, Record<string, KnobValue>> }} with the values not passed on yet
  */
 function spaced(ms, hand) {
   /** @type {Map<number, Record<string, KnobValue>>} */
@@ -93,10 +93,10 @@ function spaced(ms, hand) {
       return hand(panel, knobs);
     }
   };
-  return (panel, knobs) => {
+  return Object.assign((/** @type {number} */ panel, /** @type {Record<string, KnobValue>} */ knobs) => {
     waiting.set(panel, { ...waiting.get(panel), ...knobs });
     if (!timer) next();
-  };
+  }, { waiting });
 }
 
 /**
@@ -199,7 +199,7 @@ class Panel {
     this.readouts.declare(spec.readouts);
     this.equation.declare(spec.equation, this.controls);
     this.configureMenu();
-    for (const [name, value] of Object.entries(spec.values)) this.controls[name].set(value);
+    for (const [name, value] of Object.entries(spec.values)) this.setKnob(name, value);
     for (const { name, label } of spec.knobs) {
       this.controls[name].relabel(label);
       this.controls[name].lock(spec.locked?.[name] ?? '');
@@ -216,6 +216,9 @@ class Panel {
     }
     this.arrange();
   }
+
+  /** Set a control to the server's value, unless that is older than the visitor's. @param {string} name @param {KnobValue} value */
+  setKnob(name, value) { if (!this.grid.isTurning(this.key, name)) this.controls[name]?.set(value); }
 
   configureMenu() {
     const { label, multiples } = this.spec;
@@ -294,7 +297,7 @@ class Panel {
     this.receive(head, blocks, isNewRun);
     // A knob turned by something else, such as the pointer on a map: its control follows.
     const before = this.grid.data.knobs_follow ? this.head?.knobs : undefined;
-    if (before) for (const [name, value] of Object.entries(head.knobs ?? {})) if (before[name] !== value) this.controls[name]?.set(value);
+    if (before) for (const [name, value] of Object.entries(head.knobs ?? {})) if (before[name] !== value) this.setKnob(name, value);
     // Compiled kernels are loaded before the run begins: until then, keep the last estimate.
     if (head.status !== 'starting' || isNewRun) this.readyAt = null;
     if (typeof head.ready_in === 'number') this.readyAt = head.ready_in && performance.now() + 1000 * head.ready_in;
@@ -649,6 +652,12 @@ class Grid {
   changeKnobs(key, knobs, live, done) {
     if (live) this.turnKnobs(key, knobs);
     if (done) this.tellPage(key, knobs);
+  }
+
+  /** Whether the page has yet to take a turn of a knob. @param {number} key @param {string} name */
+  isTurning(key, name) {
+    const untaken = this.events.map(([, kind, value]) => kind === 'edit' ? /** @type {any} */ (value) : {});
+    return [{ key, knobs: this.tellPage.waiting.get(key) }, ...untaken].some(edit => edit.key === key && name in (edit.knobs ?? {}));
   }
 
   close() {

@@ -94,7 +94,7 @@ function knobControl(knob, value, id, change) {
   const box = element('input', { class: 'value', type: 'text', inputmode: 'decimal', 'aria-label': `${knob.label}, value` });
   const range = element('input', { id, type: 'range', min: 0, max: STEPS, step: 1 });
   const said = element('span', { class: 'said', role: 'status' });
-  let last = Number(value); // the server's value
+  let last = Number(value), held = false; // the newest value; whether the slider is being dragged
   /** @param {number} v */
   const show = v => {
     box.value = round3(v);
@@ -105,9 +105,10 @@ function knobControl(knob, value, id, change) {
   /** @param {number} v */
   const set = v => { range.value = String(sliderStep(knob, v)); show(v); };
   /** @param {boolean} done */
-  const drag = done => { const v = valueAt(knob, Number(range.value)); show(v); change(v, done); };
+  const drag = done => { held = !done; last = valueAt(knob, Number(range.value)); show(last); change(last, done); };
   range.addEventListener('input', () => { said.textContent = ''; drag(false); });
   range.addEventListener('change', () => drag(true));
+  for (const end of ['pointerup', 'pointercancel', 'blur']) range.addEventListener(end, () => { held = false; }); // back where it was: no change
   // An arrow key always turns the knob, although a whole number, or the gap above 0, spans many steps.
   range.addEventListener('keydown', event => {
     const by = TURNS[event.key], now = valueAt(knob, Number(range.value));
@@ -129,16 +130,12 @@ function knobControl(knob, value, id, change) {
     let v = knob.kind === 'int' ? Math.round(typed) : typed;
     if (!(knob.zero && v === 0)) v = Math.min(Math.max(v, knob.lo), knob.hi);
     said.textContent = v === typed ? '' : `${round3(typed)} became ${round3(v)}: the range is ${knob.range}.`;
-    set(v); change(v, true);
+    set(last = v); change(v, true);
   });
   set(last);
   return {
     node: control(box, range, said),
-    set: v => {
-      last = v;
-      const root = /** @type {Document | ShadowRoot} */ (box.getRootNode());
-      if (root.activeElement !== range) set(v); // do not move a slider while it is dragged
-    },
+    set: v => { if (!held) set(last = v); },
     relabel: text => { relabel(text); box.setAttribute('aria-label', `${text}, value`); },
     lock: lockOf(box, range),
   };

@@ -22,7 +22,7 @@ export default ({ data, parentElement, setTriggerValue }) => {
     host.append(control.node, formulas);
     slider = parentElement.rbmvizSlider = { spec, control, host };
     parentElement.append(host);
-  } else slider.control.set(data.value);
+  } else if (!slider.control.node.matches(':focus-within')) slider.control.set(data.value);
   slider.host.classList.toggle('present', data.present);
   slider.trigger = setTriggerValue;
   return () => { slider.host.remove(); parentElement.rbmvizSlider = null; };

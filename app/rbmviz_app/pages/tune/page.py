@@ -121,7 +121,9 @@ def main() -> None:
         if reason:
             messages.note(reason)
         if kind == "sampler":
-            beside(PAGE.setup_of(Settings.values_now()))
+            PAGE.write_address(beside(PAGE.setup_of(Settings.values_now())))
+        else:
+            links.write(PAGE.name, links.texts_of(Settings.values()))
         return
     view, token = comparisons.open_view(sweep.name, sweep)
     view.model = model_on_screen(sweep.plan) if sweep.plan.models else ""
@@ -150,10 +152,14 @@ def main() -> None:
         exports(view)
         if {record.model for record in tried.tried()} & set(sweep.plan.models):
             tried.draw("tune", "Tried settings", more=lambda record: nearest_cell(sweep.scores, record))
-    models = sweep.plan.models
-    on = [model_on_screen(sweep.plan)] if models else []
-    more = {"on": [] if on == list(models[:1]) else on}
-    PAGE.write_address(comparison, more=more)
+    if not has_runs(sweep.plan):
+        write_address(comparison, sweep.plan)
+
+
+def write_address(comparison: Beside, plan: SweepPlan) -> None:
+    """Write the address; the runs' own fragment does, because a turned knob redraws nothing else."""
+    on = [model_on_screen(plan)] if plan.models else []
+    PAGE.write_address(comparison, more={"on": [] if on == list(plan.models[:1]) else on})
 
 
 def planned() -> tuple[SweepPlan | None, str]:
@@ -520,6 +526,7 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
             ):
                 send(plan, comparison, [panel.worker.algorithm for panel in opened])
     catch_up_page(comparison)
+    write_address(comparison, plan)
 
 
 def about_runs(comparison: Beside, plan: SweepPlan) -> str:
