@@ -78,7 +78,7 @@ def _measure(browser: Browser, address: str, name: str, size: tuple[int, int], o
         page.open(PAGES[name])
     first = page.page.evaluate("performance.now()")
     page.until(SETTLED if name in CHARTLESS else f"{SETTLED} && {DRAWN}")
-    page.page.wait_for_timeout(3000)  # what moves late
+    page.page.wait_for_timeout(10_000)  # what moves late, and what a visitor sees after ten seconds
     shifts = page.page.evaluate("moves")
     for theme, background in THEMES.items():
         page.page.emulate_media(color_scheme=theme)
