@@ -684,7 +684,7 @@ def test_a_folder_of_the_command_line_is_listed_by_a_name_that_is_no_path(page, 
     view = view_of(test)
     assert (view.sweep.title, view.now().sweep_status, view.now().n) == ("steps", "finished", 4)
     assert "steps" not in name
-    assert [one.label for one in test.button if one.label in ("Delete", "Go on")] == []
+    assert [one.label for one in test.button if one.label in ("Delete", "Resume sweep")] == []
     with pytest.raises(BadInput, match="Another visitor"):
         sweep_queue().delete(name, "somebody")
     del sweep_queue()._public[name]

@@ -336,7 +336,7 @@ def draw_commands(sweep: Sweep, command: Any) -> None:
     if sweep.status in ("queued", "running"):
         offered = [("Pause sweep", "pause", "pause_circle"), ("Stop sweep", "stop", "stop_circle")]
     elif sweep.status in ("paused", "stopped", "failed"):
-        offered = [("Go on", "resume", "play_circle"), ("Delete", "delete", "delete")]
+        offered = [("Resume sweep", "resume", "play_circle"), ("Delete", "delete", "delete")]
     elif sweep.status == "finished":
         offered = [("Delete", "delete", "delete")]
     for label, name, icon in offered:

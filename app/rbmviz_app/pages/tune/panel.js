@@ -370,7 +370,7 @@ class MapPanel extends Panel {
     this.tiles.forEach((tile, i) => {
       const bits = this.state[i] ?? 0, known = (bits & IS_KNOWN) !== 0 && Number.isFinite(mean?.[i]), open = open_settings.indexOf(i);
       const [red, green, blue] = known ? viridis(this.share(mean[i])) : [0, 0, 0], dark = 0.299 * red + 0.587 * green + 0.114 * blue < 140;
-      const marks = { known, dark, running: bits & IS_RUNNING, tied: known && bits & IS_IN_REGION, blank: known && bits & IS_MOSTLY_BLANK, best: bits & IS_BEST, open: open >= 0, at: i === this.at };
+      const marks = { known, dark, running: bits & IS_RUNNING, tied: known && bits & IS_IN_REGION && !(bits & IS_BEST), blank: known && bits & IS_MOSTLY_BLANK, best: bits & IS_BEST, open: open >= 0, at: i === this.at };
       tile.className = Object.entries(marks).filter(([, on]) => on).map(([name]) => name).join(' ');
       tile.style.backgroundColor = known ? `rgb(${red}, ${green}, ${blue})` : '';
       tile.dataset.open = String(open + 1);
@@ -397,11 +397,11 @@ class MapPanel extends Panel {
     const spread = Number.isFinite(n.std_dev[i]) ? ` ± ${decimal(n.std_dev[i], digits)}` : '';
     const rows = /** @type {[string, string][]} */ ([[`${label}, mean ± spread over seeds`, `${decimal(n.mean[i], digits)}${spread}`]]);
     const error = Number.isFinite(n.std_error[i]) ? ` ± ${decimal(n.std_error[i], digits + 1)}` : '';
-    rows.push(['Minus the best, ± standard error', bits & IS_BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IS_IN_REGION ? ', tied' : ''}`]);
+    rows.push(['Difference from the best, ± standard error', bits & IS_BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IS_IN_REGION ? ', tied' : ''}`]);
     if (Number.isFinite(n.test[i]) && head.by.includes('validation')) rows.push([`On the test part${n.test[i] === n.mean[i] ? ', here the same data' : ''}`, `${decimal(n.test[i], digits)}${Number.isFinite(n.test_std_dev[i]) ? ` ± ${decimal(n.test_std_dev[i], digits)}` : ''}`]);
     if (Number.isFinite(n.blank[i])) rows.push([this.map.blank, `${decimal(100 * n.blank[i], 1)} %`]);
-    rows.push(['Computing, a seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
-    if (head.cost_unit !== 'samples' && head.cost_unit !== 'updates') rows.push(['Samples, a seed', whole.format(Math.round(n.samples[i]))]);
+    rows.push(['Computing time per seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
+    if (head.cost_unit !== 'samples' && head.cost_unit !== 'updates') rows.push(['Samples per seed', whole.format(Math.round(n.samples[i]))]);
     return [...rows, ...last];
   }
 
