@@ -193,12 +193,12 @@ def _choose_axis(axis: Literal["x", "y"], options: list[str], known: dict[str, K
         if knob.value in known:
             session.show(ends_of(axis, known[knob.value]))
 
-    lines = [f"- **{name}**: {one.label}" for name, one in known.items()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = controls.select(
             knob,
             options,
-            help="\n".join(["The knob along this axis.", "", *lines]),
+            format_func=lambda name: known[name].label if name in known else name,
+            help="The knob along this axis.",
             on_change=chosen,
             width=140,
         )
