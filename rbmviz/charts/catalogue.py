@@ -79,7 +79,7 @@ def training_curves(
         ),
         ("mark", "common", "end"),
         band=("low", "high"),
-        # Curves begin at the line of independent pixels and end at the other line.
+        # Curves rise from the line of independent pixels to the other line.
         levels=tuple(Level(height, label, label != UPPER_BOUND_LABEL) for label, height in levels),
         wide_ends=wide_ends,
     )

@@ -34,6 +34,9 @@ PHONE = f"windowSize()[0] <= {NARROW_WINDOW}"
 MIN_WIDTH = 420
 """Width in pixels below which a plot only has room for the short label of the common point."""
 
+ROOM_ABOVE = 15
+"""Height of the label of the common point, which is above the plot, where no curve is, in pixels."""
+
 Kind = Literal["past", "mark", "guide", "common", "end"]
 """Kind of a row, in its column "kind"; all others are points of a curve ("point").
 
@@ -56,11 +59,14 @@ COLUMNS_OF_KIND: dict[str, tuple[str, ...]] = {
 
 
 class Level(NamedTuple):
-    """A dashed horizontal line, with its label at the left or the right, and perhaps a band around it."""
+    """A dashed horizontal line, with its label above or below it, and perhaps a band around it.
+
+    Its curves begin on one side of it: the label is on the other. On a phone it ends before a parenthesis.
+    """
 
     value: float
     label: str = ""
-    at_end: bool = False
+    below: bool = False
     band: tuple[float, float] | None = None
 
 
@@ -280,13 +286,16 @@ def _guide_layer(alt: Any, rows: Any) -> Any:
 
 
 def _common_layers(alt: Any, rows: Any) -> list[Any]:
-    """Return the layers of the common point: a line, with its label on one side."""
+    """Return the layers of the common point: a line, with its label on one side, above the plot."""
     layers = [rows.mark_rule(color=GREY, strokeWidth=1, strokeDash=list(COMMON_DASH))]
+    # A chart is fitted into its place once, perhaps before the label has come: this point reserves room.
+    room = alt.Chart(alt.InlineData([{}])).mark_point(opacity=0, size=30, tooltip=None)
+    layers.append(room.encode(x=alt.value(0), y=alt.value(3 - ROOM_ABOVE)))
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
         words = rows.transform_filter(f"datum.side == '{side}'")
         words = words.transform_calculate(words=f"width < {MIN_WIDTH} ? datum.label : datum.note")
-        words = words.mark_text(align=align, baseline="bottom", dx=dx, dy=-4, style="note")
-        layers.append(words.encode(y=alt.value("height"), text="words:N"))
+        words = words.mark_text(align=align, baseline="bottom", dx=dx, dy=-3, style="note")
+        layers.append(words.encode(y=alt.value(0), text="words:N"))
     return layers
 
 
@@ -316,7 +325,8 @@ def _level_layers(alt: Any, level: Level) -> list[Any]:
     )
     layers.append(base.mark_rule(strokeDash=list(LEVEL_DASH), color=GREY).encode(y="y:Q"))
     if level.label:
-        align, dx, x = ("right", -4, "width") if level.at_end else ("left", 4, 0)
-        words = base.mark_text(align=align, dx=dx, dy=-7, color=alt.ExprRef("ink"), style="note")
-        layers.append(words.encode(x=alt.value(x), y="y:Q", text="label:N"))
+        dy = 8 if level.below else -7
+        words = base.mark_text(align="left", dx=4, dy=dy, color=alt.ExprRef("ink"), style="note")
+        words = words.transform_calculate(words=f"{PHONE} ? split(datum.label, ' (')[0] : datum.label")
+        layers.append(words.encode(x=alt.value(0), y="y:Q", text="words:N"))
     return layers

@@ -6,7 +6,7 @@
 /** @typedef {{ sides: [number, number, number, number], colour: string, opacity: number, text: string }} BarSpec x, x2, y, y2 */
 /** @typedef {{ label: string, x: AxisSpec, y: AxisSpec, lines: LineSpec[], marks: { x: number, y: number, colour: string, shape: string }[], bars: BarSpec[], names: { name: string, colour: string }[], image: string, levels: { x: number | null, y: number | null, label: string, dash: number[] }[] }} CurvesSpec */
 
-const CURVES_HEIGHT = 280, LEFT_MARGIN = 56, BOTTOM_MARGIN = 40, TOP_MARGIN = 12, RIGHT_MARGIN = 14; // pixels
+const CURVES_HEIGHT = 280, LEFT_MARGIN = 56, BOTTOM_MARGIN = 40, TOP_MARGIN = 18, RIGHT_MARGIN = 14; // pixels
 const MARK_RADIUS = 3.5;
 const WHITE_FROM = 0.9; // opacity of a cell on white above which white text has the higher contrast
 /** Corners of point marks, relative to their centre, in radii; other shapes are circles. @type {Record<string, [number, number][]>} */
@@ -213,7 +213,7 @@ class Curves {
       for (const { x, y, label } of spec.levels) {
         const atRight = x !== null && across.at(x) > 0.5;
         c.textAlign = atRight ? 'right' : 'left';
-        c.fillText(label, x === null ? LEFT_MARGIN + 5 : px(x) + (atRight ? -5 : 5), y === null ? TOP_MARGIN + high - 4 : py(y) - 3, wide);
+        c.fillText(label, x === null ? LEFT_MARGIN + 5 : px(x) + (atRight ? -5 : 5), y === null ? TOP_MARGIN - 4 : py(y) - 3, wide);
       }
     });
   }

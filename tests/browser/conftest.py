@@ -30,7 +30,7 @@ FIRST_SCREEN = """() => {
         && left < innerWidth && right > 0 && top < innerHeight && bottom > 0;
     const all = within(document.body)
         .filter(e => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }));
-    const texts = all.filter(e => !e.matches('script, style, title, option, kbd, .spoken, math *')
+    const texts = all.filter(e => !e.matches('script, style, title, option, kbd, .spoken, .spoken *, math *')
             && !e.matches('[data-testid=stIconMaterial], [translate=no], [data-testid=stSkipToContent]'))
         .flatMap(e => [...e.childNodes]).filter(node => node.nodeType === Node.TEXT_NODE)
         .map(node => {

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -30,13 +31,13 @@ SIZES = ((1280, 720), (1366, 768), (1440, 900), (1920, 1080), (390, 844))
 
 Y = """(() => {
     const end = e => e && e.checkVisibility() ? Math.round(e.getBoundingClientRect().bottom + scrollY) : '';
-    const main = document.querySelector('[data-testid=stMain]'), [panel] = panels;
+    const map = panels[0]?.querySelector('.map'), panel = panels.find(p => !p.querySelector('.map'));
     const first = selector => panel?.querySelector(selector) ?? document.querySelector(selector);
     const knobs = [...(panel?.querySelectorAll('.knob') ?? [])].filter(e => e.checkVisibility());
     return [
         panel ? Math.round(panel.getBoundingClientRect().top + scrollY) : '',
         end(first('canvas.picture')), end(first('.strip')), end(knobs[0]), end(knobs[1]),
-        end(document.querySelector('[class*=st-key-main-chart], [data-testid=stVegaLiteChart]')),
+        end(map ?? document.querySelector('[class*=st-key-main-chart], [data-testid=stVegaLiteChart]')),
     ];
 })()"""
 
@@ -67,24 +68,24 @@ def main() -> None:
 
 
 def _measure(browser: Browser, address: str, name: str, size: tuple[int, int], out: Path) -> None:
-    is_phone = size[0] < 640
-    options = {"is_mobile": True, "has_touch": True} if is_phone else {}
-    page = Live(browser.new_page(viewport={"width": size[0], "height": size[1]}, **options), address)
+    options: Any = {"viewport": {"width": size[0], "height": size[1]}}
+    options |= {"is_mobile": True, "has_touch": True} if size[0] < 640 else {}
+    page = Live(browser.new_page(**options), address)
     page.page.add_init_script(WATCH)
-    if name in (*CHARTLESS, "matrix", "tune"):
-        page.page.goto(f"{address}/{PAGES[name]}")
-        page.page.locator("h1").wait_for()
-    else:
-        page.open(PAGES[name])
+    page.page.goto(f"{address}/{PAGES[name]}")
+    page.page.locator("h1").wait_for()
+    if name not in (*CHARTLESS, "matrix"):
+        page.until("panels.length && panels.every(p => p.querySelector('.map') || Number(p.dataset.n) > 0)")
     first = page.page.evaluate("performance.now()")
     page.until(SETTLED if name in CHARTLESS else f"{SETTLED} && {DRAWN}")
-    page.page.wait_for_timeout(3000)  # what moves late
+    page.page.wait_for_timeout(10_000)  # what moves late, and what a visitor sees by then
     shifts = page.page.evaluate("moves")
+    total, late = sum(value for _, value in shifts), sum(value for at, value in shifts if at > first)
     for theme, background in THEMES.items():
         page.page.emulate_media(color_scheme=theme)
         page.until(f"{BACKGROUND} === '{background}' && {SETTLED}")
+        page.page.wait_for_timeout(3000)  # until charts are drawn in the colours of the theme
         found = page.page.evaluate(FIRST_SCREEN)
-        total, late = sum(value for _, value in shifts), sum(value for at, value in shifts if at > first)
         row = [name, f"{size[0]}x{size[1]}", theme, *page.ask(Y)]
         row += [len(found["words"]), len(found["controls"]), found["page"], f"{total:.3f}", f"{late:.3f}"]
         print("|" + "|".join(map(str, row)) + "|", flush=True)  # noqa: T201

@@ -25,7 +25,6 @@ WORDIEST = {
     "papers": ".papers-entry",
     "glossary": "main li",
     "learn": ".lesson-picture",
-    "tune": "[data-testid=stVegaLiteChart]",
 }
 """The last to come on pages that ``test_first_screen`` does not open."""
 
@@ -40,7 +39,7 @@ PAGES = (
     *("?present=1", "learn", "chain?lesson=stick&step=1"),
 )
 
-FIRST_SCREENS = ("", "train", "coupling", "weights", "chain?little=landscape")
+FIRST_SCREENS = ("", "train", "coupling", "weights", "tune", "chain?little=landscape")
 """Pages that ``test_first_screen`` opens, and checks for barriers, too."""
 
 SLOW = "speed=5&pace=10&coupling_speed=1&weights_pace=1&land_pace=1&tune_speed=5"
@@ -121,7 +120,7 @@ def unfold(page, path):
         run_on(page)
         page.ask("document.querySelectorAll('main details').forEach(d => { d.open = true; })")
         page.page.locator(".papers-entry img").first.wait_for()
-    if path not in ("chain", "glossary", "tune", "learn", "papers") and "lesson" not in path:
+    if path not in ("chain", "glossary", "learn", "papers") and "lesson" not in path:
         page.page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg)").first.wait_for()
     if path == "chain?little=matrix":
         page.page.locator("[data-testid=stDataFrame] th").first.wait_for(state="attached")

@@ -26,11 +26,13 @@ PROJECTOR = {"width": 1920, "height": 1080}
 MOST_WORDS, MOST_CONTROLS = 90, 50
 
 ENDS = """(() => {
-    const end = e => e.getBoundingClientRect().bottom + scrollY, [panel] = panels;
+    const end = e => e.getBoundingClientRect().bottom + scrollY, map = panels[0].querySelector('.map');
+    const panel = panels.find(p => !p.querySelector('.map')), knobs = [...panel.querySelectorAll('.knob')];
     return {
         picture: end(panel.querySelector('canvas.picture')), number: end(panel.querySelector('.lead')),
-        knobs: Math.max(...[...panel.querySelectorAll('.knob')].filter(e => e.checkVisibility()).map(end)),
-        chart: end(document.querySelector('[class*=st-key-main-chart]')),
+        // On Tune the map turns them.
+        knobs: map ? 0 : Math.max(...knobs.filter(e => e.checkVisibility()).map(end)),
+        chart: end(map ?? document.querySelector('[class*=st-key-main-chart]')),
     };
 })()"""
 
@@ -56,6 +58,7 @@ def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
     assert sum(value for at, value in moves if at > first) < 0.05
     assert sum(value for _, value in moves) < 0.5  # a page drawn before its style sheet has come: 0.8 or more
     page.page.set_viewport_size(PROJECTOR)
+    page.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.until(SETTLED)
     is_quickly_read(page)
     page.page.set_viewport_size(SIZE)
@@ -71,7 +74,7 @@ def test_a_first_screen_fits_is_quickly_read_and_has_no_barrier(live, path):
 
 def is_quickly_read(page):
     found = page.page.evaluate(FIRST_SCREEN)
-    assert len(found["words"]) <= MOST_WORDS, found["words"]
+    assert len(found["words"]) <= MOST_WORDS, " ".join(found["words"])
     assert len(found["controls"]) <= MOST_CONTROLS, found["controls"]
     assert found["page"] <= MOST_WORDS_OF_PAGE
 

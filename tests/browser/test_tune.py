@@ -7,6 +7,7 @@ pytestmark = pytest.mark.browser
 SMALL = "tune?tune_models=bas_pcd&tune_x_n=3&tune_y_n=2&tune_y_from=0.9&tune_n=200&tune_seeds=2"
 
 MAP = "panels.find(p => p.querySelector('.map'))"
+POINT = f"{MAP}.querySelector('#map-point').ariaValueText"
 CHAINS = "panels.filter(p => !p.querySelector('.map'))"
 
 
@@ -35,7 +36,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
             input.dispatchEvent(new Event('input'));
         }})()"""
     )
-    page.until(f"{MAP}.querySelector('.row-of-point').textContent.startsWith('Scores after 200 samples')")
+    page.until(f"{POINT} === '200 samples'")
     page.page.locator("[data-testid=stVegaLiteChart] canvas").first.wait_for()
     # What stands below the map of a sweep that has ended follows the map, too.
     page.ask(
@@ -45,7 +46,7 @@ def test_a_sweep_fills_the_map_and_its_cells_come_alive(live):
             select.dispatchEvent(new Event('change'));
         }})()"""
     )
-    page.until(f"{MAP}.querySelector('.row-of-point').textContent.includes('Gibbs sweeps')")
+    page.until(f"{POINT}.endsWith(' Gibbs sweeps')")
     page.page.get_by_label("against Gibbs sweeps of all chains").first.wait_for()
     address = page.url
     again = live(another=True)  # the sweep is found by the address, and is not its own
@@ -84,10 +85,10 @@ def test_trainings_take_the_place_of_chains_and_back(live):
     page.pick("Presets", "Trainers fall away")
     page.page.get_by_role("button", name="Open in Train").wait_for()
     page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
-    page.until(f"{MAP}.querySelector('.row-of-point').textContent.endsWith('updates')")
+    page.until(f"{POINT}.endsWith(' updates')")
     page.page.get_by_role("button", name="Undo").click()
     page.page.get_by_role("button", name="Open in Sample").wait_for()
-    page.until(f"{MAP}.querySelector('.row-of-point').textContent.endsWith('samples')")
+    page.until(f"{POINT}.endsWith(' samples')")
     page.until(
         f"{CHAINS}.length === 1 && {CHAINS}[0].querySelector('.standing').textContent.includes('sweeps')"
     )
@@ -109,7 +110,7 @@ def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_clo
     page.until(f"{CHAINS}[0].dataset.n > 200")
     page.ask(f"{CHAINS}[0].querySelector('.remove').click()")
     page.until(f"{CHAINS}.length === 1 && {CHAINS}[0].dataset.n > 0 && {CHAINS}[0].dataset.n < 200")
-    page.page.get_by_text("It follows cells of rates-FPCD only").wait_for()
+    page.page.get_by_text("follows cells of rates-FPCD only").wait_for()
     # The address has the step of the run, not of the map, which is drawn anew when something is pointed at.
     page.page.get_by_role("button", name="Pause").click()
     page.page.wait_for_url("**paused_at=**")

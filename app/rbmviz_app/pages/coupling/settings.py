@@ -32,7 +32,7 @@ def choose_setup() -> tuple[str, Model, str, int]:
     start : "random" or "data"
     seed : int
     """
-    name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL])
+    name = controls.model_name(Settings.coupling_model, before=[RANDOM_MODEL], width=288)
     with controls.settings("coupling"):
         sizes = None
         if name == RANDOM_MODEL:

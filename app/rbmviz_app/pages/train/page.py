@@ -25,7 +25,7 @@ FALLING_RATE = "learning_rate=0.5,schedule=linear,iterations=3000"
 PRESETS = (
     Preset(
         "CD falls away",
-        "First all improve. After 3,000 updates CD and PCD get worse; pop-CD stays best.",
+        "After 3,000 updates CD and PCD get worse; pop-CD stays best.",
         PAGES["train"].default_panels,
         {"statistic": "ess"},
         (

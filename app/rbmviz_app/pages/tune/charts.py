@@ -19,10 +19,10 @@ CURVE_HEIGHT = 300
 SLICE_HEIGHT = 240
 
 TABLE_COLUMNS = {
-    "cannot_be_told_from_the_best": "Like the best",
+    "cannot_be_told_from_the_best": "Tied with the best",
     "mean": "Mean",
     "std_dev": "Spread over seeds",
-    "difference": "Minus the best",
+    "difference": "Difference from the best",
     "difference_error": "Standard error",
     "difference_lo": "95 % from",
     "difference_hi": "95 % to",
@@ -148,7 +148,7 @@ X_WORDS = {
     "samples": "Samples",
     "updates": "Updates",
     "sweeps": "Gibbs sweeps of all chains",
-    "seconds": "Seconds of computing, a seed",
+    "seconds": "Seconds of computing per seed",
 }
 
 
@@ -189,12 +189,12 @@ def slice_chart(scores: SweepScores, choice: Choice, axis: int) -> Chart | None:
     log, label, by = knob.scale == "log" and min(map(float, values)) > 0, axis_label(knob), choice.by
     return Curves(
         ChartAxis("x", label, "log" if log else "linear", "~g", nice=False, ticks=8),
-        ChartAxis("y", f"{short_label(by)},\nminus the best", zero=True),
+        ChartAxis("y", f"{short_label(by)},\ndifference from the best", zero=True),
         styles=(Style("", RAMP[0]),),
         tips=(
             ("x", label, "~g"),
             ("mean", measures[by].label, ".2f"),
-            ("y", "Minus the best", "+.2f"),
+            ("y", "Difference from the best", "+.2f"),
             ("low", "95 % from", "+.2f"),
             ("high", "to", "+.2f"),
         ),

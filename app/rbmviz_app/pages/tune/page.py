@@ -90,7 +90,8 @@ PAGE: LivePage[SamplingSetup | TrainingSetup] = LivePage(
     "the mean score of several runs with different **seeds**. *Start* computes the map, coarse to fine, "
     "even when this page is closed. Move the slider to see scores after fewer **samples** or updates: large "
     "steps win early, small ones late. Hatched cells are statistically tied with the best. Point at a cell: "
-    "the run beside the map takes its knobs. Click to keep up to four settings open.",
+    "the run beside the map takes its knobs and continues; its numbers count from there. Click to open up to "
+    "four settings as runs of their own, from the first sample on, compared at equal **sweeps** or updates.",
     presets=PRESETS,
     shows_settings=shows_settings,
     transport=Transport(
@@ -108,15 +109,15 @@ def main() -> None:
     session.set_undrawn(fitting_axes() | fitting_files())  # settings in a link, removed files
     with PAGE.toolbar():
         kind = choose_what()
+        with controls.settings("tune"):
+            choose_axes(kind)
+            choose_rest(kind)
+        PAGE.menu()
     plan, reason = planned()
     sweep = shown_sweep(plan)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep_row"):
         if sweep is not None:
             begin_row(plan, reason, sweep)
-        with controls.settings("tune", "Axes, length, data", "straighten"):
-            choose_axes(kind)
-            choose_rest(kind)
-        PAGE.menu()
     if sweep is None:
         if reason:
             messages.note(reason)
@@ -142,7 +143,7 @@ def main() -> None:
 
     view.on_setting = point_at
     session.DRAWN_BESIDE.set(drawn_beside(comparison))
-    left, right = st.columns([2, 1], gap="medium")
+    left, right = st.columns([5, 2], gap="medium")
     with left:
         show_map(view, token, comparison, present)
     with right:
@@ -269,16 +270,18 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
     known = listed()
     is_recorded = sweep is recorded_sweep()
     labels = {name: describe(one) for name, one in known.items()}
-    labels[NEW_SWEEP] = f"{'Recorded' if is_recorded else 'New'} sweep"
+    labels[NEW_SWEEP] = f"Recorded sweep, {about_recording()['made']}" if is_recorded else "New sweep"
     controls.select(
         Settings.sweep,
         [NEW_SWEEP, *known],
         format_func=labels.__getitem__,
         variant=" ".join(labels.values()),  # they show the status
-        width=240,
+        width=340,
         label_visibility="collapsed",
     )
     if sweep.status == "planned" or is_recorded:
+        version = about_recording()["version"]
+        recorded = f"Recorded by rbmviz {version}: {cost_of(sweep.plan)} " if is_recorded else ""
         st.button(
             "Compute again" if is_recorded else "Start",
             icon=":material/play_circle:",
@@ -286,11 +289,11 @@ def begin_row(plan: SweepPlan | None, reason: str, sweep: Sweep) -> None:
             on_click=start,
             key="tune start",
             disabled=card.holds_play(PAGE.name),
-            help="Add it to the server’s queue. One sweep runs at a time, with the processor time that "
-            "live pages leave over.",
+            help=f"{recorded}Add it to the server’s queue. One sweep runs at a time, with the processor "
+            "time that live pages leave over.",
         )
-        if plan is not None:
-            st.caption(cost_of(plan, is_recorded), width="content")
+        if plan is not None and not is_recorded:
+            st.caption(cost_of(plan), width="content")
     elif sweep.belongs_to(owner):
         draw_commands(sweep, command)
     else:
@@ -313,13 +316,9 @@ def add(plan: SweepPlan) -> None:
     session.show({"sweep": sweep.name})
 
 
-def cost_of(plan: SweepPlan, is_recorded: bool) -> str:
-    """Return the number of runs and their length; of the recording, also when it was made."""
-    runs = f"{plan.size:,} runs of {plan.budget.amount:,.10g} {plan.budget.unit}"
-    if not is_recorded:
-        return f"{runs}."
-    about = about_recording()
-    return f"Recorded {about['made']}, rbmviz {about['version']}: {runs}."
+def cost_of(plan: SweepPlan) -> str:
+    """Return the number of runs and their length."""
+    return f"{plan.size:,} runs of {plan.budget.amount:,.10g} {plan.budget.unit}."
 
 
 def extend(sweep: Sweep, view: SweepView) -> None:
@@ -343,7 +342,7 @@ def draw_commands(sweep: Sweep, command: Any) -> None:
     if sweep.status in ("queued", "running"):
         offered = [("Pause sweep", "pause", "pause_circle"), ("Stop sweep", "stop", "stop_circle")]
     elif sweep.status in ("paused", "stopped", "failed"):
-        offered = [("Go on", "resume", "play_circle"), ("Delete", "delete", "delete")]
+        offered = [("Resume sweep", "resume", "play_circle"), ("Delete", "delete", "delete")]
     elif sweep.status == "finished":
         offered = [("Delete", "delete", "delete")]
     for label, name, icon in offered:
@@ -513,7 +512,8 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
     else:
         sample_grid(comparison, view="sequence", **common)  # type: ignore[arg-type]
     if not present:
-        st.caption(about_runs(comparison, plan))
+        if about := about_runs(comparison, plan):
+            st.caption(about)
         opened = open_panels(comparison) or list(comparison.panels[:1])
         name = OTHER_PAGE[plan.kind].title()
         with st.container(horizontal=True):
@@ -530,28 +530,22 @@ def runs(comparison: Beside, plan: SweepPlan, present: bool) -> None:
 
 
 def about_runs(comparison: Beside, plan: SweepPlan) -> str:
-    """Describe the runs beside the map, and which cells the run under the pointer follows."""
-    one, first, equal = "chain", "sample", "Gibbs sweeps"
-    if plan.kind == "trainer":
-        one, first, equal = "training", "update", "updates"
-    sentences = [f"*Pointer* follows the setting under the pointer: its {one} continues as the knobs change."]
-    if plan.kind == "sampler":
-        sentences.append("Its numbers count the samples since the pointer stopped.")
+    """Say which cells the run under the pointer does not follow, and where all runs are; "": nothing."""
+    sentences = []
     if len(plan.algorithms) > 1 and POINTER_PANEL.value is not None:
         label = comparison[POINTER_PANEL.value].algorithm.label
-        sentences.append(f"It follows cells of {label} only; a click opens a cell of another {plan.kind}.")
+        sentences.append(
+            f"*Pointer* follows cells of {label} only; a click opens a cell of another {plan.kind}."
+        )
     fixed = [knob.label for axis in plan.axes if not (knob := plan.knob(axis.knob)).live]
     if fixed:
         sentences.append(
-            f"It keeps its own {' and '.join(fixed)}, which cannot change during a run; a click opens a cell "
-            "as it is."
+            f"*Pointer* keeps its own {' and '.join(fixed)}, which cannot change during a run; a click opens "
+            "a cell as it is."
         )
     if len(plan.models) > 1:
-        sentences.append(f"All run on {model_on_screen(plan)}, until a cell of another model is clicked.")
-    sentences.append(
-        "The others have the numbers of their cells on the map, but are separate runs from the first "
-        f"{first}, compared at equal {equal}."
-    )
+        model = title_of_model(model_on_screen(plan))
+        sentences.append(f"All run on {model} until a cell of another model is clicked.")
     return " ".join(sentences)
 
 
@@ -583,10 +577,7 @@ def evidence(view: SweepView, comparison: Beside) -> None:
         ],
     )
     on = f" on {choice.best.model}" if len(sweep.plan.models) > 1 else ""
-    st.markdown(
-        "**Curves of the best and the chosen settings**: means over the seeds, with bands of one "
-        "standard deviation."
-    )
+    st.markdown("**Curves of the best and the chosen settings** (mean ± one standard deviation over seeds)")
     draw_chart(
         curves_chart(scores, named, view.cost_unit, view.by, shown.point),
         "tune curves",

@@ -46,7 +46,7 @@
 // Bits of the state of a setting, as in rbmviz/session/sweep_view.py.
 const IS_KNOWN = 1, IS_IN_REGION = 2, IS_BEST = 4, IS_MOSTLY_BLANK = 8, IS_RUNNING = 16;
 const POINT_STEPS = 400; // steps of the slider of samples, sweeps or seconds
-const CELL_MOST = 74; // pixels: larger cells show no more; the map is as high as the first screen leaves room for
+const CELL_MOST = 110; // pixels: larger cells show no more; the map is as high as the first screen leaves room for
 const CELL_LEAST = 15;
 const SCALE_WIDTH = 104; // pixels to the right of the map, for its colour scale
 const FACET_GAP = 18;
@@ -76,7 +76,10 @@ function duration(seconds) {
 }
 
 /** @param {string} costUnit @param {number} point @returns {string} */
-const amount = (costUnit, point) => (costUnit === 'seconds' ? `${Number(point.toPrecision(3))} s` : `${whole.format(Math.round(point))} ${unitName(costUnit)}`);
+const pointText = (costUnit, point) => (costUnit === 'seconds' ? String(Number(point.toPrecision(3))) : whole.format(Math.round(point)));
+
+/** @param {string} costUnit @param {number} point @returns {string} */
+const amount = (costUnit, point) => `${pointText(costUnit, point)} ${costUnit === 'seconds' ? 's' : unitName(costUnit)}`;
 
 /** "Gibbs", because the page also has sweeps of settings. @param {string} costUnit @returns {string} */
 const unitName = costUnit => (costUnit === 'sweeps' ? 'Gibbs sweeps' : costUnit);
@@ -103,8 +106,8 @@ class MapPanel extends Panel {
   progress = element('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Progress of the sweep', 'aria-valuemin': 0, 'aria-valuemax': 100 },
     element('div'));
   stateLine = element('p', { class: 'state', role: 'status' });
-  pointName = element('label', { for: 'map-point' });
-  slider = element('input', { id: 'map-point', type: 'range', min: 0, max: POINT_STEPS, step: 1, value: 0 });
+  pointName = element('span');
+  slider = element('input', { id: 'map-point', type: 'range', min: 0, max: POINT_STEPS, step: 1, value: 0, 'aria-label': 'Scores after' });
   pointNote = element('p', { class: 'note-of-point' });
   telling = element('button', { type: 'button', class: 'telling', hidden: true, onclick: () => this.ask({ point: 0 }) });
   costUnit = element('select', { 'aria-label': 'What is equal', onchange: () => this.ask({ cost_unit: this.costUnit.value }) });
@@ -131,16 +134,14 @@ class MapPanel extends Panel {
 
   build() {
     super.build();
+    this.node.firstElementChild?.classList.toggle('spoken', !this.grid.data.present); // the settings or the list name the sweep
     this.strip.remove();
     this.readouts.lead.remove();
     this.more.remove();
     this.warning.remove();
-    const rows = element('div', { class: 'row-of-point' }, this.pointName, this.slider, this.telling);
-    const choices = element('div', { class: 'choices' }, element('label', {}, element('span', { text: 'Colour' }), this.by),
-      element('label', {}, element('span', { text: 'At equal' }), this.costUnit));
-    this.knobs.replaceChildren(rows);
+    this.knobs.replaceChildren(element('div', { class: 'row-of-point' }, this.by, this.pointName, this.costUnit, this.slider, this.telling));
     this.knobs.before(element('div', { class: 'answer' }, this.verdict, this.extend));
-    this.stage.after(this.progress, this.stateLine, this.pointNote, this.cellName, this.cell, choices);
+    this.stage.after(this.progress, this.stateLine, this.pointNote, this.cellName, this.cell);
     this.scale.style.setProperty('--viridis', VIRIDIS.join());
     this.chart.addEventListener('pointermove', event => { if (event.pointerType === 'mouse' || event.buttons) this.chooseCellAt(event); });
     this.chart.addEventListener('pointerdown', event => this.chooseCellAt(event));
@@ -277,31 +278,33 @@ class MapPanel extends Panel {
       planned: 'press Start', queued: 'waits for the sweeps before it', running: `running${left}`, paused: 'paused', finished: 'complete', failed: 'failed', stopped: 'stopped',
     });
     put(this.stateLine, `${whole.format(head.n)} of ${whole.format(runs)} runs, ${words[head.sweep_status]}. ${head.error ?? ''}`);
+    const over = head.sweep_status === 'finished';
+    this.progress.hidden = over;
+    this.stateLine.classList.toggle('spoken', over && !head.error);
     this.count.hidden = true;
     const range = head.ends !== null && head.ends[1] > head.ends[0], root = /** @type {ShadowRoot} */ (this.slider.getRootNode());
     this.slider.disabled = !range;
-    put(this.pointName, `Scores after ${amount(head.cost_unit, head.point)}`);
+    put(this.pointName, `after ${pointText(head.cost_unit, head.point)}`);
     this.slider.setAttribute('aria-valuetext', amount(head.cost_unit, head.point));
     if (root.activeElement !== this.slider || head.moved) this.slider.value = String(this.stepAt(head.point));
     this.slider.style.setProperty('--fill', `${100 * Number(this.slider.value) / POINT_STEPS}%`);
-    const over = head.sweep_status === 'finished';
     put(this.pointNote, head.moved ? 'The map moved to the point where the settings differ most. Drag to see others.'
       : seeds === 1 ? 'One seed cannot show where the settings differ most.'
-      : head.telling !== null || over ? '' : 'Available after a few seeds.');
+      : head.telling !== null || over ? '' : 'Where the settings differ most is known after a few seeds.');
     this.telling.hidden = head.moved || head.telling === null || head.telling === head.point;
     if (head.telling !== null) put(this.telling, `Differ most at ${amount(head.cost_unit, head.telling)}`);
     for (const [select, value] of /** @type {[HTMLSelectElement, string][]} */ ([[this.by, head.by], [this.costUnit, head.cost_unit]])) if (select.value !== value) select.value = value;
     this.by.title = this.measure.help;
     const region = this.state.reduce((sum, bits) => sum + Number((bits & IS_IN_REGION) !== 0), 0);
     const known = this.state.reduce((sum, bits) => sum + (bits & IS_KNOWN), 0);
-    const blank = this.state.some(bits => bits & IS_MOSTLY_BLANK) ? ' Crossed out: mostly blank samples.' : '';
+    const blank = this.state.some(bits => bits & IS_MOSTLY_BLANK) ? ' Crossed out: mostly blank.' : '';
     const least = Math.min(...head.seeds), most = Math.max(...head.seeds), compared = least === most ? most : `${least} to ${most}`;
     const few = most ? 'one seed' : 'no seed';
     const best = this.answer(head), tied = region - head.seeds.length;
     const verdict = !known ? head.sweep_status === 'planned' ? 'Press Start: the best setting will be named here.' : 'No setting has a score yet.'
       : seeds === 1 ? `${best} One seed cannot tell settings apart.${blank}`
       : most < 2 ? `${best} At this point the settings have ${few} in common${over ? '' : ' so far'}: they cannot be told apart.${blank}`
-      : `${best} ${tied > 0 ? `${tied} of ${known} settings ${tied === 1 ? 'is' : 'are'} tied with it (hatched${most < seeds ? `; ${compared} of ${seeds} seeds` : ''}).` : 'No other setting is tied with it.'}`
+      : `${best} ${tied > 0 ? `Hatched: ${tied} of ${known} tied with it${most < seeds ? ` (${compared} of ${seeds} seeds)` : ''}.` : 'No other setting is tied with it.'}`
         + `${least < 2 ? ' On a model with fewer than two seeds in common, settings cannot be told apart.' : ''} ${head.border.join(' ') || 'The grid is wide enough.'}${blank}`;
     this.extend.hidden = !over || !head.border.length;
     put(this.verdict, known && !this.measure.better ? `Neither high nor low values are better; the highest counts as the best. ${verdict}` : verdict);
@@ -312,7 +315,7 @@ class MapPanel extends Panel {
     const n = this.numbers, { short, digits } = this.measure, chosen = head.by.includes('validation');
     const score = (/** @type {number} */ x, /** @type {number} */ spread) => `${short} ${decimal(x, digits)}${Number.isFinite(spread) ? ` ± ${decimal(spread, digits)}` : ''}`;
     return [...this.state.keys()].filter(i => this.state[i] & IS_BEST).map(i => (chosen && Number.isFinite(n.test[i])
-      ? `Best on validation data: ${this.nameOf(i)}. On test data${n.test[i] === n.mean[i] ? ' (here the same)' : ''}: ${score(n.test[i], n.test_std_dev[i])}.`
+      ? `Best on validation data: ${this.nameOf(i)}. Test ${score(n.test[i], n.test_std_dev[i])}${n.test[i] === n.mean[i] ? ' (the same data)' : ''}.`
       : `Best: ${this.nameOf(i)}, ${score(n.mean[i], n.std_dev[i])}.`)).join(' ');
   }
 
@@ -324,7 +327,7 @@ class MapPanel extends Panel {
     // As many facets side by side as leave cells a reasonable size.
     const room = width - (narrow ? 0 : SCALE_WIDTH) - (y ? 28 + longest(y.values) : 0), across = Math.max(1, Math.min(facets.length, Math.floor((room + FACET_GAP) / (most * CELL_LEAST * 1.6 + FACET_GAP))));
     const wide = Math.max(4, Math.min(CELL_MOST * 1.5, (room - FACET_GAP * across) / (across * most)));
-    const high = Math.max(CELL_LEAST, Math.min(CELL_MOST, wide * 0.8, Math.max(200, Math.min(420, innerHeight - 500)) / rows));
+    const high = Math.max(CELL_LEAST, Math.min(CELL_MOST, wide * 0.8, Math.max(200, Math.min(640, innerHeight - 460)) / rows));
     const turned = longest(x.values) > wide - 4, everyColumn = turned ? Math.ceil(14 / wide) : 1, everyRow = Math.ceil(15 / high);
     const place = (/** @type {string} */ area, /** @type {HTMLElement} */ node) => { node.style.gridArea = area; return node; };
     const label = (/** @type {string} */ kind, /** @type {string} */ text, /** @type {string} */ area) => place(area, element('span', { class: kind, text }));
@@ -367,7 +370,7 @@ class MapPanel extends Panel {
     this.tiles.forEach((tile, i) => {
       const bits = this.state[i] ?? 0, known = (bits & IS_KNOWN) !== 0 && Number.isFinite(mean?.[i]), open = open_settings.indexOf(i);
       const [red, green, blue] = known ? viridis(this.share(mean[i])) : [0, 0, 0], dark = 0.299 * red + 0.587 * green + 0.114 * blue < 140;
-      const marks = { known, dark, running: bits & IS_RUNNING, tied: known && bits & IS_IN_REGION, blank: known && bits & IS_MOSTLY_BLANK, best: bits & IS_BEST, open: open >= 0, at: i === this.at };
+      const marks = { known, dark, running: bits & IS_RUNNING, tied: known && bits & IS_IN_REGION && !(bits & IS_BEST), blank: known && bits & IS_MOSTLY_BLANK, best: bits & IS_BEST, open: open >= 0, at: i === this.at };
       tile.className = Object.entries(marks).filter(([, on]) => on).map(([name]) => name).join(' ');
       tile.style.backgroundColor = known ? `rgb(${red}, ${green}, ${blue})` : '';
       tile.dataset.open = String(open + 1);
@@ -394,16 +397,16 @@ class MapPanel extends Panel {
     const spread = Number.isFinite(n.std_dev[i]) ? ` ± ${decimal(n.std_dev[i], digits)}` : '';
     const rows = /** @type {[string, string][]} */ ([[`${label}, mean ± spread over seeds`, `${decimal(n.mean[i], digits)}${spread}`]]);
     const error = Number.isFinite(n.std_error[i]) ? ` ± ${decimal(n.std_error[i], digits + 1)}` : '';
-    rows.push(['Minus the best, ± standard error', bits & IS_BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IS_IN_REGION ? ', tied' : ''}`]);
+    rows.push(['Difference from the best, ± standard error', bits & IS_BEST ? 'the best' : `${decimal(n.difference[i], digits)}${error}${bits & IS_IN_REGION ? ', tied' : ''}`]);
     if (Number.isFinite(n.test[i]) && head.by.includes('validation')) rows.push([`On the test part${n.test[i] === n.mean[i] ? ', here the same data' : ''}`, `${decimal(n.test[i], digits)}${Number.isFinite(n.test_std_dev[i]) ? ` ± ${decimal(n.test_std_dev[i], digits)}` : ''}`]);
     if (Number.isFinite(n.blank[i])) rows.push([this.map.blank, `${decimal(100 * n.blank[i], 1)} %`]);
-    rows.push(['Computing, a seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
-    if (head.cost_unit !== 'samples' && head.cost_unit !== 'updates') rows.push(['Samples, a seed', whole.format(Math.round(n.samples[i]))]);
+    rows.push(['Computing time per seed', `${Number(n.seconds_of[i].toPrecision(2))} s`]);
+    if (head.cost_unit !== 'samples' && head.cost_unit !== 'updates') rows.push(['Samples per seed', whole.format(Math.round(n.samples[i]))]);
     return [...rows, ...last];
   }
 
   drawCell() {
-    const name = this.at === null ? 'Point at a cell, or choose one with the arrow keys.' : this.nameOf(this.at);
+    const name = this.at === null ? 'Point at a cell to run it.' : this.nameOf(this.at);
     put(this.cellName, name);
     const rows = this.valuesOf(), text = rows.flat().join();
     if (this.cell.dataset.text === text) return;

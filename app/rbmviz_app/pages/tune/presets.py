@@ -22,8 +22,7 @@ PRESETS = (
     ),
     Preset(
         "No decay is best",
-        "After 1,000 samples decay 1 is best at almost any step size; with decay 0.8, large steps cost 50 "
-        "nats.",
+        "Decay 1 suits almost any step size.",
         ("rates_fpcd:eps=0.03162,alpha=0.9962",),
         {},
         (

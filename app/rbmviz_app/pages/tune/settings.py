@@ -77,23 +77,24 @@ def exchange_axes() -> None:
 
 def choose_what() -> Kind:
     """Draw the choice of what to tune, and on which models or data; return its kind."""
-    what = controls.choose(Settings.tune_what, on_change=exchange_axes)
+    what = controls.choose(Settings.tune_what, on_change=exchange_axes, label_visibility="collapsed")
     kind = KIND_OF[what]
     if kind == "trainer":
-        controls.data_set(Settings.tune_train_data, width=150)
+        controls.data_set(Settings.tune_train_data, width=150, label_visibility="collapsed")
         known = {name: TABLES[kind][name].label for name in list_trainers()}
         setting = Settings.tune_trainers
     else:
-        controls.model_names(Settings.tune_models, width=330, placeholder="Choose a model")
+        controls.model_names(
+            Settings.tune_models, width=292, placeholder="Choose a model", label_visibility="collapsed"
+        )
         known = {name: samplers[name].label for name in list_samplers()}
         setting = Settings.tune_samplers
-    labels = [f"- **{name}**: {label}" for name, label in known.items()]
     controls.several(
         setting,
         list(known),
-        help="\n".join(["What is tuned; several are side by side, with one colour scale.", "", *labels]),
-        width=190,
+        width=182,
         placeholder=f"Choose a {kind}",
+        label_visibility="collapsed",
         format_func=known.__getitem__,
         on_change=fit_axes,
     )
@@ -192,12 +193,12 @@ def _choose_axis(axis: Literal["x", "y"], options: list[str], known: dict[str, K
         if knob.value in known:
             session.show(ends_of(axis, known[knob.value]))
 
-    lines = [f"- **{name}**: {one.label}" for name, one in known.items()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = controls.select(
             knob,
             options,
-            help="\n".join(["The knob along this axis.", "", *lines]),
+            format_func=lambda name: known[name].label if name in known else name,
+            help="The knob along this axis.",
             on_change=chosen,
             width=140,
         )

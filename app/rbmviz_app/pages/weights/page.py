@@ -133,7 +133,7 @@ def main() -> None:
     """Draw the page."""
     present = PAGE.heading(notes=READING_NOTES)
     with PAGE.toolbar():
-        chosen = controls.model_name(Settings.weights_model)
+        chosen = controls.model_name(Settings.weights_model, width=288)
         with controls.settings("weights"):
             name, model = controls.own_model(chosen, "weights_own", "Weigh with a model file of your own")
             setup, reason = choose_setup(model)
