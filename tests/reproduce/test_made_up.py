@@ -200,6 +200,8 @@ def test_both_worlds_of_consistency(slope, cost, verdict):
         noise = 1 + 0.01 * arguments["seed"]
         if name.startswith("time-"):
             return {"cd": 1.0, "pop_cd": cost * noise, "pt": 10.0}
+        if name.startswith("met-"):
+            return {"share": noise / (1.2 if slope < 0 else 30), "median": noise * (2 if slope < 0 else 20)}
         falls = {"pop_cd": slope, "cd": 0 if slope < 0 else slope}
         return {
             f"{trainer}-{n}": {"bias": noise * n**power, "error": 0.0}

@@ -14,6 +14,7 @@ from rbmviz.datasets import load_dataset
 from rbmviz.errors import BadInput
 from rbmviz.gradient import gradient_quality
 from rbmviz.lessons.state import read_state
+from rbmviz.metrics import log_z
 from rbmviz.models import load_model
 from rbmviz.pages import PAGES as SPECS
 from rbmviz.reproduce import PAPERS, SIZES, Estimate, all_recipes
@@ -48,6 +49,7 @@ from rbmviz.reproduce.recipes import (
 )
 from rbmviz.reproduce.run import caption, job_identity
 from rbmviz.reproduce.tables import best_curve
+from rbmviz.trainers.pop_cd import pop_weights
 from rbmviz_app import pages
 
 ROOT = Path(__file__).parents[2]
@@ -325,6 +327,17 @@ def test_large_populations_are_joined_from_blocks():
     rbm, rows = load_model("bas_cd1").rbm, load_dataset("bas").train
     drawn = gradient_quality(rbm, rows, "pop_cd", 128, 1, n_chains=512)
     assert abs(made["bias"] - drawn.bias_corrected) < 4 * np.hypot(made["error"], drawn.std_error) < 0.004
+
+
+def test_small_weights_have_the_share_of_z_that_is_met():
+    """Of weights of at most Z, a mean of samples is certain: it must be the share that pairs have."""
+    rbm, rows = load_model("bas_cd1").rbm, load_dataset("bas").train
+    met = population_cd_consistency.weights_met("bas_cd1", "bas", 1, 20_000, 0)
+    starts = np.repeat(rows, 500, axis=0)
+    logs = pop_weights(rbm, starts, seed=1).log_weights - log_z(rbm)
+    weights = np.where(logs <= 0, np.exp(logs), 0)
+    error = np.hypot(weights.std() / len(weights) ** 0.5, (met["share"] / 20_000) ** 0.5)
+    assert abs(met["share"] - weights.mean()) < 4 * error < 0.01
 
 
 def test_the_papers_meeting_times_are_counted_from_one():

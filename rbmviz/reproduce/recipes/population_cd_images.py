@@ -34,7 +34,7 @@ def work(size: Size) -> list[Work]:
                 ),
                 axes=(Axis("learning_rate", RATES if size == "full" else RATES[:1]),),
                 data=data,
-                seeds=seeds(size, quick=3, medium=3, full=25),
+                seeds=seeds(size, quick=5, medium=3, full=25),
                 budget=Budget("updates", UPDATES[data][size]),
                 metrics=("log_likelihood",),
             ),
@@ -122,10 +122,10 @@ RECIPE = Recipe(
     ),
     about=(
         "16 hidden units, batches of 500 and 246 rows and as many chains, exact log-likelihood of the "
-        "training part. A quick run has 2 seeds, the rate 0.1, and fewer updates than the paper; PT-10 and "
+        "training part. A quick run has five seeds, rate 0.1, and fewer updates than the paper; PT-10 and "
         "the rate 0.01 are part of a full run."
     ),
-    cost={"quick": 3.3, "medium": 20.0, "full": 2500.0},
+    cost={"quick": 5.2, "medium": 20.0, "full": 2500.0},
     live_link=link_to("train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="mnist5k"),
     needs=("mnist", "letters"),
 )

@@ -126,6 +126,6 @@ RECIPE = Recipe(
         "law that the sampler draws from is the mean over time of that of theta + theta_F, enumerated at 30 "
         "moments of the second half of 40,000 samples."
     ),
-    cost={"quick": 1.3, "full": 3.2},
+    cost={"quick": 1.3, "full": 2.6},
     live_link=link_to("sample", ("rates_fpcd:alpha=0.95", "rates_fpcd:alpha=1"), model="bas_cd1"),
 )

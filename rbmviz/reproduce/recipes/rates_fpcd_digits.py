@@ -123,7 +123,7 @@ RECIPE = Recipe(
         "training digits than 99 % of held-out digits are, or nearly empty. Sinking: 5,000 samples, with "
         "the bounds of the recipe for words; the paper says it of words alone."
     ),
-    cost={"quick": 0.6, "full": 2.5},
+    cost={"quick": 0.6, "full": 1.8},
     live_link=link_to("sample", ("gibbs", RATES), model="mnist_cd1"),
     needs=("usps",),
 )

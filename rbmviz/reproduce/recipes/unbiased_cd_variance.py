@@ -38,7 +38,7 @@ def work(size: Size) -> list[Work]:
     for label, text in TRAINERS.items():
         arguments = {"trainer": f"{text},{KNOBS}", "data": "simulated", "every": 50}
         arguments |= {"updates": SPLIT if size == "quick" else 2000}
-        jobs += per_seed(label, variances, arguments, seeds(size, quick=3, full=3))
+        jobs += per_seed(label, variances, arguments, seeds(size, quick=3, full=8))
     return jobs
 
 
@@ -99,7 +99,7 @@ RECIPE = Recipe(
         "estimated from the 1,000 of the update. Each trainer is measured on its own path, as in the paper, "
         "which compares by eye; comparable means here a ratio below 3.2."
     ),
-    cost={"quick": 1.0, "full": 2.0},
+    cost={"quick": 1.0, "full": 5.0},
     live_link=link_to(
         "train",
         (
