@@ -51,7 +51,7 @@ class LiveSamplers(anywidget.AnyWidget):
     """Samplers that run in the browser, side by side; made by ``rbmviz.play``.
 
     All traits follow the page, and the page follows them. A change on the page arrives about half a second
-    later, once the kernel runs no cell.
+    later, or once the kernel is idle.
 
     Attributes
     ----------
