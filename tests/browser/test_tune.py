@@ -77,6 +77,23 @@ def test_a_smaller_map_takes_the_place_of_a_larger_one(live):
     assert page.page.get_by_text("BidiComponent Error").count() == 0
 
 
+def test_trainings_take_the_place_of_chains_and_back(live):
+    page = live()
+    page.page.goto(f"{page.address}/{SMALL}")
+    page.until(f"{MAP} && {CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    page.pick("Presets", "Trainers fall away")
+    page.page.get_by_role("button", name="Open in Train").wait_for()
+    page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
+    page.until(f"{MAP}.querySelector('.row-of-point').textContent.endsWith('updates')")
+    page.page.get_by_role("button", name="Undo").click()
+    page.page.get_by_role("button", name="Open in Sample").wait_for()
+    page.until(f"{MAP}.querySelector('.row-of-point').textContent.endsWith('samples')")
+    page.until(
+        f"{CHAINS}.length === 1 && {CHAINS}[0].querySelector('.standing').textContent.includes('sweeps')"
+    )
+    assert page.page.get_by_text("BidiComponent Error").count() == 0
+
+
 def test_each_cell_of_two_samplers_is_reached_by_keys_and_the_pointer_can_be_closed(live):
     """Gibbs has one cell, beside the row of no other."""
     page = live()
@@ -118,7 +135,7 @@ def test_the_page_opens_on_a_map_with_its_answer_on_the_first_screen(live):
     assert page.ask("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_map_with_the_best_on_its_border_is_extended_and_trainings_take_its_place(live):
+def test_a_map_with_the_best_on_its_border_is_extended_by_a_button(live):
     page = live()
     page.page.goto(
         f"{page.address}/tune?tune_models=bas_pcd&tune_x_to=0.01&tune_x_n=2&tune_y=none&tune_n=200&tune_seeds=2"
@@ -130,15 +147,3 @@ def test_a_map_with_the_best_on_its_border_is_extended_and_trainings_take_its_pl
     page.page.get_by_role("button", name="Extend the grid").click()
     page.until(f"{MAP}.querySelector('.state').textContent.includes('8 of 8 runs, complete')")
     page.page.get_by_role("button", name="Delete").click()
-    # Trainings take the place of chains, and back.
-    page.pick("Presets", "Trainers fall away")
-    page.page.get_by_role("button", name="Open in Train").wait_for()
-    page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
-    page.until(f"{MAP}.querySelector('.row-of-point').textContent.endsWith('updates')")
-    page.page.get_by_role("button", name="Undo").click()
-    page.page.get_by_role("button", name="Open in Sample").wait_for()
-    page.until(f"{MAP}.querySelector('.row-of-point').textContent.endsWith('samples')")
-    page.until(
-        f"{CHAINS}.length === 1 && {CHAINS}[0].querySelector('.standing').textContent.includes('sweeps')"
-    )
-    assert page.page.get_by_text("BidiComponent Error").count() == 0
