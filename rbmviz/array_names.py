@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.array_files import printable
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 
 OTHER_ARRAY_NAMES = {
     "W": ("w", "weight", "weights", "weight_matrix", "components_"),
@@ -42,9 +42,9 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
     holds = ", ".join(printable(str(name))[:40] for name in list(available)[:20]) or "nothing"
     for key, name in stated.items():
         if key not in OTHER_ARRAY_NAMES:
-            raise BadInput(f"names has a key {shown(key)}: give the names of W, b and c.")
+            raise BadInput(f"names has a key {quoted(key)}: give the names of W, b and c.")
         if not isinstance(name, str) or name.removesuffix(TRANSPOSED) not in available:
-            raise BadInput(f"{what} has no array {shown(name)}; it holds {holds}.")
+            raise BadInput(f"{what} has no array {quoted(name)}; it holds {holds}.")
     found, missing = stated, []
     for key, others in OTHER_ARRAY_NAMES.items():
         if key in found:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rbmviz import checks, kernels, rng
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 from rbmviz.model_files import AnyModel, as_rbm
 from rbmviz.notebook import short_repr
 from rbmviz.rbm import RBM
@@ -337,7 +337,7 @@ def couple(
     rbm = as_rbm(rbm)
     v0 = checks.bits("couple: v0", v0, rbm.n_visible)
     if algorithm not in ALGORITHMS:
-        raise BadInput(f"couple: algorithm = {shown(algorithm)} is not one of {', '.join(ALGORITHMS)}.")
+        raise BadInput(f"couple: algorithm = {quoted(algorithm)} is not one of {', '.join(ALGORITHMS)}.")
     lag, k, max_sweeps = _check_sweeps("couple", lag, k, max_sweeps)
     seed = rng.seed_sequence(seed)
     ended = run_all_pairs(rbm, v0, pair_streams(len(v0), seed), algorithm, lag, k, max_sweeps)

@@ -29,12 +29,12 @@ def shortened(text: str, most: int = MAX_SHOWN) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
-def shown(value: Any) -> str:
-    """Return the ``repr`` of any value for an error message, cut after ``MAX_SHOWN`` characters."""
+def quoted(value: Any) -> str:
+    """Return the ``repr`` of any value, on one line, cut after ``MAX_SHOWN`` characters, for a message."""
     if isinstance(value, str):
         return repr(shortened(value))
     try:
-        return shortened(repr(value))
+        return shortened(" ".join(repr(value).split()))
     except Exception:  # for example an int with more digits than Python converts
         return f"a value of type {type(value).__name__}"
 
@@ -47,7 +47,7 @@ def unknown(kind: str, name: str, names: Iterable[str], listed: str = "") -> Bad
     choices = sorted(names)
     near = difflib.get_close_matches(name[:MAX_SHOWN], choices, n=1, cutoff=0.5)
     hint = f"did you mean '{near[0]}'?" if near else listed or f"choose one of {', '.join(choices)}."
-    return BadInput(f"Unknown {kind} {shown(name)}: {hint}")
+    return BadInput(f"Unknown {kind} {quoted(name)}: {hint}")
 
 
 def lacking(what: str, package: str, extra: str) -> BadInput:

@@ -15,7 +15,7 @@ from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal
 
-from rbmviz.errors import MAX_SHOWN, BadInput, shown
+from rbmviz.errors import MAX_SHOWN, BadInput, quoted
 
 Value = int | float | bool | str
 
@@ -75,7 +75,7 @@ class Knob:
 
     def check(self, value: Any, owner: str) -> Value:
         """Return ``value`` as this knob's kind (so that 1 and 1.0 compile one kernel), or raise BadInput."""
-        wrong = BadInput(f"{owner}: {self.name} = {shown(value)} is outside {self.range_text}.")
+        wrong = BadInput(f"{owner}: {self.name} = {quoted(value)} is outside {self.range_text}.")
         if self.kind is bool or self.kind is str:
             if not isinstance(value, self.kind) or (self.choices and value not in self.choices):
                 raise wrong
@@ -88,7 +88,7 @@ class Knob:
             raise wrong from None
         within = self.lo <= number <= self.hi or (self.zero and number == 0)
         if within and self.kind is int and number != value:
-            raise BadInput(f"{owner}: {self.name} = {shown(value)} is not a whole number.")
+            raise BadInput(f"{owner}: {self.name} = {quoted(value)} is not a whole number.")
         if not within or not math.isfinite(number):
             raise wrong
         return number
@@ -102,7 +102,7 @@ class Knob:
         except ValueError:
             value = text
         if self.kind is not str and not isinstance(value, float):
-            raise BadInput(f"{owner}: {self.name} = {shown(text)} is outside {self.range_text}.")
+            raise BadInput(f"{owner}: {self.name} = {quoted(text)} is outside {self.range_text}.")
         return self.check(value, owner)
 
     def text(self, value: Value) -> str:
@@ -169,7 +169,7 @@ def check_names(cls: Any, names: Mapping[str, Any]) -> None:
         if name not in knobs:
             near = difflib.get_close_matches(name[:MAX_SHOWN], knobs, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(knobs) or 'none'}."
-            raise BadInput(f"{cls.name} has no knob {shown(name)}: {hint}")
+            raise BadInput(f"{cls.name} has no knob {quoted(name)}: {hint}")
 
 
 def write_knobs(algorithm: Any, only: Collection[str] | None = None) -> str:
@@ -223,7 +223,7 @@ def split_knobs(text: str, owner: str) -> dict[str, str]:
     texts = dict(pairs)
     if len(texts) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise BadInput(f"{owner}: {shown(twice)} is given twice; give it once.")
+        raise BadInput(f"{owner}: {quoted(twice)} is given twice; give it once.")
     return texts
 
 

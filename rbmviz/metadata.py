@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbmviz.array_files import printable
-from rbmviz.errors import BadInput
+from rbmviz.errors import BadInput, quoted
 
 MAX_TEXT = 5000
 """Most characters of one text; a path has at most 4,096."""
@@ -95,25 +95,20 @@ def checked(meta: Any, what: str = "The metadata") -> dict[str, Any]:
         If a value has the wrong type, is too long, or is nested too deeply.
     """
     if not isinstance(meta, Mapping):
-        raise BadInput(f"{what} must be an object of names and values, not {_shown(meta)}.")
+        raise BadInput(f"{what} must be an object of names and values, not {quoted(meta)}.")
     left = [MAX_VALUES]
     cleaned = {
-        _key(key, what): _json(value, f"{what}, {_shown(key)}", 1, left) for key, value in meta.items()
+        _key(key, what): _json(value, f"{what}, {quoted(key)}", 1, left) for key, value in meta.items()
     }
     for key, (passes, wanted) in SCHEMA_OF_KEYS.items():
         if cleaned.get(key) is not None and not passes(cleaned[key]):
-            raise BadInput(f"{what}: {key} is {_shown(cleaned[key])}; it must be {wanted}.")
+            raise BadInput(f"{what}: {key} is {quoted(cleaned[key])}; it must be {wanted}.")
     return cleaned
-
-
-def _shown(value: Any) -> str:
-    text = printable(repr(value))
-    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _key(key: Any, what: str) -> str:
     if not isinstance(key, str) or len(key) > 200:
-        raise BadInput(f"{what}: the name {_shown(key)} must be a text of at most 200 characters.")
+        raise BadInput(f"{what}: the name {quoted(key)} must be a text of at most 200 characters.")
     return printable(key)
 
 
@@ -144,5 +139,5 @@ def _json(value: Any, what: str, depth: int, left: list[int]) -> Any:
         case Mapping():
             return {_key(key, what): _json(item, what, depth + 1, left) for key, item in value.items()}
     raise BadInput(
-        f"{what}: {_shown(value)} is not a JSON value: give a text, a number, a list or an object."
+        f"{what}: {quoted(value)} is not a JSON value: give a text, a number, a list or an object."
     )

@@ -10,7 +10,7 @@ import numpy as np
 from rbmviz import checks
 from rbmviz.array_files import Damaged, is_file
 from rbmviz.array_names import TRANSPOSED, Names, array_names, as_numpy, oriented
-from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.h5_files import read_chains
 from rbmviz.rbm import H5_SUFFIXES, RBM, Model, ModelHeader, load_model_file, read_model_header
 
@@ -20,7 +20,7 @@ AnyModel = str | Path | Model | RBM
 FOLDER = Path(str(resources.files("rbmviz.pretrained")))
 """Folder of the pretrained models: ``pretrained/`` in a checkout, within the package in an installation."""
 
-NONE_FOUND = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
+NO_MODELS = f"No pretrained model is in '{FOLDER}': install rbmviz again, or name a model file."
 """What an empty list of models is called."""
 
 
@@ -38,7 +38,7 @@ def as_model(model: AnyModel) -> Model:
         return Model(model)
     if isinstance(model, str | Path):
         return load_model(model)
-    raise BadInput(f"{shown(model)} is not a model: give a name, a file, a Model or an RBM.")
+    raise BadInput(f"{quoted(model)} is not a model: give a name, a file, a Model or an RBM.")
 
 
 def as_rbm(model: AnyModel) -> RBM:
@@ -115,7 +115,7 @@ def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
     RBM(3 visible, 2 hidden units)
     """
     if not isinstance(arrays, Mapping):
-        raise BadInput(f"from_arrays: {shown(arrays)} is not a mapping of arrays by name: give a dict.")
+        raise BadInput(f"from_arrays: {quoted(arrays)} is not a mapping of arrays by name: give a dict.")
     stated = array_names([str(name) for name in arrays], names, "from_arrays: the mapping")
     found = {
         key: checks.numbers(f"from_arrays: {array}", as_numpy(arrays[array.removesuffix(TRANSPOSED)]))
@@ -166,7 +166,7 @@ def load_pretrained(name: object) -> Model:
     """
     names = list_models()
     if not names:
-        raise BadInput(NONE_FOUND)
+        raise BadInput(NO_MODELS)
     if name not in names:
         raise unknown("model", str(name), names, "'rbmviz list models' shows them.")
     return load_model_file(FOLDER / f"{name}.safetensors")

@@ -13,7 +13,7 @@ from rbmviz.metadata import data_name
 from rbmviz.metrics import Kernel, model_statistics
 from rbmviz.model_files import (
     FOLDER,
-    NONE_FOUND,
+    NO_MODELS,
     AnyModel,
     as_rbm,
     list_models,
@@ -24,7 +24,7 @@ from rbmviz.model_files import (
 from rbmviz.rbm import RBM, Model, ModelHeader
 from rbmviz.registry import datasets, trainers
 
-__all__ = ["FOLDER", "NONE_FOUND", "list_models", "load_model", "load_pretrained", "read_pretrained_headers"]
+__all__ = ["FOLDER", "NO_MODELS", "list_models", "load_model", "load_pretrained", "read_pretrained_headers"]
 
 LANDSCAPE_PATTERNS = {
     "two halves": ("111/000", "000/111"),

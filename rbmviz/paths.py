@@ -9,7 +9,7 @@ from platformdirs import user_cache_dir
 def cache_dir() -> Path:
     """Return the cache folder: ``RBMVIZ_CACHE_DIR``, or else the user's cache folder.
 
-    A user without a home folder has no cache folder: the path that is returned then cannot be created.
+    For a user without a home folder, the path that is returned cannot be created.
     """
     if named := os.environ.get("RBMVIZ_CACHE_DIR"):
         return Path(named)

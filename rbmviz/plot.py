@@ -20,7 +20,7 @@ from rbmviz.charts.ends import end_rows
 from rbmviz.charts.style import COUPLING_COLOURS, GREY, INK, colours_of_names
 from rbmviz.coupling import ALGORITHM_LABELS, Pairs, meeting_time_shares
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.errors import BadInput, brought_by, shown
+from rbmviz.errors import BadInput, brought_by, quoted
 from rbmviz.metrics import Kernel
 from rbmviz.metrics.isl import CURVE_COUNTS, empty_isl
 from rbmviz.metrics.landscape import Order, codes
@@ -446,7 +446,7 @@ def _named(given: T | Mapping[str, T], kind: type[T], name: str) -> dict[str, T]
     named = dict(given) if isinstance(given, Mapping) else {name: given}
     for each, one in named.items():
         if not isinstance(one, kind) or isinstance(one, str):
-            raise BadInput(f"plot: {each} is {shown(one)}; give {kind.__name__}, or several by name.")
+            raise BadInput(f"plot: {each} is {quoted(one)}; give {kind.__name__}, or several by name.")
     if not named:
         raise BadInput("plot: there is nothing to draw.")
     return named

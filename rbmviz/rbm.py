@@ -27,7 +27,7 @@ from rbmviz.array_files import (
     text_of,
 )
 from rbmviz.array_names import TRANSPOSED, Names, array_names, oriented
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 from rbmviz.h5_files import Layout, h5_bytes, read_h5
 from rbmviz.notebook import data_frame, notebook_html, picture_shape, short_repr
 from rbmviz.output import write_whole
@@ -286,7 +286,7 @@ def save_model(model: Model | RBM, path: str | Path, layout: Layout = "rbms") ->
     if isinstance(model, RBM):
         model = Model(model)
     if not isinstance(model, Model):
-        raise BadInput(f"{shown(model)} is not a model to save: give a Model or an RBM, and then the file.")
+        raise BadInput(f"{quoted(model)} is not a model to save: give a Model or an RBM, and then the file.")
     suffix = Path(path).suffix
     if suffix not in (".safetensors", ".npz", *H5_SUFFIXES):
         raise BadInput(f"A model file ends in .safetensors, .npz or .h5, not '{Path(path).name}'.")

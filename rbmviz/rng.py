@@ -10,7 +10,7 @@ from numbers import Integral
 
 import numpy as np
 
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 
 Seed = int | np.random.SeedSequence | np.random.Generator
 
@@ -39,7 +39,7 @@ def seed_sequence(seed: Seed) -> np.random.SeedSequence:
     if isinstance(seed, np.random.Generator):
         return np.random.SeedSequence(seed.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
     if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed < 2**128:
-        raise BadInput(f"The seed {shown(seed)} is not a seed: give a whole number from 0 up.")
+        raise BadInput(f"The seed {quoted(seed)} is not a seed: give a whole number from 0 up.")
     return np.random.SeedSequence(int(seed))
 
 

@@ -80,7 +80,7 @@ def open_step(lesson: str, step: int) -> PageState:
     session.LESSON_PROGRESS.ensure()[lesson] = max(step + 1, session.LESSON_PROGRESS.value.get(lesson, 0))
     defaults = {name: setting.default for name, setting in pages.settings(state.page).items()}
     session.show(defaults | state.settings)
-    uploads.put_aside(state.page)
+    uploads.remove_own_file(state.page)
     session.STEP_TO_SET.set(True)
     OPEN_STEP.set(LessonStep(lesson, step))  # last, because a click may interrupt a script run anywhere
     return state

@@ -51,7 +51,7 @@ def draw(step: Step, place: LessonStep) -> None:
 def _labels(step: Step) -> dict[str, str]:
     """Return the page's labels of its settings and of its panels' knobs, by name."""
     page = step.state.page
-    knobs = pages.found()[page].PAGE.labels_of_knobs(step.state.algorithms(), step.state.settings)
+    knobs = pages.page_modules()[page].PAGE.labels_of_knobs(step.state.algorithms(), step.state.settings)
     return {name: one.label for name, one in pages.settings(page).items()} | knobs
 
 

@@ -54,7 +54,7 @@ OURS = re.compile(rf"{TOKEN_PATTERN.pattern}|\.{TOKEN_PATTERN.pattern}\.[0-9a-f]
 CHOICES = {"sample": "model", "weights": "weights_model", "coupling": "coupling_model", "tune": "tune_models"}
 """The setting on each page that chooses a model, on Tune several, which may come from the Train page."""
 
-GONE = (
+TRAININGS_DELETED = (
     "What was trained under this link is not on this server, or no longer: beyond "
     f"{TOTAL_BYTES / 1e6:,.0f} MB the oldest trainings go. The page opens with what else the link names; "
     "data and models of your own have to be given again."
@@ -69,7 +69,7 @@ log = logging.getLogger(__name__)
 def path_of(token: str) -> Path:
     """Return the file of this token's trainings; BadInput if it is not a token."""
     if TOKEN_PATTERN.fullmatch(token) is None:  # only then is it safe in a path
-        raise BadInput(GONE)
+        raise BadInput(TRAININGS_DELETED)
     folder = os.environ.get(FOLDER_VARIABLE)
     return (Path(folder) if folder else cache_dir() / "kept") / token
 
@@ -101,7 +101,7 @@ def get(token: str) -> bytes:
     try:
         return read_file(path_of(token), "The file of trainings")
     except Damaged:
-        raise BadInput(GONE) from None
+        raise BadInput(TRAININGS_DELETED) from None
 
 
 def _make_folder(folder: Path) -> None:

@@ -186,7 +186,7 @@ def scored_data(setting: Setting[str]) -> str:
         "Rows of 0 and 1 or of grey values (.npz, .npy, .csv), images (.zip), one text per line (.txt). "
         f"{uploads.FORGOTTEN}",
     )
-    before = uploads.read_already(place)
+    before = uploads.last_upload(place)
     try:
         own = uploads.own_data(place, given, ALL_SETTINGS["rule"].value)
         if own is not None and own is not before:

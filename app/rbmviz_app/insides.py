@@ -127,7 +127,7 @@ def tidy() -> None:
 
 def stored_bytes() -> dict[str, int]:
     """Return the bytes of the files that Streamlit holds, by session id."""
-    return {session: n for found in _stored_bytes for session, n in found().items()}
+    return {session: n for count_bytes in _stored_bytes for session, n in count_bytes().items()}
 
 
 def page_is_open() -> bool:
@@ -191,15 +191,15 @@ def _close_loops(server: Any) -> None:
 def _count_uploads(server: Any) -> None:
     files, lock = server._uploaded_file_mgr.file_storage, server._uploaded_file_mgr._lock
 
-    def found() -> dict[str, int]:
+    def count_bytes() -> dict[str, int]:
         with lock:
             return {
                 session: sum(len(file.data) for file in of_session.values())
                 for session, of_session in files.items()
             }
 
-    found()
-    _stored_bytes.append(found)
+    count_bytes()
+    _stored_bytes.append(count_bytes)
 
 
 MESSAGES = "/_stcore/stream"

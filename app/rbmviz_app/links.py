@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from rbmviz.errors import MAX_SHOWN, BadInput, shown
+from rbmviz.errors import MAX_SHOWN, BadInput, quoted
 from rbmviz.links import address_texts
 from rbmviz_app import checkpoints, embedding, pages, presets, session, shared, uploads
 from rbmviz_app.component import component
@@ -40,14 +40,14 @@ MAX_REPEATED_STEPS = 20_000
 """Maximum number of steps repeated when a paused page is reopened: seconds of computing."""
 
 
-def given(page: str, name: str) -> list[str]:
+def link_values(page: str, name: str) -> list[str]:
     """Return the values of a name in this session's link, if the link is to this page."""
     link = session.LINK.value
     return list(link.parts.get(name, ())) if link is not None and link.page == page else []
 
 
 def in_address(name: str) -> list[str]:
-    """Return the current values of a name in the address; ``given`` returns the session's first ones."""
+    """Return the current values of a name in the address; ``link_values`` returns the first ones."""
     return st.query_params.get_all(name)
 
 
@@ -72,7 +72,7 @@ def presented_knobs() -> list[str]:
 
 def paused_at(page: str, n_panels: int) -> list[int]:
     """Return the steps of the panels when the link was written; empty: they were running."""
-    texts = given(page, PAUSED_AT)
+    texts = link_values(page, PAUSED_AT)
     if not all(re.fullmatch(r"[0-9]{1,12}", text, re.ASCII) for text in texts):
         return []
     steps = [int(text) for text in texts]
@@ -117,20 +117,20 @@ def open_link(page: str) -> None:
         return
     link = session.Link(page, {name: in_address(name) for name in st.query_params})
     session.LINK.set(link)
-    checkpoints.open_link(page, given(page, checkpoints.TOKEN_PART))
-    uploads.open_link(page, given(page, uploads.PART))
+    checkpoints.open_link(page, link_values(page, checkpoints.TOKEN_PART))
+    uploads.open_link(page, link_values(page, uploads.PART))
     live = pages.live_page(page)
     preset = live.preset_of_link() if live else None
     values = live.values_of(preset) if live and preset else {}
     # A link to the page that shows the command line's model is complete: what it leaves out is the default.
-    if shared.FIRST_CHOICE and not any(given("sample", name) for name in pages.names_of_page("sample")):
+    if shared.FIRST_CHOICE and not any(link_values("sample", name) for name in pages.names_of_page("sample")):
         values[checkpoints.CHOICES["sample"]] = shared.FIRST_CHOICE[0]
     # How it works begins at its first part; links to the landscape, which do not name it, stay such links.
-    if not any(given("chain", name) for name in [*pages.names_of_page("chain"), presets.KEY]):
+    if not any(link_values("chain", name) for name in [*pages.names_of_page("chain"), presets.KEY]):
         values["little"] = "units"
     refused: list[str] = []
     for name, setting in pages.settings(page).items():
-        texts = given(page, name)
+        texts = link_values(page, name)
         if not texts:
             continue
         try:
@@ -142,13 +142,13 @@ def open_link(page: str) -> None:
                 file = next(text for text in texts if "." in text)
                 where = "Settings" if page in uploads.UPLOADERS else "Settings of Sample or Train"
                 session.add_link_warning(
-                    f"The server has forgotten your file {shown(file)}: upload it again in {where}.", page
+                    f"The server has forgotten your file {quoted(file)}: upload it again in {where}.", page
                 )
             else:
                 stands = " ".join(address_texts(values.get(name, setting.default)))
-                refused.append(f"{name} = {stands[:MAX_SHOWN]} (not {shown(' '.join(texts))})")
+                refused.append(f"{name} = {stands[:MAX_SHOWN]} (not {quoted(' '.join(texts))})")
         else:
-            if setting.spec.fold and not given(page, setting.spec.fold):
+            if setting.spec.fold and not link_values(page, setting.spec.fold):
                 values[setting.spec.fold] = True
     session.show(values)
     if refused:

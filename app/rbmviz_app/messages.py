@@ -56,7 +56,7 @@ def refused(sentence: object) -> None:
     TOASTS.set((*TOASTS.value, (str(sentence), "error")))
 
 
-def done(sentence: object) -> None:
+def inform(sentence: object) -> None:
     """Queue for ``show_toasts`` what a click has also done; for callbacks."""
     TOASTS.set((*TOASTS.value, (str(sentence), "info")))
 

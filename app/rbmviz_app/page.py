@@ -215,7 +215,7 @@ class LivePage(Generic[S]):
             if step is not None:
                 self._set_to_step(comparison, setup, step)
             elif is_new:
-                self._warn_of_unknown_preset(links.given(self.name, presets.KEY))
+                self._warn_of_unknown_preset(links.link_values(self.name, presets.KEY))
                 preset = self.preset_of_link()
                 (fill or self.fill)(comparison, self.read(preset.panels)[0] if preset else [])
                 self._start(comparison)
@@ -224,7 +224,7 @@ class LivePage(Generic[S]):
                 if comparison.setup == setup:  # otherwise the limits refused it
                     on_change(comparison)
                 command = comparison.undoable_commands
-                session.set_undo_settings(self.name, command, session.drawn(self.name).settings)
+                session.set_undo_settings(self.name, command, session.last_drawn(self.name).settings)
                 if not session.undo_settings(self.name, command):
                     comparison.drop_undo()  # a file was uploaded or removed: no setting restores it
         except BadInput as error:
@@ -309,7 +309,7 @@ class LivePage(Generic[S]):
 
         Raises BadInput if the limits allow none.
         """
-        most, asked = limits().panels, links.given(self.name, self.spec.panels_key)
+        most, asked = limits().panels, links.link_values(self.name, self.spec.panels_key)
         if asked == [NO_PANEL]:
             return
         if len(asked) > most:
@@ -380,7 +380,7 @@ class LivePage(Generic[S]):
             raise
         session.show(values)
         comparison.set_rate(self.speed.value)
-        if uploads.put_aside(self.name, getattr(setup, "dataset", None)) or is_new:
+        if uploads.remove_own_file(self.name, getattr(setup, "dataset", None)) or is_new:
             comparison.drop_undo()  # no setting would restore the file
         else:
             session.set_undo_settings(self.name, comparison.undoable_commands, before)
@@ -391,7 +391,7 @@ class LivePage(Generic[S]):
 
         Settings and panels in the link take precedence over the preset's.
         """
-        asked = links.given(self.name, presets.KEY)
+        asked = links.link_values(self.name, presets.KEY)
         return next((preset for preset in self.presets if [preset.slug] == asked[:1]), None)
 
     def _warn_of_unknown_preset(self, asked: Sequence[str]) -> None:
@@ -441,7 +441,7 @@ class LivePage(Generic[S]):
             session.note_drawn(self.name, caption=text)
         # A removed caption leaves its space, so that the slider being dragged does not move. The global style
         # sheet hides struck-out text.
-        gone = "" if in_lesson or links.presenting() else session.drawn(self.name).caption
+        gone = "" if in_lesson or links.presenting() else session.last_drawn(self.name).caption
         with st.container(key="caption"):
             # Streamlit does not draw empty containers.
             st.caption(text or (f"~~{gone}~~" if gone else "&nbsp;"))
@@ -454,7 +454,7 @@ class LivePage(Generic[S]):
 
     def shown_preset(self) -> Preset | None:
         """Return the preset that the screen showed when it was last drawn; None if there was none."""
-        slug = session.drawn(self.name).preset
+        slug = session.last_drawn(self.name).preset
         return next((preset for preset in self.presets if preset.slug == slug), None)
 
     def write_address(
@@ -566,7 +566,7 @@ def catch_up_page(comparison: Comparison[Any]) -> None:
     clicks and drags were refused.
     """
     [page] = [page for page, (known, _) in COMPARISONS.value.items() if known is comparison]
-    if session.drawn(page).command != comparison.undoable_commands:
+    if session.last_drawn(page).command != comparison.undoable_commands:
         st.rerun()  # its button is in the transport, which is drawn with the whole page
     restart_timers(comparison)
     messages.show_toasts()
@@ -577,7 +577,7 @@ def catch_up_settings(page: str) -> None:
 
     Call it in each fragment with settings.
     """
-    before = session.drawn(page).settings
+    before = session.last_drawn(page).settings
     if before != session.settings_now(before):
         st.rerun()
 

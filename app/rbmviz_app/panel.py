@@ -22,7 +22,7 @@ from rbmviz_app import card
 from rbmviz_app.component import component
 from rbmviz_app.embedding import shown_knobs
 from rbmviz_app.links import presented_knobs
-from rbmviz_app.session import EMBEDDED, REDUCED_MOTION, STOPPED_TIMERS, TAKEN, sent_by
+from rbmviz_app.session import EMBEDDED, NEWEST_EVENTS, REDUCED_MOTION, STOPPED_TIMERS, sent_by
 from rbmviz_app.share import publish
 
 FPS = 20
@@ -93,7 +93,7 @@ class Canvas:
             Further JSON values for the page's own JavaScript; watchers only get those in
             ``publish.FOR_WATCHERS``.
         """
-        taken = TAKEN.ensure()
+        taken = NEWEST_EVENTS.ensure()
 
         def take() -> None:
             """Take the events that came since the last time: each message has all that may have been lost."""

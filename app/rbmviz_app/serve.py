@@ -17,7 +17,7 @@ from typing import Any
 from streamlit import config
 
 from rbmviz import BadInput, Model
-from rbmviz.errors import shown
+from rbmviz.errors import quoted
 from rbmviz.lessons import Lesson
 from rbmviz.output import reason
 from rbmviz.sweeps import SweepPlan
@@ -64,7 +64,7 @@ def settings_of_environment() -> dict[str, Any]:
             try:
                 found[name] = text.split() if option.multiple else READ_SETTING.get(option.type, str)(text)
             except (KeyError, ValueError):
-                raise BadInput(f"{option.env_var} = {shown(text)} is not a value of {name}.") from None
+                raise BadInput(f"{option.env_var} = {quoted(text)} is not a value of {name}.") from None
     return found
 
 

@@ -209,7 +209,7 @@ SETTINGS_STATE: Entry[SettingsState] = Entry("settings", SettingsState)
 COMPARISONS: Entry[dict[str, tuple[Comparison[Any], str]]] = Entry("comparisons", dict)
 """The comparison of each page drawn so far, with its token."""
 
-TAKEN: Entry[dict[str, int]] = Entry("taken", dict)
+NEWEST_EVENTS: Entry[dict[str, int]] = Entry("taken", dict)
 """Number of the newest event taken from each canvas, by its key."""
 
 VISITOR: Entry[VisitorUsage] = Entry("visitor", lambda: VisitorUsage(visitors()))
@@ -309,14 +309,14 @@ DRAWN_PAGES: Entry[dict[str, Drawn]] = Entry("drawn", dict)
 """State of each page when it was last drawn."""
 
 
-def drawn(page: str) -> Drawn:
+def last_drawn(page: str) -> Drawn:
     """Return the state of a page when it was last drawn."""
     return DRAWN_PAGES.value.get(page, Drawn())
 
 
 def note_drawn(page: str, **parts: Any) -> None:
     """Record the current state of a page."""
-    DRAWN_PAGES.set(DRAWN_PAGES.value | {page: drawn(page)._replace(**parts)})
+    DRAWN_PAGES.set(DRAWN_PAGES.value | {page: last_drawn(page)._replace(**parts)})
 
 
 POPOVER_VERSIONS: Entry[dict[str, int]] = Entry("popover versions", dict)
@@ -334,7 +334,7 @@ class StoppedTimer(NamedTuple):
     """The state of a page fragment when its timer stopped.
 
     comparison : the comparison that the fragment shows
-    shown : what it showed, see ``timer.shown_state``
+    shown : what it showed, see ``timer.display_state``
     hidden : whether it stopped because the browser requested no frames; otherwise nothing had changed
     """
 

@@ -19,7 +19,7 @@ Args = ParamSpec("Args")
 INTERVALS = (1.0, 2.0, 5.0)
 """Seconds between draws: first for short runs, then for longer runs or a busy server."""
 
-SEEN_GROWTH = 0.13
+MIN_GROWTH = 0.13
 """Redraw when this share of a run's steps is new: curves have a point every 14 %, and nothing is new in
 between."""
 
@@ -33,7 +33,7 @@ WAITING_STATUSES = ("paused", "finished", "failed")
 """Statuses of runs that make no step without a command."""
 
 
-def shown_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
+def display_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
     """Return a value that changes when there is something new to draw; renews no lease.
 
     Snapshots are held as weak references, which are equal only for the same snapshot.
@@ -60,13 +60,13 @@ def is_watched(comparison: Comparison[Any]) -> bool:
 
 def is_needed(comparison: Comparison[Any], stopped: StoppedTimer) -> bool:
     """Return whether there may be more to see than when a timer of this comparison stopped."""
-    return is_watched(comparison) if stopped.hidden else stopped.shown != shown_state(comparison)
+    return is_watched(comparison) if stopped.hidden else stopped.shown != display_state(comparison)
 
 
 def growth(before: tuple[Any, ...], now: tuple[Any, ...]) -> float:
     """Return the share of the runs' current steps that is new: the largest of all panels, 0 to 1.
 
-    before, now : displayed states, see ``shown_state``
+    before, now : displayed states, see ``display_state``
     """
     steps = {(key, run): n for key, run, n, _, _ in before}
     shares = [1 - steps.get((key, run), 0) / n if n else 1.0 for key, run, n, _, _ in now]
@@ -79,7 +79,7 @@ def seconds_to_next(grown: float, passed: float, slowdown: float = 1.0) -> float
     grown : share of steps that are new since the previous draw, ``passed`` seconds ago
     slowdown : slowdown of a server without free cores
     """
-    wanted = max(passed * SEEN_GROWTH / grown if grown > 0 else math.inf, slowdown)
+    wanted = max(passed * MIN_GROWTH / grown if grown > 0 else math.inf, slowdown)
     return max((seconds for seconds in INTERVALS if seconds <= wanted), default=INTERVALS[0])
 
 
@@ -158,7 +158,7 @@ def _timed(
         def draw_again() -> None:
             nonlocal drawn_at, unwatched_since
             draw(comparison, *args, **kwargs)
-            shown, now = shown_state(comparison), time.monotonic()
+            shown, now = display_state(comparison), time.monotonic()
             newest.append(shown)
             # Without a timer, only a widget in this fragment triggers a second draw. Its result may take a
             # while: restart the timer.

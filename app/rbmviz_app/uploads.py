@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from rbmviz import BadInput, Model
 from rbmviz.budget import reading
 from rbmviz.datasets import Dataset, load_bytes
-from rbmviz.errors import shown
+from rbmviz.errors import quoted
 from rbmviz.rbm import load_model_bytes
 from rbmviz.session import VisitorUsage
 from rbmviz_app import insides, messages
@@ -199,12 +199,12 @@ def open_link(page: str, given: list[str]) -> None:
     """Report that the visitor's own file in a new session's address has been forgotten."""
     for name in given[:1]:
         add_link_warning(
-            f"The server has forgotten your model file {shown(name)}: upload it again in Settings.",
+            f"The server has forgotten your model file {quoted(name)}: upload it again in Settings.",
             page,
         )
 
 
-def put_aside(page: str, used: object = None) -> bool:
+def remove_own_file(page: str, used: object = None) -> bool:
     """Remove the visitor's own file from a page that is set to something else; return whether there was one.
 
     It would replace the model or data that a preset, a lesson or another page opens there.
@@ -218,7 +218,7 @@ def put_aside(page: str, used: object = None) -> bool:
         return False
     drop_upload(place)
     EMPTIED_UPLOADERS.set(EMPTIED_UPLOADERS.value | {place: EMPTIED_UPLOADERS.value.get(place, 0) + 1})
-    messages.done("Your file was removed from the page: upload it again in Settings to use it.")
+    messages.inform("Your file was removed from the page: upload it again in Settings to use it.")
     return True
 
 
@@ -271,7 +271,7 @@ def put_in_place(place: str, name: str, content: Model | Dataset, key: object = 
     return UPLOADS.value[place]
 
 
-def read_already(place: str) -> Upload | None:
+def last_upload(place: str) -> Upload | None:
     """Return what was last read in an uploader."""
     return UPLOADS.value.get(place)
 

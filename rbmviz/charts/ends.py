@@ -9,7 +9,7 @@ LABEL_PIXELS = 15
 """Distance between labels, which form a column on the right so that they cover no curve."""
 LOW_PLOT = 45
 """Height of a plot on a phone, where labels that would overlap are one, with the number of the others."""
-DRAWN = ("point", "past")
+CURVE_KINDS = ("point", "past")
 """Kinds of rows on a curve; "past": before a knob was turned."""
 
 
@@ -32,7 +32,7 @@ def end_rows(
     log : whether the y axis is logarithmic
     """
     ends: Rows = []
-    points = [row for row in rows if row["kind"] in DRAWN]
+    points = [row for row in rows if row["kind"] in CURVE_KINDS]
     for name, label in labels:
         named = [row for row in points if row[column] == name]
         own = [row for row in named if row["kind"] == "point"] or named

@@ -13,7 +13,7 @@ from rbmviz.registry import Table
 
 
 def texts_by_knob(rest: Sequence[str], name: str) -> dict[str, str]:
-    """Return the text of each knob, by name, in the arguments that the command itself does not declare.
+    """Return the text of each knob, by name, from the arguments that the command does not declare itself.
 
     name : of the algorithm, or several, for messages
     """

@@ -9,7 +9,7 @@ from rbmviz.cli import add_command, print_message
 from rbmviz.errors import BadInput
 from rbmviz.lessons import Lesson, Measured, check_lesson, load_lesson, shipped_lessons
 
-MAX_SAID = 3
+MAX_CLAIMS_NAMED = 3
 """Most failed claims that the final message names."""
 
 
@@ -39,9 +39,9 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     rows = [(each["name"], row) for each in checked for row in each["claims"]]
     failed = [f"{name}, step {row['step']}: {row['claim']}" for name, row in rows if not row["holds"]]
     if failed:
-        more = f", and {len(failed) - MAX_SAID} more" if len(failed) > MAX_SAID else ""
+        more = f", and {len(failed) - MAX_CLAIMS_NAMED} more" if len(failed) > MAX_CLAIMS_NAMED else ""
         print_message(
-            f"{len(failed)} of {len(rows)} claims do not hold: {'; '.join(failed[:MAX_SAID])}{more}."
+            f"{len(failed)} of {len(rows)} claims do not hold: {'; '.join(failed[:MAX_CLAIMS_NAMED])}{more}."
         )
     return {"lessons": checked, "claims_checked": len(rows), "claims_failed": len(failed)}
 

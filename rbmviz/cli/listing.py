@@ -8,7 +8,7 @@ from rbmviz.datasets import describe
 from rbmviz.errors import unknown
 from rbmviz.knobs import Knob, knobs_of
 from rbmviz.metrics import list_metrics
-from rbmviz.models import NONE_FOUND, describe_model, read_pretrained_headers
+from rbmviz.models import NO_MODELS, describe_model, read_pretrained_headers
 from rbmviz.registry import Table, metrics, samplers, trainers
 
 KINDS = ("samplers", "trainers", "metrics", "datasets", "models")
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     }
     entries = {kind: makers[kind]() for kind in (args.kind or KINDS)}
     if entries.get("models") == []:
-        print_message(NONE_FOUND)
+        print_message(NO_MODELS)
     return entries
 
 

@@ -190,8 +190,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     """Train, write the model and the history, and return a summary.
 
     A periodic checkpoint that cannot be written is only a warning. If the model, the history or the
-    checkpoint of an interrupt cannot be written to its place, it is kept in the system's temporary folder,
-    and the command fails with a message that names this folder.
+    checkpoint of an interrupt cannot be written to its path, it goes to the system's temporary
+    folder, and the command fails with a message that names this folder.
     """
     files = _check_files(args)
     dataset, steps = _prepare(args, files.checkpoint)

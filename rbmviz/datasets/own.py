@@ -41,7 +41,12 @@ DATASET_PARTS = ("train", "validation", "test")
 OTHER_NAMES = {"x": "x_train", "y": "y_train", "x_valid": "x_validation", "y_valid": "y_validation"}
 """Other accepted names of the arrays of an .npz, and the names used here."""
 
-WANTED = {*OTHER_NAMES, *(f"{kind}_{part}" for kind in "xy" for part in DATASET_PARTS), "n_features", "stems"}
+NPZ_NAMES = {
+    *OTHER_NAMES,
+    *(f"{kind}_{part}" for kind in "xy" for part in DATASET_PARTS),
+    "n_features",
+    "stems",
+}
 
 
 def _blocks(rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -208,7 +213,7 @@ def npz(content: Content, name: str, binarise: str | float = "0.5") -> Dataset:
     """
     rule = rule_of(binarise, f"'{name}'")
     try:
-        arrays = read_npz(content, f"'{name}'", WANTED.__contains__, _need)
+        arrays = read_npz(content, f"'{name}'", NPZ_NAMES.__contains__, _need)
         if not {"x", "x_train"} & set(arrays):
             holds = ", ".join(names_in_npz(content, f"'{name}'")) or "nothing"
             raise BadInput(f"'{name}' has no array x or x_train; it holds {holds}.")

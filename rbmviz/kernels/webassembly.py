@@ -34,7 +34,7 @@ def begin() -> None:
 def compile_functions(module: ModuleType) -> None:
     """Make kernels of the plain functions that a module uses: browsers have no Python to run them in.
 
-    Compiled for Python, too, they would save nothing and make the first start seconds longer.
+    Compiling them for Python as well would save nothing and delay the first start by seconds.
     """
     for name, function in vars(module).copy().items():
         if isinstance(function, FunctionType) and function.__module__.startswith("rbmviz.kernels."):

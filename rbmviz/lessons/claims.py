@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.lessons.state import PageState
 from rbmviz.pages import PAGES
 
@@ -130,7 +130,7 @@ def parse_claim(text: str, example: str = "panel2.isl > panel1.isl + 50 at 1800 
     """
     match = GRAMMAR.fullmatch(text)
     if match is None:
-        raise BadInput(f"the claim {shown(text)} is not written as '{example}'.")
+        raise BadInput(f"the claim {quoted(text)} is not written as '{example}'.")
     panel, metric, operator, number, other, other_metric, at, sign, offset = match.groups()[:9]
     n_text, unit, control = match.groups()[9:]
     n, n_of = (int(steps.replace(",", "")[:12]) for steps in (n_text, at or n_text))
@@ -150,11 +150,11 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     claim = parse_claim(text, f"panel1.{known[0]} > 3 at 600 {unit}")
     for panel, name in claim.about + (() if claim.control is None else claim.of_control().about):
         if panel >= (most := len(state.panels) + len(state.branches)):
-            raise BadInput(f"the claim {shown(text)} is about panel {panel + 1} of {most}.")
+            raise BadInput(f"the claim {quoted(text)} is about panel {panel + 1} of {most}.")
         if name not in known:
             raise unknown(f"number of the page {state.page}", name, known)
     if claim.unit != unit or not (1 <= claim.n <= MAX_STEPS and 1 <= claim.n_of <= MAX_STEPS):
-        raise BadInput(f"the claim {shown(text)} has to end in 1 to {MAX_STEPS:,} {unit}.")
+        raise BadInput(f"the claim {quoted(text)} has to end in 1 to {MAX_STEPS:,} {unit}.")
     return claim
 
 

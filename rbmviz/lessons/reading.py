@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rbmviz.array_files import is_file, printable
-from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import knobs_of, values_of
 from rbmviz.lessons.claims import StepClaim, read_claim
 from rbmviz.lessons.state import Branch, PageState, read_state
@@ -250,7 +250,7 @@ def _check_keys(said: Any, types: Mapping[str, type], needed: Iterable[str]) -> 
         if key not in types:
             raise unknown("entry", key, types)
         if type(value) is not types[key]:
-            raise BadInput(f"{key} = {shown(value)} is not {TYPES[types[key]]}.")
+            raise BadInput(f"{key} = {quoted(value)} is not {TYPES[types[key]]}.")
     for key in needed:
         if key not in said:
             raise BadInput(f"it has no '{key}'.")
@@ -269,7 +269,7 @@ def _checked_text(text: str, what: str, most: int, needed: bool = True) -> str:
     markup = MARKUP.search(text)
     if markup:
         raise BadInput(
-            f"{what} has {shown(text[markup.start() :][:20])}: texts are Markdown without HTML or pictures "
+            f"{what} has {quoted(text[markup.start() :][:20])}: texts are Markdown without HTML or pictures "
             "(in a formula, put a space after '<')."
         )
     if CONTROL.search(text):
@@ -294,7 +294,7 @@ def _read_step(said: Any) -> Step:
     answers = _list_of_texts(said, "answers", 2 if question else 0, 6 if question else 0, 200)
     right = said.get("right", 0)
     if not 0 <= right <= len(answers):
-        raise BadInput(f"right = {shown(right)} is the number of no answer: give from 1 to {len(answers)}.")
+        raise BadInput(f"right = {quoted(right)} is the number of no answer: give from 1 to {len(answers)}.")
     hold = said.get("hold", False)
     if hold and not question:
         raise BadInput("hold = true lets Play wait for an answer, and there is no question.")
@@ -305,7 +305,7 @@ def _read_step(said: Any) -> Step:
     match = LOOK.fullmatch(look)
     if look and (match is None or (match[1] and int(match[1]) > len(state.panels))):
         raise BadInput(
-            f"look = {shown(look)} is none of play, step, reset, speed, chart, presets, panel1 to "
+            f"look = {quoted(look)} is none of play, step, reset, speed, chart, presets, panel1 to "
             f"panel{len(state.panels)}, or a number or a knob of a panel, as panel1.{_parts(state, 0)[0]}."
         )
     if match is not None and match[2]:
@@ -329,7 +329,7 @@ def _read_claim(text: str, state: PageState) -> StepClaim:
     """Return a claim that a card can watch: of all panels as they are at one number of steps."""
     claim = read_claim(text, state)
     if claim.n_of != claim.n or claim.control is not None:
-        raise BadInput(f"the claim {shown(text)} has '@' or 'not of', which only claims of presets have.")
+        raise BadInput(f"the claim {quoted(text)} has '@' or 'not of', which only claims of presets have.")
     return claim
 
 
@@ -351,7 +351,7 @@ def _read_branch(text: str, state: PageState) -> Branch:
     match = BRANCH.fullmatch(text)
     if match is None or state.page != "train" or int(match[1]) > len(state.panels):
         raise BadInput(
-            f"branch = {shown(text)} is not written as 'panel1 at 6000 updates: pop_cd', for a page train."
+            f"branch = {quoted(text)} is not written as 'panel1 at 6000 updates: pop_cd', for a page train."
         )
     try:
         trainers.read(match[3])

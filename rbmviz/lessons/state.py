@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import read_algorithm
 from rbmviz.links import NO_PANEL, read_panels, write_changed_panel
 from rbmviz.pages import PAGES, RANDOM_MODEL, Sources
@@ -17,10 +17,10 @@ MAX_LINK = 2000
 MAX_RUNS_OF_MAP, MAX_STEPS_OF_MAP_RUN = 400, 20_000
 """Most runs (settings times seeds) of a step's sweep on the page tune, and most steps of each."""
 
-LEFT_OUT = {"preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
+PARTS_OF_THE_VIEW = {"preset", "present", "paused", "paused_at", "lesson", "step", "result", "ui"}
 """Parts of a copied address that say nothing about what runs."""
 
-OF_ONES_OWN = {"kept": "files", "own": "a file"} | {
+PARTS_OF_OWN_FILES = {"kept": "files", "own": "a file"} | {
     name: what for spec in PAGES.values() for name, what in spec.own_parts.items()
 }
 """Parts of an address that name a visitor's own data or models, which a step cannot open."""
@@ -82,18 +82,18 @@ def read_state(link: str) -> PageState:
         parts = urlsplit(link)
         said = parse_qs(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:
-        raise BadInput(f"{shown(link)} is not a link, as 'chain?land_depth=12&l=gibbs' is.") from None
+        raise BadInput(f"{quoted(link)} is not a link, as 'chain?land_depth=12&l=gibbs' is.") from None
     page = parts.path.rstrip("/").rpartition("/")[2] or "sample"
     if page not in PAGES:
         raise unknown("page with live panels", page, PAGES)
     spec, values = PAGES[page], PAGES[page].defaults()
     texts = said.pop(spec.panels_key, None)
     for name, value in said.items():
-        if name in LEFT_OUT:
+        if name in PARTS_OF_THE_VIEW:
             continue
-        if name in OF_ONES_OWN:
+        if name in PARTS_OF_OWN_FILES:
             raise BadInput(
-                f"the link's '{name}' names {OF_ONES_OWN[name]} of your own, which a step cannot open."
+                f"the link's '{name}' names {PARTS_OF_OWN_FILES[name]} of your own, which a step cannot open."
             )
         if name not in spec.settings:
             raise unknown(f"setting of the page {page}", name, [spec.panels_key, *spec.settings])

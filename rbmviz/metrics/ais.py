@@ -75,7 +75,7 @@ class Annealed:
 
     @property
     def warning(self) -> str:
-        """One sentence if few chains have nearly all the weight, or there are few chains; else empty."""
+        """A sentence if a few chains hold nearly all the weight, or there are few chains; else empty."""
         if self.n_chains < MIN_ESS:
             return f"{self.n_chains} chains are too few to know the error: take {MIN_ESS:.0f} or more."
         if self.ess >= max(min(MIN_ESS, self.n_chains / 2), MIN_ESS_SHARE * self.n_chains):

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from rbmviz import checks, kernels, rng
 from rbmviz.datasets.record import Dataset, once_per_dataset
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 from rbmviz.registry import metric
 
 BETAS = 1.0 - np.geomspace(0.4, 0.001, 33)
@@ -73,13 +73,13 @@ def _check_betas(betas: np.ndarray) -> None:
 def _one_beta(beta: float) -> float:
     number = checks.numbers("ISL: beta", beta)
     if number.ndim:
-        raise BadInput(f"ISL: beta = {shown(beta)} is not one number: give one between 1/2 and 1.")
+        raise BadInput(f"ISL: beta = {quoted(beta)} is not one number: give one between 1/2 and 1.")
     return float(number)
 
 
 def _whole_counts(counts: Sequence[int]) -> np.ndarray:
     if not np.iterable(counts):
-        raise BadInput(f"ISL: counts = {shown(counts)} is not a sequence: give numbers of samples.")
+        raise BadInput(f"ISL: counts = {quoted(counts)} is not a sequence: give numbers of samples.")
     return np.unique(np.array([checks.whole("ISL: a count", n, 1) for n in counts], dtype=np.int64))
 
 
@@ -91,7 +91,7 @@ def _counter_type(counters: DTypeLike | None) -> np.dtype[Any]:
         counter_type = None
     if counter_type not in types:
         names = ", ".join(map(str, types))
-        raise BadInput(f"ISL: counters = {shown(counters)} is not one of {names}.")
+        raise BadInput(f"ISL: counters = {quoted(counters)} is not one of {names}.")
     return counter_type
 
 
@@ -149,7 +149,7 @@ class ISL:
         rows = checks.numbers("ISL: validation", test[:0] if validation is None else validation)
         validation = _bits("validation", rows if rows.shape[:1] != (0,) else test[:0], test.shape[1])
         if kernel not in ("binary", "mean"):
-            raise BadInput(f"ISL: kernel = {shown(kernel)} is not one of binary, mean.")
+            raise BadInput(f"ISL: kernel = {quoted(kernel)} is not one of binary, mean.")
         default = BETAS if kernel == "binary" else BETAS[::4]
         self.betas = checks.numbers("ISL: betas", default if betas is None else betas).astype(np.float64)
         _check_betas(self.betas)

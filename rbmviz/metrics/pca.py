@@ -13,7 +13,7 @@ MAX_EXAMPLES = 2000
 
 
 class PrincipalPlane(NamedTuple):
-    """The plane through the mean of data in which they vary most.
+    """The plane through the mean of the data in which the data vary most.
 
     Parameters
     ----------

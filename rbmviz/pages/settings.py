@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 from rbmviz.links import address_text, read_number
 
 
@@ -110,16 +110,18 @@ def read_value(name: str, text: str, allowed: Allowed) -> Any:
     if isinstance(allowed, Whole):
         if re.fullmatch("[0-9]{1,10}", text, re.ASCII) and allowed.lo <= int(text) <= allowed.hi:
             return int(text)
-        raise BadInput(f"{name} = {shown(text)} is not a whole number from {allowed.lo:,} to {allowed.hi:,}.")
+        raise BadInput(
+            f"{name} = {quoted(text)} is not a whole number from {allowed.lo:,} to {allowed.hi:,}."
+        )
     if isinstance(allowed, RealNumber):
         number = read_number(text, name)
         if allowed.lo <= number <= allowed.hi:
             return number
-        raise BadInput(f"{name} = {shown(text)} is not a number from {allowed.lo:g} to {allowed.hi:g}.")
+        raise BadInput(f"{name} = {quoted(text)} is not a number from {allowed.lo:g} to {allowed.hi:g}.")
     if isinstance(allowed, FreeText):
         if re.fullmatch(allowed.pattern, text, re.ASCII):
             return text
-        raise BadInput(f"{name} = {shown(text)} is not a list of names and numbers, such as k=2,alpha=1.")
+        raise BadInput(f"{name} = {quoted(text)} is not a list of names and numbers, such as k=2,alpha=1.")
     values: tuple[Any, ...] | list[Any]
     if isinstance(allowed, MultipleOf):
         n_steps = round((allowed.hi - allowed.lo) / allowed.step)
@@ -133,5 +135,5 @@ def read_value(name: str, text: str, allowed: Allowed) -> Any:
         return text
     if text not in by_text:
         texts = list(dict.fromkeys(address_text(value) for value in by_text.values()))
-        raise BadInput(f"{name} = {shown(text)} is none of {', '.join(texts)}.")
+        raise BadInput(f"{name} = {quoted(text)} is none of {', '.join(texts)}.")
     return by_text[text]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, get_args
 
 import numpy as np
 
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 from rbmviz.knobs import knobs_of, write_algorithm
 from rbmviz.links import read_number
 from rbmviz.metrics import Kernel
@@ -86,7 +86,7 @@ class Tried(NamedTuple):
                 return record
         except (BadInput, ValueError):
             pass
-        raise BadInput(f"{shown(text)} is not a setting with its score.")
+        raise BadInput(f"{quoted(text)} is not a setting with its score.")
 
 
 def place_of(

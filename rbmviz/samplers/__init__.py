@@ -18,7 +18,7 @@ import numpy as np
 
 from rbmviz import checks, registry, rng
 from rbmviz.datasets import Dataset
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 from rbmviz.model_files import AnyModel, as_model
 from rbmviz.notebook import data_frame, notebook_html, picture_shape
 from rbmviz.rbm import RBM, Model
@@ -221,7 +221,7 @@ def as_sampler(sampler: Sampler | str) -> Sampler:
     if isinstance(sampler, str):
         return registry.samplers.read(sampler)
     if not hasattr(sampler, "target") or isinstance(sampler, type):
-        raise BadInput(f"{shown(sampler)} is not a sampler: give a name, or make one with make_sampler.")
+        raise BadInput(f"{quoted(sampler)} is not a sampler: give a name, or make one with make_sampler.")
     return sampler
 
 

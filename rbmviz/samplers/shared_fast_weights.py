@@ -131,7 +131,7 @@ def step_all_chains(shared: SharedFastWeights, n: int, make_round: MakeRound) ->
 
 
 def take_from_round(shared: SharedFastWeights, out: Samples, done: int, make_round: MakeRound) -> int:
-    """Copy what is left of a round, or a new one, into ``out`` from row ``done`` on; return how many rows."""
+    """Copy the rest of a round, or a new round, into ``out`` from row ``done``; return the number of rows."""
     size = len(shared.v)
     if not shared.left:
         shared.round, shared.left = make_round(shared), size

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 import numpy as np
 
 from rbmviz import checks
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 from rbmviz.knobs import Value, check_names, knobs_of, values_of
 from rbmviz.registry import samplers
 from rbmviz.session.snapshot import Snapshot, Status
@@ -93,7 +93,7 @@ class RunLog:
         at 0 and increase, or a knob that is not live changes.
         """
         if not isinstance(self.sampler, str):
-            raise BadInput(f"The log names no sampler, but {shown(self.sampler)}.")
+            raise BadInput(f"The log names no sampler, but {quoted(self.sampler)}.")
         cls = samplers[self.sampler]
         if not self.changes:
             raise BadInput("The log has no knobs: it must begin with those of sample 0.")
@@ -104,7 +104,7 @@ class RunLog:
                     check_names(cls, knobs)
                     made = cls(**knobs)
                 case _:
-                    raise BadInput(f"The log holds {shown(change)}: each change is a pair (n, knobs).")
+                    raise BadInput(f"The log holds {quoted(change)}: each change is a pair (n, knobs).")
             log.append(Change(n, made))
             fixed = [name for name, knob in knobs_of(cls).items() if not knob.live]
             if any(getattr(made, name) != getattr(log[0].algorithm, name) for name in fixed):

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, values_of
 from rbmviz.session.equal_points import BEHIND, CostUnit, at_common_point
-from rbmviz.session.limits import VisitorUsage, Wanted
+from rbmviz.session.limits import PlannedPanel, VisitorUsage
 from rbmviz.session.run import Plan
 from rbmviz.session.scheduler import Page
 from rbmviz.session.snapshot import Snapshot
@@ -493,7 +493,7 @@ class Comparison(Generic[S]):
         return [(panel.key, panel.worker.peek()) for panel in self.panels]
 
     @property
-    def wanted(self) -> list[Wanted]:
+    def wanted(self) -> list[PlannedPanel]:
         """Plan and algorithm of every panel."""
         return [(panel.worker.plan, panel.worker.algorithm) for panel in self.panels]
 
@@ -512,7 +512,7 @@ class Comparison(Generic[S]):
             others = [(p.worker.plan, p.worker.algorithm) for p in self.panels if p is not panel]
             self._check([*others, (plan, with_knobs)])
 
-    def _check(self, wanted: list[Wanted]) -> None:
+    def _check(self, wanted: list[PlannedPanel]) -> None:
         if self._visitor is not None:
             self._visitor.allow(self, wanted)
 

@@ -61,8 +61,8 @@ class Coupling:
     Each chain alone is an exact Gibbs chain; once equal, both stay equal. From the same states the chains
     meet in the next sweep with the same probability under algorithm 1 (general), algorithm 3 (for RBMs) and
     the half-step coupling. If they do not meet, algorithm 3 draws both from the same random numbers, which
-    brings them closer together; the half-step coupling gives them, as often as can be, equal hidden units,
-    with which they meet in the sweep after that.
+    brings them closer together; the half-step coupling gives them equal hidden units as often
+    as possible, and with these they meet one sweep later.
     """
 
     name: ClassVar[str] = "coupling"

@@ -51,7 +51,7 @@ STUDY_BURN_IN = 100
 
 MAX_ESTIMATES = 2000
 
-DONE = "Done"
+FINISHED = "Done"
 """Stage of a finished run."""
 
 ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -206,7 +206,7 @@ class StudyRun(Run):
                 for cell in cells.values()
                 if cell.quality is not None
             )
-        self._stage = DONE
+        self._stage = FINISHED
 
     def _grow(self, n_hidden: int) -> Iterator[None]:
         dataset, batch, updates, seed = self.plan
@@ -243,7 +243,7 @@ class StudyRun(Run):
     @property
     def over(self) -> bool:
         """Whether all work is done."""
-        return self._stage == DONE
+        return self._stage == FINISHED
 
     def max_steps(self) -> int:
         """Return the maximum number of pieces in a chunk, about CHUNK_SECONDS; 0 when all work is done."""

@@ -19,7 +19,7 @@ from rbmviz.errors import BadInput
 from rbmviz.session.limits import BASE_MB, VisitorUsage
 from rbmviz.session.scheduler import LOW_PRIORITY
 
-COUNTED_AS = "further seeds"
+MEMORY_LABEL = "further seeds"
 """What the memory of a visitor's processes is counted as: one runs at a time."""
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class FurtherRun:
 
     def start(self) -> None:
         """Run as soon as no other one runs; return at once. BadInput if the visitor has no memory left."""
-        self._visitor.keep(COUNTED_AS, BASE_MB * 10**6)
+        self._visitor.keep(MEMORY_LABEL, BASE_MB * 10**6)
         threading.Thread(target=self._run, name="rbmviz-further", daemon=True).start()
 
     def stop(self, at_once: bool = False) -> None:
@@ -79,7 +79,7 @@ class FurtherRun:
 
     def _end(self, status: Literal["finished", "stopped", "failed"], error: str = "") -> None:
         self.status, self.error = status, error
-        self._visitor.keep(COUNTED_AS, 0)
+        self._visitor.keep(MEMORY_LABEL, 0)
 
     def _run(self) -> None:
         with _TURN:
@@ -94,7 +94,7 @@ class FurtherRun:
 
     def _compute(self) -> None:
         command = [sys.executable, "-P", "-m", "rbmviz", "reproduce", self.recipe, "--json", "--workers", "1"]
-        self._visitor.keep(COUNTED_AS, BASE_MB * 10**6)  # the visitor's last one has freed it
+        self._visitor.keep(MEMORY_LABEL, BASE_MB * 10**6)  # the visitor's last one has freed it
         self.status, self._began_at = "running", time.monotonic()
         self._process = process = subprocess.Popen(
             [*command, "--more", str(self.minutes)],

@@ -50,7 +50,7 @@ class LandscapeSnapshot(Snapshot):
     bent : float
         Total variation distance between ``law`` and the model's distribution.
     crossings : int
-        Number of samples in another valley than the sample before them.
+        Number of samples in a different valley from the previous sample.
     fast_norm : float or None
         Norm of theta_F, None for samplers without fast parameters.
     curve : tuple of Visited

@@ -23,7 +23,7 @@ MAX_CELLS_ON_SERVER = 2000
 _SERVER_LOCK = threading.Lock()
 """Held to add or list visitors: a set that grows during a loop over it raises an error."""
 
-Wanted = tuple[Any, Any]
+PlannedPanel = tuple[Any, Any]
 """Plan and algorithm of a panel."""
 
 
@@ -157,7 +157,7 @@ class VisitorUsage:
         """Return the bytes that the server has left for all visitors; negative if they use more."""
         return self._left_by_others() - self.bytes()
 
-    def allow(self, comparison: Counted, wanted: Sequence[Wanted]) -> None:
+    def allow(self, comparison: Counted, wanted: Sequence[PlannedPanel]) -> None:
         """Check that a comparison may replace its panels by these.
 
         Raises BadInput if a limit would be exceeded; nothing changes, except that offers to undo may be

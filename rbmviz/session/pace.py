@@ -67,7 +67,7 @@ class Pace:
         self.restart(n)
 
     def restart(self, n: float, at: float | None = None) -> None:
-        """Restart the timetable now, or at ``at``: steps that were due before and not made are dropped."""
+        """Restart the timetable now, or at ``at``; steps that were already due are dropped."""
         begin = max(n, self._missed_to) if self.catching_up(n) else n
         self._timetable = Timetable(begin, time.monotonic() if at is None else at, self.rate)
 

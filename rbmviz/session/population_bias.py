@@ -136,7 +136,7 @@ class _Stream:
                 self._waiting[size], sums = [], np.concatenate(waiting)
             size, sums = size * GROWTH, sums.reshape(-1, GROWTH, sums.shape[1]).sum(axis=1)
 
-    def found(self, what: str | int) -> EstimatorRun | None:
+    def estimate(self, what: str | int) -> EstimatorRun | None:
         """Return the estimates by CD, or by pop-CD with a number of samples; None before the first."""
         n, total, square = self._noted[what]
         return EstimatorRun(n, total / n, square / n) if n else None
@@ -200,7 +200,7 @@ class PopulationRun(Run):
     def _measure(self) -> None:
         known = {}
         for what in (PLAIN_CD, *POPULATION_SIZES):
-            runs = [run for stream in self._streams if (run := stream.found(what)) is not None]
+            runs = [run for stream in self._streams if (run := stream.estimate(what)) is not None]
             if len(runs) == POPULATION_RUNS:
                 known[what] = quality(self._reference, runs)
         self._cd = known.pop(PLAIN_CD)

@@ -86,7 +86,7 @@ class Point:
 
 
 class Counts(NamedTuple):
-    """Coverage by the first n samples since the last turn of a knob; see ``Coverage``.
+    """Coverage by the first n samples since a knob was last turned; see ``Coverage``.
 
     n: samples; switches: class changes within each chain; visited: classes visited, and number of classes;
     class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of

@@ -94,7 +94,7 @@ class MapSnapshot(Snapshot):
     border: tuple[str, ...] = ()
 
 
-SHOWN_OF_EACH = {
+MAP_ARRAYS = {
     **dict.fromkeys(("mean", "std_dev", "difference", "std_error", "test", "test_std_dev", "blank")),
     "seconds_of": "seconds",
     "samples": "n",
@@ -262,7 +262,7 @@ class SweepView:
 
     def _empty(self) -> MapSnapshot:
         n = len(self.sweep.scores.settings)
-        empty: dict[str, Any] = {name: np.full(n, math.nan, np.float32) for name in SHOWN_OF_EACH}
+        empty: dict[str, Any] = {name: np.full(n, math.nan, np.float32) for name in MAP_ARRAYS}
         return MapSnapshot(
             status="starting",
             run=0,
@@ -280,7 +280,7 @@ class SweepView:
         empty, several = self._empty(), len(found.choices) > 1
         best = {id(choice.best) for choice in found.choices.values()}
         for i, one in found.scored.items():
-            for name, attribute in SHOWN_OF_EACH.items():
+            for name, attribute in MAP_ARRAYS.items():
                 getattr(empty, name)[i] = getattr(one, attribute or name)
             compared = len(found.choices[one.model].seeds) > 1
             empty.state[i] = IS_KNOWN

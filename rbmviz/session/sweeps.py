@@ -288,7 +288,7 @@ class SweepQueue:
         owner : secret of the visitor; only its holder may pause, stop and delete the sweep
         own : the visitor's own models and data in the plan (default: none). With some the sweep is private:
             it lasts as long as the caller holds it.
-        visitor : whose memory the scores of a private sweep are
+        visitor : whose share of the memory holds the scores of a private sweep
 
         Raises
         ------

@@ -397,7 +397,7 @@ class LikelihoodEstimator:
         self.method = (
             "exact" if min(plan.dataset.n_visible, plan.n_hidden) <= MAX_UNITS_EXACT_LIKELIHOOD else "ais"
         )
-        self.found: list[Likelihood] = []
+        self.points: list[Likelihood] = []
         self._work: Iterator[None] | None = None
         self.newest = -1
 
@@ -414,7 +414,7 @@ class LikelihoodEstimator:
 
     def restore(self, found: tuple[Likelihood, ...]) -> None:
         """Take over earlier likelihoods; only later updates are estimated."""
-        self.found, self.newest = list(found), max((point.update for point in found), default=-1)
+        self.points, self.newest = list(found), max((point.update for point in found), default=-1)
 
     def work(self, seconds: float) -> float:
         """Work on the estimate for at most ``seconds``, or to its end; return the seconds used."""
@@ -443,9 +443,9 @@ class LikelihoodEstimator:
             yield
             if self.monte_carlo:
                 average[r] = yield from self._average(rbm, self._seed + r)
-        if self.found and self.found[-1].update == update:
-            self.found.pop()  # without the average
-        self.found.append(Likelihood(update, sweeps, seconds, train, test, error, ess, average))
+        if self.points and self.points[-1].update == update:
+            self.points.pop()  # without the average
+        self.points.append(Likelihood(update, sweeps, seconds, train, test, error, ess, average))
 
     def _average(self, rbm: RBM, seed: int) -> Generator[None, None, float]:
         """Return the Monte Carlo average, a row a piece, with the same random numbers for all models."""
@@ -596,7 +596,7 @@ class TrainingRun(Run):
 
     def kept_state(self) -> Kept:
         """Return the data that the run keeps while it is freed."""
-        kept = Kept(tuple(self._likelihood_estimator.found))
+        kept = Kept(tuple(self._likelihood_estimator.points))
         spent = (self.seconds - self._begun[2]) * self.plan.replicates
         # A checkpoint holds the parameters, perhaps momentum and mean; the progress has the parameters again.
         models = 5 * self.plan.replicates * _nbytes(self._models[0])
@@ -612,7 +612,7 @@ class TrainingRun(Run):
             return None
         names = tuple(self._traces[-1].stats) if self._traces else ()
         return Kept(
-            tuple(self._likelihood_estimator.found),
+            tuple(self._likelihood_estimator.points),
             checkpoints=tuple(
                 save_checkpoint(self.algorithm, state, self.plan.seed + r)
                 for r, state in enumerate(self._states)
@@ -691,8 +691,8 @@ class TrainingRun(Run):
         if len(self._traces) > MAX_POINTS:
             self._stride *= 2
             self._traces = [trace for trace in self._traces if trace.update % self._stride == 0]
-        if len(self._likelihood_estimator.found) > MAX_POINTS:
-            self._likelihood_estimator.found = thinned(self._likelihood_estimator.found)
+        if len(self._likelihood_estimator.points) > MAX_POINTS:
+            self._likelihood_estimator.points = thinned(self._likelihood_estimator.points)
 
     def request_monte_carlo(self, wanted: bool) -> None:
         """Compute the Monte Carlo average with each likelihood from the present one on, or no more."""
@@ -753,7 +753,7 @@ class TrainingRun(Run):
             models=self._models,
             fantasy=self._fantasy,
             method=self._likelihood_estimator.method,
-            likelihoods=tuple(self._likelihood_estimator.found),
+            likelihoods=tuple(self._likelihood_estimator.points),
             traces=tuple(self._traces),
             newest={
                 name: float(np.mean([one.stats[name] for one in self.progress]))

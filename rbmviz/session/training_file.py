@@ -47,7 +47,7 @@ MAX_SAVED_UNITS = 2**20
 MAX_SAVED_TEXT = 1000
 """Maximum number of characters of a name or sentence in a file."""
 
-WRITTEN_ELSEWHERE = "The file of trainings is not one that this program writes"
+FOREIGN_FILE = "The file of trainings is not one that this program writes"
 
 
 class SavedPanel(NamedTuple):
@@ -107,7 +107,7 @@ class _Checked:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         damage = (Damaged, KeyError, TypeError, ValueError, AttributeError, OverflowError)
         if isinstance(error, damage) and not isinstance(error, BadInput):
-            raise BadInput(f"{WRITTEN_ELSEWHERE}.") from None
+            raise BadInput(f"{FOREIGN_FILE}.") from None
 
 
 # Writing

@@ -216,7 +216,7 @@ def model_of(cell: Cell) -> Model:
     Raises
     ------
     BadInput
-        If there is none of this name, or it has another digest.
+        If there is no model of this name, or its digest differs.
     """
     return _load("model", cell.model, cell.model_digest, load_model)
 

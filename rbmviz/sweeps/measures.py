@@ -145,14 +145,14 @@ class SamplerEvidence:
 
 @dataclass
 class TrainerEvidence:
-    """What the updates of a cell have shown so far.
+    """Measurements of a cell's training so far.
 
     Parameters
     ----------
     dataset : Dataset
-        The training part is learned from; likelihoods are of all three parts.
+        Its training part is used for training; likelihoods are of all three parts.
     own_stats : Mapping of str
-        Labels of the trainer's own statistics, the most telling one first.
+        Labels of the trainer's own statistics, the most informative one first.
     """
 
     dataset: Dataset

@@ -16,7 +16,7 @@ import numpy as np
 
 from rbmviz.array_files import Damaged, read_json
 from rbmviz.checks import whole
-from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Knob, Value, knobs_of, write_algorithm
 from rbmviz.metrics import Kernel
 from rbmviz.registry import Table, samplers, trainers
@@ -73,22 +73,24 @@ class Axis:
 
     def __post_init__(self) -> None:
         if not isinstance(self.knob, str):
-            raise BadInput(f"The axis {shown(self.knob)} is not the name of a knob: give a text, as 'eps'.")
+            raise BadInput(f"The axis {quoted(self.knob)} is not the name of a knob: give a text, as 'eps'.")
         if isinstance(self.values, str) or not isinstance(self.values, Iterable):
-            raise BadInput(f"The axis {shown(self.knob)} has the values {shown(self.values)}: give a list.")
+            raise BadInput(f"The axis {quoted(self.knob)} has the values {quoted(self.values)}: give a list.")
         values = tuple(value.item() if isinstance(value, np.generic) else value for value in self.values)
         if not values:
-            raise BadInput(f"The axis {shown(self.knob)} is empty: give it at least one value.")
+            raise BadInput(f"The axis {quoted(self.knob)} is empty: give it at least one value.")
         if len(values) > MAX_VALUES_OF_AXIS:
             raise BadInput(
-                f"Axis {shown(self.knob)} has {len(values):,} values: give {MAX_VALUES_OF_AXIS:,} at most."
+                f"Axis {quoted(self.knob)} has {len(values):,} values: give {MAX_VALUES_OF_AXIS:,} at most."
             )
         for value in values:
             if not isinstance(value, int | float | bool | str):
-                raise BadInput(f"The axis {shown(self.knob)}: {shown(value)} is not a number, text or bool.")
+                raise BadInput(
+                    f"The axis {quoted(self.knob)}: {quoted(value)} is not a number, text or bool."
+                )
         if len(set(values)) < len(values):
             twice = next(value for value in values if values.count(value) > 1)
-            raise BadInput(f"The axis {shown(self.knob)} has the value {shown(twice)} twice: give it once.")
+            raise BadInput(f"The axis {quoted(self.knob)} has the value {quoted(twice)} twice: give it once.")
         object.__setattr__(self, "values", values)
 
     @classmethod
@@ -121,7 +123,7 @@ class Axis:
             return cls(knob.name, _below_1(knob, lo, hi, n))
         if not (math.isfinite(lo) and math.isfinite(hi)) or lo > hi or (log and lo <= 0):
             raise BadInput(
-                f"The axis {knob.name} cannot run from {shown(lo)} to {shown(hi)}: give the smaller number "
+                f"The axis {knob.name} cannot run from {quoted(lo)} to {quoted(hi)}: give the smaller number "
                 f"first{', both above 0 on a log scale' if log else ''}."
             )
         spaced = np.geomspace(lo, hi, n) if log else np.linspace(lo, hi, n)
@@ -153,7 +155,7 @@ class Axis:
         name = name.strip().replace("-", "_")
         if not equals:
             raise BadInput(
-                f"The axis {shown(text)} gives no values: write it as eps=0.01,0.1 or eps=0.001:1:13."
+                f"The axis {quoted(text)} gives no values: write it as eps=0.01,0.1 or eps=0.001:1:13."
             )
         knob = knob_named(name, algorithms)
         if ":" not in rest:
@@ -166,7 +168,7 @@ class Axis:
             lo, hi, n, scale = math.nan, math.nan, 0, "?"
         if len(parts) > 4 or scale not in ("", *SCALES):
             raise BadInput(
-                f"The axis {shown(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, and if "
+                f"The axis {quoted(text)} cannot be read: write lo:hi:number, as eps=0.001:1:13, and if "
                 "need be ':log', ':linear' or ':log1m' after it."
             )
         return cls.spaced(knob, lo, hi, n, scale)
@@ -179,8 +181,8 @@ def _below_1(knob: Knob, lo: float, hi: float, n: int) -> tuple[float, ...]:
         return (lo,)
     if knob.kind is not float or not 0 <= lo < last < 1:
         raise BadInput(
-            f"The axis {knob.name} cannot run from {shown(lo)} to {shown(hi)} on a log scale of 1 - x: give "
-            f"numbers from 0 to 1, the smaller one first and below {1 - LEAST_BELOW_1:g}."
+            f"The axis {knob.name} cannot run from {quoted(lo)} to {quoted(hi)} on a log scale of 1 - x: "
+            f"give numbers from 0 to 1, the smaller one first and below {1 - LEAST_BELOW_1:g}."
         )
     distances = np.geomspace(1 - lo, 1 - last, max(n - (hi == 1), 1))
     values = [lo, *(float(f"{1 - x:.4g}") for x in distances[1:-1]), last][: len(distances)]
@@ -232,7 +234,7 @@ class Budget:
             number = isinstance(self.amount, int | float) and not isinstance(self.amount, bool)
             if not number or not 0 < self.amount <= 1e7:
                 raise BadInput(
-                    f"The budget {shown(self.amount)} is not a number of seconds from 0 to 10,000,000."
+                    f"The budget {quoted(self.amount)} is not a number of seconds from 0 to 10,000,000."
                 )
             object.__setattr__(self, "amount", float(self.amount))
         else:
@@ -322,7 +324,7 @@ class SweepPlan:
         for name in ("algorithms", "axes", "models", "seeds", "metrics"):
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Sequence):
-                raise BadInput(f"The sweep's {name} are {shown(value)}: give a list.")
+                raise BadInput(f"The sweep's {name} are {quoted(value)}: give a list.")
             keep(name, tuple(value))
         self._check_choices()
         algorithms = [self._algorithm(algorithm) for algorithm in self.algorithms]
@@ -348,7 +350,7 @@ class SweepPlan:
         if isinstance(algorithm, str):
             return TABLES[self.kind].read(algorithm)
         if not dataclasses.is_dataclass(algorithm) or not hasattr(algorithm, "name"):
-            raise BadInput(f"{shown(algorithm)} is not a {self.kind}: give its name, with knobs if need be.")
+            raise BadInput(f"{quoted(algorithm)} is not a {self.kind}: give its name, with knobs if need be.")
         return TABLES[self.kind].read(write_algorithm(algorithm))
 
     def _check_choices(self) -> None:
@@ -358,7 +360,7 @@ class SweepPlan:
             raise unknown("start", str(self.start), ("data", "random"))
         for name in (*self.models, self.data):
             if not isinstance(name, str) or len(name) > MAX_NAME:
-                raise BadInput(f"{shown(name)} is not the name of a model or of data.")
+                raise BadInput(f"{quoted(name)} is not the name of a model or of data.")
         if self._samples and not self.models:
             raise BadInput("The sweep has no model: name at least one.")
         if not self._samples and self.models:
@@ -377,7 +379,7 @@ class SweepPlan:
 
     def _checked(self, axis: Any, algorithms: Sequence[Any]) -> Axis:
         if not isinstance(axis, Axis):
-            raise BadInput(f"{shown(axis)} is not an axis: give an Axis, a knob with its values.")
+            raise BadInput(f"{quoted(axis)} is not an axis: give an Axis, a knob with its values.")
         knob = knob_named(axis.knob, algorithms).name  # refuses a knob that no algorithm has
         for algorithm in algorithms:
             if declared := knobs_of(algorithm).get(knob):
@@ -386,7 +388,7 @@ class SweepPlan:
 
     def _check_budget(self) -> None:
         if not isinstance(self.budget, Budget):
-            raise BadInput(f"{shown(self.budget)} is not a budget: give a Budget, a unit with an amount.")
+            raise BadInput(f"{quoted(self.budget)} is not a budget: give a Budget, a unit with an amount.")
         units = ("samples" if self._samples else "updates", "sweeps", "seconds")
         if self.budget.unit not in units:
             raise BadInput(
@@ -408,7 +410,7 @@ class SweepPlan:
         ):
             twice = [name for name, times in Counter(names).items() if times > 1]
             if twice:
-                raise BadInput(f"The {what} {shown(twice[0])} occurs twice in the sweep: give it once.")
+                raise BadInput(f"The {what} {quoted(twice[0])} occurs twice in the sweep: give it once.")
 
     def _lengths(self, algorithm: Any) -> tuple[int, ...]:
         knobs = knobs_of(algorithm)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rbmviz.checks import whole
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 from rbmviz.knobs import Value, write_algorithm
 from rbmviz.metrics import Kernel
 from rbmviz.model_files import AnyModel, as_model
@@ -172,7 +172,7 @@ def sweep(
     replications = whole("sweep: replications", replications, 1, MAX_SWEEP_CELLS)
     seed = whole("sweep: seed", seed)
     if not isinstance(grid, Mapping):
-        raise BadInput(f"sweep: the grid is {shown(grid)}: give a dict of values by the names of knobs.")
+        raise BadInput(f"sweep: the grid is {quoted(grid)}: give a dict of values by the names of knobs.")
     store = Store(out)
     sampler_list = [_sampler(sampler) for sampler in _as_list(samplers)]
     model_list = [_model(model) for model in _as_list(models)]
@@ -220,7 +220,7 @@ def _sampler(value: Any) -> Any:
         return registered.read(value)
     sampler = value() if isinstance(value, type) else value
     if not hasattr(sampler, "name") or not hasattr(sampler, "step"):
-        raise BadInput(f"{shown(value)} is not a sampler: decorate its class with rbmviz.registry.sampler.")
+        raise BadInput(f"{quoted(value)} is not a sampler: decorate its class with rbmviz.registry.sampler.")
     try:
         registered.add(sampler.name, type(sampler))
     except ValueError:

@@ -9,7 +9,7 @@ never read a sampler's state, and read only those parts of a trainer's state tha
 
 from typing import Any
 
-from rbmviz.errors import shown
+from rbmviz.errors import quoted
 from rbmviz.samplers import Sampler
 from rbmviz.testing.promises import Check
 from rbmviz.testing.sampler_promises import SAMPLER_PROMISES
@@ -48,7 +48,7 @@ def check_trainer(algorithm: type[Trainer]) -> None:
 def _check(cls: Any, promises: dict[str, Check]) -> None:
     """Run all checks; name the first broken promise in an AssertionError."""
     if not isinstance(cls, type):
-        raise AssertionError(f"{shown(cls)} is no class: give the class itself, not an instance or a name.")
+        raise AssertionError(f"{quoted(cls)} is no class: give the class itself, not an instance or a name.")
     name = getattr(cls, "name", cls.__name__)
     for promise, check in promises.items():
         try:

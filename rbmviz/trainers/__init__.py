@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from rbmviz import checks, registry, rng
 from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.errors import BadInput, shown
+from rbmviz.errors import BadInput, quoted
 from rbmviz.knobs import check_names, knobs_of, values_of
 from rbmviz.metrics.numbers import TRAINER_STATISTICS
 from rbmviz.model_files import AnyModel, as_rbm
@@ -354,7 +354,7 @@ def as_trainer(trainer: Trainer | str) -> Trainer:
     if isinstance(trainer, str):
         return registry.trainers.read(trainer)
     if isinstance(trainer, type) or not (dataclasses.is_dataclass(trainer) and hasattr(trainer, "negative")):
-        raise BadInput(f"{shown(trainer)} is not a trainer: give a name, or make one with make_trainer.")
+        raise BadInput(f"{quoted(trainer)} is not a trainer: give a name, or make one with make_trainer.")
     return trainer
 
 
@@ -533,7 +533,7 @@ def fit(
     trainer = as_trainer(trainer)
     check_names(type(trainer), knobs)
     if not max_seconds > 0:
-        raise BadInput(f"max_seconds = {shown(max_seconds)} does not do: give a number above 0.")
+        raise BadInput(f"max_seconds = {quoted(max_seconds)} does not do: give a number above 0.")
     trainer = dataclasses.replace(trainer, **knobs)  # type: ignore[type-var]
     steps, begin = train(x, trainer, n_hidden, iterations, seed, warm_start, every), time.perf_counter()
     disable = None if progress_bar is None else not progress_bar

@@ -54,8 +54,8 @@ def equation(formulas: Sequence[str], symbols: Mapping[str, str]) -> list[str]:
     symbols : the symbol of each knob, by name, in LaTeX
     """
 
-    def one(formula: str) -> str:
+    def markup(formula: str) -> str:
         found = mathml(MARK.sub(lambda mark: rf"\class{{term {mark[1]}}}{{{symbols[mark[1]]}}}", formula))
         return re.sub(r'class="term (\w+)"', r'class="term" data-knob="\1"', found)
 
-    return [one(formula) for formula in formulas]
+    return [markup(formula) for formula in formulas]

@@ -243,7 +243,7 @@ def panel_data(key: int, style: Style, algorithm: Sampler, numbers: Iterable[Num
     }
 
 
-def known_scores(*, isl: bool, classes: bool, blank: bool, spurious: bool) -> list[Number]:
+def scores_without_server(*, isl: bool, classes: bool, blank: bool, spurious: bool) -> list[Number]:
     """Return the numbers of a panel's samples that a page without a server counts."""
     known = {"isl"} if isl else set()
     known |= {"visited", "class_coverage", "switches"} if classes else set()
@@ -256,7 +256,7 @@ def _panel(
     replay: Replay, key: int, style: Style, history: RunHistory, kinds: Kinds
 ) -> tuple[dict[str, Any], Mapping[str, Block]]:
     algorithm = history.algorithm
-    numbers = known_scores(
+    numbers = scores_without_server(
         isl=any(segment.curve for segment in history.segments),
         classes=bool(replay.labels),
         blank=bool(len(kinds.blank)),

@@ -21,7 +21,7 @@ from rbmviz import checks
 from rbmviz.browser.chains import MAX_LIVE_PANELS, RECORDED
 from rbmviz.budget import check_memory
 from rbmviz.datasets import Dataset, load_dataset
-from rbmviz.errors import BadInput, shown, unknown
+from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Value, knobs_of, values_of
 from rbmviz.model_files import AnyModel, as_model
 from rbmviz.models import data_of, describe_model, with_rates
@@ -51,7 +51,7 @@ class LiveSamplers(anywidget.AnyWidget):
     """Samplers that run in the browser, side by side; made by ``rbmviz.play``.
 
     All traits follow the page, and the page follows them. A change on the page arrives about half a second
-    later, once the kernel runs no cell.
+    later, or once the kernel is idle.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ def live_samplers(
     if not 1 <= len(algorithms) <= MAX_LIVE_PANELS:
         raise BadInput(f"play: {len(algorithms)} samplers: give one to {MAX_LIVE_PANELS}.")
     if init not in ("random", "data"):
-        raise BadInput(f"play: init = {shown(init)}: give 'random' or 'data'.")
+        raise BadInput(f"play: init = {quoted(init)}: give 'random' or 'data'.")
     seed, cells = checks.whole("play: seed", seed), checks.whole("play: cells", cells, 1, 12)
     speed = checks.whole("play: speed", speed, 1, FASTEST)
     check_playable(algorithms, model)

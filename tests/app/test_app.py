@@ -46,8 +46,8 @@ from rbmviz_app.pages.train.charts import (
     statistic_rows,
     training_chart,
 )
+from rbmviz_app.pages.train.drawing import ranking
 from rbmviz_app.pages.train.exports import training_csv
-from rbmviz_app.pages.train.likelihood import ranking
 from rbmviz_app.stream.encoder import ClientState, FrameEncoder
 from rbmviz_app.stream.requests import FrameRequest
 from tests.frames import read_frame

@@ -27,7 +27,7 @@ from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.sockets import POLICY, Sockets
 from rbmviz_app.stream import presses
 from rbmviz_app.stream import socket as live
-from rbmviz_app.stream.encoder import FrameEncoder, known_views
+from rbmviz_app.stream.encoder import FrameEncoder, registered_views
 from rbmviz_app.stream.requests import MAX_FPS, MAX_PANELS, KnobChange, Press, read_message
 from tests.frames import read_header
 
@@ -202,13 +202,13 @@ def test_a_whole_number_beyond_all_floats_is_refused_at_the_door():
     for sign in ("", "-"):
         text = '{"panel": 0, "knobs": {"point": ' + sign + "9" * 400 + "}}"
         with pytest.raises(BadInput, match=r"a whole number beyond 2\^53"):
-            read_message(text, known_views())
+            read_message(text, registered_views())
     text = '{"panel": 0, "knobs": {"point": 9007199254740992}}'
-    assert read_message(text, known_views()).knobs == {"point": 2**53}
+    assert read_message(text, registered_views()).knobs == {"point": 2**53}
 
 
 def test_what_our_pages_say_is_understood():
-    views = known_views()
+    views = registered_views()
     most = json.dumps(REQUEST | {"fps": MAX_FPS, "panels": list(range(MAX_PANELS))})
     assert read_message(most, views).fps == MAX_FPS
     assert read_message(most, views).at is None

@@ -16,7 +16,7 @@ from rbmviz.metrics.landscape import codes
 from rbmviz.models import LANDSCAPE_PATTERNS, pattern_model
 from rbmviz.session import Comparison, LandscapeRun, LandscapeSetup, SamplingRun
 from rbmviz_app.charts.samples import samples_npz
-from rbmviz_app.pages import IN_BAR, found
+from rbmviz_app.pages import IN_BAR, page_modules
 from rbmviz_app.pages.chain.exports import chain_csv, command_of, walks_csv
 from rbmviz_app.pages.chain.landscape import PAGE
 from rbmviz_app.pages.chain.landscape_charts import walk_chart
@@ -318,10 +318,10 @@ def test_next_leads_through_all_parts_and_on_to_the_samplers(page):
 
 
 def test_the_bar_has_four_pages_and_more_the_others():
-    titles = [page.TITLE for page in found().values()]
+    titles = [page.TITLE for page in page_modules().values()]
     assert titles[:IN_BAR] == ["Sample", "How it works", "Train", "Tune"]
     assert titles[IN_BAR:] == ["Coupling", "Weights", "Papers", "Learn", "Glossary"]
-    assert list(found())[1] == "chain"  # links keep their names
+    assert list(page_modules())[1] == "chain"  # links keep their names
 
 
 def test_a_start_is_kept_while_the_matrix_is_presented(page):

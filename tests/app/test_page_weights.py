@@ -241,7 +241,7 @@ def test_the_code_of_the_study_repeats_it(monkeypatch, capsys):
     comparison = Comparison(setup)
     comparison.add(make_trainer("cd", learning_rate=0.3, schedule="constant"))
     comparison.resume()
-    wait(lambda: comparison.poll()[0][1].stage == estimator_study.DONE, "the whole study")
+    wait(lambda: comparison.poll()[0][1].stage == estimator_study.FINISHED, "the whole study")
     shown = comparison.poll()[0][1]
     close(comparison)
     exec(origin_of_study(comparison)["command"], {})

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rbmviz_app.timer import growth, seconds_to_next, shown_state, waits_for_command
+from rbmviz_app.timer import display_state, growth, seconds_to_next, waits_for_command
 
 
 @pytest.mark.parametrize(
@@ -30,13 +30,13 @@ def test_a_new_snapshot_is_seen_though_it_lies_where_the_old_one_lay():
     """The last likelihood of a paused training comes without a step; memory that was freed is used again."""
     shown = Shown()
     comparison = SimpleNamespace(peek=lambda: [(0, shown)])
-    addresses, before = set(), shown_state(comparison)
-    assert shown_state(comparison) == before
+    addresses, before = set(), display_state(comparison)
+    assert display_state(comparison) == before
     for _ in range(100):
         addresses.add(id(shown))
         shown = None
         shown = Shown()
-        state = shown_state(comparison)
+        state = display_state(comparison)
         assert state != before
         before = state
     assert len(addresses) < 100

@@ -96,6 +96,11 @@ def test_a_preset_takes_back_a_slider_that_was_moved_just_before(weights):
     line.release("server")
     reaches(page, PRESET)
     assert "weights_pace" not in page.url
+    # A slider is drawn without the panels, whose part writes the address, which has it all the same.
+    move_speed(page)
+    page.page.wait_for_url("**weights_pace=30**")
+    move_speed(page)  # the slider keeps the focus
+    page.page.wait_for_url("**weights_pace=100**")
 
 
 def test_undo_within_400_ms_of_a_slider_takes_the_preset_back(weights):
@@ -111,15 +116,6 @@ def test_undo_within_400_ms_of_a_slider_takes_the_preset_back(weights):
     page.page.wait_for_timeout(1500)
     line.release("browser")
     reaches(page, {"weights_model": "bas_pcd", "weights_pace": "30"})
-
-
-def test_a_setting_of_a_part_of_the_page_stands_in_the_address(weights):
-    """The speed is drawn without the panels, whose part writes the address."""
-    page, _ = weights
-    move_speed(page)
-    page.page.wait_for_url("**weights_pace=30**")
-    move_speed(page)  # the slider keeps the focus
-    page.page.wait_for_url("**weights_pace=100**")
 
 
 def test_knobs_turned_while_the_server_is_busy_are_all_taken(live):

@@ -112,7 +112,7 @@ def goes_on(page, n):
     return page.counts()[0]
 
 
-def test_bad_data_are_refused_and_what_was_learned_is_learned_on(live, tmp_path):
+def test_bad_data_are_refused_and_own_data_survive_another_page_and_a_reload(live, rows, tmp_path):
     page = live().open("train?t=cd&pace=200")
     (tmp_path / "broken.csv").write_text("1,0,1\n1,0,oops\n")
     page.upload(tmp_path / "broken.csv", page.page.get_by_text("oops").first)
@@ -120,10 +120,6 @@ def test_bad_data_are_refused_and_what_was_learned_is_learned_on(live, tmp_path)
     assert page.page.get_by_role("combobox", name="Data").input_value() == "Bars and Stripes"
     n = page.counts()[0]
     page.until(f"Number(panels[0].dataset.n) > {n}")
-
-
-def test_own_data_and_their_training_survive_another_page_and_a_reload(live, rows):
-    page = live().open("train?t=cd&pace=200")
     n = learn(page, rows)
     page.page.get_by_role("link", name="Sample").first.click()
     page.page.get_by_text("Which sampler gets stuck?").wait_for()

@@ -27,9 +27,9 @@ def test_weights_come_in_and_a_slider_changes_them(live):
     page.set_knob(0, "n_chains", 0.0, commit=False)
     page.until("panels[0].querySelector('dd[data-readout=ess]').textContent.endsWith('/100') === false")
     assert page.counts()[0] >= n
-    page.set_knob(0, "k", 1.0)
-    page.page.wait_for_url("**k=1000**")
-    page.until("panels[0].querySelector('h3').textContent.startsWith('pop-CD-1000')")
+    page.set_knob(0, "k", 1 / 3)
+    page.page.wait_for_url("**k=10**")
+    page.until("panels[0].querySelector('h3').textContent.startsWith('pop-CD-10')")
     charts = page.page.locator("[data-testid=stVegaLiteChart] canvas")
     charts.nth(4).wait_for()
     # Bias and variance come in meanwhile.

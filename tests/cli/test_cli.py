@@ -251,9 +251,8 @@ def test_a_chunk_half_written_is_not_kept(whole_chunks, capsys, model_file, mode
         assert got.zip.getinfo("v.npy").file_size == 128 + kept * 5  # after the header nothing but them
 
 
-@pytest.mark.parametrize("means", [True, False])
-def test_a_million_samples_need_no_more_memory_than_a_few(means, tmp_path):
-    """The peak of a process of its own; held in memory, the larger file would add 157 or 94 MB."""
+def test_a_million_samples_need_no_more_memory_than_a_few(tmp_path):
+    """The peak of a process of its own; held in memory, the larger files would add 157 or 94 MB."""
     rbm = rbmviz.RBM(np.zeros((784, 4)), np.zeros(784), np.zeros(4))
     save_model(rbmviz.Model(rbm), tmp_path / "m.safetensors")
     code = (
@@ -261,15 +260,17 @@ def test_a_million_samples_need_no_more_memory_than_a_few(means, tmp_path):
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(status)"
     )
     peaks = []
-    for n in (10_000, 50_000 if means else 130_000):
+    for n, *options in ((10_000,), (50_000,), (130_000, "--no-means")):
         words = ["sample", "--model", tmp_path / "m.safetensors", "--sampler", "gibbs", "-n", n, "--out"]
-        words += [tmp_path / "s.npz", *([] if means else ["--no-means"])]
         done = subprocess.run(
-            [sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True
+            [sys.executable, "-c", code, *map(str, words), str(tmp_path / "s.npz"), *options],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         kilo = 1 if sys.platform == "linux" else 1024  # macOS tells bytes
         peaks.append(int(done.stderr.split()[-1]) / kilo / 1000)
-    assert peaks[1] - peaks[0] < 60
+    assert max(peaks[1:]) - peaks[0] < 60
 
 
 def test_score(capsys, tmp_path):

@@ -326,7 +326,7 @@ def test_every_page_that_offers_algorithms_offers_them(new_files, page, name, ne
 
 def forget_pages():
     """Let the folders be looked through again."""
-    for function in (pages.found, pages.names_of_other_pages):
+    for function in (pages.page_modules, pages.names_of_other_pages):
         function.cache_clear()
 
 

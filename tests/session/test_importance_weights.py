@@ -228,7 +228,7 @@ def test_the_study_measures_what_the_library_measures(monkeypatch):
     cd = make_trainer("cd", learning_rate=0.1, batch_size=5)
     run = begun(plan, cd)
     shown = finish(run)
-    assert (shown.stage, shown.estimates) == (estimator_study.DONE, 60)
+    assert (shown.stage, shown.estimates) == (estimator_study.FINISHED, 60)
     assert run.max_steps() == 0
     assert [model.n_hidden for model in shown.models] == [1, 3]
     state = cd.init(estimator_study.initial_rbm(data.train, 3, 2), data.train, 2)
@@ -250,7 +250,7 @@ def test_a_study_that_is_done_waits_for_a_command(open_worker, monkeypatch):
     worker = open_worker(StudySetup(load_dataset("bas@2"), 5, 30, 2), make_trainer("cd", learning_rate=0.1))
     worker.resume()
     wait(lambda: worker.request_snapshot().status == "finished", "the end of the study")
-    assert worker.peek().stage == estimator_study.DONE
+    assert worker.peek().stage == estimator_study.FINISHED
     with worker._lock:
         assert worker._next_work() is None  # else it would look all the time whether a step is due
     worker.begin(StudySetup(load_dataset("bas@2"), 4, 30, 2))  # other settings: it goes on by itself

@@ -212,7 +212,7 @@ def test_a_long_training_comes_back_from_a_checkpoint_if_it_is_small(open_worker
     for each in (worker, twin):
         live(each)
         live(each, learning_rate=0.02)
-    before, likelihoods = worker.request_snapshot(), worker.read(lambda run: run._likelihood_estimator.found)
+    before, likelihoods = worker.request_snapshot(), worker.read(lambda run: run._likelihood_estimator.points)
     updates = []
     monkeypatch.setattr(
         TrainingRun, "advance", lambda run, n, do=TrainingRun.advance: updates.append(n) or do(run, n)
@@ -224,7 +224,7 @@ def test_a_long_training_comes_back_from_a_checkpoint_if_it_is_small(open_worker
     again = worker.request_snapshot()
     reconstructions = [[trace.stats["reconstruction"] for trace in s.traces] for s in (again, before)]
     assert same(*reconstructions)
-    found = worker.read(lambda run: run._likelihood_estimator.found)
+    found = worker.read(lambda run: run._likelihood_estimator.points)
     assert [p.update for p in found[: len(likelihoods)]] == [p.update for p in likelihoods]
     assert len({p.update for p in found}) == len(found)
     assert worker.read(TrainingRun.model).meta == twin.read(TrainingRun.model).meta

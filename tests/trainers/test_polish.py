@@ -62,9 +62,9 @@ def test_it_stops_near_the_exact_optimum_and_not_at_the_start():
     steps, last = stopping(0.1, 0.003, 200)
     assert 0 <= last.stats["gradient_left"] <= 0.1 * steps.state.own_state.highest**0.5
     assert 1000 < last.update < 5000
-    best = optimum(begin, rows, 120)[0]
+    best = optimum(begin, rows, 30)[0]  # within 3 % of the gain after 120 steps, which take ten seconds more
     gain, most = (log_likelihood(rbm, rows) - log_likelihood(begin, rows) for rbm in (last.rbm, best))
-    assert 0.8 * most < gain < most
+    assert 0.82 * most < gain < most
     assert next(steps, None) is None
 
 

@@ -314,7 +314,7 @@ def test_herding_matches_moments_and_never_rests(bits):
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("herding", "polish")])
 def test_training_finds_the_structure(name, bits):
     trainer = make_trainer(name, learning_rate=0.3, schedule="linear")
-    history = list(train(bits, trainer, n_hidden=8, iterations=5000, seed=1))
+    history = list(train(bits, trainer, n_hidden=8, iterations=2000, seed=1))
     assert len(history) == 100
     first, last = (log_likelihood(history[i].rbm, bits) for i in (0, -1))
     # 6 independent bits give -6 log 2 = -4.16; the rows have 3 free bits, -2.08.

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from rbmviz.charts import Rows
-from rbmviz.charts.ends import DRAWN
+from rbmviz.charts.ends import CURVE_KINDS
 from rbmviz.session.equal_points import Compared
 from rbmviz_app.compared import amount_text
 
@@ -18,7 +18,7 @@ def common_rows(compared: Sequence[Compared], rows: Rows, log: bool, who: str = 
     compared : the panels compared at this point; log : whether x has a logarithmic scale; who : the panels in
         words
     """
-    points = [row["x"] for row in rows if row["kind"] in DRAWN]
+    points = [row["x"] for row in rows if row["kind"] in CURVE_KINDS]
     point = compared[0].point if compared else None
     if point is None or not points:
         return []

@@ -24,7 +24,7 @@ def names() -> set[str]:
 
 
 @functools.cache
-def found() -> dict[str, ModuleType]:
+def page_modules() -> dict[str, ModuleType]:
     """Return the ``page.py`` of every page by the page's name, in the order of the navigation."""
     modules = {name: import_module(f"{__name__}.{name}.page") for name in names()}
     return dict(sorted(modules.items(), key=lambda item: item[1].PLACE))
@@ -32,18 +32,18 @@ def found() -> dict[str, ModuleType]:
 
 def file_of(page: str) -> str:
     """Return the file of a page, for Streamlit to switch to it."""
-    return str(found()[page].__file__)
+    return str(page_modules()[page].__file__)
 
 
 def settings(page: str) -> Mapping[str, Setting[Any]]:
     """Return the settings of a page, by name."""
     live = live_page(page)
-    return live.settings if live else getattr(found()[page], "Settings", {})
+    return live.settings if live else getattr(page_modules()[page], "Settings", {})
 
 
 def live_page(page: str) -> Any:
     """Return the ``LivePage`` of a page; None: it has no live panels."""
-    return getattr(found()[page], "PAGE", None)
+    return getattr(page_modules()[page], "PAGE", None)
 
 
 @functools.cache
@@ -57,5 +57,5 @@ def names_of_page(page: str) -> set[str]:
 @functools.cache
 def names_of_other_pages(page: str) -> list[str]:
     """Return the names in the address that belong to other pages only, not those shared by all."""
-    names = {name for other in found() for name in names_of_page(other)}
+    names = {name for other in page_modules() for name in names_of_page(other)}
     return sorted(names - names_of_page(page))

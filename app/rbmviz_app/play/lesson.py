@@ -33,7 +33,7 @@ from rbmviz.view.live import (
     live_knobs,
     live_script,
 )
-from rbmviz.view.replay import FASTEST, assembled, known_scores, page_data, panel_data
+from rbmviz.view.replay import FASTEST, assembled, page_data, panel_data, scores_without_server
 from rbmviz.view.specs import shape_of
 from rbmviz_app.card import claim_words, look_words, panel_names
 from rbmviz_app.pages.chain.landscape import landscape_line
@@ -46,7 +46,7 @@ PLAY_FOLDER = SHARE_FOLDER.parent / "play"
 MATRIX_PICTURE = PLAY_FOLDER / "matrix.webp"
 """A picture of the page How it works with a matrix (``python -m tests.browser.pictures matrix``)."""
 
-COUNTED = {
+BROWSER_NUMBERS = {
     "sample": {"sweeps", "largest_class"} | {number.name for number in SCORES} - {"ink"},
     "chain": {"empty", "states"} | {number.name for number in OF_LANDSCAPE} - {"rate"},
 }
@@ -67,10 +67,10 @@ class LessonPage:
         state = step.state
         if step.goal or state.branches:
             raise BadInput("a challenge or a branch has no form for browsers.")
-        if state.page not in COUNTED:
+        if state.page not in BROWSER_NUMBERS:
             raise BadInput(f"the page {state.page} has no form for browsers; sample and chain have one.")
         for claim in step.claims:
-            if unknown := {metric for _, metric in claim.about} - COUNTED[state.page]:
+            if unknown := {metric for _, metric in claim.about} - BROWSER_NUMBERS[state.page]:
                 raise BadInput(
                     f"the claim '{claim.text}' is about {min(unknown)}, which browsers do not count."
                 )
@@ -92,7 +92,7 @@ class LessonPage:
         self._score_against(dataset)
         styles = styled(titles(algorithms), colours(algorithms))
         named = dataset is not None and dataset.train_labels is not None
-        numbers = known_scores(isl=self.scores is not None, classes=named, blank=True, spurious=True)
+        numbers = scores_without_server(isl=self.scores is not None, classes=named, blank=True, spurious=True)
         isl = isl_plot(styles)
         page = page_data(
             "",

@@ -8,7 +8,7 @@ from rbmviz.charts import Chart
 from rbmviz_app.comparisons import comparisons_by_token
 from rbmviz_app.session import SHARED_PAGE
 from rbmviz_app.share.prose import marked
-from rbmviz_app.share.shares import kept_share
+from rbmviz_app.share.shares import share_of_session
 from rbmviz_app.stream.requests import Hidden
 
 FOR_WATCHERS = (
@@ -20,7 +20,7 @@ FOR_WATCHERS = (
 
 def begin_run(page: str, title: str, hidden: Hidden) -> None:
     """Report that drawing the whole page begins; hidden : what watchers do not get."""
-    if (share := kept_share()) is not None:
+    if (share := share_of_session()) is not None:
         share.begin_run(page, title, hidden)
 
 

@@ -46,7 +46,7 @@ def stop_sharing() -> None:
         SHARED_PAGE.set(None)
 
 
-def kept_share() -> Share | None:
+def share_of_session() -> Share | None:
     """Return this session's share, and arrange to notice when its page closes; None: nothing."""
     share = SHARED_PAGE.value
     if share is not None and share.over:

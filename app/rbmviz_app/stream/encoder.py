@@ -114,7 +114,7 @@ def frame_encoder(
     return register
 
 
-def known_views() -> set[str]:
+def registered_views() -> set[str]:
     """Return the views that the registered encoders can show."""
     return {view for encoder in _encoders.values() for view in encoder.views}
 

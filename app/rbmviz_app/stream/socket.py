@@ -38,7 +38,7 @@ from rbmviz_app.checkpoints import write_all, write_each_minute
 from rbmviz_app.comparisons import comparisons_by_token, views_by_token
 from rbmviz_app.process import collect_garbage
 from rbmviz_app.shared import sweep_queue
-from rbmviz_app.stream.encoder import FrameEncoder, known_views
+from rbmviz_app.stream.encoder import FrameEncoder, registered_views
 from rbmviz_app.stream.presses import carry_out
 from rbmviz_app.stream.requests import FrameRequest, Press, Received, read_message
 
@@ -206,7 +206,7 @@ async def _read_messages(socket: WebSocket, pending: PendingMessages) -> None:
         if text is None:
             raise BadInput("A message is not text.")
         if read is None or text != last:  # a page repeats the same request for each frame
-            last, read = text, read_message(text, known_views())
+            last, read = text, read_message(text, registered_views())
         pending.put(read)
 
 

@@ -263,7 +263,7 @@ def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
     setup, depth = comparison.setup, Settings.land_depth.value
     rbm = setup.model.rbm
 
-    def known() -> dict[str, Any]:
+    def file_origin() -> dict[str, Any]:
         panels = [write_changed_panel(algorithm) for algorithm in algorithms_of(comparison)]
         command = command_of(panels, land, depth, setup.seed)
         return origin(command, models={land: setup.model}, seeds=[setup.seed])
@@ -286,6 +286,6 @@ def exports(comparison: Comparison[LandscapeSetup], land: str) -> None:
                     "(.npz).",
                 ),
             ],
-            known,
+            file_origin,
         )
         st.caption("A panel’s ⤓ saves its picture.", width="content")

@@ -167,12 +167,12 @@ def begin_with_link() -> None:
     if TABLE_VERSION.value:
         return
     TABLE_VERSION.set(1)
-    for text in links.given("chain", MATRIX)[:1]:
+    for text in links.link_values("chain", MATRIX)[:1]:
         try:
             EDITED_MATRIX.set(read_matrix(text, MIN_STATES, MAX_STATES))
         except BadInput as error:
             session.add_link_warning(error, "chain")
-    for text in links.given("chain", REMOVED)[:1]:
+    for text in links.link_values("chain", REMOVED)[:1]:
         try:
             LAMBDA.set(read_number(text, "lambda"))
         except BadInput as error:

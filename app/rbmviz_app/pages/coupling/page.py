@@ -191,7 +191,7 @@ def exports(
 ) -> None:
     """Draw the downloads and the code that repeats the pairs."""
 
-    def found() -> Results:
+    def ready_results() -> Results:
         results = request_results(comparison, chart_settings)
         if results is None:
             raise BadInput("There are no results yet: try again when the panel shows pairs.")
@@ -211,13 +211,13 @@ def exports(
         [
             Download(
                 "Pairs",
-                lambda: pairs_npz(found()),
+                lambda: pairs_npz(ready_results()),
                 "pairs.npz",
                 f"Meeting time and estimates of every pair counted, up to {MAX_PAIRS:,} per algorithm.",
             ),
             Download(
                 "Curves",
-                lambda: curves_csv(all_rows(found(), chart_settings.statistic)),
+                lambda: curves_csv(all_rows(ready_results(), chart_settings.statistic)),
                 "coupling.csv",
                 "The points of all five charts.",
             ),

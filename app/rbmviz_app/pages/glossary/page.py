@@ -53,7 +53,7 @@ def words(parts: Iterable[Words]) -> None:
 def numbers() -> list[tuple[str, list[Number]]]:
     """Return title and numbers of each page whose panels have numbers, in the order of the navigation."""
     found = []
-    for path, page in pages.found().items():
+    for path, page in pages.page_modules().items():
         known = PAGES[path].numbers(None).values() if path in PAGES else ()
         shown = {number.label: number for number in known if number.help}  # one of several columns
         found += [(page.TITLE, list(shown.values()))] if shown else []

@@ -169,7 +169,7 @@ def entry(result: Mapping[str, Any]) -> str:
 def live_address(link: str) -> str:
     """Return the relative address of a page; the first page's has no name."""
     page, _, parts = link.partition("?")
-    return f"./{'' if page == next(iter(pages.found())) else page}?{parts}"
+    return f"./{'' if page == next(iter(pages.page_modules())) else page}?{parts}"
 
 
 def claim_line(claim: Mapping[str, Any]) -> str:

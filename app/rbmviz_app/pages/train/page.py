@@ -11,7 +11,7 @@ from rbmviz.trainers import list_trainers, make_trainer
 from rbmviz_app import checkpoints, controls, messages, session
 from rbmviz_app.data_download import offer_download
 from rbmviz_app.page import LivePage, Transport, catch_up_settings, places
-from rbmviz_app.pages.train.likelihood import Levels, draw_charts, levels_of
+from rbmviz_app.pages.train.drawing import Levels, draw_charts, levels_of
 from rbmviz_app.pages.train.naming import fresh_starts
 from rbmviz_app.pages.train.panel import train_grid
 from rbmviz_app.pages.train.results import draw_downloads, draw_results, names_of

@@ -460,7 +460,7 @@ def fill(comparison: Beside, wanted: list[Any], plan: SweepPlan | None) -> None:
     """Add the runs of a link or preset, or else a run with the middle setting of the plan."""
     if plan is not None:  # when trainings replace chains, the address still has the chains' preset
         wanted = [one for one in wanted if one.name in TABLES[plan.kind]]
-    asked = [text.partition(":")[0] for text in links.given(PAGE.name, PAGE.spec.panels_key)]
+    asked = [text.partition(":")[0] for text in links.link_values(PAGE.name, PAGE.spec.panels_key)]
     if plan is None or not has_runs(plan):
         comparison.add(samplers["rates_fpcd"]())
     elif wanted or (asked and set(asked) <= set(TABLES[plan.kind])):

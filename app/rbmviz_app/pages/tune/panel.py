@@ -8,7 +8,7 @@ from rbmviz.charts.style import RAMP
 from rbmviz.knobs import Knob, knobs_of, value_text
 from rbmviz.metrics.numbers import Number
 from rbmviz.pages.tried import Tried, place_of
-from rbmviz.session.sweep_view import MAP_KEY, SHOWN_OF_EACH, MapSnapshot, SweepView, units_of
+from rbmviz.session.sweep_view import MAP_ARRAYS, MAP_KEY, MapSnapshot, SweepView, units_of
 from rbmviz.sweeps import SweepPlan, measures
 from rbmviz.sweeps.plan import TABLES, GridSetting
 from rbmviz.view.formulas import prose
@@ -47,7 +47,7 @@ def encode(shown: MapSnapshot, request: FrameRequest, client: ClientState) -> Pa
     """Encode all numbers of all settings; a frame is made only if something has changed."""
     values = {name: getattr(shown, name) for name in VALUES_OF_MAP}
     values |= {"error": without_commands(shown.error or ""), "progress": round(shown.progress, 4)}
-    blocks = {name: getattr(shown, name) for name in SHOWN_OF_EACH} | {"state": shown.state}
+    blocks = {name: getattr(shown, name) for name in MAP_ARRAYS} | {"state": shown.state}
     return PanelContent(values, blocks, client)
 
 

@@ -190,7 +190,7 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
     def code() -> str:
         return snippet(model_name, starts_at, algorithms_of(comparison), setup.seed)
 
-    def known() -> dict[str, Any]:
+    def file_origin() -> dict[str, Any]:
         panels = [write_changed_panel(algorithm) for algorithm in algorithms_of(comparison)]
         command = command_of(panels, model_name, setup.start_from, setup.seed, code())
         return origin(command, models={model_name: model}, data=[dataset], seeds=[setup.seed])
@@ -217,7 +217,7 @@ def exports(comparison: Comparison[WeightSetup], model_name: str) -> None:
                 "The heaviest and lightest samples of the newest batches, with their shares (.png).",
             ),
         ],
-        known,
+        file_origin,
         code,
     )
 

@@ -10,7 +10,7 @@ from rbmviz.knobs import values_of
 from rbmviz.origin import origin
 from rbmviz.pages.weights import STUDIED
 from rbmviz.session import Comparison, StudySetup, StudySnapshot
-from rbmviz.session.estimator_study import DONE
+from rbmviz.session.estimator_study import FINISHED
 from rbmviz.trainers import make_trainer
 from rbmviz_app import comparisons, controls, messages
 from rbmviz_app.controls import Download
@@ -50,7 +50,7 @@ def study() -> None:
         [
             Download(
                 "Bias and variance",
-                lambda: study_csv(shown_of(comparison)),
+                lambda: study_csv(study_progress(comparison)),
                 "bias_variance.csv",
                 "Bias, variance and effective sizes of every estimator on every model (.csv).",
             )
@@ -70,7 +70,7 @@ def open_study() -> Comparison[StudySetup]:
     return comparison
 
 
-def shown_of(comparison: Comparison[StudySetup]) -> StudySnapshot:
+def study_progress(comparison: Comparison[StudySetup]) -> StudySnapshot:
     """Return the progress of the study."""
     return comparison.peek()[0][1]
 
@@ -131,8 +131,8 @@ def draw_study(comparison: Comparison[StudySetup]) -> None:
         # Unlike other charts, this one renews the lease, because no canvas requests the study. It also
         # continues in a hidden tab until it is done or paused, which does little harm: the work is finite.
         comparison.poll()
-        shown = shown_of(comparison)
-        pause_button("study", comparison, shown.stage == DONE)
+        shown = study_progress(comparison)
+        pause_button("study", comparison, shown.stage == FINISHED)
     if sentence := refused or shown.error:
         messages.error(sentence)
     done = f"; {shown.estimates:,} estimates of each kind so far" if shown.estimates else ""
