@@ -208,7 +208,8 @@ def _swept(sweep: SweepRun, place: Path, command: str, workers: int | None) -> t
     before = float(_read(seconds_file).get("seconds", 0.0))
     begin = time.process_time()
     progress = run_cells(all_cells, store, workers=workers)
-    seconds = before + time.process_time() - begin
+    # With other code all cells are computed again, and those before do not count.
+    seconds = (before if progress.stored else 0.0) + time.process_time() - begin
     if progress.computed:
         write_whole(seconds_file, json.dumps({"seconds": seconds}).encode())
     if progress.interrupted:

@@ -77,6 +77,10 @@ def test_what_is_there_is_not_computed_again(tmp_path):
     [row] = csv.DictReader((place / "figure.csv").read_text().splitlines())
     assert (row["x"], row["y"], row["series"]) == ("1", "2.0", "gibbs")
     assert json.loads(row["origin"])["models"] == stored["models"]
+    for cell in (place / "chains").glob("*.parquet"):
+        cell.unlink()  # as good as of other code
+    (place / "chains-seconds.json").write_text('{"seconds": 6000}')
+    assert reproduce("toy", TOY, tmp_path / "r", "quick")["core_minutes"] < 100
 
 
 SCALE = 2.0
