@@ -101,7 +101,7 @@ class Chart(NamedTuple):
         import altair as alt
 
         spec = readable(self.plot.spec(), "light") | {"width": width}
-        del spec["config"], spec["usermeta"], spec["$schema"]
+        del spec["config"], spec["usermeta"], spec["$schema"], spec["padding"]  # of a page
         # As values: Altair refuses data frames of more than 5,000 rows.
         spec["data"] = {"values": json.loads(self.rows.to_json(orient="records"))}
         return alt.Chart.from_dict(spec)
