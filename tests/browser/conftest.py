@@ -151,7 +151,9 @@ class Live:
             with contextlib.suppress(TimeoutError, AssertionError):
                 if not content.is_visible() and button.get_attribute("aria-expanded", timeout=2000) != "true":
                     button.click(timeout=2000)
-                button.scroll_into_view_if_needed(timeout=2000)  # what it opens moves with it
+                if button.count():  # else its click has replaced it
+                    # What it opens moves with it. Playwright's scrolling fails if the button is drawn again.
+                    button.evaluate("button => button.scrollIntoView({ block: 'nearest' })", timeout=2000)
                 content.wait_for(timeout=2000)
                 if act is not None:
                     act(content, timeout=5000)

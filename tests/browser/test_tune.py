@@ -127,7 +127,7 @@ def test_the_page_opens_on_a_map_with_its_answer_on_the_first_screen(live):
     page.page.goto(f"{page.address}/tune")
     page.until(f"{MAP} && {MAP}.querySelector('.state').textContent.startsWith('210 of 210 runs, complete')")
     answer = f"{MAP}.querySelector('.verdict').textContent"
-    page.until(f"/^Best on validation data: .*Decay 1[.] On test data: ISL/.test({answer})")
+    page.until(f"/^Best on validation data: .*Decay 1[.] Test ISL/.test({answer})")
     page.until(f"{CHAINS}.length === 1 && {CHAINS}.every(p => Number(p.dataset.n) > 0)")
     bottom = f"(name => {MAP}.querySelector(name).getBoundingClientRect().bottom)"
     page.until(f"{bottom}('.verdict') < {bottom}('.map') && {bottom}('.map') < 720")  # once it has settled
