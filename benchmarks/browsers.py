@@ -89,7 +89,7 @@ def _threads() -> dict[str, int]:
     for process in (here, *here.children(recursive=True)):
         for task in Path(f"/proc/{process.pid}/task").glob("*/schedstat"):
             with contextlib.suppress(OSError):  # it has ended
-                found[str(task)] = int(task.read_text().split()[0])
+                found[str(task)] = int(task.read_text("utf-8").split()[0])
     return found
 
 

@@ -18,7 +18,7 @@ def processor() -> str:
     """Return the name of the processor."""
     processor = platform.processor() or platform.machine()
     try:
-        with open("/proc/cpuinfo") as file:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
             names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
         return names[0] if names else processor
     except OSError:

@@ -22,7 +22,9 @@ def component(
     name: str, scripts: Sequence[str | Path], styles: Sequence[str | Path] = (), **more: Any
 ) -> Any:
     """Return the component of these files: paths in the folder of the app, or absolute."""
-    js, css = ("\n".join((APP_FOLDER / file).read_text() for file in files) for files in (scripts, styles))
+    js, css = (
+        "\n".join((APP_FOLDER / file).read_text("utf-8") for file in files) for files in (scripts, styles)
+    )
     return st.components.v2.component(f"rbmviz_{name}", js=mounting(js), css=css or None, **more)
 
 

@@ -113,7 +113,7 @@ def styled_pages(style: Path, paths: Iterable[str]) -> list[Route]:
     def send(request: Request) -> HTMLResponse:
         # After Streamlit's own rules, in the head, and before those of single pages: the later ones win.
         # Read for each page, so that an edited sheet needs no restart.
-        styled = html.replace(begin, f"{begin}<style>{style.read_text()}</style>")
+        styled = html.replace(begin, f"{begin}<style>{style.read_text('utf-8')}</style>")
         return HTMLResponse(styled, headers={"cache-control": "no-cache"})
 
     return [Route(path, send) for path in paths]

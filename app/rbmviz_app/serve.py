@@ -44,7 +44,7 @@ def packaged_settings() -> dict[str, Any]:
 
     Streamlit looks for such a file beside the program that it starts, here the console script.
     """
-    text = resources.files("rbmviz_app.start").joinpath(".streamlit", "config.toml").read_text()
+    text = resources.files("rbmviz_app.start").joinpath(".streamlit", "config.toml").read_text("utf-8")
     return _flattened(tomllib.loads(text))
 
 

@@ -22,5 +22,5 @@ def module() -> bytes:
 
 def signatures() -> dict[str, Any]:
     """Return the arguments of the module's functions, and the fields of its records."""
-    table: dict[str, Any] = json.loads((KERNELS_FOLDER / "kernels.json").read_text())
+    table: dict[str, Any] = json.loads((KERNELS_FOLDER / "kernels.json").read_text("utf-8"))
     return table

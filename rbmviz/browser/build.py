@@ -125,7 +125,7 @@ def build(folder: Path) -> None:
         features = ("simd", "bulk-memory", "sign-ext", "nontrapping-float-to-int", "mutable-globals")
         flags = [f"--enable-{feature}" for feature in features]
         subprocess.run(["wasm-opt", "-O2", *flags, str(linked), "-o", str(small)], check=True)
-    (folder / "kernels.json").write_text(json.dumps(table, separators=(",", ":")) + "\n")
+    (folder / "kernels.json").write_text(json.dumps(table, separators=(",", ":")) + "\n", "utf-8")
     if small.stat().st_size > MAX_BYTES:
         raise RuntimeError(f"the module has {small.stat().st_size:,} bytes, more than {MAX_BYTES:,}")
 
@@ -140,7 +140,7 @@ def _link(objects: list[Path], exported: list[str], out: Path) -> None:
         f"stack-size={STACK_BYTES}",
     ]
     command += ["--stack-first", *(f"--export={name}" for name in exported)]
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as allowed:
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as allowed:
         allowed.write("\n".join(sorted(IMPORTED)))
         allowed.flush()
         command += [f"--allow-undefined-file={allowed.name}", *map(str, objects), "-o", str(out)]

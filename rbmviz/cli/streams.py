@@ -45,7 +45,7 @@ class _NeverFailing:
 def never_failing_stderr() -> Iterator[None]:
     """Let no message and no progress bar raise an error in the block."""
     if sys.stderr is None:  # closed: a file opened next would get its descriptor, and the messages of C code
-        sys.stderr = open(os.devnull, "w")
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")
     with redirect_stderr(_NeverFailing(sys.stderr)):  # type: ignore[type-var]
         yield
 

@@ -86,7 +86,7 @@ def play_html(replay: Replay, model: Model, starts: Starts) -> bytes:
 
 def live_script(*more: Path) -> str:
     """Return the scripts of a live page, which do nothing by themselves; more: see ``shared_script``."""
-    return shared_script(*more) + "\n" + (VIEW_FOLDER / "live.js").read_text()
+    return shared_script(*more) + "\n" + (VIEW_FOLDER / "live.js").read_text("utf-8")
 
 
 def live_frames(replay: Replay, model: Model, starts: Starts) -> dict[str, bytes]:
@@ -119,7 +119,7 @@ def engine_data() -> dict[str, Any]:
     """Return what runs on a page need, whatever they run."""
     scripts = "engine.js", "landscape.js", "worker.js"
     return {
-        "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text() for name in scripts),
+        "worker": "\n".join((browser.KERNELS_FOLDER / name).read_text("utf-8") for name in scripts),
         "signatures": browser.signatures(),
         "fewest_curve": MIN_CURVE_SAMPLES,
         "line": isl_plot(()).line_content(),

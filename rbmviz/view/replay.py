@@ -160,7 +160,7 @@ def shared_script(*more: Path) -> str:
     """
     own = (VIEW_FOLDER / "curves.js", VIEW_FOLDER / "replay.js")
     panels = panels_script([SAMPLE_PANEL, *more])
-    return "\n'use strict';\n" + "\n".join([panels, *(file.read_text() for file in own)])
+    return "\n'use strict';\n" + "\n".join([panels, *(file.read_text("utf-8") for file in own)])
 
 
 def panels_script(files: Iterable[Path]) -> str:
@@ -168,10 +168,10 @@ def panels_script(files: Iterable[Path]) -> str:
 
     files : ``panel.js`` of each page; it has its own namespace
     """
-    parts = [(PANEL_FOLDER / name).read_text() for name in SHARED_SCRIPTS]
+    parts = [(PANEL_FOLDER / name).read_text("utf-8") for name in SHARED_SCRIPTS]
     parts.append("const PANEL_CLASSES = {")
     for file in files:
-        own = EXPORTED.sub(r"return \1;", file.read_text())
+        own = EXPORTED.sub(r"return \1;", file.read_text("utf-8"))
         parts.append(f"{json.dumps(file.parent.name)}: (() => {{\n{own}\n}})(),")
     return "\n".join([*parts, "};"])
 
@@ -180,7 +180,7 @@ def page_style() -> str:
     """Return the style sheets of the page."""
     sheets = (PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css")
     files = (*sheets, VIEW_FOLDER / "curves.css", VIEW_FOLDER / "replay.css")
-    return "\n".join(file.read_text() for file in files)
+    return "\n".join(file.read_text("utf-8") for file in files)
 
 
 def replay_frame(

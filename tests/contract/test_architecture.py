@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,21 @@ def test_every_module_imports():
     for module in pkgutil.walk_packages(rbmviz.__path__, "rbmviz."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+
+
+def test_every_text_is_read_and_written_as_utf_8():
+    """While LLVM compiles a kernel, the locale of the whole process is C: other threads would read ASCII."""
+    root = Path(__file__).parents[2]
+    files = [file for folder in ("rbmviz", "app", "benchmarks") for file in (root / folder).rglob("*.py")]
+    assert len(files) > 200
+    calls = re.compile(r"\.read_text\([^)]*\)|\.write_text\(.*|(?<![\w.])(?<!def )open\([^)]*\)")
+    text = [
+        f"{file.relative_to(root)}: {call}"
+        for file in files
+        for call in calls.findall(file.read_text("utf-8"))
+        if not re.search(r"utf-8|ascii|encoding=|\"[rwax]\+?b", call)
+    ]
+    assert not text
 
 
 def test_importing_the_package_imports_nothing_slow():

@@ -230,9 +230,9 @@ def lesson_html(lesson: Lesson) -> tuple[bytes, Dataset | None]:
         SHARE_FOLDER / "lesson_card.js",
         PLAY_FOLDER / "lesson.js",
     )
-    own = (file.read_text() for file in files)
+    own = (file.read_text("utf-8") for file in files)
     script = "\n".join([live_script(CHAIN_FOLDER / "panel.js"), units_script(), *own])
     styles = (SHARE_FOLDER / "lesson_card.css", PLAY_FOLDER / "lesson.css")
-    sheets = [*(file.read_text() for file in styles), units_style()]
+    sheets = [*(file.read_text("utf-8") for file in styles), units_style()]
     content = assembled(lesson.title, {"lesson": frame}, script, policy=LIVE_POLICY, sheets=sheets)
     return content, made.dataset

@@ -59,24 +59,26 @@ def _script() -> str:
     """Return the scripts of all pages' live panels, and of this page."""
     panels = panels_script(sorted([*PAGES_FOLDER.glob("*/panel.js"), SAMPLE_PANEL]))
     files = VIEW_FOLDER / "curves.js", SHARE_FOLDER / "lesson_card.js", SHARE_FOLDER / "watch.js"
-    own = "\n".join(file.read_text() for file in files)
+    own = "\n".join(file.read_text("utf-8") for file in files)
     return f"\n'use strict';\n{panels}\n{units_script()}\n{own}"
 
 
 def units_script() -> str:
     """Return the function ``drawUnits``, which draws a small model as circles and lines."""
-    units = (CHAIN_FOLDER / "units.js").read_text().replace("export default (", "return (", 1)
+    units = (CHAIN_FOLDER / "units.js").read_text("utf-8").replace("export default (", "return (", 1)
     return f"const drawUnits = (() => {{\n{units}\n}})();"
 
 
 def units_style() -> str:
     """Return the style of the units, which on their own page are in a shadow root."""
-    return f".drawing {{\n{(CHAIN_FOLDER / 'units.css').read_text()}\n}}"
+    return f".drawing {{\n{(CHAIN_FOLDER / 'units.css').read_text('utf-8')}\n}}"
 
 
 def _styles() -> dict[str, str]:
     """Return the style sheets by page; "": all pages."""
     files = PANEL_FOLDER / "theme.css", PANEL_FOLDER / "panel.css", VIEW_FOLDER / "curves.css"
     shared = (*files, SHARE_FOLDER / "lesson_card.css", SHARE_FOLDER / "watch.css")
-    sheets = {"": "\n".join([*(file.read_text() for file in shared), units_style()])}
-    return sheets | {file.parent.name: file.read_text() for file in sorted(PAGES_FOLDER.glob("*/panel.css"))}
+    sheets = {"": "\n".join([*(file.read_text("utf-8") for file in shared), units_style()])}
+    return sheets | {
+        file.parent.name: file.read_text("utf-8") for file in sorted(PAGES_FOLDER.glob("*/panel.css"))
+    }

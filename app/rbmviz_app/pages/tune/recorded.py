@@ -16,7 +16,7 @@ _FOLDER = Path(__file__).parent
 @functools.cache
 def about_recording() -> dict[str, Any]:
     """Return how and when it was made: command, date, version of rbmviz, and plan."""
-    return json.loads((_FOLDER / "recorded.json").read_text())
+    return json.loads((_FOLDER / "recorded.json").read_text("utf-8"))
 
 
 @functools.cache
