@@ -22,6 +22,7 @@ const SHAPES = {
   'arrow': [[0, -1.6], [1.2, 0], [0.4, 0], [0.4, 1.6], [-0.4, 1.6], [-0.4, 0], [-1.2, 0]],
 };
 const TICK_WIDTH = 90, TICK_HEIGHT = 45; // approximate pixels between two ticks
+const ROUNDING = 1e-12; // values that differ by a smaller share are one, such as the scores of a chain that does not move
 
 /** @param {[number, number][]} points @param {boolean} step whether each value holds until the next @returns {[number, number][]} */
 const stepped = (points, step) => (step ? points.flatMap(([x, y], i) => /** @type {[number, number][]} */ (i ? [[x, points[i - 1][1]], [x, y]] : [[x, y]])) : points);
@@ -40,7 +41,7 @@ class Axis {
     if (spec.zero) values = [0, ...values];
     const [low, high] = domain ?? [Math.min(...values), Math.max(...values)], [a, b] = [this.scaled(low), this.scaled(high)];
     // A fixed range is kept; otherwise a margin keeps values off the edges.
-    const rest = b > a ? (domain ? 0 : margin * (b - a)) : Math.abs(a) / 10 || 0.5;
+    const rest = b - a > ROUNDING * Math.max(Math.abs(a), Math.abs(b)) ? (domain ? 0 : margin * (b - a)) : Math.abs(a) / 10 || 0.5;
     this.low = a - rest;
     this.high = b + rest;
     this.ticks = names.length ? names.map((_, i) => i + 0.5) : spec.ticks.length ? this.givenTicks(room) : scale === 'log' ? this.logTicks(room) : this.evenTicks(room);

@@ -12,6 +12,7 @@ from waiting import wait
 import rbmviz
 from rbmviz.cli import main
 from rbmviz.lessons import load_lesson, measure_claims
+from rbmviz.metrics.isl import isl
 
 pytestmark = pytest.mark.browser
 
@@ -157,6 +158,22 @@ def test_a_slider_turns_a_running_chain_and_the_numbers_count_from_there(opened)
     page("location.hash = ''")  # all three panels, which a finger moves, and not the page
     page.page.locator(".panel").nth(2).wait_for()
     assert page("document.documentElement.scrollWidth") == phone["viewport"]["width"]
+
+
+def test_the_curve_of_a_stuck_chain_is_drawn(opened):
+    """Its scores differ by rounding alone: ticks a millionth of a billionth apart have no end."""
+    page = opened("scored.html#rates_herding")
+    page("rbmviz.ready.then(() => document.querySelector('.play').click())")
+    n = page("""(async () => {
+        rbmviz.panels[0].reset(0);
+        await rbmviz.panels[0].step(8);
+        return rbmviz.panels[0].n;
+    })()""")
+    v = rbmviz.sample("bas_pcd", "rates_herding", n, seed=0).v
+    data = rbmviz.load_dataset("bas")
+    scores = [isl(v[:k], data.test, data.validation).isl for k in range(5, n + 1)]
+    assert 0 < max(scores) - min(scores) < 1e-14
+    assert page("rbmviz.error") is None
 
 
 def test_the_newest_samples_are_held(opened):
