@@ -39,6 +39,7 @@ def array_names(available: Collection[str], stated: Names | None, what: str) -> 
         If an array is missing, or several have names that mean the same.
     """
     stated = dict(stated or {})
+    available = [name for name in available if not name.startswith("rates.")]  # means of our own files
     holds = ", ".join(printable(str(name))[:40] for name in list(available)[:20]) or "nothing"
     for key, name in stated.items():
         if key not in OTHER_ARRAY_NAMES:

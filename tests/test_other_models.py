@@ -118,6 +118,7 @@ def test_what_is_not_stated_is_not_guessed(tmp_path):
             "no array c;.* this one W, a, b: names=",
         ),
         (two, None, "no array b;"),
+        ({"b": RBM_.b, "c": RBM_.c, "rates.W": RBM_.W}, None, "no array W;.* this one b, c: names="),
         (two, {"b": "bias"}, "no array 'bias'; it holds W, vbias"),
         (two, {"V": "vbias"}, "names has a key 'V'"),
         ({**two, "b": RBM_.c}, None, "b has shape"),

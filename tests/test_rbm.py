@@ -73,10 +73,11 @@ def test_bad_files_are_refused_in_one_sentence(model, tmp_path):
     (tmp_path / "pickle.npz").write_bytes(pickle.dumps({"W": [1]}))
     np.savez(tmp_path / "short.npz", W=model.rbm.W)
     np.savez(tmp_path / "shape.npz", W=model.rbm.W, b=model.rbm.c, c=model.rbm.b)
+    np.savez(tmp_path / "rates.npz", b=model.rbm.b, c=model.rbm.c, **{"rates.W": model.rbm.W})
     np.savez(tmp_path / "meta.npz", W=model.rbm.W, b=model.rbm.b, c=model.rbm.c, rbmviz=np.array("{"))
     np.savez(tmp_path / "nan.npz", W=model.rbm.W * np.nan, b=model.rbm.b, c=model.rbm.c)
     bad = [p for p in tmp_path.iterdir() if p != good] + [tmp_path / "absent.safetensors"]
-    assert len(bad) == 9
+    assert len(bad) == 10
     for path in bad:
         with pytest.raises(BadInput, match=path.name) as caught:
             load_model_file(path)
