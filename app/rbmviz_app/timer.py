@@ -29,8 +29,8 @@ UNCHANGED_DRAWS = 3
 HIDDEN_SECONDS = 5.0
 """Seconds from the first draw without a browser's request for a frame until the timer stops."""
 
-WAITING_STATUSES = ("paused", "finished", "failed")
-"""Statuses of runs that make no step without a command."""
+ENDED_STATUSES = ("finished", "failed")
+"""Statuses of runs that make no step although they were told to run."""
 
 
 def display_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
@@ -46,11 +46,11 @@ def display_state(comparison: Comparison[Any]) -> tuple[Any, ...]:
 def waits_for_command(comparison: Comparison[Any]) -> bool:
     """Return whether nothing moves without a command.
 
-    Runs that wait for a common start are also paused, but begin without a command: perhaps only when a page
-    opened in the background is looked at.
+    Runs that were told to run are paused until their first step: they wait for a common start, perhaps until
+    a page opened in the background is looked at, or for a core of a busy server.
     """
-    statuses = [shown.status for _, shown in comparison.peek()]
-    return not comparison.waiting_for_all and all(status in WAITING_STATUSES for status in statuses)
+    at_rest = ENDED_STATUSES if comparison.running else ("paused", *ENDED_STATUSES)
+    return all(shown.status in at_rest for _, shown in comparison.peek())
 
 
 def is_watched(comparison: Comparison[Any]) -> bool:

@@ -8,18 +8,20 @@ from rbmviz_app.timer import display_state, growth, seconds_to_next, waits_for_c
 
 
 @pytest.mark.parametrize(
-    ("statuses", "waiting", "expected"),
+    ("statuses", "running", "expected"),
     [
         (["paused", "finished", "failed"], False, True),
         (["paused", "running"], False, False),
         (["paused", "starting"], False, False),
         (["paused", "rebuilding"], False, False),
-        (["paused", "paused"], True, False),  # a common start, which comes without a command
+        (["finished", "failed"], True, True),
+        (["paused", "paused"], True, False),  # a first step, which comes without a command
+        (["finished", "paused"], True, False),
     ],
 )
-def test_only_comparisons_that_need_a_command_wait_for_one(statuses, waiting, expected):
+def test_only_comparisons_that_need_a_command_wait_for_one(statuses, running, expected):
     shown = [(i, SimpleNamespace(status=status)) for i, status in enumerate(statuses)]
-    assert waits_for_command(SimpleNamespace(waiting_for_all=waiting, peek=lambda: shown)) is expected
+    assert waits_for_command(SimpleNamespace(running=running, peek=lambda: shown)) is expected
 
 
 class Shown:

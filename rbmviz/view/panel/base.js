@@ -52,9 +52,6 @@
 
 const UNKNOWN_TOKEN = 4403; // close code: this page's session has ended
 const RETRY_MS = 500;
-// Shorter than HIDDEN_SECONDS (5 s, rbmviz_app/timer.py), after which the server stops the page's timers, so that no
-// stop is missed.
-const UNASKED_MS = 4000;
 const TURN_MS = 16; // maximum rate of sending dragged values: a pointer may move more often than pictures arrive
 const EDIT_MS = 200; // maximum rate of reporting turned knobs: a held key turns a knob thirty times a second
 const RESEND_MS = 3000; // events that the page has not taken by then are sent again
@@ -385,9 +382,7 @@ class Grid {
     this.askSoon = spaced(TURN_MS, () => this.askForFrame());
     /** Whether the page was just opened, and may repeat the steps in its address. */
     this.repeats = true;
-    /** Time of the last request for a frame, in ms; long ago if the server has stopped the timers of a hidden page. */
-    this.unaskedSince = data.timers_stopped ? -Infinity : performance.now();
-    /** Whether to tell the server that the page is shown again. */
+    /** Whether the server has stopped the page's timers, and has not been told that it is shown. */
     this.reportShown = false;
     /** By key. @type {Map<number, Panel>} */
     this.panels = new Map();
@@ -433,6 +428,7 @@ class Grid {
     const otherSession = data.url !== this.data.url;
     this.data = data;
     this.events = this.events.filter(([number]) => number > data.taken);
+    this.reportShown = data.timers_stopped;
     this.host.classList.toggle('present', data.present);
     this.host.classList.toggle('embedded', data.embedded);
     this.host.classList.toggle('chosen', data.present_knobs.length > 0);
@@ -542,7 +538,6 @@ class Grid {
         requestAnimationFrame(() => { this.presses.follow(running); this.presses.done(done); });
         return;
       }
-      this.unaskedSince = performance.now();
       requestAnimationFrame(() => { if (socket === this.socket && this.showFrame(event.data)) this.askForFrame(); });
     };
     socket.onclose = event => {
@@ -578,7 +573,6 @@ class Grid {
     if (this.askWhenShown) return;
     this.asked = JSON.stringify(this.request);
     this.send(this.request);
-    this.reportShown ||= performance.now() - this.unaskedSince > UNASKED_MS;
   }
 
   /** Show a received frame. @param {ArrayBuffer} buffer @returns {boolean} whether to request more */
