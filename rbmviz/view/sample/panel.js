@@ -25,6 +25,7 @@ class SamplePanel extends Panel {
     this.picture.layout(rows, columns, single ? 2 : side, single ? 1 : side);
     this.picture.canvas.setAttribute('aria-label', `Live samples of ${this.spec.label}`);
     this.strip.setAttribute('aria-label', `Classes of the samples of ${this.spec.label} over time`);
+    this.strip.title = 'The class of each sample over time. Right: shares since the last turn of a knob; ticks: shares in the data.';
     this.strip.hidden = !classes.length;
   }
 

@@ -40,7 +40,10 @@ class PairColumn {
     this.trails = [];
     const chains = ['ξ', 'η']; // ξ is one sweep ahead
     this.pictures = ['xi', 'eta'].map(name => new Mosaic(`${spec.name} ${name}`));
-    this.pictures.forEach((picture, i) => picture.canvas.setAttribute('aria-label', `${chains[i]}, ${spec.label}`));
+    this.pictures.forEach(({ canvas }, i) => {
+      canvas.setAttribute('aria-label', `${chains[i]}, ${spec.label}`);
+      canvas.title = `Orange: the chains differ; bright where ${chains[i]} is on.`;
+    });
     this.strip = element('canvas', { class: 'strip', role: 'img', 'aria-label': `Pixels that differ, ${spec.label}` });
     this.caption = element('span', { class: 'where' });
     this.badge = element('div', { class: 'badge', role: 'status', hidden: true });
