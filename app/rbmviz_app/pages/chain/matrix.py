@@ -374,7 +374,7 @@ def draw_eigenvalues(of_A: np.ndarray, of_less: np.ndarray) -> None:
     before, after = second_modulus(of_A), second_modulus(of_less)
     with st.container(key="numbers"):
         st.markdown(
-            f"Second eigenvalue (its modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
+            f"Second eigenvalue (modulus): **{before:.4f}** of A, **{after:.4f}** of Ã. "
             + speed_up_text(speed_up(before, after))
         )
 
@@ -463,7 +463,7 @@ def speed_up_text(steps: float | None) -> str:
         return ""
     if steps == 0:
         return "Ã never converges: it is periodic."
-    return f"In the long run one step of Ã replaces **{steps:.2f}** steps of A."
+    return f"In the long run a step of Ã replaces **{steps:.2f}** of A."
 
 
 def law_text(names: list[str], law: np.ndarray) -> str:
