@@ -1,0 +1,76 @@
+"""Scripts of components and of the watchers' page, on an empty page without a server."""
+
+import base64
+
+import pytest
+
+import rbmviz
+from rbmviz.view import PANEL_FOLDER, SHARED_SCRIPTS, VIEW_FOLDER
+from tests.browser.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+
+APP = ROOT / "app" / "rbmviz_app"
+SHARED = [PANEL_FOLDER / name for name in SHARED_SCRIPTS]
+
+KNOB = """{ name: 'x', kind: 'float', label: 'X', symbol: '', help: '', range: '0 to 1', scale: 'linear',
+    zero: false, choices: [], live: true, front: true, lo: 0, hi: 1 }"""
+
+SOCKET = """
+window.sockets = [];
+window.WebSocket = class {
+    static OPEN = 1;
+    readyState = 0;
+    sent = [];
+    constructor() { sockets.push(this); }
+    send(text) { this.sent.push(text); }
+    close() {}
+};
+"""
+"""In place of the browser's own: the test opens it, and hears what is sent."""
+
+GRID = """
+window.makeGrid = more => new (class extends Grid { connect() {} })(document.body, {
+    url: '', view: 'sequence', pixels: 'binary', side: 1, n_visible: 2, shape: [1, 2], present_knobs: [],
+    classes: [], data_shares: [], panels: [{ key: 0, label: 'A', about: [], equation: [], colour: '#000000',
+        dash: [], knobs: [], values: {}, multiples: [], readouts: [] }], ...more,
+}, () => {}, SamplePanel);
+"""
+
+
+@pytest.fixture
+def scripts(chromium):
+    """Return a function that opens an empty page with these scripts."""
+    pages = []
+
+    def make(*files, before="", after="", body=""):
+        texts = [file.read_text() for file in files]
+        pages.append(chromium.new_page())
+        pages[-1].set_content(body)
+        whole = "\n".join(text.replace("export default", "window.mounted =") for text in texts)
+        pages[-1].add_script_tag(content=f"{before}\n{whole}\n{after}")
+        return pages[-1]
+
+    yield make
+    for page in pages:
+        page.close()
+
+
+def test_a_slider_sends_while_it_is_dragged(scripts):
+    page = scripts(*SHARED, PANEL_FOLDER / "slider.js")
+    during, after = page.evaluate(f"""async () => {{
+        const sent = [], wait = ms => new Promise(then => setTimeout(then, ms));
+        const data = {{ knob: {KNOB}, value: 0, colour: '', equation: [], present: false }};
+        mounted({{ data, parentElement: document.body, setTriggerValue: (_, value) => sent.push(value) }});
+        const range = document.querySelector('input[type=range]');
+        for (let i = 1; i <= 50; i++) {{
+            range.value = 10 * i;
+            range.dispatchEvent(new Event('input'));
+            await wait(10);
+        }}
+        const during = sent.length;
+        await wait(300);
+        return [during, sent];
+    }}""")
+    assert 2 <= during <= 10
+    assert after[-1] == 0.5
