@@ -74,3 +74,20 @@ def test_a_slider_sends_while_it_is_dragged(scripts):
     }}""")
     assert 2 <= during <= 10
     assert after[-1] == 0.5
+
+
+def test_the_button_of_a_menu_also_closes_it(scripts):
+    place = "<div id='host'></div><div class='st-key-share-menu'><button>Copy</button></div>"
+    page = scripts(APP / "share" / "menu.js", body=place)
+    page.evaluate("""() => {
+        const parentElement = document.getElementById('host').attachShadow({ mode: 'open' });
+        for (let i = 0; i < 2; i++) mounted({ data: { label: 'Share' }, parentElement });
+    }""")
+    button, menu = page.locator("#host button"), page.locator(".st-key-share-menu")
+    for is_open in (True, False, True):
+        button.click()
+        assert menu.evaluate("menu => menu.matches(':popover-open')") == is_open
+        page.wait_for_timeout(50)
+        assert button.get_attribute("aria-expanded") == str(is_open).lower()
+    page.keyboard.press("Escape")
+    assert not menu.evaluate("menu => menu.matches(':popover-open')")
