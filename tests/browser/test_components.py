@@ -91,3 +91,28 @@ def test_the_button_of_a_menu_also_closes_it(scripts):
         assert button.get_attribute("aria-expanded") == str(is_open).lower()
     page.keyboard.press("Escape")
     assert not menu.evaluate("menu => menu.matches(':popover-open')")
+
+
+def test_a_vote_while_the_page_connects_again_is_sent(scripts):
+    files = [*SHARED, VIEW_FOLDER / "curves.js", APP / "share" / "lesson_card.js", APP / "share" / "watch.js"]
+    before = f"{SOCKET}const PANEL_CLASSES = {{}}, drawUnits = () => {{}};"
+    page = scripts(*files, before=before, body="<main id='watch'></main>")
+    sent = page.evaluate("""async () => {
+        const wait = ms => new Promise(then => setTimeout(then, ms));
+        const card = { head: 'Step 1', title: 'T', text: [], question: [], answers: ['a', 'b'], right: -1,
+            do: [], reveal: [], claims: [] };
+        const open = async socket => {
+            socket.readyState = 1;
+            socket.onmessage({ data: JSON.stringify({ card }) });
+            await wait(50);
+        };
+        await open(sockets[0]);
+        sockets[0].onclose({ code: 1006, reason: '' });
+        while (sockets.length < 2) await wait(50);
+        document.querySelectorAll('.ballot button')[1].click();
+        await wait(700);
+        await open(sockets[1]);
+        await wait(700);
+        return sockets[1].sent;
+    }""")
+    assert sent == ["vote 1"]
