@@ -116,3 +116,18 @@ def test_a_vote_while_the_page_connects_again_is_sent(scripts):
         return sockets[1].sent;
     }""")
     assert sent == ["vote 1"]
+
+
+def test_the_words_of_the_newest_sample_are_shown_after_fast_steps(scripts):
+    page = scripts(*SHARED, VIEW_FOLDER / "sample" / "panel.js", after=GRID)
+    page.evaluate("""() => {
+        const grid = makeGrid({ vocabulary: [['first', 0], ['second', 1]] }), panel = grid.panels.get(0);
+        [0b10000000, 0b01000000].forEach((byte, i) => {
+            const v = { dtype: 'bits', shape: [1, 2], data: Uint8Array.of(byte) };
+            const head = { key: 0, run: 0, status: 'paused', n: i + 1, readouts: {} };
+            panel.readPart({ head, blocks: { v } });
+            grid.draw();
+        });
+    }""")
+    page.wait_for_timeout(1500)
+    assert page.locator(".words").text_content() == "second"
