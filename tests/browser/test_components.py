@@ -131,3 +131,10 @@ def test_the_words_of_the_newest_sample_are_shown_after_fast_steps(scripts):
     }""")
     page.wait_for_timeout(1500)
     assert page.locator(".words").text_content() == "second"
+
+
+def test_beside_the_landscape_no_state_is_under_the_finger(scripts):
+    page = scripts(*SHARED, APP / "pages" / "chain" / "panel.js")
+    at = """pointer => new LandscapePicture({ land: { order: [0, 1], edges: [0, 0.5, 1] }, heights: {},
+        pointer, grid: { back: [0, 0, 0] } }, [], null, 100, 100).hover"""
+    assert [page.evaluate(at, x) for x in (10, 30, 99, 100, 140)] == [None, 0, 1, None, None]

@@ -165,7 +165,7 @@ class LandscapePicture {
     this.paper = translucent(panel.grid.back, 1);
     const { pointer } = panel, edges = this.land.edges;
     /** The place under the pointer. */
-    this.hover = pointer === null || pointer < LEFT ? null
+    this.hover = pointer === null || pointer < LEFT || pointer >= width ? null // a finger leads beyond the edges
       : Math.max(edges.findIndex(edge => LEFT + (width - LEFT) * edge > pointer), 1) - 1;
   }
 
