@@ -57,10 +57,10 @@ class Axis {
   at(value) { return (this.scaled(value) - this.low) / (this.high - this.low); }
 
   /** @param {number} room */
-  evenTicks(room) {
-    const raw = (this.high - this.low) / Math.max(room, 2), power = 10 ** Math.floor(Math.log10(raw));
+  evenTicks(room, low = this.low, high = this.high) {
+    const raw = (high - low) / Math.max(room, 2), power = 10 ** Math.floor(Math.log10(raw));
     const step = power * ([1, 2, 5].find(times => times * power >= raw) ?? 10), ticks = [];
-    for (let i = Math.ceil(this.low / step); i * step <= this.high + step * 1e-9; i++) ticks.push(i * step);
+    for (let i = Math.ceil(low / step); i * step <= high + step * 1e-9; i++) ticks.push(i * step);
     return ticks;
   }
 
@@ -74,6 +74,7 @@ class Axis {
       }
       if (ticks.length <= Math.max(room, 3) && ticks.length > 1) return ticks;
     }
+    if (this.high - this.low < 1) return this.evenTicks(room, 10 ** this.low, 10 ** this.high); // such as 310 to 340
     const every = Math.max(1, Math.ceil((this.high - this.low) / Math.max(room, 2))), ticks = [];
     for (let power = Math.ceil(this.low); power <= this.high; power += every) ticks.push(10 ** power);
     return ticks;

@@ -138,3 +138,12 @@ def test_beside_the_landscape_no_state_is_under_the_finger(scripts):
     at = """pointer => new LandscapePicture({ land: { order: [0, 1], edges: [0, 0.5, 1] }, heights: {},
         pointer, grid: { back: [0, 0, 0] } }, [], null, 100, 100).hover"""
     assert [page.evaluate(at, x) for x in (10, 30, 99, 100, 140)] == [None, 0, 1, None, None]
+
+
+@pytest.mark.parametrize(("low", "high"), [(21, 45), (310, 340), (1, 1000), (3, 4)])
+def test_a_short_logarithmic_axis_has_ticks(scripts, low, high):
+    page = scripts(*SHARED, VIEW_FOLDER / "curves.js")
+    ticks = page.evaluate(f"""() => new Axis({{ title: '', scale: 'log', percent: false, unit: '',
+        domain: null, zero: false, ticks: [], names: [] }}, [{low}, {high}], 4, 0).ticks""")
+    assert 2 <= len(ticks) <= 8
+    assert all(low * 0.999 <= tick <= high * 1.001 for tick in ticks)
