@@ -147,3 +147,36 @@ def test_a_short_logarithmic_axis_has_ticks(scripts, low, high):
         domain: null, zero: false, ticks: [], names: [] }}, [{low}, {high}], 4, 0).ticks""")
     assert 2 <= len(ticks) <= 8
     assert all(low * 0.999 <= tick <= high * 1.001 for tick in ticks)
+
+
+def test_a_widget_that_is_closed_while_it_opens_stops(scripts):
+    page, live = scripts(), rbmviz.play("bas_pcd", ["gibbs"])
+    state = {name: live.get_state()[name] for name in ("_run", "_live", "knobs", "seed", "playing")}
+    for name in ("_run", "_live"):
+        state[name] = base64.b64encode(state[name]).decode()
+    workers, told = page.evaluate(
+        """async ([esm, state]) => {
+            for (const name of ['_run', '_live']) {
+                state[name] = Uint8Array.from(atob(state[name]), c => c.charCodeAt(0));
+            }
+            const wait = ms => new Promise(then => setTimeout(then, ms));
+            let workers = 0, told = 0;
+            const Own = Worker;
+            window.Worker = class extends Own {
+                constructor(url) { super(url); workers++; }
+                terminate() { super.terminate(); workers--; }
+            };
+            const model = { get: name => state[name], set: (name, value) => { state[name] = value; },
+                save_changes: () => told++, on: () => {} };
+            const url = URL.createObjectURL(new Blob([esm], { type: 'text/javascript' }));
+            const widget = (await import(url)).default, el = document.body;
+            const made = typeof widget === 'function' ? await widget() : widget;
+            const close = made.initialize({ model }), shown = made.render({ model, el });
+            close();
+            await shown;
+            await wait(1500);
+            return [workers, told];
+        }""",
+        [live.get_state()["_esm"], state],
+    )
+    assert (workers, told) == (0, 0)
