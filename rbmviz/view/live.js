@@ -329,7 +329,7 @@ class LivePage extends ReplayPage {
       const points = curve.filter(([n]) => n >= this.live.request.fewest_curve).map(([n, score]) => /** @type {[number, number]} */ ([begin + n, score]));
       return { ...this.live.request.line, name: label, colour, dash, points };
     });
-    if (!lines.some(({ points }) => points.length > 1)) return;
+    if (!this.curves.spec && !lines.some(({ points }) => points.length > 1)) return; // a chart that is there loses the curves of samples before
     this.curves.show({ ...isl, lines, marks: [], x: { ...isl.x, domain: null }, y: { ...isl.y, domain: null } });
     this.curves.draw(rgb(this.host, 'var(--st-text-color)'));
   }

@@ -383,3 +383,13 @@ def test_workers_that_failed_before_play_are_one_sentence(opened, lesson):
     assert "not here" in page.page.locator("[role=alert]").text_content()
     assert page.page.locator(".play").text_content() == "Play"
     page.said.clear()
+
+
+def test_who_begins_again_has_no_curve_of_the_samples_before(opened, lesson):
+    page = opened("lesson.html#2")
+    page.page.locator(".card").get_by_role("radio", name="Neither").click()
+    show(page, 600)
+    points = "rbmviz.lesson.page.curves.spec.lines.map(line => line.points.length)"
+    assert min(page(points)) > 1
+    page.page.locator(".again").first.click()
+    assert page(points) == [0, 0]
