@@ -30,12 +30,18 @@ window.WebSocket = class {
 """In place of the browser's own: the test opens it, and hears what is sent."""
 
 GRID = """
-window.makeGrid = more => new (class extends Grid { connect() {} })(document.body, {
+window.makeGrid = (more, Kind = SamplePanel) => new (class extends Grid { connect() {} })(document.body, {
     url: '', view: 'sequence', pixels: 'binary', side: 1, n_visible: 2, shape: [1, 2], present_knobs: [],
     classes: [], data_shares: [], panels: [{ key: 0, label: 'A', about: [], equation: [], colour: '#000000',
         dash: [], knobs: [], values: {}, multiples: [], readouts: [] }], ...more,
-}, () => {}, SamplePanel);
+}, () => {}, Kind);
 """
+
+MAP = """{ x: { label: 'X', values: ['1', '2'], apart: false }, y: null, positions: [[0, 0, -1], [0, 1, -1]],
+    facets: [{ title: '', columns: [0, 1], rows: [-1] }], blank: '', cost_units: ['samples'], seeds: 2,
+    runs: 4, measures: [{ name: 'isl', label: 'ISL', short: 'ISL', help: '', better: 'high',
+    digits: 1 }], open_settings: [], tried: [] }"""
+"""Of two settings along one axis."""
 
 
 @pytest.fixture
@@ -180,3 +186,13 @@ def test_a_widget_that_is_closed_while_it_opens_stops(scripts):
         [live.get_state()["_esm"], state],
     )
     assert (workers, told) == (0, 0)
+
+
+def test_the_map_leaves_alt_and_an_arrow_to_the_browser(scripts):
+    page = scripts(*SHARED, APP / "pages" / "tune" / "panel.js", after=GRID)
+    taken = page.evaluate(f"""() => [true, false].map(altKey => {{
+        const event = new KeyboardEvent('keydown', {{ key: 'ArrowLeft', altKey, cancelable: true }});
+        makeGrid({{ map: {MAP} }}, MapPanel).panels.get(0).chart.dispatchEvent(event);
+        return event.defaultPrevented;
+    }})""")
+    assert taken == [False, True]
