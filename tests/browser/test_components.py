@@ -196,3 +196,18 @@ def test_the_map_leaves_alt_and_an_arrow_to_the_browser(scripts):
         return event.defaultPrevented;
     }})""")
     assert taken == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "percent"),
+    [(1_000_100, 1_000_900, "false"), (-123.47, -123.45, "false"), (0.9995, 0.99999, "true")],
+)
+def test_ticks_have_labels_that_differ(scripts, low, high, percent):
+    page = scripts(*SHARED, VIEW_FOLDER / "curves.js")
+    labels = page.evaluate(f"""() => {{
+        const spec = {{ title: '', scale: 'linear', unit: '', domain: null, zero: false, ticks: [] }};
+        const axis = new Axis({{ ...spec, names: [], percent: {percent} }}, [{low}, {high}], 4, 0);
+        return axis.ticks.map(tick => axis.text(tick));
+    }}""")
+    assert len(labels) > 1
+    assert len(set(labels)) == len(labels), labels
