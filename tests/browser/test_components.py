@@ -211,3 +211,28 @@ def test_ticks_have_labels_that_differ(scripts, low, high, percent):
     }}""")
     assert len(labels) > 1
     assert len(set(labels)) == len(labels), labels
+
+
+def test_an_open_help_that_is_removed_leaves_nothing_behind(scripts):
+    page = scripts(*SHARED, body="<div style='height: 5000px'></div>")
+    listening = page.evaluate("""async () => {
+        const listening = new Set(), { addEventListener: add, removeEventListener: remove } = window;
+        window.addEventListener = (name, act, how) => {
+            listening.add(act);
+            add.call(window, name, act, how);
+        };
+        window.removeEventListener = (name, act, how) => {
+            listening.delete(act);
+            remove.call(window, name, act, how);
+        };
+        const wait = ms => new Promise(then => setTimeout(then, ms)), place = document.createElement('div');
+        const [button, help] = helpButton('A', ['text']);
+        place.append(button, help);
+        document.body.append(place);
+        help.showPopover();
+        place.remove();
+        scrollTo(0, 100);
+        await wait(200);
+        return listening.size;
+    }""")
+    assert listening == 0
