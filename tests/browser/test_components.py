@@ -236,3 +236,24 @@ def test_an_open_help_that_is_removed_leaves_nothing_behind(scripts):
         return listening.size;
     }""")
     assert listening == 0
+
+
+def test_the_ball_does_not_glide_where_less_motion_is_preferred(scripts):
+    page = scripts(*SHARED, APP / "pages" / "chain" / "panel.js", after=GRID)
+    balls = {}
+    for motion in ("no-preference", "reduce"):
+        page.emulate_media(reduced_motion=motion)
+        balls[motion] = page.evaluate("""() => {
+            const land = { law: [0.5, 0.2, 0.2, 0.1], base: [1, 2, 2, 3], order: [0, 1, 2, 3], top: 9,
+                highest: 1, edges: [0, 0.25, 0.5, 0.75, 1], valleys: [], shape: [1, 2] };
+            const panel = makeGrid({ land }, LandscapePanel).panels.get(0);
+            const ground = { dtype: 'float32', shape: [4], data: Float32Array.of(1, 2, 2, 3) };
+            return [0, 3].map(state => {
+                const head = { key: 0, run: 0, status: 'running', n: 1 + state, state, readouts: {} };
+                panel.readPart({ head, blocks: { ground, visits: ground } });
+                panel.drawPictures();
+                return panel.ball;
+            });
+        }""")
+    assert 0 < balls["no-preference"][1] < 3
+    assert balls["reduce"] == [0, 3]

@@ -113,7 +113,9 @@ class LandscapePanel extends Panel {
   }
 
   drawPictures() {
-    if (!this.now || this.now.length !== this.target.length || matchMedia('(prefers-reduced-motion: reduce)').matches) this.now = this.target.slice();
+    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    if (!this.now || this.now.length !== this.target.length || calm) this.now = this.target.slice();
+    if (calm) this.ball = null; // it is where the chain is
     this.paint();
     if (!this.moving) this.move();
   }
