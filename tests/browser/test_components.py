@@ -257,3 +257,23 @@ def test_the_ball_does_not_glide_where_less_motion_is_preferred(scripts):
         }""")
     assert 0 < balls["no-preference"][1] < 3
     assert balls["reduce"] == [0, 3]
+
+
+def test_a_number_is_typed_to_its_end_although_the_page_is_drawn_again(scripts):
+    page = scripts(*SHARED)
+    page.evaluate(f"""() => {{
+        window.changes = [];
+        window.control = knobControl({KNOB}, 0.5, 'x', value => changes.push(value));
+        document.body.append(control.node);
+    }}""")
+    box = page.locator("input.value")
+    box.fill("0.2")
+    page.evaluate("control.set(0.5)")  # what the server knew before
+    page.keyboard.type("5")
+    page.keyboard.press("Enter")
+    assert (box.input_value(), page.evaluate("changes")) == ("0.25", [0.25])
+    page.evaluate("control.set(0.75)")
+    assert box.input_value() == "0.75"
+    box.fill("x")
+    box.blur()
+    assert (box.input_value(), page.evaluate("changes.length")) == ("0.75", 1)
