@@ -22,6 +22,7 @@ const SHAPES = {
   'arrow': [[0, -1.6], [1.2, 0], [0.4, 0], [0.4, 1.6], [-0.4, 1.6], [-0.4, 0], [-1.2, 0]],
 };
 const TICK_WIDTH = 90, TICK_HEIGHT = 45; // approximate pixels between two ticks
+const MOST_DIGITS = 7; // significant digits of a tick's label
 const ROUNDING = 1e-12; // values that differ by a smaller share are one, such as the scores of a chain that does not move
 
 /** @param {[number, number][]} points @param {boolean} step whether each value holds until the next @returns {[number, number][]} */
@@ -45,6 +46,9 @@ class Axis {
     this.low = a - rest;
     this.high = b + rest;
     this.ticks = names.length ? names.map((_, i) => i + 0.5) : spec.ticks.length ? this.givenTicks(room) : scale === 'log' ? this.logTicks(room) : this.evenTicks(room);
+    /** Significant digits of a label: as many as tell the ticks apart. */
+    this.digits = 3;
+    while (this.digits < MOST_DIGITS && new Set(this.ticks.map(tick => this.text(tick))).size < this.ticks.length) this.digits++;
   }
 
   /** @param {number} value */
@@ -57,10 +61,10 @@ class Axis {
   at(value) { return (this.scaled(value) - this.low) / (this.high - this.low); }
 
   /** @param {number} room */
-  evenTicks(room) {
-    const raw = (this.high - this.low) / Math.max(room, 2), power = 10 ** Math.floor(Math.log10(raw));
+  evenTicks(room, low = this.low, high = this.high) {
+    const raw = (high - low) / Math.max(room, 2), power = 10 ** Math.floor(Math.log10(raw));
     const step = power * ([1, 2, 5].find(times => times * power >= raw) ?? 10), ticks = [];
-    for (let i = Math.ceil(this.low / step); i * step <= this.high + step * 1e-9; i++) ticks.push(i * step);
+    for (let i = Math.ceil(low / step); i * step <= high + step * 1e-9; i++) ticks.push(i * step);
     return ticks;
   }
 
@@ -74,6 +78,7 @@ class Axis {
       }
       if (ticks.length <= Math.max(room, 3) && ticks.length > 1) return ticks;
     }
+    if (this.high - this.low < 1) return this.evenTicks(room, 10 ** this.low, 10 ** this.high); // such as 310 to 340
     const every = Math.max(1, Math.ceil((this.high - this.low) / Math.max(room, 2))), ticks = [];
     for (let power = Math.ceil(this.low); power <= this.high; power += every) ticks.push(10 ** power);
     return ticks;
@@ -89,8 +94,8 @@ class Axis {
   /** @param {number} tick */
   text(tick) {
     if (this.spec.names.length) return this.spec.names[Math.floor(tick)];
-    if (this.spec.percent) return `${Number((100 * tick).toPrecision(3))} %`;
-    return (Math.abs(tick) >= 1000 ? compact.format(tick) : String(Number(tick.toPrecision(4)))).replace('-', '−') + (this.spec.unit && ` ${this.spec.unit}`);
+    if (this.spec.percent) return `${Number((100 * tick).toPrecision(this.digits))} %`;
+    return (Math.abs(tick) >= 1000 ? (this.digits > 3 ? compactTo(this.digits) : compact).format(tick) : String(Number(tick.toPrecision(this.digits + 1)))).replace('-', '−') + (this.spec.unit && ` ${this.spec.unit}`);
   }
 }
 
@@ -172,7 +177,7 @@ class Curves {
       c.fillStyle = translucent(ink, 0.8);
       c.textAlign = 'right';
       c.textBaseline = 'middle';
-      for (const tick of up.ticks) c.fillText(up.text(tick), LEFT_MARGIN - 7, py(tick));
+      for (const tick of up.ticks) c.fillText(up.text(tick), LEFT_MARGIN - 7, py(tick), LEFT_MARGIN - 9);
       c.textAlign = 'center';
       c.textBaseline = 'top';
       for (const tick of across.ticks) c.fillText(across.text(tick), Math.min(px(tick), width - 16), TOP_MARGIN + high + 6);

@@ -44,7 +44,12 @@ class LiveRun extends PlayedRun {
       if (error) reject(new Error(error));
       else resolve(made);
     };
-    this.worker.onerror = event => { for (const { reject } of this.waiting.splice(0)) reject(new Error(event.message || 'The worker of a panel has failed.')); };
+    /** Why the worker cannot answer: it may have failed before the first order. @type {Error | null} */
+    this.broken = null;
+    this.worker.onerror = event => {
+      this.broken = new Error(event.message || 'The worker of a panel has failed.');
+      for (const { reject } of this.waiting.splice(0)) reject(this.broken);
+    };
     const { wasm } = blocks, { signatures, scores, walk, curve_counts } = request;
     this.worker.postMessage({ wasm: wasm.data, signatures, chain, scores, land: walk, blocks: this.blocksOf(chain, scores !== null, blocks), curve_counts });
     /** Its numbers now, by name. @type {Record<string, any>} */
@@ -100,6 +105,7 @@ class LiveRun extends PlayedRun {
       if (orders.knobs) this.noteTurn();
       /** @type {MadeSamples} */
       const made = await new Promise((resolve, reject) => {
+        if (this.broken) throw this.broken;
         this.waiting.push({ resolve, reject });
         this.worker.postMessage({ samples, ...orders });
       });
@@ -298,6 +304,7 @@ class LivePage extends ReplayPage {
   /** @param {unknown} error */
   fail(error) {
     this.playing = false;
+    if (this.button) this.button.textContent = 'Play';
     if (SCRIPTS.error) return;
     SCRIPTS.error = error instanceof Error ? error.message : String(error);
     this.host.before(element('p', { role: 'alert', text: SCRIPTS.error }));
@@ -322,7 +329,7 @@ class LivePage extends ReplayPage {
       const points = curve.filter(([n]) => n >= this.live.request.fewest_curve).map(([n, score]) => /** @type {[number, number]} */ ([begin + n, score]));
       return { ...this.live.request.line, name: label, colour, dash, points };
     });
-    if (!lines.some(({ points }) => points.length > 1)) return;
+    if (!this.curves.spec && !lines.some(({ points }) => points.length > 1)) return; // a chart that is there loses the curves of samples before
     this.curves.show({ ...isl, lines, marks: [], x: { ...isl.x, domain: null }, y: { ...isl.y, domain: null } });
     this.curves.draw(rgb(this.host, 'var(--st-text-color)'));
   }

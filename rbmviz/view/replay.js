@@ -213,7 +213,7 @@ class ReplayPage {
     };
     if (!commands[key]) return;
     event.preventDefault();
-    commands[key]();
+    if (!event.repeat || (key !== 'p' && key !== ' ')) commands[key](); // a held key makes steps
   }
 
   /** @param {boolean} playing */

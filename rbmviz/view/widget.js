@@ -28,6 +28,7 @@ class NotebookPage {
     this.host.attachShadow({ mode: 'open' }).append(element('style', { text: style }), this.root);
     /** @type {ReplayPage | LivePage | null} */
     this.page = null;
+    this.closed = false;
     this.opened = this.open();
     this.themes = new MutationObserver(() => this.changeTheme());
     for (const node of [document.documentElement, document.body]) this.themes.observe(node, { attributes: true });
@@ -47,6 +48,7 @@ class NotebookPage {
       SCRIPTS.error = error instanceof Error ? error.message : String(error);
       root.append(element('p', { role: 'alert', text: SCRIPTS.error }));
     }
+    if (this.closed) return this.close(); // while it opened
     model.on('change:knobs', () => this.obey(page => this.turn(page)));
     model.on('change:seed', () => this.obey(page => this.reseed(page)));
     model.on('change:playing', () => this.obey(page => page.play(model.get('playing'))));
@@ -103,9 +105,10 @@ class NotebookPage {
   }
 
   close() {
+    this.closed = true;
     clearInterval(this.reporting);
     this.themes.disconnect();
-    this.live?.close();
+    this.page?.close();
     this.host.remove();
   }
 }

@@ -34,6 +34,11 @@ Worker.prototype.postMessage = function (data) {
     post.call(this, data.wasm ? { ...data, wasm: new Uint8Array(8) } : data);
 };"""
 
+BROKEN_WORKERS = """const Own = Worker;
+window.Worker = class extends Own {
+    constructor() { super(URL.createObjectURL(new Blob(["throw new Error('not here')"]))); }
+};"""
+
 WITHOUT_VECTORS = "WebAssembly.validate = () => false"
 
 
@@ -368,3 +373,23 @@ def test_lessons_that_browsers_cannot_run_are_refused(tmp_path, capsys):
         assert main(["play", *given, "--out", str(out)]) == 2
         assert why in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_workers_that_failed_before_play_are_one_sentence(opened, lesson):
+    page = opened("lesson.html#2", before=BROKEN_WORKERS)
+    page.page.locator(".card").get_by_role("radio", name="Neither").click()
+    page("new Promise(then => setTimeout(then, 1000))")
+    page.page.locator(".play").click()
+    assert "not here" in page.page.locator("[role=alert]").text_content()
+    assert page.page.locator(".play").text_content() == "Play"
+    page.said.clear()
+
+
+def test_who_begins_again_has_no_curve_of_the_samples_before(opened, lesson):
+    page = opened("lesson.html#2")
+    page.page.locator(".card").get_by_role("radio", name="Neither").click()
+    show(page, 600)
+    points = "rbmviz.lesson.page.curves.spec.lines.map(line => line.points.length)"
+    assert min(page(points)) > 1
+    page.page.locator(".again").first.click()
+    assert page(points) == [0, 0]

@@ -110,7 +110,7 @@ class LessonCard {
     const reveal = this.node.querySelector('.reveal'), doing = this.node.querySelector('.do');
     if (reveal && data.answers.length && data.right >= 0) reveal.before(element('p', { class: this.answer === data.right ? 'verdict seen' : 'verdict', text: verdict }));
     if (reveal && data.formula) reveal.append(element('details', {}, element('summary', { text: 'Formula' }), formula(data.formula)));
-    if (doing && data.look) doing.after(element('button', { type: 'button', class: 'look', text: `Look here: ${data.look_words}`, onclick: () => this.target?.scrollIntoView({ block: 'center', behavior: 'smooth' }) }));
+    if (doing && data.look) doing.after(element('button', { type: 'button', class: 'look', text: `Look here: ${data.look_words}`, onclick: () => this.target?.scrollIntoView({ block: 'center', behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' }) }));
     if (data.reveal.length && !showsReveal && !this.asks) this.node.append(element('button', { type: 'button', class: 'reveal-button', id: 'reveal', text: 'Reveal', onclick: () => { this.revealed = true; this.draw(); } }));
     this.node.append(lesson.moves());
     this.node.classList.toggle('all-seen', this.allSeen);

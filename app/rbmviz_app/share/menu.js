@@ -18,7 +18,7 @@ export default ({ data, parentElement }) => {
       if (!menu) return;
       menu.popover = 'auto'; // the browser closes it on Escape and on a click elsewhere
       menu.ontoggle = event => button.setAttribute('aria-expanded', String(/** @type {ToggleEvent} */ (event).newState === 'open'));
-      menu.togglePopover();
+      button.popoverTargetElement = menu; // the browser opens and closes it: for a click elsewhere it would take the second one
     };
   }
   button.textContent = data.label;

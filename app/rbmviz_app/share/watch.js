@@ -227,7 +227,7 @@ class WatchPage {
     clearTimeout(this.vote.timer);
     this.vote.timer = setTimeout(() => {
       this.vote.sentAt = performance.now();
-      this.vote.socket = this.socket;
+      this.vote.socket = this.socket?.readyState === WebSocket.OPEN ? this.socket : null; // otherwise the next card sends it
       this.send(`vote ${this.vote.answer}`);
     }, Math.max(0, this.vote.sentAt + VOTE_MS - performance.now()));
   }

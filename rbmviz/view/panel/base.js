@@ -134,7 +134,8 @@ class Panel {
     this.readyAt = null;
     this.redrawTimer = 0;
     /** Last changes of the words and the spoken text, by performance.now(). */
-    this.wordsShownAt = 0;
+    this.wordsShownAt = -WORDS_MS;
+    this.wordsTimer = 0;
     this.announcedAt = -ANNOUNCE_MS;
     this.announceTimer = 0;
     // Invisible text about the pictures for screen readers.
@@ -257,7 +258,10 @@ class Panel {
   showWords(mosaic, slot) {
     const vocabulary = this.grid.data.vocabulary ?? [], now = performance.now();
     this.words.hidden = !vocabulary.length;
-    if (!vocabulary.length || now - this.wordsShownAt < WORDS_MS) return;
+    clearTimeout(this.wordsTimer);
+    if (!vocabulary.length) return;
+    const wait = this.wordsShownAt + WORDS_MS - now;
+    if (wait > 0) { this.wordsTimer = setTimeout(() => this.showWords(mosaic, slot), wait); return; } // a run that rests draws no more
     this.wordsShownAt = now;
     const on = vocabulary.filter(([, i]) => mosaic.cells[slot * mosaic.size + i] > 127).map(([word]) => word);
     this.words.textContent = on.length ? on.join(' ') : 'no word';

@@ -34,7 +34,10 @@ function explain(button, label, ...content) {
   button.popoverTargetElement = text;
   button.setAttribute('aria-haspopup', 'dialog');
   /** @param {Event} event */
-  const scrolled = event => { if (!event.composedPath().includes(text)) text.hidePopover(); };
+  const scrolled = event => {
+    if (!text.isConnected) window.removeEventListener('scroll', scrolled, { capture: true }); // it was removed while open, which is no event
+    else if (!event.composedPath().includes(text)) text.hidePopover();
+  };
   text.addEventListener('beforetoggle', event => {
     if (/** @type {ToggleEvent} */ (event).newState === 'open') {
       place(text, button.getBoundingClientRect());

@@ -94,10 +94,10 @@ function knobControl(knob, value, id, change) {
   const box = element('input', { class: 'value', type: 'text', inputmode: 'decimal', 'aria-label': `${knob.label}, value` });
   const range = element('input', { id, type: 'range', min: 0, max: STEPS, step: 1 });
   const said = element('span', { class: 'said', role: 'status' });
-  let last = Number(value), held = false; // the newest value; whether the slider is being dragged
+  let last = Number(value), held = false, typing = false; // the newest value; whether the slider is being dragged, or a number typed
   /** @param {number} v */
   const show = v => {
-    box.value = round3(v);
+    if (!typing) box.value = round3(v);
     range.setAttribute('aria-valuetext', round3(v));
     range.classList.toggle('off', knob.zero && v === 0);
     range.style.setProperty('--fill', `${100 * Number(range.value) / STEPS}%`);
@@ -121,7 +121,10 @@ function knobControl(knob, value, id, change) {
     said.textContent = '';
     drag(true);
   });
+  box.addEventListener('input', () => { typing = true; });
+  box.addEventListener('blur', () => { typing = false; show(last); });
   box.addEventListener('change', () => {
+    typing = false;
     const typed = typedNumber(box.value);
     if (!Number.isFinite(typed)) {
       said.textContent = 'Not a number: the value is unchanged.';

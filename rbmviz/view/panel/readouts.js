@@ -19,7 +19,9 @@
 /** @param {number} x */
 const round3 = x => (x === 0 ? '0' : String(Number(x.toPrecision(3))));
 const whole = new Intl.NumberFormat('en');
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+/** @param {number} digits */
+const compactTo = digits => new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: digits });
+const compact = compactTo(3);
 
 /** @type {Record<string, string>} */
 const SUPERSCRIPTS = { '-': '⁻', 0: '⁰', 1: '¹', 2: '²', 3: '³', 4: '⁴', 5: '⁵', 6: '⁶', 7: '⁷', 8: '⁸', 9: '⁹' };

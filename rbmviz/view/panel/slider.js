@@ -9,9 +9,10 @@ export default ({ data, parentElement, setTriggerValue }) => {
   const spec = JSON.stringify([data.knob, data.colour, data.equation]);
   if (!slider || slider.spec !== spec) {
     slider?.host.remove();
-    let timer = 0;
+    let timer = 0, newest = data.value;
+    const hand = () => { timer = 0; slider.trigger('value', newest); };
     /** @param {KnobValue} value */
-    const send = value => { clearTimeout(timer); timer = setTimeout(() => slider.trigger('value', value), SEND_MS); };
+    const send = value => { newest = value; timer ||= setTimeout(hand, SEND_MS); }; // a drag without a rest must not put it off
     const control = knobControl(data.knob, data.value, 'live-slider', send);
     control.node.classList.add('alone');
     const host = document.createElement('div');

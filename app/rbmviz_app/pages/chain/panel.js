@@ -113,7 +113,9 @@ class LandscapePanel extends Panel {
   }
 
   drawPictures() {
-    if (!this.now || this.now.length !== this.target.length || matchMedia('(prefers-reduced-motion: reduce)').matches) this.now = this.target.slice();
+    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    if (!this.now || this.now.length !== this.target.length || calm) this.now = this.target.slice();
+    if (calm) this.ball = null; // it is where the chain is
     this.paint();
     if (!this.moving) this.move();
   }
@@ -165,7 +167,7 @@ class LandscapePicture {
     this.paper = translucent(panel.grid.back, 1);
     const { pointer } = panel, edges = this.land.edges;
     /** The place under the pointer. */
-    this.hover = pointer === null || pointer < LEFT ? null
+    this.hover = pointer === null || pointer < LEFT || pointer >= width ? null // a finger leads beyond the edges
       : Math.max(edges.findIndex(edge => LEFT + (width - LEFT) * edge > pointer), 1) - 1;
   }
 

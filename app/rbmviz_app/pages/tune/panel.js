@@ -233,6 +233,7 @@ class MapPanel extends Panel {
   onKey(event) {
     const steps = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] });
     const step = steps[event.key], { positions } = this.map;
+    if (event.ctrlKey || event.metaKey || event.altKey) return; // Alt and an arrow goes back
     if (event.key === 'Enter' || event.key === ' ') this.toggle();
     else if (event.key === 'Home') this.choose(Math.max([...this.state].findIndex(bits => bits & IS_BEST), 0));
     else if (step) {
