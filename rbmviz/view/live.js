@@ -220,6 +220,8 @@ class LivePage extends ReplayPage {
   close() {
     super.close();
     for (const run of this.liveRuns) run.worker.terminate();
+    URL.revokeObjectURL(this.live.url);
+    this.live.url = null;
   }
 
   get isWalk() { return this.data.view === 'landscape'; }

@@ -151,6 +151,7 @@ class ReplayPage {
     this.time = this.first;
     this.drawnAt = 0;
     this.movedAt = 0;
+    this.nextMove = 0;
     if (keys === document) document.title = this.data.title;
     root.append(element('h1', { text: this.data.title }), element('p', { class: 'caption', text: this.data.caption, hidden: !this.data.caption }));
     this.host = element('div');
@@ -219,7 +220,8 @@ class ReplayPage {
   /** @param {boolean} playing */
   play(playing) {
     if (playing && this.time >= this.last) this.time = this.first;
-    if (playing && !this.playing) requestAnimationFrame(now => { this.movedAt = now; this.move(now); });
+    cancelAnimationFrame(this.nextMove); // pressed twice within a frame
+    if (playing) this.nextMove = requestAnimationFrame(now => { this.movedAt = now; this.move(now); });
     this.playing = playing;
     this.show(this.time);
   }
@@ -240,7 +242,7 @@ class ReplayPage {
       this.drawnAt = now;
       this.show(this.time);
     }
-    requestAnimationFrame(later => this.move(later));
+    this.nextMove = requestAnimationFrame(later => this.move(later));
   }
 
   /** Draw the ISL curves up to this sample, on the axes of the whole runs. @param {number} at */

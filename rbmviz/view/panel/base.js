@@ -581,21 +581,20 @@ class Grid {
 
   /** Show a received frame. @param {ArrayBuffer} buffer @returns {boolean} whether to request more */
   showFrame(buffer) {
-    let frame;
     try {
-      frame = readFrame(buffer);
+      const frame = readFrame(buffer);
+      // While the look-back slider is dragged, a frame may belong to its position a moment ago.
+      if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
+      this.presses.follow(frame.running);
+      for (const part of frame.panels) this.panels.get(part.head.key)?.readPart(part);
+      this.frames++;
+      this.host.dataset.frames = String(this.frames);
+      this.draw();
     } catch (error) {
       console.error(error);
       this.showBanner('The server sends pictures that this page cannot read: reload it.');
       return false;
     }
-    // While the look-back slider is dragged, a frame may belong to its position a moment ago.
-    if (JSON.stringify({ ...frame.request, at: 0 }) !== JSON.stringify({ ...this.request, at: 0 })) return true;
-    this.presses.follow(frame.running);
-    for (const part of frame.panels) this.panels.get(part.head.key)?.readPart(part);
-    this.frames++;
-    this.host.dataset.frames = String(this.frames);
-    this.draw();
     this.notePause();
     if (!this.past.follow([...this.panels.values()].map(({ head }) => head))) this.at = null;
     if (this.reportShown) this.tell('redraw', true); // after a request for a frame, the server restarts the timers that it has stopped
