@@ -250,10 +250,8 @@ def test_both_worlds_of_fashion(tau, ratio, verdict):
         ucd, good = name.startswith("UCD"), verdict == "holds"
         end = (-230.0 if ucd == good else -250.0) - noise
         values = [-300.0, end + (20 if ucd != good else 0), end]
-        last = arguments["updates"]
-        return {"update": [300, 900, last + (last == 900)]} | dict.fromkeys(
-            ("train", "held_out", "monte_carlo"), values
-        )
+        yardsticks = dict.fromkeys(("train", "held_out", "monte_carlo"), values)
+        return {"update": [300, 900, arguments["updates"]]} | yardsticks
 
     assert set(verdicts_of_jobs("unbiased_cd_fashion", found).values()) == {verdict}
     medium = verdicts_of_jobs("unbiased_cd_fashion", found, "medium")
