@@ -125,7 +125,7 @@ RECIPE = Recipe(
         "training part. A quick run has five seeds, rate 0.1, and fewer updates than the paper; PT-10 and "
         "the rate 0.01 are part of a full run."
     ),
-    cost={"quick": 5.2, "medium": 20.0, "full": 2500.0},
+    cost={"quick": 5.2, "medium": 6.0, "full": 2500.0},
     live_link=link_to("train", ("cd:learning_rate=0.1", "pop_cd:learning_rate=0.1"), train_data="mnist5k"),
     needs=("mnist", "letters"),
 )

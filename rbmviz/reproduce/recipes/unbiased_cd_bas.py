@@ -333,7 +333,7 @@ RECIPE = Recipe(
         "the paper's do. A quick run has three to eight trainings of each, and no CD with more sweeps; a "
         "medium one has twenty, four of CD with more sweeps, and three at the printed rate."
     ),
-    cost={"quick": 6.1, "medium": 26.0, "full": 400.0},
+    cost={"quick": 6.1, "medium": 18.0, "full": 400.0},
     live_link=link_to(
         "train",
         (

@@ -228,7 +228,7 @@ RECIPE = Recipe(
         "figures 4 and 10, 5,000 updates each; by the paper's own times one UCD training takes 494 minutes "
         "of 12 cores."
     ),
-    cost={"quick": 1.4, "medium": 28.0, "full": 8800.0},
+    cost={"quick": 1.4, "medium": 45.0, "full": 8800.0},
     live_link=link_to(
         "train",
         ("cd:learning_rate=0.1", "ucd:learning_rate=0.1,schedule=linear"),
