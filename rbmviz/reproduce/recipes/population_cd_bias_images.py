@@ -70,7 +70,7 @@ RECIPE = Recipe(
         "5,000 with 500); the exact gradient is enumerated, and where a bias is lost in the noise of the "
         "estimates, the noise stands in its place, so that a ratio is too small if anything."
     ),
-    cost={"quick": 2.5, "medium": 18.0, "full": 120.0},
+    cost={"quick": 2.5, "medium": 8.0, "full": 120.0},
     live_link=link_to("weights", ("pop_cd:n_chains=246",), weights_model="letters_fpcd", grown="letters"),
     needs=("letters", "mnist"),
 )

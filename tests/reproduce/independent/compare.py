@@ -43,16 +43,24 @@ class Comparison(NamedTuple):
         )
 
 
-def compare(recipe: str, number: str, values: Iterable[float]) -> Comparison:
-    """Compare a stored number of a quick run with replications of ours.
+def stored(recipe: str, number: str) -> tuple[float, float, int]:
+    """Return a number of the stored quick run, or else of the full one: value, error, replications.
 
     Of some recipes the full run has longer chains or more pairs, and so other numbers: for this comparison
-    the quick result is kept beside it. The difference is divided by its standard error, with one variance for
-    both, from all replications.
+    the quick result is kept beside it.
     """
-    record = json.loads((RESULTS / f"{recipe}-quick.json").read_text())
+    files = [RESULTS / f"{recipe}-{size}.json" for size in ("quick", "full")]
+    record = json.loads(next(path for path in files if path.exists()).read_text())
     found = [part for claim in record["claims"] for part in claim["measured"] if part["number"] == number]
-    value, error, n = (found[0][key] for key in ("value", "error", "n"))
+    return found[0]["value"], found[0]["error"], found[0]["n"]
+
+
+def compare(recipe: str, number: str, values: Iterable[float]) -> Comparison:
+    """Compare a stored number with replications of ours.
+
+    The difference is divided by its standard error, with one variance for both, from all replications.
+    """
+    value, error, n = stored(recipe, number)
     ours = np.array(list(values))
     own = ours.var(ddof=1) if len(ours) > 1 else 0.0
     variance = ((n - 1) * error**2 * n + (len(ours) - 1) * own) / (n + len(ours) - 2)
@@ -86,6 +94,22 @@ def bias_and_variance(data: str, k: int, models: int) -> list[Comparison]:
     return found
 
 
+def weights(seeds: int) -> list[Comparison]:
+    """Population CD: the weights that a million samples meet."""
+    each = np.array([population.weights_met("bas_cd1", 2**20, seed) for seed in range(seeds)])
+    recipe = "population_cd_consistency"
+    return [
+        compare(recipe, name, column)
+        for name, column in zip(("share_met", "median_met"), each.T, strict=True)
+    ]
+
+
+def sunk(folder: Path, chains: int) -> list[Comparison]:
+    """Rates-FPCD: Gibbs chains of a CD model of digits that sink into the empty image."""
+    shares = fast_weights.empty_shares(folder, "usps_cd1", chains, 5000, seed=0)
+    return [compare("rates_fpcd_digits", "gibbs_blank_usps_cd1", shares)]
+
+
 def meeting(models: int, pairs: int, general: bool) -> list[Comparison]:
     """Unbiased CD: shares of pairs that meet within 10 sweeps, and of algorithm 1 not in 1,000."""
     recipe = "unbiased_cd_meeting_times"
@@ -110,6 +134,8 @@ def long_form(folder: Path) -> list[Callable[[], list[Comparison]]]:
         lambda: fewer_samples(folder, 8),
         *(lambda k=k: bias_and_variance("bas", k, 12) for k in (1, 10)),  # type: ignore[misc]
         *(lambda k=k: bias_and_variance("modes", k, 3) for k in (1, 10)),  # type: ignore[misc]
+        lambda: weights(12),
+        lambda: sunk(folder, 20),
         lambda: meeting(16, 400, general=False),
         lambda: meeting(8, 400, general=True),
         lambda: unbiased(100, 20),

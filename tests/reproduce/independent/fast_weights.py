@@ -153,3 +153,18 @@ def times_as_many(
         for size in open_goals:
             found[size].append(float(np.log10(longest / size)))
     return found
+
+
+def empty_shares(folder: Path, name: str, chains: int, n: int, seed: int) -> np.ndarray:
+    """Return of each Gibbs chain, from validation digits, the share of nearly empty ones of its n samples.
+
+    Nearly empty are fewer than half as many units on as in the emptiest percent of the training digits.
+    """
+    with np.load(folder / "usps.npz") as file:
+        on = (file["x_train"][:6291].reshape(6291, -1) > 0.3 * 255).sum(axis=1)
+    least, rbm, g = np.percentile(on, 1) / 2, shipped(name, np.float32), np.random.default_rng(seed)
+    v, empty = g.permutation(usps(folder)[0])[:chains], np.zeros(chains)
+    for _ in range(n):
+        v = bits(g, rbm.visible(bits(g, rbm.hidden(v))))
+        empty += v.sum(axis=1) < least
+    return empty / n

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tests.reproduce.independent import compare, coupling, fast_weights, population
+from tests.reproduce.independent import compare, coupling, fast_weights, polish, population
 from tests.reproduce.independent.plain import Model, expected_statistics, statistics
 
 FOLDER = compare.ROOT / "tests" / "reproduce" / "independent"
@@ -24,7 +24,7 @@ def agree(found):
 def test_nothing_of_the_package_is_imported():
     allowed = {"numpy", "json", "struct", "os", "pathlib", "typing", "collections"}
     programs = [path for path in FOLDER.glob("*.py") if not path.name.startswith("test_")]
-    assert len(programs) == 5
+    assert len(programs) == 6
     for path in programs:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
@@ -80,6 +80,10 @@ def test_bias_and_variance_are_the_stored_ones():
     agree(compare.bias_and_variance("bas", 1, 1))
 
 
+def test_weights_that_a_million_samples_meet_are_the_stored_ones():
+    agree(compare.weights(3))
+
+
 def test_pop_cd_without_weights_is_cd():
     g = np.random.default_rng(5)
     rbm = Model(np.zeros((4, 16)), g.normal(size=4), g.normal(size=16))
@@ -95,6 +99,14 @@ def test_a_point_of_the_curves_with_and_without_decay(series, alpha, eps, data_d
     (row,) = [row for row in stored if row["series"] == f"{series}, eps = {eps:g}" and row["x"] == 982]
     found = fast_weights.decay(data_dir, 982, 1, {alpha: (eps,)})
     assert abs(found[alpha, eps][0][1] - row["y"]) < 2 * (row["high"] - row["low"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bas_cd1", "bas_pcd"])
+def test_the_optimum_of_the_bound_is_the_stored_one(name):
+    """Both searches end after 120 steps, near the optimum."""
+    value, *_ = compare.stored("rates_fpcd_polish", name)
+    assert polish.gain(name) == pytest.approx(value, rel=0.05)
 
 
 @pytest.mark.slow
