@@ -407,7 +407,7 @@ class MapPanel extends Panel {
   }
 
   drawCell() {
-    const name = this.at === null ? 'Point at a cell to run it.' : this.nameOf(this.at);
+    const name = this.at === null ? `${matchMedia('(hover: none)').matches ? 'Tap' : 'Point at'} a cell to run it.` : this.nameOf(this.at);
     put(this.cellName, name);
     const rows = this.valuesOf(), text = rows.flat().join();
     if (this.cell.dataset.text === text) return;
