@@ -580,7 +580,9 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
     if undirected(choice["by"]):
         lines.insert(1, undirected(choice["by"]))
     for name, row in list(zip(texts, rows, strict=True))[:MAX_LINES]:
-        difference = "" if row is rows[0] else f"{row['difference']:+.3f} +- {row['difference_error']:.3f}"
+        difference = "" if row is rows[0] else f"{row['difference']:+.3f}"
+        if difference and not math.isnan(row["difference_error"]):  # of one seed nobody knows it
+            difference += f" +- {row['difference_error']:.3f}"
         mark = "*" if row["in_region"] else "x" if row["blank"] > 0.5 else " "
         lines.append(f"{mark} {name:<{width}} {row['mean']:10.3f} {difference:>21} {row['seconds']:9.2f}")
     if len(rows) > MAX_LINES:
