@@ -353,6 +353,8 @@ def test_score_of_several_chains_takes_them_apart(capsys, tmp_path):
     assert "R-hat of 7 chains, above 1.01 while they disagree: over 100 by" in capsys.readouterr().out
     np.savez(path, v=v[:55], meta=meta)
     assert "ess_activity" not in run(capsys, "score", path)
+    np.savez(path, v=v, meta=json.dumps({"model": "bas_pcd", "knobs": {"n_chains": True}}))
+    assert "one chain or more" in refused(capsys, "score", path, "--dataset", "bas")
 
 
 def test_the_history_of_a_larger_model_is_estimated(capsys, tmp_path):
