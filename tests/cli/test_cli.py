@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -417,6 +418,13 @@ def test_train_writes_a_model_with_rates_and_a_history(capsys, tmp_path):
     words[words.index("--out") + 1] = str(tmp_path / "again.safetensors")
     run(capsys, *words)
     np.testing.assert_array_equal(load_model(tmp_path / "again.safetensors").rbm.W, model.rbm.W)
+    np.save(tmp_path / "a b.npy", data.train)
+    run(
+        capsys, "train", "--dataset", tmp_path / "a b.npy", "--trainer", "cd", "--iterations", 1,
+        "--out", tmp_path / "a b.safetensors",
+    )  # fmt: skip
+    words = shlex.split(load_model(tmp_path / "a b.safetensors").meta["command"])
+    assert (words[3], words[-1]) == (str(tmp_path / "a b.npy"), "a b.safetensors")
     again = run(
         capsys, "train", "--dataset", "bas", "--trainer", "cd", "--iterations", 1, "--learning-rate", "1e-6",
         "--warm-start", tmp_path / "b.safetensors", "--out", tmp_path / "w.safetensors",
