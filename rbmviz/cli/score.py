@@ -95,7 +95,7 @@ def _read(path: Path, array: str) -> _Samples:
     of_model = metadata.checked(meta.get("model_meta") or {}, f"'{path}', model_meta")
     n_chains = (meta.get("knobs") or {}).get("n_chains", 1)
     model = meta.get("model")
-    if not isinstance(n_chains, int) or n_chains < 1 or not isinstance(model, str | None):
+    if type(n_chains) is not int or n_chains < 1 or not isinstance(model, str | None):
         raise BadInput(f"'{path}': meta must name the model, and one chain or more; sample it again.")
     v = arrays.get("v")
     if v is not None and v.max() > 1:

@@ -314,10 +314,12 @@ def _extended(plan: SweepPlan, args: argparse.Namespace) -> SweepPlan:
     elif args.rest:
         raise BadInput("sweep extend: knobs are given to new samplers; add values to an axis by --axis.")
     read = [TABLES[plan.kind].read(algorithm) for algorithm in algorithms]
+    before = read[: len(plan.algorithms)]
     axes = {axis.knob: axis for axis in plan.axes}
     for written in args.axis or ():
         axis = _axis(written, read)
-        values = axes[axis.knob].values if axis.knob in axes else ()
+        own = (getattr(one, axis.knob) for one in before if axis.knob in knobs_of(one))
+        values = axes[axis.knob].values if axis.knob in axes else own
         knob = next(knobs_of(algorithm)[axis.knob] for algorithm in read if axis.knob in knobs_of(algorithm))
         joined = list(dict.fromkeys((*values, *axis.values)))
         axes[axis.knob] = Axis(axis.knob, tuple(sorted(joined) if knob.kind in (int, float) else joined))  # type: ignore[type-var]
@@ -578,7 +580,9 @@ def _choice_lines(choice: dict[str, Any], rows: Sequence[dict[str, Any]]) -> lis
     if undirected(choice["by"]):
         lines.insert(1, undirected(choice["by"]))
     for name, row in list(zip(texts, rows, strict=True))[:MAX_LINES]:
-        difference = "" if row is rows[0] else f"{row['difference']:+.3f} +- {row['difference_error']:.3f}"
+        difference = "" if row is rows[0] else f"{row['difference']:+.3f}"
+        if difference and not math.isnan(row["difference_error"]):  # of one seed nobody knows it
+            difference += f" +- {row['difference_error']:.3f}"
         mark = "*" if row["in_region"] else "x" if row["blank"] > 0.5 else " "
         lines.append(f"{mark} {name:<{width}} {row['mean']:10.3f} {difference:>21} {row['seconds']:9.2f}")
     if len(rows) > MAX_LINES:

@@ -3,6 +3,7 @@
 import argparse
 import csv
 import io
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -421,12 +422,13 @@ def _make_model(
     args: argparse.Namespace, out: Path, dataset: Dataset, steps: Training, last: Progress, exact: bool
 ) -> Model:
     """Return the model with its provenance: the command that repeats it, its likelihood if that is exact."""
-    command = " ".join(
-        [f"rbmviz train --dataset {args.dataset} --trainer {args.trainer} --n-hidden {last.rbm.n_hidden}"]
-        + [f"--iterations {args.iterations} --seed {args.seed}", *args.rest]
-        + ([f"--warm-start {args.warm_start}"] if args.warm_start else [])
+    command = shlex.join(
+        ["rbmviz", "train", "--dataset", args.dataset, "--trainer", args.trainer]
+        + ["--n-hidden", f"{last.rbm.n_hidden}", "--iterations", f"{args.iterations}"]
+        + ["--seed", f"{args.seed}", *args.rest]
+        + (["--warm-start", args.warm_start] if args.warm_start else [])
         + (["--score"] if args.score else [])
-        + [f"--out {out.name}"]
+        + ["--out", out.name]
     )
     more: dict[str, Any] = {"command": command, "origin": origin(command, data=[dataset], seeds=[args.seed])}
     if exact:

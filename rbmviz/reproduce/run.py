@@ -205,13 +205,14 @@ def _swept(sweep: SweepRun, place: Path, command: str, workers: int | None) -> t
     store.prepare(sweep.plan, command)
     all_cells = cells(sweep.plan)
     seconds_file = place / f"{sweep.name}-seconds.json"
-    before = float(_read(seconds_file).get("seconds", 0.0))
+    known, version = _read(seconds_file), " ".join(sorted({cell.version for cell in all_cells}))
     begin = time.process_time()
     progress = run_cells(all_cells, store, workers=workers)
-    # With other code all cells are computed again, and those before do not count.
-    seconds = (before if progress.stored else 0.0) + time.process_time() - begin
+    # With other code all cells are computed again, and those before do not count. Those of other seeds do.
+    counts = progress.stored or known.get("version") == version
+    seconds = (float(known.get("seconds", 0.0)) if counts else 0.0) + time.process_time() - begin
     if progress.computed:
-        write_whole(seconds_file, json.dumps({"seconds": seconds}).encode())
+        write_whole(seconds_file, json.dumps({"seconds": seconds, "version": version}).encode())
     if progress.interrupted:
         raise KeyboardInterrupt
     if progress.failed:

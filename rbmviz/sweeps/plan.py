@@ -401,16 +401,27 @@ class SweepPlan:
 
     def _check_twice(self) -> None:
         knobs = [axis.knob for axis in self.axes]
+        first = {axis.knob: axis.values[0] for axis in self.axes}
+        along = [write_algorithm(self._with(text, first)) for text in self.algorithms]
         for what, names in (
             ("axis", knobs),
             ("model", self.models),
             (self.kind, self.algorithms),
+            (f"{self.kind} with values of the axes", along),
             ("seed", self.seeds),
             ("metric", self.metrics),
         ):
             twice = [name for name, times in Counter(names).items() if times > 1]
             if twice:
                 raise BadInput(f"The {what} {quoted(twice[0])} occurs twice in the sweep: give it once.")
+
+    def _with(self, text: str, values: Mapping[str, Any]) -> Any:
+        """Return an algorithm as it is run, with these values of axes."""
+        algorithm = self._algorithm(text)
+        if self.budget.unit == "updates":  # a falling schedule ends with the training
+            values = {**values, "iterations": self.budget.amount}
+        knobs = knobs_of(algorithm)
+        return dataclasses.replace(algorithm, **{name: x for name, x in values.items() if name in knobs})
 
     def _lengths(self, algorithm: Any) -> tuple[int, ...]:
         knobs = knobs_of(algorithm)
@@ -467,21 +478,13 @@ class SweepPlan:
         keyed = []
         for number, text in enumerate(self.algorithms):
             algorithm = self._algorithm(text)
-            if self.budget.unit == "updates":  # a falling schedule ends with the training
-                algorithm = dataclasses.replace(algorithm, iterations=self.budget.amount)
             knobs, lengths = knobs_of(algorithm), self._lengths(algorithm)
             for at in itertools.product(*(range(n) for n in lengths)):
-                values = {
-                    axis.knob: axis.values[i]
-                    for axis, i in zip(self.axes, at, strict=True)
-                    if axis.knob in knobs
-                }
-                places = tuple(
-                    i if axis.knob in values else -1 for axis, i in zip(self.axes, at, strict=True)
-                )
-                text = write_algorithm(dataclasses.replace(algorithm, **values))
+                values = {axis.knob: axis.values[i] for axis, i in zip(self.axes, at, strict=True)}
+                places = tuple(i if axis.knob in knobs else -1 for axis, i in zip(self.axes, at, strict=True))
+                run = write_algorithm(self._with(text, values))
                 keyed += [
-                    (_fineness(at, lengths), number, m, GridSetting(text, model, number, places))
+                    (_fineness(at, lengths), number, m, GridSetting(run, model, number, places))
                     for m, model in enumerate(self.models or ("",))
                 ]
         return [setting for *_, setting in sorted(keyed, key=lambda entry: entry[:3])]

@@ -18,16 +18,17 @@ from rbmviz.links import write_changed_panel
 from rbmviz.metrics import isl
 from rbmviz.models import load_model
 from rbmviz.pages.tried import Tried, place_of
+from rbmviz.rbm import save_model
 from rbmviz.registry import samplers, trainers
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup, TrainingSetup
 from rbmviz.session.sweep_view import IS_BEST, IS_IN_REGION, IS_KNOWN, SweepView, range_around
-from rbmviz.session.sweeps import Sweep
+from rbmviz.session.sweeps import Sweep, SweepQueue
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare, joined
 from rbmviz.sweeps.from_settings import plan_of
 from rbmviz.sweeps.store import Store, encode
 from rbmviz_app.pages import file_of
 from rbmviz_app.pages.tune.charts import nearest_cell, robust_rows
-from rbmviz_app.pages.tune.exports import curves_parquet, table_csv
+from rbmviz_app.pages.tune.exports import curves_parquet, origin_of, table_csv
 from rbmviz_app.pages.tune.page import MAX_OPEN, PAGE, drawn_beside, toggle
 from rbmviz_app.pages.tune.panel import map_spec
 from rbmviz_app.session import TOASTS, SettingsState
@@ -699,6 +700,22 @@ def test_a_folder_of_the_command_line_is_listed_by_a_name_that_is_no_path(page, 
         sweep_queue().delete(name, "somebody")
     del sweep_queue()._public[name]
     assert (folder / "_plan.json").exists()
+
+
+def test_results_on_a_model_file_have_files_too(tmp_path):
+    """The server does not read the file; what it was is in the results."""
+    save_model(load_model("bas_pcd"), tmp_path / "mine.npz")
+    plan = SweepPlan(
+        algorithms=["gibbs"], models=[str(tmp_path / "mine.npz")], seeds=[0], budget=Budget("samples", 20)
+    )
+    [cell] = cells(plan)
+    store = Store(tmp_path / "s")
+    store.prepare(plan)
+    store.write(cell.identity, encode(CellRun(cell).finish()))
+    sweep = SweepQueue(tmp_path / "queue").add_results(store.folder, plan)
+    known = origin_of(sweep)
+    assert known["models"] == {cell.model: cell.model_digest}
+    assert known["data"] == {cell.data: cell.data_digest}
 
 
 def test_one_sampler_with_two_values_of_a_knob_that_is_no_axis(tmp_path):

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -353,6 +354,8 @@ def test_score_of_several_chains_takes_them_apart(capsys, tmp_path):
     assert "R-hat of 7 chains, above 1.01 while they disagree: over 100 by" in capsys.readouterr().out
     np.savez(path, v=v[:55], meta=meta)
     assert "ess_activity" not in run(capsys, "score", path)
+    np.savez(path, v=v, meta=json.dumps({"model": "bas_pcd", "knobs": {"n_chains": True}}))
+    assert "one chain or more" in refused(capsys, "score", path, "--dataset", "bas")
 
 
 def test_the_history_of_a_larger_model_is_estimated(capsys, tmp_path):
@@ -415,6 +418,13 @@ def test_train_writes_a_model_with_rates_and_a_history(capsys, tmp_path):
     words[words.index("--out") + 1] = str(tmp_path / "again.safetensors")
     run(capsys, *words)
     np.testing.assert_array_equal(load_model(tmp_path / "again.safetensors").rbm.W, model.rbm.W)
+    np.save(tmp_path / "a b.npy", data.train)
+    run(
+        capsys, "train", "--dataset", tmp_path / "a b.npy", "--trainer", "cd", "--iterations", 1,
+        "--out", tmp_path / "a b.safetensors",
+    )  # fmt: skip
+    words = shlex.split(load_model(tmp_path / "a b.safetensors").meta["command"])
+    assert (words[3], words[-1]) == (str(tmp_path / "a b.npy"), "a b.safetensors")
     again = run(
         capsys, "train", "--dataset", "bas", "--trainer", "cd", "--iterations", 1, "--learning-rate", "1e-6",
         "--warm-start", tmp_path / "b.safetensors", "--out", tmp_path / "w.safetensors",

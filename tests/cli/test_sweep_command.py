@@ -115,6 +115,20 @@ def test_resume_and_extend_compute_what_is_missing(capsys, tmp_path):
     assert "rates_fpcd eps=0.1 " in shown
 
 
+def test_a_new_axis_keeps_the_settings_that_were_there(capsys, tmp_path):
+    call(capsys, *SMALL, "--out", tmp_path / "s")
+    more = call(capsys, "sweep", "extend", tmp_path / "s", "--axis", "alpha=0.9", "--replications", 2)
+    assert (more["done"], more["computed"]) == (8, 4)
+    assert Store(tmp_path / "s").plan().axes[1].values == (0.9, 1.0)
+
+
+def test_the_error_of_one_seed_is_left_out(capsys, tmp_path):
+    assert main([*SMALL[:-1], "1", "--out", str(tmp_path / "s")]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"eps=0\.\d+ +-?\d+\.\d{3} +[+-]\d+\.\d{3} +\d", shown)
+    assert "nan" not in shown
+
+
 def test_knobs_of_flags_and_of_texts(capsys, tmp_path):
     words = "sweep --model bas_pcd --sampler rates_fpcd:alpha=0.9 --sampler gibbs --n-chains 2 --k=3 -n 20"
     result = call(

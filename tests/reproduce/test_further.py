@@ -126,6 +126,12 @@ def test_seeds_merge_with_the_numbers_that_ship(tmp_path, shipped, at_once):
     assert measured(again["result"])["x"]["n"] == 7
 
 
+def test_the_minutes_of_all_seeds_count(tmp_path, shipped):
+    path = tmp_path / "r" / "toy-quick" / "chains-seconds.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"seconds": 6000}))
+    assert run_further("toy", TOY, tmp_path / "r", "quick", 2)["result"]["core_minutes"] >= 100
+
+
 def test_a_damaged_seed_is_run_again(tmp_path, shipped):
     first = run_further("toy", TOY, tmp_path / "cache", "quick", 2)["result"]
     place = tmp_path / "cache" / "toy-quick"

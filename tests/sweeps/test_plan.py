@@ -106,6 +106,7 @@ def test_axes_are_read_from_text():
         ({"algorithms": []}, "no sampler"),
         ({"algorithms": "rates_fpcd"}, "give a list"),
         ({"algorithms": ["gibbs", "gibbs:k=1"]}, "twice"),
+        ({"algorithms": ["gibbs", "gibbs:k=2"], "axes": [Axis("k", (1, 3))]}, "axes 'gibbs:.*' occurs twice"),
         ({"axes": [Axis("epz", (0.1,))]}, "did you mean 'eps'"),
         ({"axes": [Axis("eps", (0.1, 2.0))]}, "outside 0, or 0.0001 to 1"),
         ({"axes": [Axis("eps", ("much",))]}, "outside"),

@@ -12,6 +12,7 @@ from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import cells
 from rbmviz.sweeps.figures import check_installed, draw
+from rbmviz.sweeps.store import Store
 from rbmviz_app.charts.style import csv_bytes
 from rbmviz_app.compared import amount_text
 from rbmviz_app.pages.tune.charts import table_rows
@@ -35,15 +36,23 @@ def curves_parquet(sweep: Sweep) -> bytes:
 
 def origin_of(sweep: Sweep) -> dict[str, Any]:
     """Return where the files of a sweep come from."""
-    plan = sweep.plan
-    made = cells(plan, registered=True, own=sweep.own)
+    plan, names = sweep.plan, ("model", "model_digest", "data", "data_digest")
+    try:
+        made = cells(plan, registered=True, own=sweep.own)
+        sources = [[getattr(one, name) for one in made] for name in names]
+    except BadInput:  # of files, or of data that are not here: the results say what they were made of
+        stored = Store(sweep.folder).read(names=names) if sweep.folder is not None else None
+        if stored is None or not stored.cells:
+            raise
+        sources = [stored.columns[name].tolist() for name in names]
     code = (
         "from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, joined; "
         f"joined(CellRun(cell).finish() for cell in cells({plan!r}))"
     )
     known = origin(code, seeds=plan.seeds)
-    known["models"] = {one.model: one.model_digest for one in made if one.model}
-    return known | {"data": {one.data: one.data_digest for one in made}}
+    models, model_digests, data, data_digests = sources
+    known["models"] = {name: digest for name, digest in zip(models, model_digests, strict=True) if name}
+    return known | {"data": dict(zip(data, data_digests, strict=True))}
 
 
 def map_file(view: SweepView, form: Literal["png", "svg"]) -> bytes:
