@@ -189,7 +189,7 @@ RECIPE = Recipe(
         "is too low for a model that has memorised the rows. The exact gradient trains 12 hidden units on "
         "100 rows for 2,000 updates, beside the other trainers; there likelihoods are exact."
     ),
-    cost={"quick": 2.0, "full": 25.0},
+    cost={"quick": 2.0, "full": 10.0},
     live_link=link_to(
         "train",
         (
