@@ -48,7 +48,7 @@ from rbmviz.session.scheduler import (
 )
 from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.sweeps import Cell, CellRun, SweepPlan, cells
-from rbmviz.sweeps.cell import NOTHING_OWN, Own
+from rbmviz.sweeps.cell import NOTHING_OWN, Own, forget
 from rbmviz.sweeps.choose import one_source
 from rbmviz.sweeps.execute import ComputedCell, Execution, Pool, Stopped, SweepProgress
 from rbmviz.sweeps.store import Store, encode
@@ -561,6 +561,7 @@ class SweepQueue:
                 sweep = self._next()
                 if sweep is None:
                     self.at_work = False
+                    forget()  # no cell needs its model or data any more
                     return
                 sweep._interrupt.clear()
                 self._change(sweep, "running")

@@ -20,6 +20,7 @@ from rbmviz.session.sweep_scores import SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import SWEEP_NOTE, Sweep, SweepQueue, sweeps_folder
 from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweeps.cell import _LOADED as loaded_for_cells
 from rbmviz.sweeps.cell import Own
 from rbmviz.sweeps.store import Store
 
@@ -59,6 +60,8 @@ def test_a_sweep_runs_to_its_end_with_the_scores_of_its_cells(queue):
     wait(lambda: sweep.status == "finished", "the end of the sweep")
     assert sweep.progress == 1
     assert sweep.scores.n_done == 12
+    wait(lambda: not one.at_work, "an end of all work")
+    assert not loaded_for_cells  # a server would keep the data of every sweep
     for i in (0, 7):
         table = CellRun(cells(sweep.plan)[i]).finish()
         curves = sweep.scores.curves(i % 6)
