@@ -12,6 +12,7 @@ from rbmviz import rng
 from rbmviz.cli import COUNT, SEED, WholeNumber, add_command, print_message
 from rbmviz.cli.knob_flags import read_algorithms, split_algorithms
 from rbmviz.cli.origins import origin_of
+from rbmviz.cli.outputs import check_outputs
 from rbmviz.datasets import load_dataset
 from rbmviz.gradient import (
     CHAIN_BURN_IN,
@@ -120,6 +121,7 @@ def reference_of(rbm: RBM, rows: np.ndarray, args: argparse.Namespace) -> Gradie
     if args.reference is not None and Path(args.reference).exists():
         entry = load_reference(args.reference, rbm, rows)
     else:
+        check_outputs({"--reference": args.reference})  # before what may take an hour
         samples = args.reference_samples or TEMPERED_SAMPLES
         seed = rng.child(args.seed, "reference")
         ladders = tempered_ladders(rbm, samples=samples, seed=seed)

@@ -725,7 +725,7 @@ def test_gradient(capsys):
     assert "64 units and the model 16" in refused(capsys, *instead(words, "--dataset", "digits"))
 
 
-def test_gradient_against_parallel_tempering(capsys, tmp_path):
+def test_gradient_against_parallel_tempering(capsys, tmp_path, monkeypatch):
     kept = tmp_path / "reference.npz"
     words = ["gradient", "--model", "bas_pcd", "--dataset", "bas", "--replications", 40, "--estimators", "cd"]
     words += ["--reference", kept, "--reference-samples", 100]
@@ -737,6 +737,8 @@ def test_gradient_against_parallel_tempering(capsys, tmp_path):
     assert main([*map(str, words)]) == 0
     assert "parallel tempering, squared error" in capsys.readouterr().out
     assert "another model" in refused(capsys, *instead(words, "--model", "bas_cd1"))
+    monkeypatch.delattr("rbmviz.cli.gradient.tempered_ladders")  # the place is checked before them
+    assert "does not exist" in refused(capsys, *instead(words, "--reference", tmp_path / "no" / "r.npz"))
     kept.write_bytes(b"PK")
     assert "is not a reference" in refused(capsys, *words)
 
