@@ -38,7 +38,9 @@ def commit() -> str:
         return ""
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, timeout=20)
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *words], capture_output=True, encoding="utf-8", timeout=20
+        )
         return done.stdout.strip() if done.returncode == 0 else ""
 
     try:

@@ -53,7 +53,7 @@ JOB_SOURCES = (
 
 
 def _code() -> str:
-    """Return a hash of PIECE_SOURCES."""
+    """Return a hash of JOB_SOURCES."""
     package = Path(__file__).parents[1]
     sources = [package / name for name in JOB_SOURCES]
     paths = [path for source in sources for path in ([source] if source.is_file() else source.rglob("*.py"))]

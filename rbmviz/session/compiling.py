@@ -105,7 +105,7 @@ class Compiling:
                 stdin=jobs,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                text=True,
+                encoding="utf-8",
                 # A process with a BLAS thread should not fork.
                 env=os.environ
                 | {"RBMVIZ_CACHE_DIR": str(kernels.compiled.cache_base()), "OPENBLAS_NUM_THREADS": "1"},

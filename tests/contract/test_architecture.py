@@ -31,7 +31,7 @@ def test_every_text_is_read_and_written_as_utf_8():
     root = Path(__file__).parents[2]
     files = [file for folder in ("rbmviz", "app", "benchmarks") for file in (root / folder).rglob("*.py")]
     assert len(files) > 200
-    calls = re.compile(r"\.read_text\([^)]*\)|\.write_text\(.*|(?<![\w.])(?<!def )open\([^)]*\)")
+    calls = re.compile(r"\.read_text\([^)]*\)|\.write_text\(.*|(?<![\w.])(?<!def )open\([^)]*\)|text=True")
     text = [
         f"{file.relative_to(root)}: {call}"
         for file in files
