@@ -183,7 +183,7 @@ RECIPE = Recipe(
             "how_many",
             "A million samples have met the weights that matter.",
             "Consistent; from how many samples on is not said",
-            Bound("share_met", "share of Z in weights up to a million times Z", at_least=0.5),
+            Bound("share_met", "share of Z in weights up to 2^20 (a million) times Z", at_least=0.5),
             Bound("median_met", "log10 of the weight over Z up to which half of Z is found", at_most=6),
             variant=True,
         ),

@@ -120,8 +120,10 @@ RECIPE = Recipe(
         "from 1 to 3 on models by FPCD. The hot chain is the one of the lowest temperature that changes its "
         "class (of the nearest training digit) as often as rates-FPCD with eps = 0.03; if none does, the one "
         "that changes it most. The paper judges by eye; a sample is spurious if it is farther from the "
-        "training digits than 99 % of held-out digits are, or nearly empty. Sinking: 5,000 samples, with "
-        "the bounds of the recipe for words; the paper says it of words alone."
+        "training digits than 99 % of held-out digits are, or nearly empty: with fewer than half the units "
+        "of the emptiest percent of the training digits on. Changes of the class count such samples, too. "
+        "Sinking: 5,000 samples, with the bounds of the recipe for words (at least half of the samples of "
+        "Gibbs nearly empty); the paper says it of words alone."
     ),
     cost={"quick": 0.6, "full": 1.8},
     live_link=link_to("sample", ("gibbs", RATES), model="mnist_cd1"),

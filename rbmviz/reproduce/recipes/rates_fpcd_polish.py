@@ -56,7 +56,7 @@ def optimum(rbm: RBM, v: np.ndarray, steps: int) -> tuple[RBM, float]:
 
 
 def polished(model: str, data: str, steps: int) -> dict[str, Any]:
-    """Return exact likelihoods of a model, of its optimum, and of the optimum for the optimum's own rates."""
+    """Return likelihoods of a model, of its optimum by L-BFGS, and of that for the optimum's own rates."""
     rows, rbm = load_dataset(data).train, load_model(model).rbm
     first, norm = optimum(rbm, rows, steps)
     second, _ = optimum(first, rows, steps)
@@ -81,7 +81,7 @@ def continued(model: str, data: str, trainer: str, updates: int, betas: int, see
 
 
 def work(size: Size) -> list[Work]:
-    """Return the exact optima of small models, and a model of digits continued by three trainers."""
+    """Return the optima of small models by L-BFGS, and a model of digits continued by three trainers."""
     jobs: list[Work] = [
         Job(model, polished, {"model": model, "data": data, "steps": 120}) for model, data in SMALL.items()
     ]
@@ -145,7 +145,9 @@ RECIPE = Recipe(
             "The model that the process would converge to is better than the one it began with.",
             "It works to improve the model unless it had already converged to a local maximum",
             *(
-                Bound(model, f"gain of `{model}`, exact optimum with the rates fixed (nats)", at_least=0)
+                Bound(
+                    model, f"gain of `{model}`, 120 steps of L-BFGS with the rates fixed (nats)", at_least=0
+                )
                 for model in SMALL
             ),
         ),
@@ -189,8 +191,9 @@ RECIPE = Recipe(
         "With the rates R of the training rows fixed, rates-FPCD follows the gradient of R.theta - log Z, a "
         "concave function of theta and a bound on the log-likelihood: one whole M-step of EM, where training "
         "takes one gradient step and computes the rates again. For five models that can be enumerated its "
-        "optimum is sought by L-BFGS (120 steps, so that gains are lower bounds), and again for the rates of "
-        "that optimum. A model of digits, trained by CD-1, is polished by the trainer of that name: 100 "
+        "optimum is sought by L-BFGS, 120 steps, which end near it, and again for the rates of what was "
+        "found, which also collects what the first round left. A model of digits, trained by CD-1, is "
+        "polished by the trainer of that name: 100 "
         "Gibbs chains, 1,000 updates with a step that falls linearly to 0. PCD and CD go on from the same "
         "model with as many chains and updates. Each has the better of two first steps, 0.003 and 0.03, by "
         "the training rows. Likelihoods are estimated by annealed importance sampling (64 chains, 1,000 "

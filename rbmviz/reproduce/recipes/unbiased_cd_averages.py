@@ -13,14 +13,16 @@ from rbmviz.reproduce.drawing import Drawing
 from rbmviz.reproduce.recipe import Measurements, Recipe, Work, per_seed, seeds
 from rbmviz.reproduce.recipes.rates_fpcd_polish import optimum
 from rbmviz.reproduce.recipes.unbiased_cd_unbiased import estimates
-from rbmviz.reproduce.tables import dots
+from rbmviz.reproduce.tables import dots, paired
 from rbmviz.trainers import training
 from rbmviz.trainers.parameters import FixedParameters, Parameters, difference
 
 CHAIN_LENGTHS = (1, 5, 20)
 RATES = (0.1, 1.0)
 AVERAGED = "schedule=inverse_sqrt,average=True,box=10"
-UPDATES = (100, 300, 1000, 3000, 10_000)
+UPDATES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
+LATE = UPDATES[-3:]
+"""Updates of the slopes: the corollary is asymptotic."""
 
 
 def gaps(trainer: str, rate: float, updates: list[int], seed: int) -> dict[str, Any]:
@@ -70,12 +72,16 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     result["variance"] = Estimate.of(np.log10(variance[-1]) - np.log10(variance[0]))
 
     def slope(run: Any) -> float:
-        logs = [np.log10(run[str(update)]) for update in UPDATES]
-        return float(np.polyfit(np.log10(UPDATES), logs, 1)[0])
+        return float(np.polyfit(np.log10(LATE), [np.log10(run[str(update)]) for update in LATE], 1)[0])
 
-    for name in ("UCD", "CD-1"):
-        for rate in RATES:
+    for rate in RATES:
+        for name in ("UCD", "CD-1"):
             result[f"slope_{name}_{rate}"] = measured.mean(f"{name}, {rate}-", slope)
+        ends = [
+            [np.log10(run[str(UPDATES[-1])]) for run in measured.each(f"{name}, {rate}-")]
+            for name in ("CD-1", "UCD")
+        ]
+        result[f"behind_{rate}"] = paired(*ends)
     return result
 
 
@@ -117,7 +123,11 @@ RECIPE = Recipe(
             "Choosing alpha_i = alpha_0 / sqrt(i), the distance of the likelihood to its maximum is at most "
             "O(1 / sqrt(T))",
             *(
-                Bound(f"slope_UCD_{rate}", f"slope of log distance over log T, rate {rate:g}", at_most=-0.5)
+                Bound(
+                    f"slope_UCD_{rate}",
+                    f"slope of log distance over log T, 10,000 to 100,000, rate {rate:g}",
+                    at_most=-0.5,
+                )
                 for rate in RATES
             ),
             live_link=link_to("train", (f"ucd:{AVERAGED}", f"cd:{AVERAGED}"), train_data="bas"),
@@ -127,21 +137,25 @@ RECIPE = Recipe(
             "With the estimate of CD-1 in its place it stays away.",
             "Even if CD-k converges, the resulting parameter estimate may not be a local minimum of the "
             "likelihood function",
-            *(
-                Bound(f"slope_CD-1_{rate}", f"slope of log distance over log T, CD-1, rate {rate:g}", -0.1)
-                for rate in RATES
+            Bound(
+                "behind_1.0",
+                "log10 of the distance after 100,000 updates, CD-1 over UCD, rate 1",
+                at_least=0.5,
             ),
+            Bound("slope_CD-1_1.0", "slope of log distance over log T, CD-1, rate 1", at_least=-0.5),
             variant=True,
         ),
     ),
     about=(
         "k: pairs on `bas_cd1` started at training rows, 100,000 sweeps at most; without a bias the distance "
         "is near 1 standard error. Corollary 1 is about a concave log-likelihood, which that of an RBM is "
-        "not: that of complete rows (v, h) is, here 60 rows of 6 bits with a random map to 4 hidden units, "
-        "whose maximum L-BFGS finds. 10 pairs an update, from parameters 0, the rate times 1 / sqrt(t), a "
-        "box of 10; slopes over 100 to 10,000 updates. At the rate 0.1 the start is what is left of the "
-        "distance by then, not the noise: CD-1 and UCD are equally far. The variance hardly depends on k, "
-        "because a few pairs that meet late have most of it."
+        "not: that of complete rows (v, h) is. Here v are 60 rows of 3 random bits, written twice, and h the "
+        "expectations of 4 hidden units of an RBM with parameters N(0, 0.36); L-BFGS finds the maximum. 10 "
+        "pairs an update, from parameters 0, chains from h given a row, the rate times 1 / sqrt(t), a box of "
+        "10. The corollary is asymptotic: slopes are those from 10,000 to 100,000 updates. At the rate 0.1 "
+        "the start is what is left of the distance for most of this time, not the noise or a bias, so that "
+        "CD-1 is judged at the rate 1. The variance hardly depends on k, because a few pairs that meet late "
+        "have most of it."
     ),
     cost={"quick": 0.8, "full": 1.8},
     live_link=link_to("train", ("ucd:k=1", "ucd:k=20"), train_data="bas"),
