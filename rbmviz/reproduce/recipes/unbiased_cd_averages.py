@@ -157,6 +157,6 @@ RECIPE = Recipe(
         "CD-1 is judged at the rate 1. The variance hardly depends on k, because a few pairs that meet late "
         "have most of it."
     ),
-    cost={"quick": 0.8, "full": 1.8},
+    cost={"quick": 5.0, "full": 11.0},
     live_link=link_to("train", ("ucd:k=1", "ucd:k=20"), train_data="bas"),
 )
