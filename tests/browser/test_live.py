@@ -511,6 +511,7 @@ PLACES = """panels.flatMap(p => [p, ...p.querySelectorAll('.stage, .strip, .lead
 
 def test_a_warning_moves_nothing_and_the_transport_stays(live):
     page = live().open("?p=gibbs&p=rates_fpcd&p=gibbs:k=3&speed=20")
+    page.until("panels.every(p => Number(p.dataset.n) > 20)")  # a curve has five samples or more
     page.page.get_by_role("button", name="Pause").click()
     page.until("panels.every(p => p.dataset.status === 'paused')")
     page.until(f"{DRAWN} && {SETTLED}")  # charts have taken their place
