@@ -193,11 +193,10 @@ RECIPE = Recipe(
         "takes one gradient step and computes the rates again. For five models that can be enumerated its "
         "optimum is sought by L-BFGS, 120 steps, which end near it, and again for the rates of what was "
         "found, which also collects what the first round left. A model of digits, trained by CD-1, is "
-        "polished by the trainer of that name: 100 "
-        "Gibbs chains, 1,000 updates with a step that falls linearly to 0. PCD and CD go on from the same "
-        "model with as many chains and updates. Each has the better of two first steps, 0.003 and 0.03, by "
-        "the training rows. Likelihoods are estimated by annealed importance sampling (64 chains, 1,000 "
-        "temperatures)."
+        "polished by the trainer of that name: 100 Gibbs chains, 1,000 updates with a step that falls "
+        "linearly to 0. PCD and CD go on from the same model with as many chains and updates. Each has the "
+        "better of two first steps, 0.003 and 0.03, by the training rows. Likelihoods are estimated by "
+        "annealed importance sampling (64 chains, 1,000 temperatures)."
     ),
     cost={"quick": 2.0, "full": 2.0},
     needs=("usps",),

@@ -74,15 +74,14 @@ def numbers(measured: Measurements, size: Size) -> dict[str, Estimate]:
     def slope(run: Any) -> float:
         return float(np.polyfit(np.log10(LATE), [np.log10(run[str(update)]) for update in LATE], 1)[0])
 
-    for rate in RATES:
-        for name in ("UCD", "CD-1"):
+    for name in ("UCD", "CD-1"):
+        for rate in RATES:
             result[f"slope_{name}_{rate}"] = measured.mean(f"{name}, {rate}-", slope)
-        ends = [
-            [np.log10(run[str(UPDATES[-1])]) for run in measured.each(f"{name}, {rate}-")]
-            for name in ("CD-1", "UCD")
-        ]
-        result[f"behind_{rate}"] = paired(*ends)
-    return result
+    ends = [
+        [np.log10(run[str(UPDATES[-1])]) for run in measured.each(f"{name}, 1.0-")]
+        for name in ("CD-1", "UCD")
+    ]
+    return result | {"behind_1.0": paired(*ends)}
 
 
 def drawing(measured: Measurements, size: Size) -> Drawing:

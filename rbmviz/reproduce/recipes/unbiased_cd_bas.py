@@ -52,16 +52,12 @@ def work(size: Size) -> list[Work]:
 
     A quick run has no CD with more sweeps, and a medium one few of it; neither has UCD at the small rate.
     """
-    if size != "full":
-        small = jobs(("CD-1", "PCD"), SMALL_RATE, range(3))
-        with_few_sweeps = jobs(("CD-1", "PCD", "UCD", "half-step UCD"), 0.1, seeds(size, 8, 100, medium=20))
-        return [
-            *with_few_sweeps,
-            *jobs(("CD-5", "CD-10", "CD-20"), 0.1, seeds(size, 0, 100, medium=4)),
-            *small,
-        ]
-    most = jobs(list(TRAINERS), 0.1, range(100))
-    return [*most, *jobs(("CD-1", "PCD", "UCD"), SMALL_RATE, range(20))]
+    small = ("CD-1", "PCD", "UCD") if size == "full" else ("CD-1", "PCD")
+    return [
+        *jobs(("CD-1", "PCD", "UCD", "half-step UCD"), 0.1, seeds(size, quick=8, medium=20, full=100)),
+        *jobs(("CD-5", "CD-10", "CD-20"), 0.1, seeds(size, quick=0, medium=4, full=100)),
+        *jobs(small, SMALL_RATE, seeds(size, quick=3, medium=3, full=20)),
+    ]
 
 
 def curves(measured: Measurements, label: str, rate: float = 0.1) -> list[Any]:

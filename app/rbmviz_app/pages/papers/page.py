@@ -30,7 +30,7 @@ ABOUT = (
     "reason. *Not decided*: the interval is too wide, or a part was not measured. *Contradicted in part*: no "
     "part is confirmed, and a part is undecided or the run was too short for the whole claim. *Not run at "
     "this size*: it takes longer than anybody has spent. A **quick** run has fewer seeds and wider intervals "
-    "(99 %); a **medium** one takes half an hour. A **variant** is not in the paper: another setting, or a "
+    "(99 %); a **medium** one takes up to an hour. A **variant** is not in the paper: another setting, or a "
     "warning. *Run it live* opens a page with the claim's settings; *Run for ten minutes* adds seeds and "
     "says what changes."
 )
