@@ -13,7 +13,8 @@ the others inherit what it has loaded and compiled.
 The estimate of the time left (``Compiling.seconds_left``) uses the stored processor seconds of each job. The
 processes report their processor time twice per second, which gives two factors: how many times the stored
 seconds a job takes on this machine, and the share of a core that a process gets beside other programs. They
-are kept apart because the first is a property of the machine and the second changes at any time.
+are kept apart because the first is a property of the machine and the second changes at any time. The load of
+the last minute is no measure of the second: on an idle machine it still counts what has just ended.
 """
 
 import contextlib
@@ -30,7 +31,7 @@ from rbmviz import kernels
 from rbmviz.samplers import machine_memory
 from rbmviz.session.warm import JOBS, compile_jobs
 
-STARTING_SECONDS = 1.0
+STARTING_SECONDS = 0.7
 """Processor seconds until a new process starts to compile."""
 
 LOADING_SECONDS = 1.0
@@ -70,7 +71,7 @@ class Compiling:
         self._first = ""  # the first job, which includes the start of its process
         self._missing: set[str] = set()  # jobs that are not done
         self._used = self._passed = 0.1  # recent processor and wall-clock seconds
-        self._others = 0.0  # threads of other programs that want a core, before the first report
+        self._others = 0.0  # threads of other programs that want a core, recently
         self._took = self._estimated = 0.0  # processor seconds of all finished jobs
         self._stopped = False
 
@@ -85,8 +86,9 @@ class Compiling:
                 return
             self._most = max(int(min(os.cpu_count() or 1, machine_memory() / MEMORY)), 1)
             self._now = 1 if FORKS else self._most
-            if hasattr(os, "getloadavg"):
-                self._others = os.getloadavg()[0]
+            for _ in range(10):
+                self._others += _wanting_a_core() / 10
+                time.sleep(0.002)
             self._passed *= self._crowding(self._now)
             self._queue, self._first, self._missing = missing, missing[0], {*missing}
             jobs, self._pipe = os.pipe()
@@ -156,6 +158,7 @@ class Compiling:
         weight = math.exp((before - now) / RECENT_SECONDS)
         self._passed = weight * self._passed + now - before
         self._used = weight * self._used + seconds - used
+        self._others = weight * self._others + (1 - weight) * max(_wanting_a_core() - len(self._running), 0.0)
         self._running[name] = now, seconds
         if is_done:
             del self._running[name]
@@ -227,6 +230,13 @@ class Compiling:
                         process.terminate()
                     elif follower.is_alive():  # its process group id is still valid
                         os.killpg(process.pid, signal.SIGTERM)
+
+
+def _wanting_a_core() -> float:
+    """Return how many other threads of this machine want a core: now, or where unknown in the last minute."""
+    with contextlib.suppress(OSError), open("/proc/loadavg") as numbers:
+        return int(numbers.read().split()[3].partition("/")[0]) - 1.0
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 COMPILING = Compiling()

@@ -73,16 +73,16 @@ class Warming(NamedTuple):
 
 
 JOBS = {
-    "gibbs": Warming(_sample("gibbs"), 2.8),
+    "gibbs": Warming(_sample("gibbs"), 2.5),
     "rates in rows": Warming(_sample("rates_fpcd"), 3.3),
     "scores": Warming(_score, 1.4),
-    "rates in a history": Warming(_sample("sample_penalization"), 3.8),
+    "rates in a history": Warming(_sample("sample_penalization"), 3.5),
     "herding in rows": Warming(_sample("rates_herding"), 1.2),
     "herding in a history": Warming(_sample("rates_herding", alpha=0.9), 3.1),
     **{f"sampler {name}": Warming(_sample(name), 0.05) for name in list_samplers()},
     "shared": Warming(_sample("rates_fpcd", statistics="mean", n_chains=2, share=True), 0.8),
     **{
-        f"trainer {name}": Warming(_train(name), {"cd": 0.8, "exact": 2.8, "ucd": 5.2}.get(name, 0.05))
+        f"trainer {name}": Warming(_train(name), {"cd": 0.7, "exact": 2.8, "ucd": 5.0}.get(name, 0.05))
         for name in list_trainers()
     },
     "pictures and log Z": Warming(_draw_and_enumerate, 2.6),

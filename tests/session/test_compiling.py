@@ -81,6 +81,7 @@ def compiling_gibbs(monkeypatch, clock):
     monkeypatch.setattr(kernels.compiled, "is_noted", lambda name: False)
     one = Compiling()
     one._first, one._missing = "gibbs", {*JOBS}
+    monkeypatch.setattr(compiling, "_wanting_a_core", lambda: 1.0)  # the process that compiles
     one._queue = ["rates in rows", "scores"]
     one._running = {"gibbs": (clock.now, 0.0)}
     return one
@@ -155,6 +156,12 @@ def test_two_processes_share_what_others_leave(monkeypatch, compiling_gibbs, oth
     expected = GIBBS + times * ROWS + LOADING_SECONDS
     assert compiling_gibbs.seconds_left(["rates in rows"]) == pytest.approx(expected)
     assert compiling_gibbs.seconds_left(["scores"]) < expected
+
+
+def test_programs_that_have_ended_no_longer_count(compiling_gibbs, clock):
+    compiling_gibbs._others = 2.0
+    report(compiling_gibbs, clock, "gibbs", 30.0, share=1.0)
+    assert compiling_gibbs._others < 0.2
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo nonsense", "kill -9 $$", None])
