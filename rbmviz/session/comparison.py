@@ -119,9 +119,9 @@ class Comparison(Generic[S]):
         self._next_key += 1
         with self._together:
             self.panels += (panel,)
-        worker.open()
-        if self.running and not self.waiting_for_all:
-            worker.resume()
+            worker.open()
+            if self.running and not self.waiting_for_all:
+                worker.resume()
         self._fit_undo()
         if catch_up:
             self._catch_up(panel)
@@ -283,9 +283,10 @@ class Comparison(Generic[S]):
     @property
     def can_undo(self) -> bool:
         """Whether the newest reset, removal or change of setup can still be undone."""
-        if self._undo is not None and time.monotonic() > self._undo.until:
-            self._undo = None
-        return self._undo is not None
+        undo = self._undo  # other threads may drop it
+        if undo is not None and time.monotonic() > undo.until:
+            self._undo = undo = None
+        return undo is not None
 
     def undo(self) -> bool:
         """Undo the newest reset, removal or change of setup; return False if it is too late.
@@ -331,6 +332,8 @@ class Comparison(Generic[S]):
         for panel in undo.panels:
             if panel not in self.panels:
                 panel.worker.rest()
+                if panel in self.panels and self.closed_at is None:  # undone meanwhile
+                    panel.worker.open()
             if panel.key in undo.runs:
                 panel.worker.free(undo.runs[panel.key])
         if self._undo_bytes():  # a run without a complete log cannot be freed
@@ -355,10 +358,11 @@ class Comparison(Generic[S]):
             self.free_undo()
 
     def _undo_bytes(self) -> int:
-        if self._undo is None:
+        undo = self._undo  # other threads may drop it
+        if undo is None:
             return 0
-        closed = [panel for panel in self._undo.panels if panel not in self.panels]
-        runs = self._undo.runs.values()
+        closed = [panel for panel in undo.panels if panel not in self.panels]
+        runs = undo.runs.values()
         return sum(panel.worker.bytes() for panel in closed) + sum(past.bytes() for past in runs)
 
     def _begin(self, plans: list[Plan[Any]]) -> None:
@@ -395,7 +399,7 @@ class Comparison(Generic[S]):
         drops an expired offer to undo. ``peek`` only reads.
         """
         shown = [(panel.key, panel.worker.request_snapshot()) for panel in self.panels]
-        if self._undo is not None and not self.can_undo:
+        if not self.can_undo:
             self.drop_undo()
         if self.waiting_for_all:
             self._start_together()

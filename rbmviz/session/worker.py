@@ -221,9 +221,13 @@ class Worker(Generic[R]):
         """Replace the current run by one that was set aside, paused."""
         with self._chunk, self._lock:
             self.plan, self._algorithm, self._run = past.plan, past.algorithm, past.run
+            self._pace.begin(self._run.n)  # without the steps that its successor has missed
             self._pace.pause_at(self._run.n)
-            self._store_snapshot(self._run, None if self._run.prepared else "starting")
-            self._restart_pace()
+            if past.shown.status == "failed" and not self.at_rest:
+                self._store_snapshot(self._run, "failed", past.shown.error)
+            else:
+                self._store_snapshot(self._run, None if self._run.prepared else "starting")
+            self._plan()
 
     def open(self) -> None:
         """Let the run work, and renew the lease; a freed run is rebuilt."""
