@@ -643,8 +643,10 @@ class TrainingRun(Run):
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
+        if self.over:
+            return 0
         most = min(self.chunk, self._stride - self.n % self._stride)
-        return most if self._last_update is None else min(most, max(self._last_update - self.n, 0))
+        return most if self._last_update is None else min(most, self._last_update - self.n)
 
     @property
     def _last_update(self) -> int | None:
@@ -701,10 +703,11 @@ class TrainingRun(Run):
         self._likelihood_estimator.monte_carlo = wanted
 
     def background_work(self, paused: bool) -> bool:
-        """Work on the current estimate; while paused, start one for the displayed update."""
+        """Work on the current estimate; while paused, and at the end, start one for the displayed update."""
         if not self.prepared:
             return False
-        if paused and not self._likelihood_estimator.busy and self._likelihood_estimator.newest != self.n:
+        stops, estimator = paused or self.over, self._likelihood_estimator
+        if stops and not estimator.busy and estimator.newest != self.n:
             self._likelihood_estimator.start(self.n, self.sweeps, self.seconds, self._models)
         if not self._likelihood_estimator.busy:
             return False
