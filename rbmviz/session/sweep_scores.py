@@ -251,7 +251,13 @@ class SweepScores:
                 spent = self._values[..., SPENT.index(column_of(cost_unit))]
                 passed = np.nansum(spent <= point, axis=-1)  # rows up to the point
                 rows = np.arange(known.shape[-1])
-                known &= (rows >= passed[..., None] - 1) & (rows <= passed[..., None])
+                near = (rows >= passed[..., None] - 1) & (rows <= passed[..., None])
+                # What a diverged cell spends is extrapolated from its last live row to its last row.
+                scores = self._values[..., [i for i in columns if self.columns[i] in measures]]
+                live = known & ~np.isnan(scores).all(axis=-1)
+                ends = [(rows * of).max(axis=-1, keepdims=True) for of in (live, known)]
+                diverged = (ends[0] < ends[1]) & ((rows == ends[0]) | (rows == ends[1]))
+                known &= near | diverged
             setting, seed, _ = np.nonzero(known)
             values = self._values[known][:, columns]
         if not len(values):

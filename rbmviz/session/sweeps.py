@@ -384,12 +384,10 @@ class SweepQueue:
     def resume(self, name: str, owner: str) -> None:
         """Queue a paused, stopped or failed sweep again.
 
-        Complete cells do not run again. Cells interrupted by a pause continue; cells interrupted by ``stop``
-        restart.
+        Complete cells do not run again. Cells interrupted by a pause continue; cells interrupted by ``stop``,
+        and failed ones, restart.
         """
-        sweep = self._set(name, owner, "queued", ("paused", "stopped", "failed"))
-        sweep.error = ""
-        self._begin()
+        self._set(name, owner, "queued", ("paused", "stopped", "failed"))
 
     def stop(self, name: str, owner: str) -> None:
         """Stop a sweep; complete cells stay."""
@@ -453,6 +451,8 @@ class SweepQueue:
         if status == "running":
             sweep._begun_at, sweep._seconds = time.monotonic(), 0.0
             sweep._progress_before, sweep._done_before = sweep.progress, sweep.scores.n_done
+        if status in ("queued", "running"):
+            sweep.error = ""
         sweep.status = status
         sweep.version += 1
 
@@ -564,6 +564,7 @@ class SweepQueue:
                     forget()  # no cell needs its model or data any more
                     return
                 sweep._interrupt.clear()
+                sweep._outcome.failed.clear()  # they are tried again
                 self._change(sweep, "running")
             self._run(sweep)
             del sweep
@@ -579,9 +580,7 @@ class SweepQueue:
             pool = Pool(_Slices(sweep, self._scheduler), lambda: self._scheduler.n, sweep._interrupt)
             store = Store(sweep.folder) if sweep.folder is not None else None
             note = functools.partial(self._note, sweep)
-            ended = {failed.cell for failed in sweep._outcome.failed}
-            ended |= {cell for cell, i in sweep._places.items() if sweep.scores.is_done(i)}
-            missing = [cell for cell in sweep._places if cell not in ended]
+            missing = [cell for cell, i in sweep._places.items() if not sweep.scores.is_done(i)]
             Execution(pool, store, sweep._outcome, note, sweep._unwritten).run(missing)
         except (BadInput, OutputFailure) as error:
             refused = str(error)
