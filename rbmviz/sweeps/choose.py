@@ -35,6 +35,9 @@ Columns = Mapping[str, np.ndarray]
 
 CONFIDENCE = 0.95
 
+ROUNDING = 1e-12
+"""Share of the largest score by which rounding may shift a difference."""
+
 
 @dataclass(frozen=True)
 class ScoredSetting:
@@ -409,6 +412,7 @@ def compare(
             "another measure, or take a smaller point."
         )
     best = int(ranked.argmax())
+    rounding = ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
     also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *_SPENT)}
     knobs, scored = grid.knobs(), []
     for i, (setting, model) in enumerate(grid.settings):
@@ -422,7 +426,7 @@ def compare(
             if len(paired) > 1
             else math.nan
         )
-        beyond = sign * difference + half < 0  # the whole interval lies on the worse side
+        beyond = sign * difference + half < -rounding  # the whole interval lies on the worse side
         mean_of = {name: _mean(values[i, has]) for name, values in also.items()}
         scored.append(
             ScoredSetting(
