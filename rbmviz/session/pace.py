@@ -35,17 +35,9 @@ class Pace:
     that started late first makes the steps it has missed, at full speed, but computes for a few seconds at
     most; then it continues from there.
 
-    Parameters
-    ----------
-    rate : float
-        Steps per second; infinity is full speed.
-
-    Attributes
-    ----------
-    running : bool
-        Whether the run continues until the next command.
-    stop_at : float
-        Number of steps at which a paused run stops.
+    rate : steps per second; infinity is full speed
+    running : whether the run continues until the next command
+    stop_at : number of steps at which a paused run stops
     """
 
     def __init__(self, rate: float) -> None:

@@ -88,10 +88,14 @@ class Point:
 class Counts(NamedTuple):
     """Coverage by the first n samples since a knob was last turned; see ``Coverage``.
 
-    n: samples; switches: class changes within each chain; visited: classes visited, and number of classes;
-    class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of
-    samples, 0 to 1; ink: mean share of the pixels that are on. Without classes, switches and visited are None
-    and class_coverage is NaN.
+    switches : class changes within each chain, summed over the chains; None without classes
+    visited : number of classes with a sample that is not spurious, and number of classes; None without
+        classes
+    class_coverage : how much of the data's classes the samples cover, from 0 to 1; NaN without classes
+    blank : share of samples (0 to 1) that are blank
+    spurious : share of samples (0 to 1) that are blank, or farther from every training example than the 99th
+        percentile of held-out data
+    ink : mean share of the pixels that are on
     """
 
     n: int

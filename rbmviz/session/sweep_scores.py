@@ -67,22 +67,11 @@ class SweepAtPoint:
 class SweepScores:
     """Scores of the cells of a plan, updated as they arrive.
 
-    Parameters
-    ----------
-    plan : SweepPlan
-
-    Attributes
-    ----------
-    plan : SweepPlan
-    settings : list of GridSetting
-        In order of execution; a cell is setting ``i % len(settings)`` with seed
-        ``plan.seeds[i // len(settings)]``.
-    columns : tuple of str
-        Columns stored for each point: ``SPENT``, then each measure and its error.
-    others : tuple of str
-        Knobs that are not an axis, but differ between settings of one algorithm.
-    n_rows : int
-        Number of rows received so far; it grows with every change.
+    settings : in order of execution; cell i is setting ``i % len(settings)`` with seed
+        ``plan.seeds[i // len(settings)]``
+    columns : columns stored for each point: ``SPENT``, then each measure and its error
+    others : knobs that are not an axis, but differ between settings of one algorithm
+    n_rows : number of rows received so far; it grows with every change
     """
 
     def __init__(self, plan: SweepPlan) -> None:

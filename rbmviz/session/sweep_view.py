@@ -109,14 +109,7 @@ class SweepView:
     ``running``, ``panels``, ``set_live_knobs``, ``waiting_for_all``, ``beating``, ``listening``,
     ``chart_point``), and is its own only panel and the worker of that panel.
 
-    Parameters
-    ----------
-    sweep : Sweep
-
-    Attributes
-    ----------
-    on_setting : callable
-        Called on the socket's thread, with the index of a setting, when the page points at one.
+    on_setting : called on the socket's thread, with the index of a setting, when the page points at one
     """
 
     waiting_for_all = beating = False

@@ -111,8 +111,8 @@ class Sweep:
         self._interrupt = threading.Event()
         self._outcome = SweepProgress(plan.size, 0)
         self._unwritten: dict[str, bytes] = {}  # results not written, as the disk was full
-        self._seconds = self._begun_at = 0.0
-        self._progress_before, self._done_before = 0.0, 0
+        # When it last began to run, the share of the work that was done, and the complete cells.
+        self._begun_at, self._progress_before, self._done_before = 0.0, 0.0, 0
 
     @property
     def size(self) -> int:
@@ -151,7 +151,7 @@ class Sweep:
         made = self.progress - self._progress_before
         if self.status != "running" or self.scores.n_done == self._done_before or made <= 0:
             return None
-        return (self._seconds + time.monotonic() - self._begun_at) * (1 - self.progress) / made
+        return (time.monotonic() - self._begun_at) * (1 - self.progress) / made
 
     @classmethod
     def planned(cls, plan: SweepPlan) -> "Sweep":
@@ -290,12 +290,8 @@ class SweepQueue:
             it lasts as long as the caller holds it.
         visitor : whose share of the memory holds the scores of a private sweep
 
-        Raises
-        ------
-        BadInput
-            If it exceeds a limit of the server, or there is no room for its scores.
-        OutputFailure
-            If its folder cannot be written.
+        Raises BadInput if it exceeds a limit of the server, or there is no room for its scores; OutputFailure
+        if its folder cannot be written.
         """
         check_size(plan)
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
@@ -351,12 +347,8 @@ class SweepQueue:
     def extend(self, name: str, plan: SweepPlan, owner: str) -> Sweep:
         """Queue a finished sweep again with a larger plan; its complete cells do not run again.
 
-        Raises
-        ------
-        BadInput
-            If it has not finished, belongs to another visitor, or exceeds a limit of the server.
-        OutputFailure
-            If its folder cannot be written.
+        Raises BadInput if it has not finished, belongs to another visitor, or exceeds a limit of the server;
+        OutputFailure if its folder cannot be written.
         """
         check_size(plan)
         with self._lock:
@@ -446,10 +438,9 @@ class SweepQueue:
 
     def _change(self, sweep: Sweep, status: SweepStatus) -> None:
         if sweep.status == "running" and status != "running":
-            sweep._seconds += time.monotonic() - sweep._begun_at
             sweep._interrupt.set()
         if status == "running":
-            sweep._begun_at, sweep._seconds = time.monotonic(), 0.0
+            sweep._begun_at = time.monotonic()
             sweep._progress_before, sweep._done_before = sweep.progress, sweep.scores.n_done
         if status in ("queued", "running"):
             sweep.error = ""

@@ -323,13 +323,7 @@ class Worker(Generic[R]):
         return 0 if self.at_rest and not self._opened else self.plan.bytes(self._algorithm)
 
     def read(self, query: Callable[[R], T]) -> T:
-        """Return ``query(run)``, called between two chunks.
-
-        Raises
-        ------
-        BadInput
-            While the run is being rebuilt.
-        """
+        """Return ``query(run)``, called between two chunks; BadInput while the run is being rebuilt."""
         with self._chunk, self._lock:
             if isinstance(self._run, Rebuild):
                 raise BadInput(
@@ -357,7 +351,7 @@ class Worker(Generic[R]):
     def continue_from(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
         """Continue at step n with the run of another worker, given its ``rebuild_data``.
 
-        n : steps of the run; changes : its knob changes; kept : see ``KeepsState``
+        n : steps of the run; changes : its knob changes; kept : see ``Run.kept_state``
         """
         with self._lock:
             self._algorithm = changes[-1].algorithm

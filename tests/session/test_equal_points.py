@@ -124,11 +124,7 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     # What a page shows of a panel is what it had scored at the common point.
     one, two = points.at_common_point([(shown[0], False), (late, False)], "samples")
     first = isl_points.scores_at(shown[0], "samples", 3)
-    assert (one.newest, one.switches, one.spurious) == (
-        first.isl,
-        first.counts.switches,
-        first.counts.spurious,
-    )
+    assert (one.newest, one.covered) == (first.isl, first.counts)
     assert (one.n, one.compared.most_passed, two.newest.n) == (300, isl_points.passed(shown[0], "samples"), 3)
     assert points.at_common_point([(late, True)], "samples")[0].newest is None
 

@@ -522,6 +522,8 @@ def test_a_map_compares_the_same_runs_as_the_whole_table():
     by = "log_likelihood_validation"
     for point in (0.05, 0.5, 5.0):
         [found] = scores.at(point, "seconds", by).choices.values()
-        expected = compare(scores.long_form() | {"identity": scores.long_form()["setting"]}, point, "seconds", by)
+        expected = compare(
+            scores.long_form() | {"identity": scores.long_form()["setting"]}, point, "seconds", by
+        )
         assert found.seeds == expected.seeds, point
         assert [one.n for one in found.settings] == [one.n for one in expected.settings], point
