@@ -165,12 +165,7 @@ def one_source(columns: Columns) -> dict[str, np.ndarray]:
 class _Grid:
     """The cells of a table by setting and seed, with their measures at any point.
 
-    Attributes
-    ----------
-    settings : list of (str, str)
-        Setting and model, in the order of the table.
-    seeds : list of int
-        Rising.
+    settings : setting and model, in the order of the table; seeds : rising
     """
 
     def __init__(self, columns: Columns, effort: Unit) -> None:

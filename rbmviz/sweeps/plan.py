@@ -190,13 +190,7 @@ def _below_1(knob: Knob, lo: float, hi: float, n: int) -> tuple[float, ...]:
 
 
 def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
-    """Return the knob of the first of these algorithms that has it.
-
-    Raises
-    ------
-    BadInput
-        If none has it.
-    """
+    """Return the knob of the first of these algorithms that has it; BadInput if none has it."""
     for algorithm in algorithms:
         if name in knobs_of(algorithm):
             return knobs_of(algorithm)[name]
