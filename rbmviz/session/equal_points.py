@@ -8,28 +8,21 @@ A sampler's scores at a passed point never change; a trainer's may move a little
 
 import bisect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
-import numpy as np
-
-from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.metrics import effort
 from rbmviz.session.snapshot import FEWEST_SCORED, Status
 
-CostUnit = Literal["samples", "updates", "sweeps", "seconds"]
+CostUnit = effort.Unit
 """Unit of comparison: runs are compared at equal numbers of it."""
 
 SAMPLER_UNITS: tuple[CostUnit, ...] = ("samples", "sweeps", "seconds")
 TRAINER_UNITS: tuple[CostUnit, ...] = ("updates", "sweeps", "seconds")
 """Units for comparing samplers, and for comparing trainers."""
 
-_SWEEPS = np.unique(np.rint(np.geomspace(1, 1e12, 193)).astype(np.int64)).tolist()
-
 POINTS: Mapping[CostUnit, Sequence[float]] = {
-    "samples": sorted({*CURVE_COUNTS.tolist(), FEWEST_SCORED}),
-    "updates": CURVE_COUNTS.tolist(),
-    "sweeps": _SWEEPS,
-    # Two digits each, from 0.1 ms to three hours.
-    "seconds": [float(f"{10 ** (i / 16 - 4):.1e}") for i in range(129)],
+    **effort.POINTS,
+    "samples": sorted({*effort.POINTS["samples"], FEWEST_SCORED}),
 }
 """Points at which runs can be compared, about 15 % apart."""
 

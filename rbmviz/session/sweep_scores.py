@@ -18,22 +18,11 @@ from rbmviz.errors import BadInput
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare, measures, telling_point
-from rbmviz.sweeps.choose import Robustness, robustness, select
+from rbmviz.sweeps.choose import COLUMN_OF, SPENT, Robustness, robustness, select
 from rbmviz.sweeps.plan import TABLES
-
-SPENT = ("n", "sweeps", "seconds")
-"""Columns with the cost of a cell up to a point: samples or updates, Gibbs sweeps of all chains, seconds.
-
-They are the first of ``SweepScores.columns``, and have the same names in result files.
-"""
 
 FIRST_POINT = 10
 """Minimum number of samples at which settings are compared."""
-
-
-def column_of(cost_unit: CostUnit) -> str:
-    """Return the column of ``SPENT`` that counts this unit."""
-    return cost_unit if cost_unit in ("sweeps", "seconds") else "n"
 
 
 def first_measure(metrics: tuple[str, ...]) -> str:
@@ -139,7 +128,7 @@ class SweepScores:
     def mean_curve(self, setting: int, cost_unit: CostUnit, by: str) -> list[MeanPoint]:
         """Return a setting's curve from ``FIRST_POINT`` samples on: means over the seeds known so far."""
         curves, found = self.curves(setting), []
-        spent, values = curves[column_of(cost_unit)], curves[by]
+        spent, values = curves[COLUMN_OF[cost_unit]], curves[by]
         for i in range(spent.shape[1]):
             known = np.isfinite(values[:, i])
             if not known.any() or curves["n"][known, i].min() < FIRST_POINT:
@@ -166,7 +155,7 @@ class SweepScores:
         with self._lock:
             if not self._values.size:
                 return None
-            n, spent = self._values[..., 0], self._values[..., SPENT.index(column_of(cost_unit))]
+            n, spent = self._values[..., 0], self._values[..., SPENT.index(COLUMN_OF[cost_unit])]
             if np.isnan(n).all():  # the first cell has no score yet
                 return None
             late = spent[n >= min(FIRST_POINT, np.nanmax(n))]
@@ -177,7 +166,7 @@ class SweepScores:
         found = self.range(cost_unit)
         if found is None:
             return point
-        short = float(f"{point:.3g}") if column_of(cost_unit) == "seconds" else float(round(point))
+        short = float(f"{point:.3g}") if COLUMN_OF[cost_unit] == "seconds" else float(round(point))
         return min(max(short, found[0]), found[1])
 
     def at(self, point: float, cost_unit: CostUnit, by: str) -> SweepAtPoint:
@@ -237,7 +226,7 @@ class SweepScores:
                 return None
             known = ~np.isnan(self._values[..., 0])
             if point is not None:
-                spent = self._values[..., SPENT.index(column_of(cost_unit))]
+                spent = self._values[..., SPENT.index(COLUMN_OF[cost_unit])]
                 passed = np.nansum(spent <= point, axis=-1)  # rows up to the point
                 rows = np.arange(known.shape[-1])
                 near = (rows >= passed[..., None] - 1) & (rows <= passed[..., None])

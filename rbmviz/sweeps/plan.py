@@ -19,14 +19,12 @@ from rbmviz.checks import whole
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Knob, Value, knobs_of, write_algorithm
 from rbmviz.metrics import Kernel
+from rbmviz.metrics.effort import Unit
 from rbmviz.registry import Table, samplers, trainers
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]
 """What a sweep is over: samplers on trained models, or trainers on data."""
-
-Unit = Literal["samples", "updates", "sweeps", "seconds"]
-"""What a budget is counted in: samples of samplers, or updates of trainers; Gibbs sweeps; seconds."""
 
 MAX_SWEEP_CELLS = 100_000
 """Most cells of a plan."""
