@@ -177,10 +177,6 @@ class Sweep:
             if run.n and not self.scores.is_done(cell):
                 self.scores.put(cell, run.columns(), done=False)
 
-    def passed(self) -> tuple[tuple[int, int], ...]:
-        """Return index and number of samples of each running cell: what changes between slices."""
-        return tuple((cell, run.n) for cell, run in list(self._runs.items()))
-
 
 class _Slices(Executor):
     """Computes cells of a sweep as units of a scheduler, until the sweep is interrupted."""

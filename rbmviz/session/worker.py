@@ -20,7 +20,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.again import Change, Log, Rebuild
 from rbmviz.session.compiling import COMPILING
-from rbmviz.session.pace import CATCH_UP_SECONDS, Pace
+from rbmviz.session.pace import Pace
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.scheduler import Due, Page, Priority, Task
 from rbmviz.session.snapshot import Snapshot, Status
@@ -152,19 +152,18 @@ class Worker(Generic[R]):
             self._pace.step(self._run.n, n)
             self._plan()
 
-    def catch_up(self, other: "Worker[Any]", seconds: float = CATCH_UP_SECONDS) -> None:
+    def catch_up(self, other: "Worker[Any]") -> None:
         """Make the steps that another run has made, at full speed; then stay in step with it.
 
-        seconds : computing time; a run that needs more continues at its rate from where it is by then
-
-        Nothing happens if runs of this kind do not catch up, see ``Run.catches_up``.
+        A run that would compute for more than CATCH_UP_SECONDS continues at its rate from where it is by
+        then. Nothing happens if runs of this kind do not catch up, see ``Run.catches_up``.
         """
         if not self._run.catches_up:
             return
         with other._lock:
             pace, n = copy.copy(other._pace), other._run.n
         with self._lock:
-            self._pace.catch_up_with(pace, n, seconds)
+            self._pace.catch_up_with(pace, n)
             self._plan()
 
     def set_rate(self, rate: float, at: float | None = None) -> None:
