@@ -370,12 +370,13 @@ class SweepQueue:
         self._set(name, owner, "paused", ("queued", "running"))
 
     def resume(self, name: str, owner: str) -> None:
-        """Queue a paused, stopped or failed sweep again.
+        """Queue a paused, stopped or failed sweep again, or one of which cells have failed.
 
         Complete cells do not run again. Cells interrupted by a pause continue; cells interrupted by ``stop``,
         and failed ones, restart.
         """
-        self._set(name, owner, "queued", ("paused", "stopped", "failed"))
+        ended = ("finished",) if self._own(name, owner).failed_cells else ()
+        self._set(name, owner, "queued", ("paused", "stopped", "failed", *ended))
 
     def stop(self, name: str, owner: str) -> None:
         """Stop a sweep; complete cells stay."""

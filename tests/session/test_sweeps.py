@@ -500,6 +500,26 @@ def test_a_sweep_that_goes_on_tries_failed_cells_again(queue, monkeypatch):
     assert (sweep.failed_cells, sweep.error) == (0, "")
 
 
+def test_failed_cells_of_a_sweep_that_has_ended_are_tried_again(queue, monkeypatch):
+    one, step, fails = queue(), CellRun.step, [True]
+
+    def step_(run):
+        if fails[0] and run.cell.seed == 0:
+            raise MemoryError
+        return step(run)
+
+    monkeypatch.setattr(CellRun, "step", step_)
+    sweep = one.add(plan_of(), "a try", "owner")
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    assert (sweep.failed_cells, sweep.scores.n_done) == (6, 6)
+    fails[0] = False
+    one.resume(sweep.name, "owner")
+    wait(lambda: sweep.status == "finished", "the end of the second try")
+    assert (sweep.failed_cells, sweep.scores.n_done, sweep.error) == (0, 12, "")
+    one.resume(sweep.name, "owner")
+    assert sweep.status == "finished"
+
+
 def test_a_map_compares_the_same_runs_as_the_whole_table():
     """Also where a training has diverged, which spends no more seconds."""
     plan = SweepPlan(
