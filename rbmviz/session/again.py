@@ -167,7 +167,6 @@ class Rebuild:
         self.plan = run.plan
         self.log: Log = log or run.log
         self.n: int = run.n if n is None else n
-        self.algorithm = self.log.changes[-1].algorithm
         self.number = shown.run
         self.prepared = True
         self._shown = dataclasses.replace(shown.without_arrays(), n=self.n)
@@ -211,12 +210,6 @@ class Rebuild:
         if steps is None:
             self._begun = min(self._begun or self._again.n, self._again.n)
         return None
-
-    # The rest is the interface that a worker expects of a run.
-
-    def max_steps(self) -> int:
-        """Return 0: a run cannot make steps until it is rebuilt."""
-        return 0
 
     def view(self, status: Status) -> Snapshot:
         """Return the snapshot from when the run was freed, without its large arrays."""

@@ -79,8 +79,6 @@ class SamplingSnapshot(Snapshot):
     covered : coverage by the newest samples; up to 64 of them may not be counted yet
     visited_in_all, spurious_in_all : as ``covered.visited`` and ``covered.spurious``, for the whole run
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
-    compared : the common point of a comparison, at which all scores of this snapshot were taken; None: they
-        are the newest scores. See ``equal_points.at_common_point``.
     start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample: the starts of the
         chains, bits packed along the rows; None: not given
     held_from : number (from 0) of the oldest sample that the run still holds; None: not given
@@ -106,7 +104,6 @@ class SamplingSnapshot(Snapshot):
     visited_in_all: tuple[int, int] | None = None
     spurious_in_all: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
-    compared: Compared | None = None
     start_picture: np.ndarray | None = None
     held_from: int | None = None
     at: int | None = None

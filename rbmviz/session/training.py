@@ -17,7 +17,7 @@ from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_steps
 from rbmviz.metrics.numbers import MONTE_CARLO, SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
-from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
 from rbmviz.session.warm import jobs_of_trainer
@@ -168,8 +168,6 @@ class TrainingSnapshot(Snapshot):
     per_chain : values per chain in its last update (meeting times, log weights), by label
     warning : one sentence about a problem with replicate 0, or empty
     sweeps : sweeps of all chains so far, averaged over the replicates
-    compared : the common point of a comparison, and the likelihood there; see
-        ``equal_points.at_common_point``
     """
 
     algorithm: Trainer
@@ -182,7 +180,6 @@ class TrainingSnapshot(Snapshot):
     per_chain: dict[str, np.ndarray]
     warning: str
     sweeps: float = 0.0
-    compared: Compared | None = None
 
     def distribution(self, label: str) -> tuple[np.ndarray, np.ndarray] | None:
         """Return edges (bins + 1,) and shares (bins,) of a quantity of ``per_chain`` over the chains.
@@ -243,10 +240,6 @@ class TrainingSnapshot(Snapshot):
         pairs: Iterator[tuple[Any, Any]] = zip(a, b, strict=True)
         found = Likelihood(*(x + weight * (y - x) for x, y in pairs))
         return found._replace(update=int(found.update))
-
-    def at_common_point(self, compared: Compared) -> Self:
-        """Return the snapshot with the common point; everything else stays current."""
-        return replace(self, compared=compared)
 
     def without_arrays(self) -> Self:
         """Return the snapshot with curves, but without models and samples."""
