@@ -230,12 +230,9 @@ class SweepScores:
                 passed = np.nansum(spent <= point, axis=-1)  # rows up to the point
                 rows = np.arange(known.shape[-1])
                 near = (rows >= passed[..., None] - 1) & (rows <= passed[..., None])
-                # What a diverged cell spends is extrapolated from its last live row to its last row.
-                scores = self._values[..., [i for i in columns if self.columns[i] in measures]]
-                live = known & ~np.isnan(scores).all(axis=-1)
-                ends = [(rows * of).max(axis=-1, keepdims=True) for of in (live, known)]
-                diverged = (ends[0] < ends[1]) & ((rows == ends[0]) | (rows == ends[1]))
-                known &= near | diverged
+                if COLUMN_OF[cost_unit] != "n":
+                    near |= self._ends_of_diverged(known, [i for i in columns if self.columns[i] in measures])
+                known &= near
             setting, seed, _ = np.nonzero(known)
             values = self._values[known][:, columns]
         if not len(values):
@@ -247,6 +244,13 @@ class SweepScores:
         table |= {"seed": np.array(self.plan.seeds)[seed]}
         table |= {name: values[:, i] for i, name in enumerate(names)}
         return table
+
+    def _ends_of_diverged(self, known: np.ndarray, measured: list[int]) -> np.ndarray:
+        """Return the last live row and the last row of diverged cells: ``compare`` extrapolates from them."""
+        rows = np.arange(known.shape[-1])
+        live = known & ~np.isnan(self._values[..., measured]).all(axis=-1)
+        last_live, last = ((rows * of).max(axis=-1, keepdims=True) for of in (live, known))
+        return (last_live < last) & ((rows == last_live) | (rows == last))
 
 
 def columns_of_measures(metrics: Iterable[str]) -> tuple[str, ...]:
