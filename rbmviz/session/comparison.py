@@ -148,6 +148,7 @@ class Comparison(Generic[S]):
         before = self.panels
         if (panel := self._panel(key)) is None:
             return
+        panel.worker.pause()  # Undo brings it back where it is now
         panel.worker.close()
         with self._together:
             self.panels = tuple(other for other in self.panels if other is not panel)
@@ -263,6 +264,7 @@ class Comparison(Generic[S]):
             running, self.running = self.running, False  # start together once all are added
             for other in before:
                 if other not in stay:
+                    other.worker.pause()
                     other.worker.close()
             self.panels = tuple(stay)
             self._begin([other.worker.plan for other in stay])
@@ -311,7 +313,6 @@ class Comparison(Generic[S]):
             self._take(undo.setup)
             self.panels = panels
             for key, worker in back:
-                worker.pause()
                 if key in undo.runs:
                     worker.put_back(undo.runs[key])
                 worker.set_rate(self.rate)

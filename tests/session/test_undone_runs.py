@@ -1,11 +1,14 @@
 """Undo: what a reset, a closed panel or another setup has replaced comes back, within the limits."""
 
+import time
+
 import pytest
 from waiting import PATIENCE, wait
 
 from rbmviz.samplers import make_sampler
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup, VisitorUsage
 from rbmviz.session import comparison as comparison_module
+from rbmviz.session import worker as worker_module
 
 
 @pytest.fixture
@@ -145,3 +148,19 @@ def test_an_offer_to_undo_may_end_while_another_thread_reads_it(comparison, monk
     monkeypatch.setattr(Comparison, "_undo", property(lambda self: next(offers, None)), raising=False)
     assert comparison._undo_bytes() > 0
     assert not comparison.can_undo
+
+
+def test_a_closed_panel_comes_back_where_it_was(comparison, monkeypatch):
+    """It makes no steps of the time between, also where a late run makes up for all of them."""
+    monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
+    monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)
+    comparison.set_rate(60.0)
+    comparison.resume()
+    wait(lambda: all(s.n > 12 for _, s in comparison.poll()), "more samples")
+    first = comparison.panels[0]
+    comparison.remove(first.key)
+    comparison.pause()
+    n = first.worker.peek().n
+    time.sleep(2)
+    undone(comparison)
+    assert first.worker.peek().n < n + 90
