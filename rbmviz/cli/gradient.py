@@ -14,6 +14,7 @@ from rbmviz.cli.knob_flags import read_algorithms, split_algorithms
 from rbmviz.cli.origins import origin_of
 from rbmviz.cli.outputs import check_outputs
 from rbmviz.datasets import load_dataset
+from rbmviz.errors import BadInput
 from rbmviz.gradient import (
     CHAIN_BURN_IN,
     RUNS,
@@ -87,6 +88,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     model = load_model(args.model)
     rbm, dataset = model.rbm, data_of(model, args.dataset, load_dataset)
     names = split_algorithms(args.estimators)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise BadInput(f"gradient: --estimators names {twice[0]} twice: name it once, or with other knobs.")
     estimators = dict(zip(names, read_algorithms(trainers, names, args.rest), strict=True))
     reference = reference_of(rbm, dataset.train, args)
     source = origin_of(args, {args.model: model}, dataset)

@@ -145,10 +145,22 @@ def _percent(share: float | None) -> Value:
 
 
 def _share(name: str, label: str, help: str, **more: Any) -> Number:
-    """Return a number that is a share in snapshots, and a percentage on panels."""
-    return Number(
-        name, label, help, lambda snapshot: _percent(getattr(snapshot, name)), "fixed1", unit="%", **more
-    )
+    """Return a number that is a share of the samples, and a percentage on panels."""
+
+    def value(snapshot: Any) -> Value:
+        return _percent(_covered(snapshot, name)) if snapshot.n else None
+
+    return Number(name, label, help, value, "fixed1", unit="%", **more)
+
+
+def _covered(snapshot: Any, name: str) -> Any:
+    return None if snapshot.covered is None else getattr(snapshot.covered, name)
+
+
+def _spurious_not_blank(snapshot: Any) -> Value:
+    if snapshot.covered is None or not snapshot.n:
+        return None
+    return 100 * (snapshot.covered.spurious - snapshot.covered.blank)
 
 
 def _largest_class(snapshot: Any) -> Value:
@@ -171,7 +183,7 @@ VISITED = Number(
     "How many of the classes in the data (for digits: 0 to 9) the chain has shown so far. A sample has the "
     "class of its nearest training image. Blank images, and others unlike anything in the data, have no "
     "class. A stuck chain stays at 1 or 2.",
-    lambda snapshot: snapshot.visited,
+    lambda snapshot: _covered(snapshot, "visited"),
     "of",
     best="high",
     formula=r"\left|\left\{ c(s) : s \text{ not spurious} \right\}\right|",
@@ -233,7 +245,7 @@ SCORES: tuple[Number, ...] = (
         "Class switches",
         "How often the class has changed within each chain; a stuck chain rarely changes. Spurious and blank "
         "samples count with the class of their nearest training image.",
-        lambda snapshot: snapshot.switches,
+        lambda snapshot: _covered(snapshot, "switches"),
         "compact",
         best="high",
         source="Counted, by the class of the nearest training example.",
@@ -302,12 +314,7 @@ _OF_CLAIMS_SAMPLE = (
     _claimed("largest_class", "largest class holds", _largest_class, "%"),
     _claimed("visited_in_all", "classes visited in all", lambda snapshot: snapshot.visited_in_all),
     _claimed("spurious_in_all", "spurious in all", lambda snapshot: _percent(snapshot.spurious_in_all), "%"),
-    _claimed(
-        "spurious_not_blank",
-        "spurious, not blank",
-        lambda snapshot: None if snapshot.spurious is None else 100 * (snapshot.spurious - snapshot.blank),
-        "%",
-    ),
+    _claimed("spurious_not_blank", "spurious, not blank", _spurious_not_blank, "%"),
     _claimed("blank_now", "empty among the newest 100 samples", _blank_now, "%"),
 )
 

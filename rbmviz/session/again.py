@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -124,25 +124,12 @@ class RunLog:
         }
 
 
-@runtime_checkable
-class KeepsState(Protocol):
-    """A run that keeps some data while its memory is freed, because recomputing them would be slow."""
-
-    prepared: bool
-
-    def kept_state(self) -> Any:
-        """Return the data to keep, a few hundred kB at most."""
-
-    def restore(self, kept: Any) -> None:
-        """Restore the data that ``kept_state`` returned; called before ``prepare``."""
-
-
 def again(plan: Any, log: Log, n: int, number: int = 1, kept: Any = None) -> Iterator[tuple[Any, Any]]:
     """Rebuild a run up to step n, piece by piece; yield the run and the steps just made.
 
     A piece is either the preparation of the run, with None for the steps, or a chunk of steps.
 
-    number : number of the run in its worker; kept : data from ``KeepsState.kept_state``
+    number : number of the run in its worker; kept : data from ``Run.kept_state``
     """
     first, *waiting = log.changes
     run = plan.run(number, first.algorithm)
@@ -180,11 +167,10 @@ class Rebuild:
         self.plan = run.plan
         self.log: Log = log or run.log
         self.n: int = run.n if n is None else n
-        self.algorithm = self.log.changes[-1].algorithm
         self.number = shown.run
         self.prepared = True
         self._shown = dataclasses.replace(shown.without_arrays(), n=self.n)
-        if kept is None and isinstance(run, KeepsState) and run.prepared:
+        if kept is None and run.prepared:
             kept = run.kept_state()
         self._kept = kept
         self._pieces: Iterator[tuple[Any, Any]] | None = None
@@ -224,12 +210,6 @@ class Rebuild:
         if steps is None:
             self._begun = min(self._begun or self._again.n, self._again.n)
         return None
-
-    # The rest is the interface that a worker expects of a run.
-
-    def max_steps(self) -> int:
-        """Return 0: a run cannot make steps until it is rebuilt."""
-        return 0
 
     def view(self, status: Status) -> Snapshot:
         """Return the snapshot from when the run was freed, without its large arrays."""

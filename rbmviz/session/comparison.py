@@ -119,9 +119,9 @@ class Comparison(Generic[S]):
         self._next_key += 1
         with self._together:
             self.panels += (panel,)
-        worker.open()
-        if self.running and not self.waiting_for_all:
-            worker.resume()
+            worker.open()
+            if self.running and not self.waiting_for_all:
+                worker.resume()
         self._fit_undo()
         if catch_up:
             self._catch_up(panel)
@@ -134,40 +134,40 @@ class Comparison(Generic[S]):
         if going:
             panel.worker.catch_up(others[min(going)[1]])
 
+    def _panel(self, key: int) -> Panel | None:
+        return next((panel for panel in self.panels if panel.key == key), None)
+
     def __getitem__(self, key: int) -> Worker[Any]:
         """Return the worker of the panel ``key``; KeyError if there is no such panel."""
-        for panel in self.panels:
-            if panel.key == key:
-                return panel.worker
-        raise KeyError(key)
+        if (panel := self._panel(key)) is None:
+            raise KeyError(key)
+        return panel.worker
 
     def remove(self, key: int) -> None:
         """Close a panel and remove it; an unknown key is ignored."""
         before = self.panels
-        for panel in self.panels:
-            if panel.key == key:
-                panel.worker.close()
+        if (panel := self._panel(key)) is None:
+            return
+        panel.worker.pause()  # Undo brings it back where it is now
+        panel.worker.close()
         with self._together:
-            self.panels = tuple(panel for panel in self.panels if panel.key != key)
-        if self.panels != before:
-            self._offer_undo(self.setup, before, {})
+            self.panels = tuple(other for other in self.panels if other is not panel)
+        self._offer_undo(self.setup, before, {})
 
     def apply_knobs(self, key: int, /, **knobs: Value) -> None:
         """Change knobs of one panel after a slider is released; its run restarts if a knob is not live."""
-        for panel in self.panels:
-            if panel.key == key:
-                self._check_tuned(panel, **knobs)
-                run = panel.worker.peek().run
-                panel.worker.apply_knobs(**knobs)
-                if panel.worker.peek().run != run:
-                    self._catch_up(panel)
+        if (panel := self._panel(key)) is not None:
+            self._check_tuned(panel, **knobs)
+            run = panel.worker.peek().run
+            panel.worker.apply_knobs(**knobs)
+            if panel.worker.peek().run != run:
+                self._catch_up(panel)
 
     def set_live_knobs(self, key: int, /, **knobs: Value) -> None:
         """Change live knobs of one panel while a slider is dragged; the run does not restart."""
-        for panel in self.panels:
-            if panel.key == key:
-                self._check_tuned(panel, **knobs)
-                panel.worker.set_live_knobs(**knobs)
+        if (panel := self._panel(key)) is not None:
+            self._check_tuned(panel, **knobs)
+            panel.worker.set_live_knobs(**knobs)
 
     def resume(self) -> None:
         """Start all panels in step; see ``_start_together``."""
@@ -253,39 +253,42 @@ class Comparison(Generic[S]):
 
         Raises BadInput if the panels would exceed the visitor's limits; then nothing changes.
         """
-        kept = [panel for panel in self.panels if panel.key == key]
-        if not kept:
+        panel = self._panel(key)
+        if panel is None:
             return
         before, setup, runs = self.panels, self.setup, self._set_aside()
-        plan = kept[0].worker.plan
-        stay = kept if instead else list(before)
+        plan = panel.worker.plan
+        stay = [panel] if instead else list(before)
         self._check([*((p.worker.plan, p.worker.algorithm) for p in stay), *((plan, a) for a in algorithms)])
         with self._together:
             running, self.running = self.running, False  # start together once all are added
-            for panel in before:
-                if panel not in stay:
-                    panel.worker.close()
+            for other in before:
+                if other not in stay:
+                    other.worker.pause()
+                    other.worker.close()
             self.panels = tuple(stay)
-            self._begin([panel.worker.plan for panel in stay])
+            self._begin([other.worker.plan for other in stay])
             new = [self.add(algorithm, plan, catch_up=False) for algorithm in algorithms]
-            at = stay.index(kept[0]) + 1
+            at = stay.index(panel) + 1
             self.panels = (*stay[:at], *new, *stay[at:])
             if instead:
-                order = {id(p): list(values_of(p.worker.algorithm).values()) for p in self.panels}
-                self.panels = tuple(sorted(self.panels, key=lambda panel: order[id(panel)]))
+                self.panels = tuple(
+                    sorted(self.panels, key=lambda one: list(values_of(one.worker.algorithm).values()))
+                )
             if running:
                 self.resume()
-        runs = {panel.key: runs[panel.key] for panel in stay}
-        self._offer_undo(setup, before, runs, frozenset(panel.key for panel in new))
+        runs = {other.key: runs[other.key] for other in stay}
+        self._offer_undo(setup, before, runs, frozenset(other.key for other in new))
 
     # Undo
 
     @property
     def can_undo(self) -> bool:
         """Whether the newest reset, removal or change of setup can still be undone."""
-        if self._undo is not None and time.monotonic() > self._undo.until:
-            self._undo = None
-        return self._undo is not None
+        undo = self._undo  # other threads may drop it
+        if undo is not None and time.monotonic() > undo.until:
+            self._undo = undo = None
+        return undo is not None
 
     def undo(self) -> bool:
         """Undo the newest reset, removal or change of setup; return False if it is too late.
@@ -310,7 +313,6 @@ class Comparison(Generic[S]):
             self._take(undo.setup)
             self.panels = panels
             for key, worker in back:
-                worker.pause()
                 if key in undo.runs:
                     worker.put_back(undo.runs[key])
                 worker.set_rate(self.rate)
@@ -331,6 +333,8 @@ class Comparison(Generic[S]):
         for panel in undo.panels:
             if panel not in self.panels:
                 panel.worker.rest()
+                if panel in self.panels and self.closed_at is None:  # undone meanwhile
+                    panel.worker.open()
             if panel.key in undo.runs:
                 panel.worker.free(undo.runs[panel.key])
         if self._undo_bytes():  # a run without a complete log cannot be freed
@@ -355,10 +359,11 @@ class Comparison(Generic[S]):
             self.free_undo()
 
     def _undo_bytes(self) -> int:
-        if self._undo is None:
+        undo = self._undo  # other threads may drop it
+        if undo is None:
             return 0
-        closed = [panel for panel in self._undo.panels if panel not in self.panels]
-        runs = self._undo.runs.values()
+        closed = [panel for panel in undo.panels if panel not in self.panels]
+        runs = undo.runs.values()
         return sum(panel.worker.bytes() for panel in closed) + sum(past.bytes() for past in runs)
 
     def _begin(self, plans: list[Plan[Any]]) -> None:
@@ -378,11 +383,10 @@ class Comparison(Generic[S]):
 
     def pin(self, key: int, name: str) -> None:
         """Keep a panel's current snapshot under this name while the panel continues, or closes."""
-        for panel in self.panels:
-            if panel.key == key:
-                self._next_pin += 1
-                pin = Pin(self._next_pin, name, self.setup, panel.worker.peek().without_arrays())
-                self.pins = (*self.pins, pin)[-MAX_PINS:]
+        if (panel := self._panel(key)) is not None:
+            self._next_pin += 1
+            pin = Pin(self._next_pin, name, self.setup, panel.worker.peek().without_arrays())
+            self.pins = (*self.pins, pin)[-MAX_PINS:]
 
     def unpin(self, number: int) -> None:
         """Drop a pinned run; an unknown number is ignored."""
@@ -395,7 +399,7 @@ class Comparison(Generic[S]):
         drops an expired offer to undo. ``peek`` only reads.
         """
         shown = [(panel.key, panel.worker.request_snapshot()) for panel in self.panels]
-        if self._undo is not None and not self.can_undo:
+        if not self.can_undo:
             self.drop_undo()
         if self.waiting_for_all:
             self._start_together()

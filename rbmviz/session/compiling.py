@@ -29,6 +29,7 @@ from collections.abc import Iterable, Iterator
 
 from rbmviz import kernels
 from rbmviz.samplers import machine_memory
+from rbmviz.session.scheduler import LOW_PRIORITY
 from rbmviz.session.warm import JOBS, compile_jobs
 
 STARTING_SECONDS = 0.7
@@ -45,9 +46,6 @@ RECENT_SECONDS = 10.0
 
 RECORD = 64
 """Bytes of a job name in the pipe: a fixed length, so that a process always reads a whole name."""
-
-NICENESS = 10
-"""Niceness of these processes; threads that draw pages have higher priority."""
 
 MEMORY = 10**9
 """Bytes of memory that the machine needs for each compiling process, which uses a third of them."""
@@ -249,7 +247,7 @@ def main() -> None:
     The command-line argument is the number of processes that compile the jobs after the first.
     """
     if hasattr(os, "nice"):
-        os.nice(NICENESS)
+        os.nice(LOW_PRIORITY)
     if not _compile_next(began=0.0):  # start-up time counts for the first job
         return
     for _ in range(int(sys.argv[1]) - 1 if FORKS else 0):

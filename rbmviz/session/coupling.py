@@ -106,8 +106,7 @@ class Coupling:
 class FinishedPair(NamedTuple):
     """A displayed pair that has ended; fields as in ``DisplayedState``, at the pair's last sweep.
 
-    tau : int
-        Meeting time, or the sweep at which the pair was truncated.
+    tau : meeting time, or the sweep at which the pair was truncated
     """
 
     pair: int

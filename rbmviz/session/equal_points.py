@@ -1,6 +1,6 @@
 """Compare runs at equal points: after equal numbers of samples, updates, sweeps, or seconds of computing.
 
-Every kind of snapshot gives the last point with known scores, and the scores at earlier points (``Scored``).
+A snapshot gives the last point with known scores, and the scores at earlier points.
 The common point of several runs is the last of POINTS that all have passed.
 A sampler's counts start at the last turn of a knob; for a run without turns, at its beginning.
 A sampler's scores at a passed point never change; a trainer's may move a little when its curve is thinned.
@@ -8,28 +8,21 @@ A sampler's scores at a passed point never change; a trainer's may move a little
 
 import bisect
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
+from rbmviz.metrics import effort
+from rbmviz.session.snapshot import FEWEST_SCORED, Snapshot
 
-from rbmviz.metrics.isl import CURVE_COUNTS
-from rbmviz.session.snapshot import FEWEST_SCORED, Status
-
-CostUnit = Literal["samples", "updates", "sweeps", "seconds"]
+CostUnit = effort.Unit
 """Unit of comparison: runs are compared at equal numbers of it."""
 
 SAMPLER_UNITS: tuple[CostUnit, ...] = ("samples", "sweeps", "seconds")
 TRAINER_UNITS: tuple[CostUnit, ...] = ("updates", "sweeps", "seconds")
 """Units for comparing samplers, and for comparing trainers."""
 
-_SWEEPS = np.unique(np.rint(np.geomspace(1, 1e12, 193)).astype(np.int64)).tolist()
-
 POINTS: Mapping[CostUnit, Sequence[float]] = {
-    "samples": sorted({*CURVE_COUNTS.tolist(), FEWEST_SCORED}),
-    "updates": CURVE_COUNTS.tolist(),
-    "sweeps": _SWEEPS,
-    # Two digits each, from 0.1 ms to three hours.
-    "seconds": [float(f"{10 ** (i / 16 - 4):.1e}") for i in range(129)],
+    **effort.POINTS,
+    "samples": sorted({*effort.POINTS["samples"], FEWEST_SCORED}),
 }
 """Points at which runs can be compared, about 15 % apart."""
 
@@ -37,31 +30,7 @@ BEHIND = 0.8
 """The last panel counts as behind if it has spent less than this share of what the first has spent."""
 
 
-class Scored(Protocol):
-    """A snapshot with scores at every point that its run has passed."""
-
-    @property
-    def status(self) -> Status: ...  # noqa: D102
-
-    @property
-    def too_few(self) -> bool:
-        """Whether a knob was turned so recently that the run has no scores; other runs do not wait for it."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether the run has made all its steps and keeps its last scores; other runs do not wait for it."""
-
-    def passed(self, cost_unit: CostUnit) -> float | None:
-        """Return the last point at which scores are known; None if the run does not count this unit."""
-
-    def scores_at(self, cost_unit: CostUnit, point: float) -> Any:
-        """Return the scores at a point; None if the run has not passed it, or had no scores yet."""
-
-    def at_common_point(self, compared: "Compared") -> Self:
-        """Return the snapshot with its scores at the common point."""
-
-
-def common_point(runs: Iterable[Scored], cost_unit: CostUnit) -> float | None:
+def common_point(runs: Iterable[Snapshot], cost_unit: CostUnit) -> float | None:
     """Return the last of POINTS that all runs have passed; None if there is none.
 
     Runs that do not count this unit are ignored.
@@ -112,11 +81,11 @@ class Compared(NamedTuple):
         return self.passed is not None and not self.catching_up and self.passed * BEHIND > self.least_passed
 
 
-S = TypeVar("S", bound=Scored)
+S = TypeVar("S", bound=Snapshot)
 
 
 def compare(
-    runs: Sequence[tuple[Scored, float]], cost_unit: CostUnit, point: float | None = None
+    runs: Sequence[tuple[Snapshot, float]], cost_unit: CostUnit, point: float | None = None
 ) -> list[Compared]:
     """Compare runs at the last point that all have passed, ignoring runs that are catching up.
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from rbmviz.errors import BadInput
 from rbmviz.session.limits import BASE_MB, VisitorUsage
@@ -41,6 +41,9 @@ class FurtherRun:
 
     dated = True  # so that it counts towards the sweeps of the server
 
+    _running: ClassVar["FurtherRun | None"] = None
+    """The one whose process runs."""
+
     def __init__(self, recipe: str, minutes: int, owner: str, visitor: VisitorUsage) -> None:
         self.recipe, self.minutes, self._owner, self._visitor = recipe, minutes, owner, visitor
         self.status: Literal["queued", "running", "finished", "stopped", "failed"] = "queued"
@@ -49,6 +52,7 @@ class FurtherRun:
         self.figure = b""
         self._began_at = 0.0
         self._process: subprocess.Popen[str] | None = None
+        self._starting = threading.Lock()  # held while the process starts, or it is stopped before
 
     @property
     def active(self) -> bool:
@@ -71,15 +75,17 @@ class FurtherRun:
 
     def stop(self, at_once: bool = False) -> None:
         """End it after its running jobs, with an outcome, or at once; whole seeds are kept."""
-        process = self._process
-        if process is None:
-            self._end("stopped")
-        else:
-            process.kill() if at_once else process.terminate()
+        with self._starting:
+            if self.status == "queued":
+                self._end("stopped")
+        if self._process is not None:
+            self._process.kill() if at_once else self._process.terminate()
 
     def _end(self, status: Literal["finished", "stopped", "failed"], error: str = "") -> None:
         self.status, self.error = status, error
-        self._visitor.keep(MEMORY_LABEL, 0)
+        other = FurtherRun._running
+        if other in (None, self) or other._visitor is not self._visitor:
+            self._visitor.keep(MEMORY_LABEL, 0)
 
     def _run(self) -> None:
         with _TURN:
@@ -91,21 +97,24 @@ class FurtherRun:
                 except Exception:
                     log.exception("further seeds have failed")
                     self._end("failed", "The server has made a mistake: its log says which.")
+                finally:
+                    FurtherRun._running = None
 
     def _compute(self) -> None:
         command = [sys.executable, "-P", "-m", "rbmviz", "reproduce", self.recipe, "--json", "--workers", "1"]
         self._visitor.keep(MEMORY_LABEL, BASE_MB * 10**6)  # the visitor's last one has freed it
-        self.status, self._began_at = "running", time.monotonic()
-        self._process = process = subprocess.Popen(
-            [*command, "--more", str(self.minutes)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            env=os.environ | {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )
-        if not self.active:  # it was stopped meanwhile
-            process.kill()
+        with self._starting:
+            if self.status != "queued":  # it was stopped meanwhile
+                return self._end("stopped")
+            FurtherRun._running, self.status, self._began_at = self, "running", time.monotonic()
+            self._process = process = subprocess.Popen(
+                [*command, "--more", str(self.minutes)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                env=os.environ | {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            )
         with contextlib.suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, process.pid, LOW_PRIORITY)
         content, told = process.communicate()

@@ -1,14 +1,13 @@
-"""Whether a sampler improves its model: likelihoods of theta + theta_F, computed in parallel to the run."""
+"""Whether a sampler improves its model: likelihoods of theta + theta_F, computed beside the run."""
 
-import functools
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from rbmviz.rbm import RBM
 from rbmviz.samplers import Sampler, Samples
+from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Task, Tenant
 from rbmviz.session.training import (
     LIVE_AIS_CHAINS,
     LIVE_AIS_TEMPERATURES,
@@ -28,11 +27,6 @@ SETTINGS: dict[str, Any] = {
 """Settings of likelihood estimates during a run; all models use the same seed."""
 
 
-@functools.cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="rbmviz-improvement")
-
-
 class Improvement:
     """The running average of theta + theta_F, and the newest likelihoods.
 
@@ -44,8 +38,9 @@ class Improvement:
         self._model, self._v = model, scored_examples(v)
         self._average = TargetAverage()
         self._own: tuple[float, float] | None = None
-        self._computing: Future[TargetLikelihood] | None = None
         self._newest: TargetLikelihood | None = None
+        self._task = Task(Tenant(), self._compute)
+        self._models: tuple[RBM, RBM | None, int] = model, None, 0  # those of the estimate in progress
         self._begun, self._took = 0.0, 0.0
 
     def step(self, sampler: Sampler, state: Any, n: int) -> Samples:
@@ -54,18 +49,19 @@ class Improvement:
 
     def newest(self, now: RBM) -> TargetLikelihood | None:
         """Return the newest likelihoods, None before the first; start an estimate for the model ``now``."""
-        if self._computing is not None and self._computing.done():
-            self._newest = self._computing.result()
-            self._took, self._computing = time.monotonic() - self._begun, None
-        if self._computing is None and time.monotonic() > self._begun + SHARE * self._took:
+        busy = self._task.due is not None or self._task.at_work
+        if not busy and time.monotonic() > self._begun + SHARE * self._took:
             self._begun = time.monotonic()
-            samples = self._average.models * TARGET_STRIDE
-            self._computing = _pool().submit(self._compute, now, self._average.mean, samples)
+            self._models = now, self._average.mean, self._average.models * TARGET_STRIDE
+            SCHEDULER.ask(self._task, Due(Priority.BACKGROUND, SCHEDULER.clock(), long=True))
         return self._newest
 
-    def _compute(self, now: RBM, mean: RBM | None, samples: int) -> TargetLikelihood:
+    def _compute(self) -> None:
         def value(rbm: RBM) -> tuple[float, float]:
             return mean_log_likelihood(rbm, self._v, **SETTINGS)
 
+        now, mean, samples = self._models
         self._own = self._own or value(self._model)
-        return TargetLikelihood(self._own, value(now), None if mean is None else value(mean), samples)
+        averaged = None if mean is None else value(mean)
+        self._newest = TargetLikelihood(self._own, value(now), averaged, samples)
+        self._took = time.monotonic() - self._begun

@@ -93,14 +93,6 @@ def _spent_at(begin: Spent, end: Spent, cost_unit: CostUnit, point: float) -> Sp
     )
 
 
-def fields_of(scores: ScoresAtPoint | None) -> dict[str, Any]:
-    """Return these scores as fields of a snapshot."""
-    names = [name for name in Counts._fields if name != "n"]
-    if scores is None:
-        return {"newest": None, **dict.fromkeys(names)}
-    return {"newest": scores.isl, **{name: getattr(scores.counts, name) for name in names}}
-
-
 class Difference(NamedTuple):
     """The difference in ISL between two runs at a point, in nats, with its standard error.
 

@@ -37,28 +37,18 @@ class Visited(NamedTuple):
 class LandscapeSnapshot(Snapshot):
     """A walk at one moment; states are numbered by their bits, the first unit the most significant.
 
-    Parameters
-    ----------
-    trail : int64 (up to 240,)
-        Newest states, the last one the current one; the starting state before the first sample.
-    visits : int64 (2^n_visible,)
-        Samples in each state so far.
-    law : float64 (2^n_visible,)
-        Distribution of v under the target of the next sample: theta + theta_F, or theta / T.
-    raised : float
-        -log p(v) of the current state under ``law`` minus -log p(v) under the model, in nats.
-    bent : float
-        Total variation distance between ``law`` and the model's distribution.
-    crossings : int
-        Number of samples in a different valley from the previous sample.
-    fast_norm : float or None
-        Norm of theta_F, None for samplers without fast parameters.
-    curve : tuple of Visited
-        At log-spaced numbers of samples, and now.
-    held_from : int or None
-        Number (from 0) of the oldest sample that the run still holds; None (the default): unknown.
-    at : int or None
-        Number of samples at the end of ``trail``; None (the default): all. Other fields are always current.
+    trail : int64 (up to 240,); newest states, the last one the current one; the starting state before the
+        first sample
+    visits : int64 (2^n_visible,); samples in each state so far
+    law : float64 (2^n_visible,); distribution of v under the target of the next sample: theta + theta_F, or
+        theta / T
+    raised : -log p(v) of the current state under ``law`` minus -log p(v) under the model, in nats
+    bent : total variation distance between ``law`` and the model's distribution
+    crossings : number of samples in a different valley from the previous sample
+    fast_norm : norm of theta_F, None for samplers without fast parameters
+    curve : at log-spaced numbers of samples, and now
+    held_from : number (from 0) of the oldest sample that the run still holds; None: unknown
+    at : number of samples at the end of ``trail``; None: all. Other fields are always current.
     """
 
     algorithm: Sampler

@@ -35,17 +35,9 @@ class Pace:
     that started late first makes the steps it has missed, at full speed, but computes for a few seconds at
     most; then it continues from there.
 
-    Parameters
-    ----------
-    rate : float
-        Steps per second; infinity is full speed.
-
-    Attributes
-    ----------
-    running : bool
-        Whether the run continues until the next command.
-    stop_at : float
-        Number of steps at which a paused run stops.
+    rate : steps per second; infinity is full speed
+    running : whether the run continues until the next command
+    stop_at : number of steps at which a paused run stops
     """
 
     def __init__(self, rate: float) -> None:
@@ -111,22 +103,22 @@ class Pace:
 
     # Missed steps
 
-    def catch_up(self, to: float, seconds: float = CATCH_UP_SECONDS) -> None:
-        """Make the steps up to ``to`` at full speed, in at most this many seconds of computing."""
-        self._missed_to, self._missed_seconds = to, seconds
+    def catch_up(self, to: float) -> None:
+        """Make the steps up to ``to`` at full speed, in at most CATCH_UP_SECONDS of computing."""
+        self._missed_to, self._missed_seconds = to, CATCH_UP_SECONDS
         self._catching_up_since = None
         if not self.running:
             self.stop_at = to
 
-    def catch_up_with(self, other: "Pace", n_other: int, seconds: float = CATCH_UP_SECONDS) -> None:
+    def catch_up_with(self, other: "Pace", n_other: int) -> None:
         """Make the steps that a run with another pace has made, then follow its timetable."""
         if not self.running:
-            self.catch_up(max(self.stop_at, other.stop_at, n_other), seconds)
+            self.catch_up(max(self.stop_at, other.stop_at, n_other))
         elif math.isinf(self.rate):
-            self.catch_up(n_other, seconds)
+            self.catch_up(n_other)
         else:
             self._timetable = other._timetable
-            self.catch_up(self.allowed(), seconds)
+            self.catch_up(self.allowed())
 
     def note_preparation(self, n: int) -> None:
         """If the run catches up, also count as missed the steps that became due during its preparation."""
@@ -173,10 +165,9 @@ class Pace:
         """Whether the run is going at full speed."""
         return self.running and math.isinf(self.rate)
 
-    def allowed(self, at: float | None = None) -> float:
-        """Return how many steps the run may have made by now, or by ``at``, apart from catching up."""
-        now = time.monotonic() if at is None else at
-        return self._timetable.allowed(now) if self.running else self.stop_at
+    def allowed(self) -> float:
+        """Return how many steps the run may have made by now, apart from catching up."""
+        return self._timetable.allowed(time.monotonic()) if self.running else self.stop_at
 
     def status(self, n: int) -> Literal["running", "paused"]:
         """Return whether the run is running or paused; it is running while steps are due."""

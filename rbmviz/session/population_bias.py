@@ -18,7 +18,7 @@ from rbmviz.metrics import log_z
 from rbmviz.metrics.exact import model_statistics, too_large
 from rbmviz.rbm import RBM
 from rbmviz.session.importance_weights import WeightSetup
-from rbmviz.session.run import CHUNK_SECONDS, Run
+from rbmviz.session.run import Run
 from rbmviz.session.snapshot import Snapshot, Status
 from rbmviz.session.warm import jobs_of_trainer
 from rbmviz.trainers.parameters import FixedParameters
@@ -191,7 +191,9 @@ class PopulationRun(Run):
             stream.add(v, h, np.exp(found.log_weights - self._log_z))
         if (self.n + n) % POPULATION_RUNS == 0:
             self._measure()
-        self.size_chunk(n, time.perf_counter() - begin, CHUNK_SECONDS)
+        spent = time.perf_counter() - begin
+        self.seconds += spent
+        self.size_chunk(n, spent)
         return n
 
     def _knobs(self) -> tuple[int, str, int]:

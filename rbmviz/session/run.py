@@ -28,31 +28,14 @@ CLOCK_SECONDS = time.get_clock_info("thread_time").resolution
 class Run(abc.ABC):
     """One run from its first step on. A step is a sample, an update or a batch.
 
-    Parameters
-    ----------
-    number : int
-        Number of the run in its worker, from 1.
-    plan : Plan
-        Everything the run uses besides the algorithm: model, data, seed, start.
-    algorithm : Sampler, Trainer or Coupling
-        The algorithm with its initial knobs.
-    n : int
-        Steps made before, if this run continues another (default 0).
-    seconds : float
-        Seconds spent on those steps (default 0).
-
-    Attributes
-    ----------
-    log : Log
-        The knobs of the run, by step.
-    prepared : bool
-        Whether ``prepare`` has been called and its result is valid, as ``advance`` requires.
-    chunk : int
-        Estimated number of steps in CHUNK_SECONDS of processor time.
-    step_seconds : float
-        Estimated processor time of a step.
-    watched : bool
-        Whether snapshots are being requested; if not, values that are only displayed can be skipped.
+    number : number of the run in its worker, from 1
+    algorithm : sampler, trainer or coupling, with its initial knobs
+    n, seconds : steps made before, if this run continues another, and the seconds spent on them
+    log : the knobs of the run, by step
+    prepared : whether ``prepare`` has been called and its result is valid, as ``advance`` requires
+    chunk : estimated number of steps in CHUNK_SECONDS of processor time
+    step_seconds : estimated processor time of a step
+    watched : whether snapshots are being requested; if not, values that are only displayed can be skipped
     """
 
     has_background_work: ClassVar[bool] = False
@@ -141,6 +124,14 @@ class Run(abc.ABC):
 
     def complete(self) -> None:  # noqa: B027
         """Compute deferred values, because the run stops here and its snapshot remains visible."""
+
+    def kept_state(self) -> Any:
+        """Return what to keep while the run is freed, because it is slow to recompute: a few hundred kB."""
+        return None
+
+    def restore(self, kept: Any) -> None:
+        """Restore what ``kept_state`` has returned; called before ``prepare``."""
+        raise NotImplementedError
 
     @abc.abstractmethod
     def view(self, status: Status) -> Snapshot:

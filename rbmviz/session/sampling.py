@@ -76,18 +76,9 @@ class SamplingSnapshot(Snapshot):
         of the run; blank samples count for no class
     blanks : int64 (bins,); blank samples in each bin
     bin_width : samples in one bin; the last bin may have fewer
-    switches : class changes within each chain, summed over the chains
-    visited : (int, int) or None; number of classes with a sample that is not spurious, and number of classes;
-        None without classes
-    class_coverage : how much of the data's classes the samples cover, from 0 to 1; NaN without classes
-    blank : share of samples (0 to 1) that are blank
-    spurious : share of samples (0 to 1) that are blank, or farther from every training example than the 99th
-        percentile of held-out data
-    ink : mean share of the pixels that are on
-    visited_in_all, spurious_in_all : as ``visited`` and ``spurious``, for the whole run
+    covered : coverage by the newest samples; up to 64 of them may not be counted yet
+    visited_in_all, spurious_in_all : as ``covered.visited`` and ``covered.spurious``, for the whole run
     live_numbers : the newest numbers of the live metrics, by name; numbers not known yet may be missing
-    compared : the common point of a comparison, at which all scores of this snapshot were taken; None: they
-        are the newest scores. See ``equal_points.at_common_point``.
     start_picture : uint8 (chains, ceil(n_visible / 8)) or None; before the first sample: the starts of the
         chains, bits packed along the rows; None: not given
     held_from : number (from 0) of the oldest sample that the run still holds; None: not given
@@ -109,16 +100,10 @@ class SamplingSnapshot(Snapshot):
     occupancy: np.ndarray | None = None
     blanks: np.ndarray | None = None
     bin_width: int = 1
-    switches: int | None = None
-    visited: tuple[int, int] | None = None
-    class_coverage: float | None = None
-    blank: float | None = None
-    spurious: float | None = None
-    ink: float | None = None
+    covered: Counts | None = None
     visited_in_all: tuple[int, int] | None = None
     spurious_in_all: float | None = None
     live_numbers: Mapping[str, live.Value] = field(default_factory=dict)
-    compared: Compared | None = None
     start_picture: np.ndarray | None = None
     held_from: int | None = None
     at: int | None = None
@@ -162,7 +147,9 @@ class SamplingSnapshot(Snapshot):
 
     def at_common_point(self, compared: Compared) -> Self:
         """Return the snapshot with its scores at the common point."""
-        return replace(self, compared=compared, **isl_points.fields_of(compared.scores))
+        scores: isl_points.ScoresAtPoint | None = compared.scores
+        newest, covered = (None, None) if scores is None else scores
+        return replace(self, compared=compared, newest=newest, covered=covered)
 
     def looking_back(self, n: int, v: np.ndarray) -> Self:
         """Return the snapshot with the samples v, newest after n samples, bits packed, without means."""
@@ -374,7 +361,6 @@ class SamplingRun(Run):
         v = self.recorder.newest_packed(MAX_SHOWN_SAMPLES)
         scores = self._scores if self.prepared else None
         too_few = bool(self._past) and self.n - self._begin.samples < FEWEST_SCORED
-        covered = scores.covered if scores and not too_few else None
         return SamplingSnapshot(
             **self.common(status),
             sweeps=self.sweeps,
@@ -390,12 +376,7 @@ class SamplingRun(Run):
             occupancy=scores.occupancy if scores else None,
             blanks=scores.blanks if scores else None,
             bin_width=scores.bin_width if scores else 1,
-            switches=covered.switches if covered else None,
-            visited=covered.visited if covered else None,
-            class_coverage=covered.class_coverage if covered and self.n else None,
-            blank=covered.blank if covered and self.n else None,
-            spurious=covered.spurious if covered and self.n else None,
-            ink=covered.ink if covered and self.n else None,
+            covered=scores.covered if scores and not too_few else None,
             visited_in_all=scores.visited_in_all if scores else None,
             spurious_in_all=scores.spurious_in_all if scores else None,
             live_numbers=scores.live_numbers if scores and not too_few else {},

@@ -3,6 +3,10 @@
 Scores cover the samples since the last turn of a knob, or all if there was none. They are kept at about 125
 numbers of samples, 14 % apart, so that runs can be compared at any equal point that they have passed (see
 ``equal_points``). For the whole run, only the class history and two counts are kept.
+
+Cells of sweeps have ``measures.SamplerEvidence``. Both only feed the accumulators ``ISL`` and ``Coverage``,
+so that equal samples have equal scores. A run defers each until that is cheap, begins again after a turn of a
+knob, and keeps a history; a cell computes what its plan measures, at exact points.
 """
 
 import bisect
@@ -49,30 +53,17 @@ _NO_GROUPS = np.zeros(0)
 class Scores:
     """ISL curve, class occupancy and spurious share of one run; only the run's thread changes them.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Its test part gives the ISL, its validation part the kernel parameter, and at most
-        ``COMPARED_EXAMPLES`` of its training examples the classes and the spurious threshold.
-    kernel : "binary" or "mean"
-        Kernel of the ISL.
-    n_chains : int
-        Chains that take turns; class switches are counted within each chain.
-
-    Attributes
-    ----------
-    curve : tuple of Point
-        ISL at each of POINTS reached so far; after a turn of a knob, from FEWEST_SCORED samples on.
-    counts : tuple of Counts
-        Coverage by the samples up to each point of the curve; counts may come a moment after the point.
-    newest : Point or None
-        The newest ISL value.
-    covered : Counts
-        Coverage by the samples since the last turn of a knob, except up to COMPARED_AT_ONCE of the newest.
-    occupancy : int64 (bins so far, classes)
-        Samples of the whole run per class in each bin, without blank ones.
-    blanks : int64 (bins so far,)
-        Blank samples in each bin; zero if there are no classes.
+    dataset : its test part gives the ISL, its validation part the kernel parameter, and at most
+        ``COMPARED_EXAMPLES`` of its training examples the classes and the spurious threshold
+    n_chains : chains that take turns; class switches are counted within each chain
+    curve : ISL at each of POINTS reached so far; after a turn of a knob, from FEWEST_SCORED samples on
+    counts : coverage by the samples up to each point of the curve; counts may come a moment after the point
+    newest : the newest ISL value
+    covered : coverage by the samples since the last turn of a knob, except up to COMPARED_AT_ONCE of the
+        newest
+    occupancy : int64 (bins so far, classes); samples of the whole run per class in each bin, without blank
+        ones
+    blanks : int64 (bins so far,); blank samples in each bin; zero if there are no classes
     """
 
     def __init__(self, dataset: Dataset, kernel: Kernel, n_chains: int = 1) -> None:

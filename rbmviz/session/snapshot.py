@@ -1,12 +1,13 @@
 """Snapshots: what a run shows, as immutable records, published by storing one reference."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from rbmviz.knobs import Value
+from rbmviz.metrics.effort import Unit
 
 Status = Literal["starting", "rebuilding", "paused", "running", "finished", "failed"]
 
@@ -88,10 +89,14 @@ class Point:
 class Counts(NamedTuple):
     """Coverage by the first n samples since a knob was last turned; see ``Coverage``.
 
-    n: samples; switches: class changes within each chain; visited: classes visited, and number of classes;
-    class_coverage: how much of the data's classes the samples cover, 0 to 1; blank, spurious: shares of
-    samples, 0 to 1; ink: mean share of the pixels that are on. Without classes, switches and visited are None
-    and class_coverage is NaN.
+    switches : class changes within each chain, summed over the chains; None without classes
+    visited : number of classes with a sample that is not spurious, and number of classes; None without
+        classes
+    class_coverage : how much of the data's classes the samples cover, from 0 to 1; NaN without classes
+    blank : share of samples (0 to 1) that are blank
+    spurious : share of samples (0 to 1) that are blank, or farther from every training example than the 99th
+        percentile of held-out data
+    ink : mean share of the pixels that are on
     """
 
     n: int
@@ -129,6 +134,8 @@ class Snapshot:
     algorithm : the algorithm, with the knobs of the newest steps
     error : one sentence if status is "failed", else None
     rebuilt : share of the steps that have been recomputed, from 0 to 1, if status is "rebuilding"
+    compared : the common point of a comparison, at which scores were taken (``equal_points.Compared``); None:
+        they are the newest
     """
 
     status: Status
@@ -138,6 +145,7 @@ class Snapshot:
     algorithm: Any
     error: str | None = None
     rebuilt: float = 0.0
+    compared: Any = None
 
     @property
     def scored_from(self) -> int:
@@ -146,13 +154,25 @@ class Snapshot:
 
     @property
     def ended(self) -> bool:
-        """See ``equal_points.Scored``."""
+        """Whether the run has made all its steps and keeps its last scores; other runs do not wait for it."""
         return False
 
     @property
     def too_few(self) -> bool:
-        """Whether a knob was turned so recently that the run has no scores."""
+        """Whether a knob was turned so recently that the run has no scores; other runs do not wait for it."""
         return False
+
+    def passed(self, cost_unit: Unit) -> float | None:
+        """Return the last point at which scores are known; None if the run does not count this unit."""
+        return None
+
+    def scores_at(self, cost_unit: Unit, point: float) -> Any:
+        """Return the scores at a point; None if the run has not passed it, or had no scores yet."""
+        return None
+
+    def at_common_point(self, compared: Any) -> Self:
+        """Return the snapshot with its scores at the common point."""
+        return replace(self, compared=compared)
 
     def without_arrays(self) -> Self:
         """Return the snapshot without its large arrays, to be shown while the run is freed."""

@@ -18,22 +18,11 @@ from rbmviz.errors import BadInput
 from rbmviz.metrics.isl import CURVE_COUNTS
 from rbmviz.session.equal_points import CostUnit
 from rbmviz.sweeps import Choice, ScoredSetting, SweepPlan, compare, measures, telling_point
-from rbmviz.sweeps.choose import Robustness, robustness, select
+from rbmviz.sweeps.choose import COLUMN_OF, SPENT, Robustness, robustness, select
 from rbmviz.sweeps.plan import TABLES
-
-SPENT = ("n", "sweeps", "seconds")
-"""Columns with the cost of a cell up to a point: samples or updates, Gibbs sweeps of all chains, seconds.
-
-They are the first of ``SweepScores.columns``, and have the same names in result files.
-"""
 
 FIRST_POINT = 10
 """Minimum number of samples at which settings are compared."""
-
-
-def column_of(cost_unit: CostUnit) -> str:
-    """Return the column of ``SPENT`` that counts this unit."""
-    return cost_unit if cost_unit in ("sweeps", "seconds") else "n"
 
 
 def first_measure(metrics: tuple[str, ...]) -> str:
@@ -67,22 +56,11 @@ class SweepAtPoint:
 class SweepScores:
     """Scores of the cells of a plan, updated as they arrive.
 
-    Parameters
-    ----------
-    plan : SweepPlan
-
-    Attributes
-    ----------
-    plan : SweepPlan
-    settings : list of GridSetting
-        In order of execution; a cell is setting ``i % len(settings)`` with seed
-        ``plan.seeds[i // len(settings)]``.
-    columns : tuple of str
-        Columns stored for each point: ``SPENT``, then each measure and its error.
-    others : tuple of str
-        Knobs that are not an axis, but differ between settings of one algorithm.
-    n_rows : int
-        Number of rows received so far; it grows with every change.
+    settings : in order of execution; cell i is setting ``i % len(settings)`` with seed
+        ``plan.seeds[i // len(settings)]``
+    columns : columns stored for each point: ``SPENT``, then each measure and its error
+    others : knobs that are not an axis, but differ between settings of one algorithm
+    n_rows : number of rows received so far; it grows with every change
     """
 
     def __init__(self, plan: SweepPlan) -> None:
@@ -150,7 +128,7 @@ class SweepScores:
     def mean_curve(self, setting: int, cost_unit: CostUnit, by: str) -> list[MeanPoint]:
         """Return a setting's curve from ``FIRST_POINT`` samples on: means over the seeds known so far."""
         curves, found = self.curves(setting), []
-        spent, values = curves[column_of(cost_unit)], curves[by]
+        spent, values = curves[COLUMN_OF[cost_unit]], curves[by]
         for i in range(spent.shape[1]):
             known = np.isfinite(values[:, i])
             if not known.any() or curves["n"][known, i].min() < FIRST_POINT:
@@ -177,7 +155,7 @@ class SweepScores:
         with self._lock:
             if not self._values.size:
                 return None
-            n, spent = self._values[..., 0], self._values[..., SPENT.index(column_of(cost_unit))]
+            n, spent = self._values[..., 0], self._values[..., SPENT.index(COLUMN_OF[cost_unit])]
             if np.isnan(n).all():  # the first cell has no score yet
                 return None
             late = spent[n >= min(FIRST_POINT, np.nanmax(n))]
@@ -188,7 +166,7 @@ class SweepScores:
         found = self.range(cost_unit)
         if found is None:
             return point
-        short = float(f"{point:.3g}") if column_of(cost_unit) == "seconds" else float(round(point))
+        short = float(f"{point:.3g}") if COLUMN_OF[cost_unit] == "seconds" else float(round(point))
         return min(max(short, found[0]), found[1])
 
     def at(self, point: float, cost_unit: CostUnit, by: str) -> SweepAtPoint:
@@ -248,10 +226,13 @@ class SweepScores:
                 return None
             known = ~np.isnan(self._values[..., 0])
             if point is not None:
-                spent = self._values[..., SPENT.index(column_of(cost_unit))]
+                spent = self._values[..., SPENT.index(COLUMN_OF[cost_unit])]
                 passed = np.nansum(spent <= point, axis=-1)  # rows up to the point
                 rows = np.arange(known.shape[-1])
-                known &= (rows >= passed[..., None] - 1) & (rows <= passed[..., None])
+                near = (rows >= passed[..., None] - 1) & (rows <= passed[..., None])
+                if COLUMN_OF[cost_unit] != "n":
+                    near |= self._ends_of_diverged(known, [i for i in columns if self.columns[i] in measures])
+                known &= near
             setting, seed, _ = np.nonzero(known)
             values = self._values[known][:, columns]
         if not len(values):
@@ -263,6 +244,13 @@ class SweepScores:
         table |= {"seed": np.array(self.plan.seeds)[seed]}
         table |= {name: values[:, i] for i, name in enumerate(names)}
         return table
+
+    def _ends_of_diverged(self, known: np.ndarray, measured: list[int]) -> np.ndarray:
+        """Return the last live row and the last row of diverged cells: ``compare`` extrapolates from them."""
+        rows = np.arange(known.shape[-1])
+        live = known & ~np.isnan(self._values[..., measured]).all(axis=-1)
+        last_live, last = ((rows * of).max(axis=-1, keepdims=True) for of in (live, known))
+        return (last_live < last) & ((rows == last_live) | (rows == last))
 
 
 def columns_of_measures(metrics: Iterable[str]) -> tuple[str, ...]:

@@ -21,10 +21,10 @@ from rbmviz.session.comparison import Comparison
 from rbmviz.session.equal_points import SAMPLER_UNITS, CostUnit
 from rbmviz.session.scheduler import SCHEDULER, Due, Priority, Task, Tenant
 from rbmviz.session.snapshot import Snapshot
-from rbmviz.session.sweep_scores import SweepAtPoint, column_of, first_measure
+from rbmviz.session.sweep_scores import SweepAtPoint, first_measure
 from rbmviz.session.sweeps import Sweep
 from rbmviz.sweeps import Choice
-from rbmviz.sweeps.choose import MOSTLY_BLANK
+from rbmviz.sweeps.choose import COLUMN_OF, MOSTLY_BLANK
 from rbmviz.sweeps.plan import TABLES, Kind
 
 log = logging.getLogger(__name__)
@@ -109,14 +109,7 @@ class SweepView:
     ``running``, ``panels``, ``set_live_knobs``, ``waiting_for_all``, ``beating``, ``listening``,
     ``chart_point``), and is its own only panel and the worker of that panel.
 
-    Parameters
-    ----------
-    sweep : Sweep
-
-    Attributes
-    ----------
-    on_setting : callable
-        Called on the socket's thread, with the index of a setting, when the page points at one.
+    on_setting : called on the socket's thread, with the index of a setting, when the page points at one
     """
 
     waiting_for_all = beating = False
@@ -256,7 +249,7 @@ class SweepView:
 
     def _first_point(self, ends: tuple[float, float] | None) -> float:
         """Return the map's first point: 100 samples, or else the geometric mean of the ends."""
-        if ends is None or column_of(self.cost_unit) == "n":
+        if ends is None or COLUMN_OF[self.cost_unit] == "n":
             return FIRST_POINT_SHOWN
         return math.sqrt(ends[0] * ends[1]) if ends[0] > 0 else ends[1]
 

@@ -111,8 +111,8 @@ class Sweep:
         self._interrupt = threading.Event()
         self._outcome = SweepProgress(plan.size, 0)
         self._unwritten: dict[str, bytes] = {}  # results not written, as the disk was full
-        self._seconds = self._begun_at = 0.0
-        self._progress_before, self._done_before = 0.0, 0
+        # When it last began to run, the share of the work that was done, and the complete cells.
+        self._begun_at, self._progress_before, self._done_before = 0.0, 0.0, 0
 
     @property
     def size(self) -> int:
@@ -151,7 +151,7 @@ class Sweep:
         made = self.progress - self._progress_before
         if self.status != "running" or self.scores.n_done == self._done_before or made <= 0:
             return None
-        return (self._seconds + time.monotonic() - self._begun_at) * (1 - self.progress) / made
+        return (time.monotonic() - self._begun_at) * (1 - self.progress) / made
 
     @classmethod
     def planned(cls, plan: SweepPlan) -> "Sweep":
@@ -176,10 +176,6 @@ class Sweep:
         for cell, run in list(self._runs.items()):
             if run.n and not self.scores.is_done(cell):
                 self.scores.put(cell, run.columns(), done=False)
-
-    def passed(self) -> tuple[tuple[int, int], ...]:
-        """Return index and number of samples of each running cell: what changes between slices."""
-        return tuple((cell, run.n) for cell, run in list(self._runs.items()))
 
 
 class _Slices(Executor):
@@ -290,12 +286,8 @@ class SweepQueue:
             it lasts as long as the caller holds it.
         visitor : whose share of the memory holds the scores of a private sweep
 
-        Raises
-        ------
-        BadInput
-            If it exceeds a limit of the server, or there is no room for its scores.
-        OutputFailure
-            If its folder cannot be written.
+        Raises BadInput if it exceeds a limit of the server, or there is no room for its scores; OutputFailure
+        if its folder cannot be written.
         """
         check_size(plan)
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
@@ -351,12 +343,8 @@ class SweepQueue:
     def extend(self, name: str, plan: SweepPlan, owner: str) -> Sweep:
         """Queue a finished sweep again with a larger plan; its complete cells do not run again.
 
-        Raises
-        ------
-        BadInput
-            If it has not finished, belongs to another visitor, or exceeds a limit of the server.
-        OutputFailure
-            If its folder cannot be written.
+        Raises BadInput if it has not finished, belongs to another visitor, or exceeds a limit of the server;
+        OutputFailure if its folder cannot be written.
         """
         check_size(plan)
         with self._lock:
@@ -382,14 +370,13 @@ class SweepQueue:
         self._set(name, owner, "paused", ("queued", "running"))
 
     def resume(self, name: str, owner: str) -> None:
-        """Queue a paused, stopped or failed sweep again.
+        """Queue a paused, stopped or failed sweep again, or one of which cells have failed.
 
-        Complete cells do not run again. Cells interrupted by a pause continue; cells interrupted by ``stop``
-        restart.
+        Complete cells do not run again. Cells interrupted by a pause continue; cells interrupted by ``stop``,
+        and failed ones, restart.
         """
-        sweep = self._set(name, owner, "queued", ("paused", "stopped", "failed"))
-        sweep.error = ""
-        self._begin()
+        ended = ("finished",) if self._own(name, owner).failed_cells else ()
+        self._set(name, owner, "queued", ("paused", "stopped", "failed", *ended))
 
     def stop(self, name: str, owner: str) -> None:
         """Stop a sweep; complete cells stay."""
@@ -448,11 +435,12 @@ class SweepQueue:
 
     def _change(self, sweep: Sweep, status: SweepStatus) -> None:
         if sweep.status == "running" and status != "running":
-            sweep._seconds += time.monotonic() - sweep._begun_at
             sweep._interrupt.set()
         if status == "running":
-            sweep._begun_at, sweep._seconds = time.monotonic(), 0.0
+            sweep._begun_at = time.monotonic()
             sweep._progress_before, sweep._done_before = sweep.progress, sweep.scores.n_done
+        if status in ("queued", "running"):
+            sweep.error = ""
         sweep.status = status
         sweep.version += 1
 
@@ -564,6 +552,7 @@ class SweepQueue:
                     forget()  # no cell needs its model or data any more
                     return
                 sweep._interrupt.clear()
+                sweep._outcome.failed.clear()  # they are tried again
                 self._change(sweep, "running")
             self._run(sweep)
             del sweep
@@ -579,9 +568,7 @@ class SweepQueue:
             pool = Pool(_Slices(sweep, self._scheduler), lambda: self._scheduler.n, sweep._interrupt)
             store = Store(sweep.folder) if sweep.folder is not None else None
             note = functools.partial(self._note, sweep)
-            ended = {failed.cell for failed in sweep._outcome.failed}
-            ended |= {cell for cell, i in sweep._places.items() if sweep.scores.is_done(i)}
-            missing = [cell for cell in sweep._places if cell not in ended]
+            missing = [cell for cell, i in sweep._places.items() if not sweep.scores.is_done(i)]
             Execution(pool, store, sweep._outcome, note, sweep._unwritten).run(missing)
         except (BadInput, OutputFailure) as error:
             refused = str(error)

@@ -17,7 +17,7 @@ from rbmviz.metrics.ais import MIN_ESS, ais_steps
 from rbmviz.metrics.monte_carlo import MONTE_CARLO_CHAINS, MONTE_CARLO_SWEEPS, monte_carlo_steps
 from rbmviz.metrics.numbers import MONTE_CARLO, SCORED_EXAMPLES
 from rbmviz.rbm import RBM, Model
-from rbmviz.session.equal_points import Compared, CostUnit
+from rbmviz.session.equal_points import CostUnit
 from rbmviz.session.run import CHUNK_SECONDS, Run
 from rbmviz.session.snapshot import NewestSamples, Snapshot, Status
 from rbmviz.session.warm import jobs_of_trainer
@@ -74,16 +74,10 @@ LIVE_MONTE_CARLO_ROWS = 50
 
 
 class Yardstick(NamedTuple):
-    """A log-likelihood of the data: what it is called, and the rows that it is of.
+    """A log-likelihood of the data.
 
-    Attributes
-    ----------
-    label : str
-        Its name on the page.
-    part : "train" or "test"
-        The part of the data that is scored.
-    needs_log_z : bool
-        Whether it has the error of AIS where that estimates log Z.
+    label : its name on the page; part : the part of the data that is scored, "train" or "test"; needs_log_z :
+    whether it has the error of AIS where that estimates log Z
     """
 
     label: str
@@ -100,21 +94,14 @@ YARDSTICKS = {
 
 
 class Likelihood(NamedTuple):
-    """Mean log-likelihood of the replicates after an update, in nats per example.
+    """Mean log-likelihood of the replicates after an update, in nats per example; float64 (replicates,).
 
-    Attributes
-    ----------
-    update, sweeps, seconds : int, float, float
-        Updates, sweeps of all chains (0 if the trainer counts none), and training time.
-    train, test : float64 (replicates,)
-        Mean over training and over test examples; NaN without a test part.
-    std_error : float64 (replicates,)
-        Standard error of AIS; 0 if log Z is exact.
-    ess : float64 (replicates,)
-        Effective sample size of the ``LIVE_AIS_CHAINS`` weights; NaN if log Z is exact.
-    monte_carlo : float64 (replicates,)
-        ``metrics.monte_carlo_likelihood`` of ``LIVE_MONTE_CARLO_ROWS`` training examples; NaN while nobody
-        asks for it.
+    sweeps, seconds : sweeps of all chains (0 if the trainer counts none), and training time
+    train, test : mean over training and over test examples; NaN without a test part
+    std_error : standard error of AIS; 0 if log Z is exact
+    ess : effective sample size of the ``LIVE_AIS_CHAINS`` weights; NaN if log Z is exact
+    monte_carlo : ``metrics.monte_carlo_likelihood`` of ``LIVE_MONTE_CARLO_ROWS`` training examples; NaN while
+        nobody asks for it
     """
 
     update: int
@@ -174,26 +161,13 @@ class Trace(NamedTuple):
 class TrainingSnapshot(Snapshot):
     """A trainer's run at one moment; its steps are updates, including those before a branch.
 
-    Parameters
-    ----------
-    models : tuple of RBM
-        The newest finite parameters of every replicate.
-    fantasy : NewestSamples or None
-        Newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the run is prepared.
-    method : "exact" or "ais"
-        How log Z is computed.
-    likelihoods : tuple of Likelihood
-    traces : tuple of Trace
-    newest : dict of float
-        Statistics now, means over the replicates.
-    per_chain : dict of arrays
-        Values per chain in its last update (meeting times, log weights), by label.
-    warning : str
-        One sentence about a problem with replicate 0, or empty.
-    sweeps : float
-        Sweeps of all chains so far, averaged over the replicates.
-    compared : Compared or None
-        The common point of a comparison, and the likelihood there; see ``equal_points.at_common_point``.
+    models : the newest finite parameters of every replicate
+    fantasy : newest states of ``FANTASY_CHAINS`` Gibbs chains of replicate 0; None before the run is prepared
+    method : how log Z is computed, "exact" or "ais"
+    newest : statistics now, means over the replicates, by name
+    per_chain : values per chain in its last update (meeting times, log weights), by label
+    warning : one sentence about a problem with replicate 0, or empty
+    sweeps : sweeps of all chains so far, averaged over the replicates
     """
 
     algorithm: Trainer
@@ -206,7 +180,6 @@ class TrainingSnapshot(Snapshot):
     per_chain: dict[str, np.ndarray]
     warning: str
     sweeps: float = 0.0
-    compared: Compared | None = None
 
     def distribution(self, label: str) -> tuple[np.ndarray, np.ndarray] | None:
         """Return edges (bins + 1,) and shares (bins,) of a quantity of ``per_chain`` over the chains.
@@ -268,10 +241,6 @@ class TrainingSnapshot(Snapshot):
         found = Likelihood(*(x + weight * (y - x) for x, y in pairs))
         return found._replace(update=int(found.update))
 
-    def at_common_point(self, compared: Compared) -> Self:
-        """Return the snapshot with the common point; everything else stays current."""
-        return replace(self, compared=compared)
-
     def without_arrays(self) -> Self:
         """Return the snapshot with curves, but without models and samples."""
         return replace(self, models=(), fantasy=None, traces=(), per_chain={})
@@ -280,16 +249,9 @@ class TrainingSnapshot(Snapshot):
 class Origin(NamedTuple):
     """The starting point of a branch.
 
-    Attributes
-    ----------
-    models : tuple of RBM
-        Parameters of each replicate.
-    update, seconds : int, float
-        Updates and training time up to the branch.
-    path : tuple of (str, int)
-        The trainers so far: label, and the update at which each began.
-    sweeps : float
-        Sweeps of all chains up to the branch.
+    models : parameters of each replicate
+    update, seconds, sweeps : updates, training time and sweeps of all chains up to the branch
+    path : the trainers so far: label, and the update at which each began
     """
 
     models: tuple[RBM, ...]
@@ -302,18 +264,11 @@ class Origin(NamedTuple):
 class TrainingPlan(NamedTuple):
     """Plan of a trainer's run.
 
-    Attributes
-    ----------
-    dataset : Dataset
-        The data.
-    n_hidden : int
-        Hidden units.
-    seed, replicates : int
-        Trainings have the seeds seed, seed + 1, ..., and each equals ``rbmviz.train`` with that seed.
-    origin : Origin or None
-        Start at these parameters (a warm start; UCD, figure 9) instead of small random weights.
-    checkpoint : bytes
-        Continue from this checkpoint, with one replicate; empty: no checkpoint.
+    n_hidden : hidden units
+    seed, replicates : trainings have the seeds seed, seed + 1, ..., and each equals ``rbmviz.train`` with
+        that seed
+    origin : start at these parameters (a warm start; UCD, figure 9); None: at small random weights
+    checkpoint : continue from this checkpoint, with one replicate; empty: no checkpoint
     """
 
     dataset: Dataset
@@ -383,10 +338,7 @@ def scored_examples(rows: np.ndarray, most: int = SCORED_EXAMPLES) -> np.ndarray
 class LikelihoodEstimator:
     """Log-likelihoods of the models at some updates, computed in small pieces of work.
 
-    Attributes
-    ----------
-    monte_carlo : bool
-        Whether the Monte Carlo average is computed as well, from the next model on.
+    monte_carlo : whether the Monte Carlo average is computed as well, from the next model on
     """
 
     def __init__(self, plan: TrainingPlan) -> None:
@@ -490,20 +442,11 @@ class Kept(NamedTuple):
     If the training took longer than REPLAY_SECONDS and is small, also the traces, and checkpoints of all
     replicates with their newest progress.
 
-    Attributes
-    ----------
-    likelihoods : tuple of Likelihood
-        Likelihoods so far.
-    checkpoints, progress : tuple of bytes, tuple of Progress
-        One per replicate, or empty.
-    names : tuple of str
-        Names of the traced statistics.
-    clocks : tuple of (int, float, float)
-        Update, sweeps and seconds of each point of the traces.
-    stats : float64 (points, replicates, names) or None
-        The traces.
-    stride : int
-        Updates between two points.
+    checkpoints, progress : one per replicate, or empty
+    names : names of the traced statistics
+    clocks : update, sweeps and seconds of each point of the traces
+    stats : float64 (points, names, replicates) or None; the traces
+    stride : updates between two points
     """
 
     likelihoods: tuple[Likelihood, ...]
@@ -643,8 +586,10 @@ class TrainingRun(Run):
 
     def max_steps(self) -> int:
         """Return the maximum size of the next chunk: about CHUNK_SECONDS, not past a point of the curves."""
+        if self.over:
+            return 0
         most = min(self.chunk, self._stride - self.n % self._stride)
-        return most if self._last_update is None else min(most, max(self._last_update - self.n, 0))
+        return most if self._last_update is None else min(most, self._last_update - self.n)
 
     @property
     def _last_update(self) -> int | None:
@@ -701,10 +646,11 @@ class TrainingRun(Run):
         self._likelihood_estimator.monte_carlo = wanted
 
     def background_work(self, paused: bool) -> bool:
-        """Work on the current estimate; while paused, start one for the displayed update."""
+        """Work on the current estimate; while paused, and at the end, start one for the displayed update."""
         if not self.prepared:
             return False
-        if paused and not self._likelihood_estimator.busy and self._likelihood_estimator.newest != self.n:
+        stops, estimator = paused or self.over, self._likelihood_estimator
+        if stops and not estimator.busy and estimator.newest != self.n:
             self._likelihood_estimator.start(self.n, self.sweeps, self.seconds, self._models)
         if not self._likelihood_estimator.busy:
             return False

@@ -5,10 +5,11 @@ file, which their readers check; everything else is checked here. For registered
 name, and their fingerprint in the checkpoints; uploaded data are included as bits.
 """
 
+import contextlib
 import dataclasses
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,7 +85,7 @@ class TrainingFile:
         """
         if _setup(setup) != self.setup:
             raise BadInput("The trainings under this link have other settings than the link.")
-        with _Checked():
+        with _checked():
             return [_read_panel(f"{i}.", self._arrays, setup) for i in range(self._n_panels)]
 
 
@@ -98,16 +99,15 @@ def is_upload(dataset: Dataset) -> bool:
     return any(Path(name).suffix.lower() in READERS for name in names)
 
 
-class _Checked:
+@contextlib.contextmanager
+def _checked() -> Iterator[None]:
     """Turn a reader's errors on a damaged file into one sentence."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        damage = (Damaged, KeyError, TypeError, ValueError, AttributeError, OverflowError)
-        if isinstance(error, damage) and not isinstance(error, BadInput):
-            raise BadInput(f"{FOREIGN_FILE}.") from None
+    try:
+        yield
+    except BadInput:
+        raise
+    except (Damaged, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise BadInput(f"{FOREIGN_FILE}.") from None
 
 
 # Writing
@@ -206,7 +206,7 @@ def read_training_file(content: bytes) -> TrainingFile:
 
     Raises BadInput if the file exceeds the memory budget, or was not written by this program.
     """
-    with _Checked():
+    with _checked():
         arrays = read_npz(content, "The file of trainings", lambda name: True, _need)
         said = _json(arrays, "json")
         setup, titles = said["setup"], said["models"]

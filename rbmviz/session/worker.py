@@ -20,7 +20,7 @@ from rbmviz.errors import BadInput
 from rbmviz.knobs import Value, check_names, knobs_of
 from rbmviz.session.again import Change, Log, Rebuild
 from rbmviz.session.compiling import COMPILING
-from rbmviz.session.pace import CATCH_UP_SECONDS, Pace
+from rbmviz.session.pace import Pace
 from rbmviz.session.run import CHUNK_SECONDS, Plan, Run
 from rbmviz.session.scheduler import Due, Page, Priority, Task
 from rbmviz.session.snapshot import Snapshot, Status
@@ -152,19 +152,18 @@ class Worker(Generic[R]):
             self._pace.step(self._run.n, n)
             self._plan()
 
-    def catch_up(self, other: "Worker[Any]", seconds: float = CATCH_UP_SECONDS) -> None:
+    def catch_up(self, other: "Worker[Any]") -> None:
         """Make the steps that another run has made, at full speed; then stay in step with it.
 
-        seconds : computing time; a run that needs more continues at its rate from where it is by then
-
-        Nothing happens if runs of this kind do not catch up, see ``Run.catches_up``.
+        A run that would compute for more than CATCH_UP_SECONDS continues at its rate from where it is by
+        then. Nothing happens if runs of this kind do not catch up, see ``Run.catches_up``.
         """
         if not self._run.catches_up:
             return
         with other._lock:
             pace, n = copy.copy(other._pace), other._run.n
         with self._lock:
-            self._pace.catch_up_with(pace, n, seconds)
+            self._pace.catch_up_with(pace, n)
             self._plan()
 
     def set_rate(self, rate: float, at: float | None = None) -> None:
@@ -221,9 +220,13 @@ class Worker(Generic[R]):
         """Replace the current run by one that was set aside, paused."""
         with self._chunk, self._lock:
             self.plan, self._algorithm, self._run = past.plan, past.algorithm, past.run
+            self._pace.begin(self._run.n)  # without the steps that its successor has missed
             self._pace.pause_at(self._run.n)
-            self._store_snapshot(self._run, None if self._run.prepared else "starting")
-            self._restart_pace()
+            if past.shown.status == "failed" and not self.at_rest:
+                self._store_snapshot(self._run, "failed", past.shown.error)
+            else:
+                self._store_snapshot(self._run, None if self._run.prepared else "starting")
+            self._plan()
 
     def open(self) -> None:
         """Let the run work, and renew the lease; a freed run is rebuilt."""
@@ -319,13 +322,7 @@ class Worker(Generic[R]):
         return 0 if self.at_rest and not self._opened else self.plan.bytes(self._algorithm)
 
     def read(self, query: Callable[[R], T]) -> T:
-        """Return ``query(run)``, called between two chunks.
-
-        Raises
-        ------
-        BadInput
-            While the run is being rebuilt.
-        """
+        """Return ``query(run)``, called between two chunks; BadInput while the run is being rebuilt."""
         with self._chunk, self._lock:
             if isinstance(self._run, Rebuild):
                 raise BadInput(
@@ -353,7 +350,7 @@ class Worker(Generic[R]):
     def continue_from(self, n: int, changes: tuple[Change, ...], kept: Any) -> None:
         """Continue at step n with the run of another worker, given its ``rebuild_data``.
 
-        n : steps of the run; changes : its knob changes; kept : see ``KeepsState``
+        n : steps of the run; changes : its knob changes; kept : see ``Run.kept_state``
         """
         with self._lock:
             self._algorithm = changes[-1].algorithm

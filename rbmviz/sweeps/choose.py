@@ -26,14 +26,17 @@ import scipy  # loads scipy.special when that is first used: it takes a third of
 
 from rbmviz.errors import BadInput, unknown
 from rbmviz.knobs import knobs_of
-from rbmviz.metrics.isl import CURVE_COUNTS
+from rbmviz.metrics.effort import POINTS, Unit
 from rbmviz.sweeps.measures import measures
-from rbmviz.sweeps.plan import TABLES, Unit
+from rbmviz.sweeps.plan import TABLES
 
 Columns = Mapping[str, np.ndarray]
 """A table in long form: one-dimensional arrays of one length, see ``cell.columns_of``."""
 
 CONFIDENCE = 0.95
+
+ROUNDING = 1e-12
+"""Share of the largest score by which rounding may shift a difference."""
 
 
 @dataclass(frozen=True)
@@ -162,19 +165,14 @@ def one_source(columns: Columns) -> dict[str, np.ndarray]:
 class _Grid:
     """The cells of a table by setting and seed, with their measures at any point.
 
-    Attributes
-    ----------
-    settings : list of (str, str)
-        Setting and model, in the order of the table.
-    seeds : list of int
-        Rising.
+    settings : setting and model, in the order of the table; seeds : rising
     """
 
     def __init__(self, columns: Columns, effort: Unit) -> None:
         self.columns = {name: np.asarray(column) for name, column in columns.items()}
-        if effort not in _COLUMN_OF:
-            raise unknown("unit of effort", str(effort), _COLUMN_OF)
-        lacking = [name for name in (*_NEEDED, _COLUMN_OF[effort]) if name not in columns]
+        if effort not in COLUMN_OF:
+            raise unknown("unit of effort", str(effort), COLUMN_OF)
+        lacking = [name for name in (*_NEEDED, COLUMN_OF[effort]) if name not in columns]
         if lacking:
             raise BadInput(f"The table has no column {lacking[0]}: give what a sweep has measured.")
         if not len(self.columns["n"]):
@@ -185,9 +183,9 @@ class _Grid:
                 raise BadInput(
                     f"The cells differ in their {what} ({values[0]} and {values[1]}): compare equal ones."
                 )
-        self.x = self.columns[_COLUMN_OF[effort]].astype(np.float64)
+        self.x = self.columns[COLUMN_OF[effort]].astype(np.float64)
         self._find_cells()
-        if _COLUMN_OF[effort] != "n":
+        if COLUMN_OF[effort] != "n":
             self._spend_on()
 
     def _find_cells(self) -> None:
@@ -243,7 +241,7 @@ class _Grid:
             y = self.columns[name].astype(np.float64)
             for i, j, rows in self._cells():
                 x, where = self.x[rows], points
-                if name not in _SPENT:
+                if name not in SPENT:
                     x, where = np.log(np.maximum(x, 1e-12)), np.log(points)
                 values[i, j] = np.interp(where, x, y[rows], left=np.nan, right=np.nan)
                 # A point of the curve has its own number, whatever its neighbours have.
@@ -293,12 +291,11 @@ _SAME = {"data_digest": "data", "kernel": "kernel of the ISL", "n_hidden": "hidd
 _SOURCE = ("model_digest", "version")
 """Columns that must have one value for all cells of a setting on a model."""
 
-_COLUMN_OF: Mapping[Unit, str] = {
-    "samples": "n",
-    "updates": "n",
-    "sweeps": "sweeps",
-    "seconds": "seconds",
-}
+SPENT = ("n", "sweeps", "seconds")
+"""Columns with the cost of a cell up to a row: samples or updates, Gibbs sweeps of all chains, seconds."""
+
+COLUMN_OF: Mapping[Unit, str] = {"samples": "n", "updates": "n", "sweeps": "sweeps", "seconds": "seconds"}
+"""The column that counts a unit."""
 
 _CHOOSING = ("isl_validation", "log_likelihood_validation")
 """Measures that choose by default: the first that the table has a number of."""
@@ -409,7 +406,8 @@ def compare(
             "another measure, or take a smaller point."
         )
     best = int(ranked.argmax())
-    also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *_SPENT)}
+    rounding = ROUNDING * float(np.abs(scores[np.isfinite(scores)]).max())
+    also = {name: grid.at(where, name)[..., 0] for name in (test, f"{test}_error", "blank", *SPENT)}
     knobs, scored = grid.knobs(), []
     for i, (setting, model) in enumerate(grid.settings):
         if not there[i]:
@@ -422,7 +420,7 @@ def compare(
             if len(paired) > 1
             else math.nan
         )
-        beyond = sign * difference + half < 0  # the whole interval lies on the worse side
+        beyond = sign * difference + half < -rounding  # the whole interval lies on the worse side
         mean_of = {name: _mean(values[i, has]) for name, values in also.items()}
         scored.append(
             ScoredSetting(
@@ -442,7 +440,7 @@ def compare(
                 test_std_dev=_deviation(also[test][i, has]),
                 test_point_error=mean_of[f"{test}_error"],
                 blank=mean_of["blank"],
-                **{name: mean_of[name] for name in _SPENT},
+                **{name: mean_of[name] for name in SPENT},
             )
         )
     places = [i for i in range(len(grid.settings)) if there[i]]
@@ -458,10 +456,6 @@ def compare(
         border=tuple(border.values()),
         open_ends=tuple(border),
     )
-
-
-_SPENT = ("n", "sweeps", "seconds")
-"""Columns of what a cell has spent."""
 
 
 def _border(
@@ -503,17 +497,8 @@ def _points(grid: _Grid, effort: Unit) -> np.ndarray:
     """Return the points at which all settings can be compared, float64, rising."""
     last = grid.last()
     first = max(float(grid.x[rows[0]]) for rows in grid.rows.values())
-    points = _POINTS[effort]
+    points = np.array(POINTS[effort], np.float64)
     return np.unique([*points[(points >= first) & (points < last)], last])
-
-
-_POINTS: Mapping[Unit, np.ndarray] = {
-    "samples": CURVE_COUNTS.astype(np.float64),
-    "updates": CURVE_COUNTS.astype(np.float64),
-    "sweeps": np.unique(np.rint(np.geomspace(1, 1e9, 145))),
-    "seconds": np.array([float(f"{10 ** (i / 16 - 4):.1e}") for i in range(129)]),
-}
-"""Points at which settings are compared: for samples as in curves, else about as many, log-spaced."""
 
 
 def telling_point(columns: Columns, effort: Unit = "samples", by: str = "") -> float | None:

@@ -18,10 +18,7 @@ CONNECT_SECONDS = 10
 
 
 class Connection(NamedTuple):
-    """A cluster.
-
-    executor : of the client; n_threads : returns how many threads all its workers have now
-    """
+    """A cluster; n_threads : returns how many threads all its workers have now."""
 
     executor: Executor
     n_threads: Callable[[], int]
@@ -60,13 +57,7 @@ def _quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def connected(address: str, loaded: Sequence[Any], on_message: Callable[[str], None]) -> Iterator[Connection]:
-    """Connect to a scheduler and give its workers models and data.
-
-    Raises
-    ------
-    BadInput
-        If no scheduler answers there.
-    """
+    """Connect to a scheduler and give its workers models and data; BadInput if none answers there."""
     with _quiet(), _client(address) as client:
         client.register_plugin(ModelsAndData(loaded))
         before, alone = 0, False

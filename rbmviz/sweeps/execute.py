@@ -34,10 +34,7 @@ LOOK_SECONDS = 0.5
 
 
 class FailedCell(NamedTuple):
-    """A cell that ended with an error.
-
-    cell : Cell; reason : one sentence
-    """
+    """A cell that ended with an error; reason : one sentence."""
 
     cell: Cell
     reason: str
@@ -95,19 +92,10 @@ class Stopped(Exception):
 
 
 def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
-    """Run one cell to its end on this thread.
+    """Run one cell to its end on this thread, or until ``stop`` is set, which is checked every 30 ms.
 
-    Parameters
-    ----------
-    cell : Cell
-    stop : Event, optional
-        Checked between two slices (30 ms): if it is set, the cell is given up.
-
-    Raises
-    ------
-    BadInput
-        If the model or the data cannot be loaded, or this process has other code than the process that made
-        the cell.
+    Raises BadInput if the model or the data cannot be loaded, or this process has other code than the process
+    that made the cell.
     """
     begin = time.perf_counter()
     if version_of(cell.kind, cell.algorithm.partition(":")[0]) != cell.version:
@@ -257,18 +245,10 @@ def _threads(n: int) -> Iterator[Pool]:
 class Execution:
     """Has cells computed, and writes their results.
 
-    Parameters
-    ----------
-    pool : Pool
-        Where they are computed.
-    store : Store or None
-        None: results are not written.
-    outcome : SweepProgress
-        What has been done.
-    on_progress : callable
-        Called after each cell.
-    unwritten : dict of str to bytes
-        Results by identity that could not be written; ``run`` writes them first.
+    store : None: results are not written
+    outcome : what has been done
+    on_progress : called after each cell
+    unwritten : results by identity that could not be written; ``run`` writes them first
     """
 
     pool: Pool
@@ -281,12 +261,8 @@ class Execution:
     def run(self, todo: Sequence[Cell]) -> None:
         """Submit all cells and write their results until the end, a stop, an interrupt, or an error.
 
-        Raises
-        ------
-        BadInput
-            If the executor computes no more.
-        BadInput, OutputFailure
-            If results cannot be written, which ``unwritten`` has then.
+        Raises BadInput if the executor computes no more; BadInput or OutputFailure if results cannot be
+        written, which ``unwritten`` has then.
         """
         begin = time.perf_counter() - self.outcome.seconds
         try:

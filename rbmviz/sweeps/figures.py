@@ -37,14 +37,9 @@ def check_installed() -> None:
 
 
 def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
-    """Return the caption of a figure: version, digests, seeds, command.
+    """Return the caption of a figure: version, digests, seeds, and the call that made it.
 
-    Parameters
-    ----------
-    columns : mapping of str to ndarray
-        Table with the columns model, model_digest, data, data_digest, version and seed.
-    command : str
-        The call that made the figure.
+    columns : table with the columns model, model_digest, data, data_digest, version and seed
     """
 
     def named(name: str) -> str:
@@ -61,22 +56,13 @@ def provenance(columns: Mapping[str, np.ndarray], command: str) -> str:
 
 
 def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) -> bytes:
-    """Return a drawing of the scores of all settings.
+    """Return a drawing of the scores of all settings as SVG or PNG, ``form``.
 
-    Parameters
-    ----------
-    choices : sequence of Choice
-        One for each model.
-    plan : SweepPlan
-        The first two axes along which settings differ are drawn.
-    caption : str
-        What stands below, see ``provenance``.
-    form : "svg" or "png"
+    choices : one for each model
+    plan : the first two axes along which settings differ are drawn
+    caption : what stands below, see ``provenance``
 
-    Raises
-    ------
-    BadInput
-        If Altair or vl-convert is not installed.
+    Raises BadInput if Altair or vl-convert is not installed.
     """
     check_installed()
     return rendered(specification(choices, plan, caption), form)

@@ -26,13 +26,7 @@ def algorithms_of(kind: Kind, names: Sequence[str]) -> dict[str, type]:
 
 
 def plan_of(values: Mapping[str, Any]) -> SweepPlan:
-    """Return the plan that the values of the settings, by name, describe.
-
-    Raises
-    ------
-    BadInput
-        If they describe none.
-    """
+    """Return the plan that the values of the settings, by name, describe; BadInput if they describe none."""
     kind = KIND_OF[values["tune_what"]]
     trains = kind == "trainer"
     algorithms = algorithms_of(kind, values["tune_trainers" if trains else "tune_samplers"])

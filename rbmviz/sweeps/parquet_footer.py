@@ -11,7 +11,7 @@ from typing import Any
 
 from rbmviz.array_files import Damaged
 
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _, _STRUCT = range(1, 13)
 
 MAX_THRIFT_DEPTH = 12
 """Most levels of structures; Parquet's footers have six."""
@@ -99,10 +99,7 @@ class _Reader:
 def uncompressed_sizes(content: bytes) -> list[int]:
     """Return the bytes of each column in each group of rows, by the footer of a Parquet file.
 
-    Raises
-    ------
-    Damaged
-        If the footer cannot be read, or does not say that all pages are uncompressed.
+    Raises Damaged if the footer cannot be read, or does not say that all pages are uncompressed.
     """
     length = int.from_bytes(content[-8:-4], "little")
     if not 0 < length <= len(content) - 12:

@@ -19,14 +19,12 @@ from rbmviz.checks import whole
 from rbmviz.errors import BadInput, quoted, unknown
 from rbmviz.knobs import Knob, Value, knobs_of, write_algorithm
 from rbmviz.metrics import Kernel
+from rbmviz.metrics.effort import Unit
 from rbmviz.registry import Table, samplers, trainers
 from rbmviz.sweeps.measures import DEFAULT_MEASURES, list_measures
 
 Kind = Literal["sampler", "trainer"]
 """What a sweep is over: samplers on trained models, or trainers on data."""
-
-Unit = Literal["samples", "updates", "sweeps", "seconds"]
-"""What a budget is counted in: samples of samplers, or updates of trainers; Gibbs sweeps; seconds."""
 
 MAX_SWEEP_CELLS = 100_000
 """Most cells of a plan."""
@@ -190,13 +188,7 @@ def _below_1(knob: Knob, lo: float, hi: float, n: int) -> tuple[float, ...]:
 
 
 def knob_named(name: str, algorithms: Sequence[Any]) -> Knob:
-    """Return the knob of the first of these algorithms that has it.
-
-    Raises
-    ------
-    BadInput
-        If none has it.
-    """
+    """Return the knob of the first of these algorithms that has it; BadInput if none has it."""
     for algorithm in algorithms:
         if name in knobs_of(algorithm):
             return knobs_of(algorithm)[name]

@@ -96,13 +96,7 @@ class StoredTable(NamedTuple):
 
 
 def encode(columns: Mapping[str, np.ndarray]) -> bytes:
-    """Return the table of a cell as the content of a Parquet file.
-
-    Raises
-    ------
-    BadInput
-        If pyarrow is not installed.
-    """
+    """Return the table of a cell as the content of a Parquet file; BadInput if pyarrow is not installed."""
     pa, pq = _pyarrow()
     kind: Kind = "sampler" if set(columns) == set(columns_of("sampler")) else "trainer"
     schema = _schema(kind)
@@ -114,26 +108,11 @@ def encode(columns: Mapping[str, np.ndarray]) -> bytes:
 
 
 def decode(content: bytes, identity: str = "", names: Collection[str] | None = None) -> dict[str, np.ndarray]:
-    """Return the table of a cell from the content of a file, which is not trusted.
+    """Return the table of a cell from the content of a file, which is not trusted; see ``StoredTable``.
 
-    Parameters
-    ----------
-    content : bytes
-        Content of the file.
-    identity : str
-        Identity that the cell must have (default "": any).
-    names : collection of str, optional
-        Columns to return (default all).
+    identity : identity that the cell must have (default "": any); names : columns to return (default all)
 
-    Returns
-    -------
-    dict of str to ndarray (rows,)
-        Texts are of dtype object, numbers int64 and float64.
-
-    Raises
-    ------
-    Damaged
-        If it is not a table of a cell.
+    Raises Damaged if it is not a table of a cell.
     """
     pa, pq = _pyarrow()
     if len(content) > MAX_CELL_BYTES:
@@ -415,13 +394,7 @@ class Store:
 
 
 def write_table(path: str | Path, columns: Mapping[str, np.ndarray]) -> None:
-    """Write a table as one Parquet file, whole or not at all.
-
-    Raises
-    ------
-    BadInput, OutputFailure
-        As ``rbmviz.output.write_whole``.
-    """
+    """Write a table as one Parquet file, as ``rbmviz.output.write_whole`` does."""
     pa, pq = _pyarrow()
     content = io.BytesIO()
     pq.write_table(pa.table({name: pa.array(column) for name, column in columns.items()}), content)

@@ -12,6 +12,7 @@ from rbmviz.checks import whole
 from rbmviz.errors import BadInput, quoted
 from rbmviz.knobs import Value, write_algorithm
 from rbmviz.metrics import Kernel
+from rbmviz.metrics.effort import Unit
 from rbmviz.model_files import AnyModel, as_model
 from rbmviz.notebook import data_frame
 from rbmviz.output import write_whole
@@ -23,7 +24,7 @@ from rbmviz.sweeps.cell import cells, model_digest
 from rbmviz.sweeps.choose import Choice, ScoredSetting, compare
 from rbmviz.sweeps.execute import run
 from rbmviz.sweeps.measures import DEFAULT_MEASURES
-from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan, Unit
+from rbmviz.sweeps.plan import MAX_SWEEP_CELLS, Axis, Budget, SweepPlan
 from rbmviz.sweeps.store import Store
 
 AnySampler = str | Sampler | type[Sampler]

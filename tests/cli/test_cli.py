@@ -722,6 +722,7 @@ def test_gradient(capsys):
     assert "did you mean 'pop_cd'" in refused(capsys, *words, "--estimators", "cd,popcd")
     assert "did you mean 't_max'" in refused(capsys, *words, "--estimators", "ucd,cd", "--t-maxx", 4)
     assert "choose pcd" in refused(capsys, *words, "--estimators", "fpcd")
+    assert "names cd twice" in refused(capsys, *words, "--estimators", "cd,ucd,cd")
     assert "64 units and the model 16" in refused(capsys, *instead(words, "--dataset", "digits"))
 
 

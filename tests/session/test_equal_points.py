@@ -24,6 +24,7 @@ from rbmviz.session import (
 )
 from rbmviz.session import comparison as comparison_module
 from rbmviz.session import equal_points as points
+from rbmviz.session import pace as pace_module
 from rbmviz.session import worker as worker_module
 from rbmviz.session.isl_points import best
 from rbmviz.session.pace import Timetable
@@ -124,11 +125,7 @@ def test_the_common_point_is_the_last_that_all_have_passed(model, toy):
     # What a page shows of a panel is what it had scored at the common point.
     one, two = points.at_common_point([(shown[0], False), (late, False)], "samples")
     first = isl_points.scores_at(shown[0], "samples", 3)
-    assert (one.newest, one.switches, one.spurious) == (
-        first.isl,
-        first.counts.switches,
-        first.counts.spurious,
-    )
+    assert (one.newest, one.covered) == (first.isl, first.counts)
     assert (one.n, one.compared.most_passed, two.newest.n) == (300, isl_points.passed(shown[0], "samples"), 3)
     assert points.at_common_point([(late, True)], "samples")[0].newest is None
 
@@ -305,8 +302,7 @@ def test_a_panel_that_cannot_catch_up_joins_where_it_is(model, toy, monkeypatch)
     try:
         comparison.step(5000)
         wait(lambda: comparison.poll()[0][1].n == 5000, "steps")
-        catch_up = worker_module.Worker.catch_up
-        monkeypatch.setattr(worker_module.Worker, "catch_up", lambda *one: catch_up(*one, seconds=1e-9))
+        monkeypatch.setattr(pace_module, "CATCH_UP_SECONDS", 1e-9)
         for running in (False, True):
             if running:
                 comparison.resume()

@@ -87,3 +87,32 @@ def test_it_counts_as_a_sweep_and_in_memory(start, tmp_path, monkeypatch):
     monkeypatch.setenv("RBMVIZ_SERVER_MB", "1200")
     with pytest.raises(BadInput, match="This would take 500 MB of memory and a visitor may have 350 MB"):
         start("short")
+
+
+def test_the_memory_of_a_running_one_is_counted_until_it_ends(start, tmp_path):
+    first, second = start("long"), start("short")
+    wait((tmp_path / "long.started").exists, "the start of the process")
+    second.stop()
+    assert second.status == "stopped"
+    assert first._visitor.bytes() == 500e6
+    first.stop()
+    wait(lambda: not first.active, "the end of the process")
+    assert first._visitor.bytes() == 0
+
+
+def test_a_stop_in_the_moment_of_the_start_counts(start, monkeypatch):
+    keep, runs = VisitorUsage.keep, []
+
+    def keep_(visitor, name, needed):
+        keep(visitor, name, needed)
+        if runs and needed:  # the process is about to begin
+            runs.pop().stop()
+
+    first = start("long")
+    wait(lambda: first.status == "running", "the start of the first")
+    second = start("long")
+    monkeypatch.setattr(VisitorUsage, "keep", keep_)
+    runs.append(second)
+    first.stop(at_once=True)
+    wait(lambda: not second.active, "the end of the second")
+    assert (second.status, second.minutes_passed) == ("stopped", 0)

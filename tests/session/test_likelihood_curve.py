@@ -64,3 +64,15 @@ def test_the_monte_carlo_average_is_computed_for_the_present_model_once_it_is_as
     run.request_monte_carlo(False)
     run.record_steps(run.advance(1))
     assert np.isnan(scored()[-1].monte_carlo).all()
+
+
+@pytest.mark.parametrize(("name", "knobs"), [("cd", {"schedule": "linear"}), ("polish", {"stop_at": 0.9})])
+def test_a_training_that_has_ended_makes_no_more_steps_and_scores_its_last_model(name, knobs):
+    run = TrainingPlan(load_dataset("bas"), 4).run(1, make_trainer(name, iterations=301, **knobs))
+    run.prepare()
+    run.advance_to(1000)
+    assert run.over
+    assert run.max_steps() == 0
+    while run.background_work(False):  # the page is not paused
+        pass
+    assert run.view("finished").likelihoods[-1].update == run.n

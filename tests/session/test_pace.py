@@ -79,12 +79,13 @@ def test_single_steps_add_up(clock):
 
 
 @pytest.mark.parametrize("seconds", [10.0, 0.3])
-def test_missed_steps_are_made_at_full_speed_for_so_long(clock, seconds):
+def test_missed_steps_are_made_at_full_speed_for_so_long(clock, monkeypatch, seconds):
+    monkeypatch.setattr(pace_module, "CATCH_UP_SECONDS", seconds)
     first, late = Pace(10.0), Pace(10.0)
     first.resume(0)
     clock.now += 20
     late.resume(0)
-    late.catch_up_with(first, 200, seconds)
+    late.catch_up_with(first, 200)
     assert late.due(0, MOST, 0.5) == 200
     assert late.seconds_to_catch_up(0) == seconds
     late.note_computing(20, 0.1)
@@ -99,10 +100,11 @@ def test_missed_steps_are_made_at_full_speed_for_so_long(clock, seconds):
     assert late.due(100, MOST, 0.5) == (106 if seconds > 1 else 5)
 
 
-def test_a_paused_run_that_cannot_catch_up_stops_where_it_is(clock):
+def test_a_paused_run_that_cannot_catch_up_stops_where_it_is(clock, monkeypatch):
+    monkeypatch.setattr(pace_module, "CATCH_UP_SECONDS", 0.3)
     first, late = Pace(10.0), Pace(10.0)
     first.step(0, 500)
-    late.catch_up_with(first, 500, 0.3)
+    late.catch_up_with(first, 500)
     assert late.due(0, MOST, 0.5) == 500
     late.note_computing(100, 0.4)
     assert (late.due(100, MOST, 0.5), late.status(100)) == (0, "paused")

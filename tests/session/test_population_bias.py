@@ -56,6 +56,7 @@ def test_each_size_is_measured_as_the_mean_of_its_own_estimates(setup):
 
 def test_the_bias_of_pop_cd_goes_with_the_population_and_that_of_cd_stays(setup):
     found = run_of(setup, *[POPULATION_RUNS] * 16).view("running")
+    assert found.seconds > 0
     assert max(found.pop_cd) == 16 * BLOCK
     assert found.pop_cd[4].resolved
     assert found.pop_cd[64].bias_corrected < found.pop_cd[4].bias_corrected / 4

@@ -170,7 +170,7 @@ def test_the_scores_come_back_too(open_worker, model, toy):
     np.testing.assert_array_equal(again.occupancy, shown.occupancy)
     np.testing.assert_array_equal(again.newest_samples.v, shown.newest_samples.v)
     np.testing.assert_array_equal(again.newest_samples.p, shown.newest_samples.p)
-    assert (again.switches, again.spurious, again.sweeps) == (shown.switches, shown.spurious, shown.sweeps)
+    assert (again.covered, again.sweeps) == (shown.covered, shown.sweeps)
 
 
 def test_counted_pairs_come_back_while_paused(open_worker, model):

@@ -539,3 +539,23 @@ def test_a_run_of_several_chains_makes_its_samples_on_one_thread(model, monkeypa
     run = SamplingRun(1, plan, gibbs)
     run.prepare()
     assert (run.timed_advance(100).v == elsewhere.v).all()
+
+
+def test_a_pause_while_a_panel_is_added_pauses_it_too(model, monkeypatch):
+    comparison = Comparison(SamplingSetup(model), 60)
+    comparison.add(make_sampler("gibbs"))
+    comparison.resume()
+    wait(lambda: comparison.poll()[0][1].n > 0, "samples")
+    resume, pausing = Worker.resume, threading.Thread(target=comparison.pause)
+
+    def late(worker, *at):
+        pausing.start()
+        pausing.join(0.2)
+        resume(worker, *at)
+
+    monkeypatch.setattr(Worker, "resume", late)
+    comparison.add(make_sampler("rates_fpcd", eps=0.3))
+    pausing.join(PATIENCE)
+    assert not comparison.running
+    wait(lambda: {s.status for _, s in comparison.poll()} == {"paused"}, "a pause of both")
+    comparison.close()

@@ -16,10 +16,10 @@ from rbmviz.errors import BadInput, OutputFailure
 from rbmviz.session import sweeps as sweeps_module
 from rbmviz.session.limits import MAX_CELLS_ON_SERVER, VisitorUsage, limits
 from rbmviz.session.scheduler import Scheduler
-from rbmviz.session.sweep_scores import SweepScores
+from rbmviz.session.sweep_scores import SPENT, SweepScores
 from rbmviz.session.sweep_view import SweepView
 from rbmviz.session.sweeps import SWEEP_NOTE, Sweep, SweepQueue, sweeps_folder
-from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells
+from rbmviz.sweeps import Axis, Budget, CellRun, SweepPlan, cells, compare
 from rbmviz.sweeps.cell import _LOADED as loaded_for_cells
 from rbmviz.sweeps.cell import Own
 from rbmviz.sweeps.store import Store
@@ -479,3 +479,71 @@ def test_a_map_that_was_not_renewed_once_is_renewed_the_next_time(view, monkeypa
     monkeypatch.setattr(view, "_compute", broken)
     wait(lambda: view.poll()[0][1].status == "paused", "a map")
     assert "a map was not renewed" in caplog.text
+
+
+def test_a_sweep_that_goes_on_tries_failed_cells_again(queue, monkeypatch):
+    one, step, fails = queue(), CellRun.step, [True]
+
+    def step_(run):
+        if fails[0] and run.cell.seed == 0:
+            raise MemoryError
+        return step(run)
+
+    monkeypatch.setattr(CellRun, "step", step_)
+    sweep = one.add(plan_of(budget=LONG, seeds=[0, 1]), "a try", "owner")
+    wait(lambda: sweep.failed_cells == 6 and sweep.progress > 0.5, "the failures")
+    assert "6 of 12 runs have failed" in sweep.error
+    one.pause(sweep.name, "owner")
+    fails[0] = False
+    one.resume(sweep.name, "owner")
+    wait(lambda: any(cell < 6 for cell in sweep.running_cells), "another try")
+    assert (sweep.failed_cells, sweep.error) == (0, "")
+
+
+def test_failed_cells_of_a_sweep_that_has_ended_are_tried_again(queue, monkeypatch):
+    one, step, fails = queue(), CellRun.step, [True]
+
+    def step_(run):
+        if fails[0] and run.cell.seed == 0:
+            raise MemoryError
+        return step(run)
+
+    monkeypatch.setattr(CellRun, "step", step_)
+    sweep = one.add(plan_of(), "a try", "owner")
+    wait(lambda: sweep.status == "finished", "the end of the sweep")
+    assert (sweep.failed_cells, sweep.scores.n_done) == (6, 6)
+    fails[0] = False
+    one.resume(sweep.name, "owner")
+    wait(lambda: sweep.status == "finished", "the end of the second try")
+    assert (sweep.failed_cells, sweep.scores.n_done, sweep.error) == (0, 12, "")
+    one.resume(sweep.name, "owner")
+    assert sweep.status == "finished"
+
+
+def test_a_map_compares_the_same_runs_as_the_whole_table():
+    """Also where a training has diverged, which spends no more seconds."""
+    plan = SweepPlan(
+        kind="trainer",
+        algorithms=["cd"],
+        axes=[Axis("learning_rate", (0.01, 0.1))],
+        data="bas",
+        seeds=[0, 1],
+        budget=Budget("updates", 1000),
+        n_hidden=4,
+    )
+    scores, n = SweepScores(plan), np.array([1, 10, 100, 300, 1000])
+    for cell in range(4):
+        table = {name: 1.0 * n for name in scores.columns}
+        table["seconds"] = 0.01 * n
+        if cell == 3:
+            table["seconds"] = np.minimum(table["seconds"], 0.1)
+            table |= {name: np.where(n <= 10, n, np.nan) for name in scores.columns[len(SPENT) :]}
+        scores.put(cell, table)
+    by = "log_likelihood_validation"
+    for point in (0.05, 0.5, 5.0):
+        [found] = scores.at(point, "seconds", by).choices.values()
+        expected = compare(
+            scores.long_form() | {"identity": scores.long_form()["setting"]}, point, "seconds", by
+        )
+        assert found.seeds == expected.seeds, point
+        assert [one.n for one in found.settings] == [one.n for one in expected.settings], point

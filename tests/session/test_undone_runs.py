@@ -1,11 +1,14 @@
 """Undo: what a reset, a closed panel or another setup has replaced comes back, within the limits."""
 
+import time
+
 import pytest
 from waiting import PATIENCE, wait
 
 from rbmviz.samplers import make_sampler
 from rbmviz.session import Comparison, SamplingRun, SamplingSetup, VisitorUsage
 from rbmviz.session import comparison as comparison_module
+from rbmviz.session import worker as worker_module
 
 
 @pytest.fixture
@@ -95,3 +98,69 @@ def test_what_can_be_undone_takes_no_memory_that_others_need(model, toy, monkeyp
     assert comparison.can_undo
     assert comparison._undo_bytes() == 0
     comparison.close()
+
+
+def test_a_failed_run_comes_back_as_failed(comparison):
+    worker = comparison.panels[0].worker
+    with worker._lock:
+        worker._publish(worker._run, "failed", "It has diverged.")
+    comparison.reset()
+    wait(lambda: [s.status for _, s in comparison.poll()] == ["paused"] * 2, "the new runs")
+    assert comparison.undo()
+    wait(lambda: comparison.poll()[1][1].n == 12, "the other panel")
+    shown = comparison.poll()[0][1]
+    assert (shown.status, shown.error, shown.n) == ("failed", "It has diverged.", 12)
+
+
+def test_a_run_that_comes_back_has_missed_no_steps(comparison):
+    """The run that replaced it may have begun late."""
+    comparison.reset()
+    comparison.step(40)
+    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in comparison.poll()), "forty samples")
+    comparison.apply_knobs(comparison.panels[0].key, n_chains=2)
+    wait(lambda: all(s.n == 40 and s.status == "paused" for _, s in comparison.poll()), "forty again")
+    undone(comparison)
+    first = comparison.panels[0].worker
+    assert not first.catching_up
+    comparison.step(1)
+    wait(lambda: all(s.n == 13 and s.status == "paused" for _, s in comparison.poll()), "one more sample")
+
+
+def test_memory_that_another_visitor_needs_is_not_taken_from_a_run_that_just_came_back(
+    comparison, monkeypatch
+):
+    first = comparison.panels[0].worker
+    comparison.remove(comparison.panels[0].key)
+    rest = first.rest
+
+    def undone_meanwhile():
+        comparison.undo()
+        rest()
+
+    monkeypatch.setattr(first, "rest", undone_meanwhile)
+    comparison.free_undo()
+    wait(lambda: [s.status for _, s in comparison.poll()] == ["paused"] * 2, "both panels")
+
+
+def test_an_offer_to_undo_may_end_while_another_thread_reads_it(comparison, monkeypatch):
+    comparison.reset()
+    offers = iter([comparison._undo])
+    monkeypatch.setattr(Comparison, "_undo", property(lambda self: next(offers, None)), raising=False)
+    assert comparison._undo_bytes() > 0
+    assert not comparison.can_undo
+
+
+def test_a_closed_panel_comes_back_where_it_was(comparison, monkeypatch):
+    """It makes no steps of the time between, also where a late run makes up for all of them."""
+    monkeypatch.setattr(worker_module, "LIGHT_BACKLOG_SECONDS", 1e6)
+    monkeypatch.setattr(worker_module, "BACKLOG_SECONDS", 1e6)
+    comparison.set_rate(60.0)
+    comparison.resume()
+    wait(lambda: all(s.n > 12 for _, s in comparison.poll()), "more samples")
+    first = comparison.panels[0]
+    comparison.remove(first.key)
+    comparison.pause()
+    n = first.worker.peek().n
+    time.sleep(2)
+    undone(comparison)
+    assert first.worker.peek().n < n + 90

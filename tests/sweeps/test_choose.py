@@ -85,6 +85,14 @@ def test_a_winner_of_the_test_part_is_not_the_winner():
     assert choice.settings[1].test == 9
 
 
+def test_rounding_tells_nothing_apart():
+    """The same mean share of blank samples, added up in another order."""
+    choice = compare(table({0.1: [0.1 + 0.2] * 3, 0.5: [0.3] * 3}))
+    assert choice.settings[1].difference < 0
+    assert len(choice.region) == 2
+    assert len(compare(table({0.1: [0.3 + 1e-9] * 3, 0.5: [0.3] * 3})).region) == 1
+
+
 def test_one_seed_tells_nothing_apart():
     choice = compare(table({0.1: [0.0], 0.5: [-30.0]}))
     assert len(choice.region) == 2

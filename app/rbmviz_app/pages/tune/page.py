@@ -341,7 +341,7 @@ def draw_commands(sweep: Sweep, command: Any) -> None:
     offered = []
     if sweep.status in ("queued", "running"):
         offered = [("Pause sweep", "pause", "pause_circle"), ("Stop sweep", "stop", "stop_circle")]
-    elif sweep.status in ("paused", "stopped", "failed"):
+    elif sweep.status in ("paused", "stopped", "failed") or sweep.failed_cells:
         offered = [("Resume sweep", "resume", "play_circle"), ("Delete", "delete", "delete")]
     elif sweep.status == "finished":
         offered = [("Delete", "delete", "delete")]
