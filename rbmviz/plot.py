@@ -118,8 +118,8 @@ def strip(samples: Samples | Mapping[str, Samples], dataset: AnyDataset = None) 
     Parameters
     ----------
     samples : Samples, or a mapping of names to them
-        Each is a strip of its own. The class is that of the nearest training example; spurious samples
-        (``metrics.Coverage``) have none.
+        One strip each. A sample has the class of the nearest training example, or none if it is spurious
+        (``metrics.Coverage``).
     dataset : Dataset, name or file, optional
         Data with labels (default: those that the model was trained on).
 
@@ -442,7 +442,7 @@ def _altair() -> Any:
 
 
 def _named(given: T | Mapping[str, T], kind: type[T], name: str) -> dict[str, T]:
-    """Return results by name; ``name`` : that of a single one."""
+    """Return results by name; ``name`` : for a single result."""
     named = dict(given) if isinstance(given, Mapping) else {name: given}
     for each, one in named.items():
         if not isinstance(one, kind) or isinstance(one, str):

@@ -1,6 +1,6 @@
 """The project's own kernels in browsers: one WebAssembly module, and JavaScript that samples with it.
 
-``kernels.wasm`` is compiled from ``rbmviz.kernels`` by ``build``, and travels in the package, so that users
+``kernels.wasm`` is compiled from ``rbmviz.kernels`` by ``build``, and ships with the package, so that users
 need no linker. ``kernels.json`` says which arguments each of its functions takes; ``engine.js`` reads it. A
 chain travels as the arrays that ``init`` makes (``chains``).
 

@@ -280,7 +280,8 @@ def _thinned(points: Sequence[tuple[float, ...]]) -> list[tuple[float, ...]]:
 def _guide_layer(alt: Any, rows: Any) -> Any:
     layer = rows.mark_line(strokeWidth=1, opacity=0.8, clip=True)
     solid = alt.condition("datum.solid", alt.value([1, 0]), alt.value(list(LEVEL_DASH)))
-    # By stroke, because a colour without a scale would part the legend of colours from that of shapes.
+    # By stroke, because a colour without a scale would separate the legend of colours from the legend of
+    # shapes.
     tone = alt.Stroke("tone:N", scale=None)
     return layer.encode(detail="guide:N", order="order:Q", stroke=tone, strokeDash=solid)
 

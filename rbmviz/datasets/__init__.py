@@ -67,7 +67,7 @@ def load_registered(name: object) -> Dataset:
     """Return a registered data set, or a variant of one (``usps@0.5``); unlike ``load_dataset`` never a file.
 
     It is for names that the user did not type, but that come from a link or from the metadata of somebody
-    else's file: such a name must not make this machine read a file.
+    else's file: such a name must not make this machine open a file.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def list_datasets() -> list[str]:
 
 
 class MissingData(NamedTuple):
-    """Data that can be downloaded: the name for ``fetch``, and the size of the download in megabytes."""
+    """Downloadable data: the name for ``fetch``, and the size of the download in megabytes."""
 
     name: str
     megabytes: float

@@ -49,7 +49,7 @@ SHORT_NAMES = {
     **{"newsgroups": "Newsgroups", "reviews": "Restaurants", "film_reviews": "Films"},
     **{"cd": "CD", "cd1": "CD-1", "fpcd": "FPCD", "pcd": "PCD", "eps": "ε", "alpha": "α"},
 }
-"""What figures write in place of data, trainers and knobs: shorter than the labels of the pages."""
+"""What figures call data, trainers and knobs: shorter than the labels of the pages."""
 
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -96,7 +96,7 @@ def to_csv(drawing: Mapping[str, Any]) -> bytes:
 
 
 def readable(text: str) -> str:
-    """Return a text of a figure with names in place of identifiers.
+    """Return a text of a figure with readable names instead of identifiers.
 
     Examples
     --------

@@ -122,7 +122,7 @@ class Choice:
 
     @property
     def best(self) -> ScoredSetting:
-        """The setting with the best mean; ``region`` has those tied with it."""
+        """The setting with the best mean; ``region`` has the settings tied with it."""
         return self.settings[0]
 
     @property
@@ -148,9 +148,9 @@ def select(columns: Columns, **values: object) -> dict[str, np.ndarray]:
 
 
 def one_source(columns: Columns) -> dict[str, np.ndarray]:
-    """Return, of each algorithm on each model name, the rows of one version of the code and one model.
+    """Return, for each algorithm and model name, the rows of one version of the code and one model.
 
-    They are those with the most rows. Each algorithm has versions of its own.
+    The pair with the most rows is kept. Each algorithm has its own versions.
     """
     names = ("algorithm", "model", "version", "model_digest")
     rows = list(zip(*(columns[name].tolist() for name in names), strict=True))
@@ -246,7 +246,7 @@ class _Grid:
                 if name not in _SPENT:
                     x, where = np.log(np.maximum(x, 1e-12)), np.log(points)
                 values[i, j] = np.interp(where, x, y[rows], left=np.nan, right=np.nan)
-                # A point of the curve has its own number, whatever its neighbours have.
+                # A point of the curve keeps its own number, even next to one without.
                 place = np.minimum(np.searchsorted(self.x[rows], points), len(rows) - 1)
                 exact = self.x[rows][place] == points
                 values[i, j, exact] = y[rows][place[exact]]
@@ -467,7 +467,7 @@ _SPENT = ("n", "sweeps", "seconds")
 def _border(
     grid: _Grid, best: int, knobs: Sequence[Mapping[str, float | str]], ranked: np.ndarray
 ) -> dict[tuple[str, float], str]:
-    """Return a sentence for each axis on whose border the best setting lies, and none that is as good inside.
+    """Return a sentence for each axis with the best setting on its border and no equally good one inside.
 
     By knob and end.
     ranked : mean of each setting, the larger the better

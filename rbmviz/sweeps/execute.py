@@ -4,8 +4,8 @@ The kernels release the GIL, so threads fill the cores of one machine. Each cell
 one thread; the process that started the sweep writes the files. Only a bounded number of cells is under way
 at a time. However a sweep ends, its results are in the folder, and running it again computes the rest.
 
-``run`` is for programs, the command line and recipes. A server's queue of sweeps has an executor of its own,
-which computes cells while nobody else needs the core: both are an ``Execution``.
+``run`` is for programs, the command line and recipes. A server's queue of sweeps has its own executor, which
+computes cells while nobody else needs the core. Both use ``Execution``.
 """
 
 import contextlib
@@ -101,7 +101,7 @@ def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
     ----------
     cell : Cell
     stop : Event, optional
-        Checked between two slices (30 ms): if it is set, the cell is given up.
+        Checked between two slices (30 ms): if it is set, the cell is abandoned.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def compute(cell: Cell, stop: threading.Event | None = None) -> ComputedCell:
 
 
 def compute_in_worker(cell: Cell) -> ComputedCell:
-    """Run one cell in a process that does nothing but run cells: BLAS gets one thread there, for good."""
+    """Run one cell in a process that does nothing but run cells: BLAS gets one thread there, permanently."""
     one_blas_thread_for_good()
     return compute(cell)
 
@@ -175,8 +175,8 @@ def run(
     BadInput
         If no scheduler answers, or the connection to it is lost.
     OutputFailure
-        If results cannot be written any more; those that were computed are kept in a temporary folder, which
-        the sentence names.
+        If results can no longer be written; the computed ones are kept in a temporary folder, which the
+        message names.
     """
     workers = None if workers is None else checks.whole("workers", workers, 1)
     there = store.done(cells)
@@ -361,7 +361,7 @@ class Execution:
         )
 
     def _give_up(self) -> None:
-        """Let no other cell begin, and running cells of this process end soon; take those that have ended."""
+        """Start no further cells, end this process's running cells soon, and collect the finished ones."""
         if self.pool.stop is not None:
             self.pool.stop.set()
         for future in list(self._flying):

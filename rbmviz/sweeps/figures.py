@@ -70,7 +70,7 @@ def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) ->
     plan : SweepPlan
         The first two axes along which settings differ are drawn.
     caption : str
-        What stands below, see ``provenance``.
+        Text below the drawing, see ``provenance``.
     form : "svg" or "png"
 
     Raises
@@ -83,9 +83,9 @@ def draw(choices: Sequence[Choice], plan: SweepPlan, caption: str, form: str) ->
 
 
 def rendered(spec: Mapping[str, Any], form: str) -> bytes:
-    """Return a specification in the language of Vega-Lite as SVG, PNG or PDF, ``form``.
+    """Render a Vega-Lite specification as SVG, PNG or PDF (``form``).
 
-    A pixel is 1/96 inch; a PNG has 300 of its own per inch.
+    A pixel is 1/96 inch; a PNG has 300 dots per inch.
     """
     import vl_convert
 
@@ -101,7 +101,7 @@ def rendered(spec: Mapping[str, Any], form: str) -> bytes:
 
 
 def specification(choices: Sequence[Choice], plan: SweepPlan, caption: str) -> dict[str, Any]:
-    """Return the drawing in the language of Vega-Lite, with its data."""
+    """Return the drawing as a Vega-Lite specification, with its data."""
     import altair
 
     rows = [_row(setting) for choice in choices for setting in choice.settings]
@@ -193,7 +193,7 @@ def _text(value: float | str) -> str:
 
 
 def _map(altair: Any, rows: Sequence[Mapping[str, Any]], axes: Sequence[str], label: str) -> Any:
-    """Return a map over two axes, each value as a column or row of its own, so that cells have one size."""
+    """Return a map over two axes, one column or row per value, so that all cells have one size."""
     across, up = (_order(rows, name) for name in axes)
     x = altair.X(f"{axes[0]}:N", sort=across, axis=altair.Axis(labelAngle=-45, labelExpr=_SHORT))
     y = altair.Y(f"{axes[1]}:N", sort=up[::-1], axis=altair.Axis(labelExpr=_SHORT))

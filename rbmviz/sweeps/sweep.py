@@ -76,7 +76,7 @@ class SweepResult(Mapping[str, np.ndarray]):
 
     @property
     def tied(self) -> tuple[ScoredSetting, ...]:
-        """The settings that cannot be told from the best at 95 %, the best among them."""
+        """The settings statistically tied with the best at 95 %, including the best."""
         return self.choice.region
 
     def plot(self) -> Any:

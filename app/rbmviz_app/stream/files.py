@@ -50,7 +50,7 @@ class OfferedFiles:
         self._numbers: dict[str, int] = {}
 
     def offer(self, button: str, file: OfferedFile) -> str:
-        """Offer a file, in place of what the same button offered before; return its address."""
+        """Offer a file, which replaces the one that the same button offered before; return its address."""
         number = self._numbers.setdefault(button, len(self._numbers))
         self._files[number] = file
         offered_by_token()[self.token] = self
