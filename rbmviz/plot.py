@@ -1,4 +1,4 @@
-"""Figures, with the look of the app: each function returns a chart of Altair.
+"""Figures, with the look of the app: each function returns an Altair chart.
 
 A chart shows itself at the end of a notebook's cell; ``chart.save("isl.pdf")`` writes SVG, PNG or PDF without
 a browser, and Altair's own methods, such as ``chart.properties(width=240)``, change it. Most functions take
@@ -476,7 +476,7 @@ def _shape(n_visible: int, *stated: Sequence[int] | None) -> tuple[int, int]:
 
 
 def _drawn(chart: Chart, width: float = CHART_WIDTH) -> Any:
-    """Return a chart as an object of Altair that may be part of others."""
+    """Return a chart as an Altair object that can be part of other charts."""
     _altair()
     return chart.altair(width)
 

@@ -66,8 +66,8 @@ MAX_NAME_LENGTH = 60
 def load_registered(name: object) -> Dataset:
     """Return a registered data set, or a variant of one (``usps@0.5``); unlike ``load_dataset`` never a file.
 
-    It is for names that the user did not type, but that come from a link or from the metadata of somebody
-    else's file: such a name must not make this machine open a file.
+    Use it for names from a link or from the metadata of somebody else's file, which the user did not type:
+    such a name must not make this machine open a file.
 
     Raises
     ------
@@ -114,7 +114,7 @@ class MissingData(NamedTuple):
 
 
 def missing_data(name: object) -> MissingData | None:
-    """Return what has to be downloaded before a registered data set can be loaded, if anything can be.
+    """Return what must be downloaded before a registered data set can be loaded, if it can be downloaded.
 
     Parameters
     ----------

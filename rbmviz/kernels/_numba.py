@@ -13,8 +13,7 @@ other's code. Here each compilation has its own file, named by what it was compi
 if its content is whole and says the same.
 
 ``check`` raises if numba's internals have changed; ``_jit`` then compiles with numba's documented options
-alone,
-without a cache.
+alone, without a cache.
 """
 
 import hashlib

@@ -76,7 +76,7 @@ class Estimate(NamedTuple):
 
     @property
     def cap(self) -> str:
-        """What is said of several replications without an error; else "". They lie at a cap."""
+        """The remark on several replications without an error, which are at a cap; else ""."""
         return f" (the same in all {self.n} replications: a cap)" if self.n > 1 and not self.error else ""
 
     @property

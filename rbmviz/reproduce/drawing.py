@@ -131,8 +131,8 @@ def alternative_text(result: Mapping[str, Any]) -> str:
 def specification(drawing: Mapping[str, Any]) -> dict[str, Any]:
     """Return a drawing (``Drawing.to_json``) as a Vega-Lite specification.
 
-    A plot is as wide as a journal's column; several are side by side in two columns. Logarithms to base 10
-    are drawn as what they are of, on a logarithmic axis, as the papers print factors.
+    A plot is as wide as a journal's column; several are side by side in two columns. For logarithms to base
+    10 the factors are drawn, on a logarithmic axis, because the papers print factors.
     """
     import altair
 

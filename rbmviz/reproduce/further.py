@@ -106,7 +106,7 @@ def run_further(
     first = next(n for n in itertools.count() if not is_measured(further(work, n, n + 1), place))
 
     def collected(n: int) -> dict[str, Any] | None:
-        """Return the result of n further seeds, and of what there is beside."""
+        """Return the result of n further seeds, merged with the stored ones."""
         if not n and not own:
             return shipped
         every = further(work, 0, n, own) if n else list(work)

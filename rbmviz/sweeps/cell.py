@@ -1,4 +1,4 @@
-"""A cell: one run of a sweep, small enough to travel, and what it is identified by.
+"""A cell: one run of a sweep, small enough to send, and what identifies it.
 
 ``cells(plan)`` loads models and data once and returns the cells in the order of the plan. ``CellRun(cell)``
 runs one, slice by slice; it loads what the cell names, once in each process.
@@ -40,7 +40,7 @@ SLICE_SECONDS = 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One run: hashable, picklable, less than 2 kB. Models and data travel by name and digest.
+    """One run: hashable, picklable, less than 2 kB. Models and data are sent by name and digest.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ def version_of(kind: Kind, name: str) -> str:
 
     These are the kernels, the algorithm's own file, what it shares with others of its kind, random numbers,
     models, metrics, and the cell itself. A changed comment is another version: computing a sweep again is
-    better than a table with the results of two programs. The sources are read once for each
-    class of that name: a module that is imported again has a new one.
+    better than a table with the results of two programs. The sources are read once for each class of that
+    name: a module that is imported again gets a new version.
     """
     table = TABLES[kind]
     if name not in table:

@@ -91,7 +91,7 @@ class ScoredSetting:
 
 @dataclass(frozen=True)
 class Choice:
-    """The comparison of all settings at one point.
+    """All settings compared at one point.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ _REPORTED = ("isl_test", "log_likelihood_test")
 
 
 def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
-    """Return the name of a measure of the table; "": the first default of which there is a number."""
+    """Return the name of a measure of the table; "": the first default that has a number."""
     there = [measure for measure in default if measure in columns]
     finite = [measure for measure in there if np.isfinite(columns[measure]).any()] or there
     if name and (name not in columns or columns[name].dtype.kind not in "fi"):
@@ -317,7 +317,7 @@ def _measure(columns: Columns, name: str, default: Sequence[str]) -> str:
 
 
 def undirected(name: str) -> str:
-    """Return the caveat of a comparison by a measure with no better end, or ""."""
+    """Return the caveat of a comparison by a measure without a better direction, or ""."""
     if name not in measures or measures[name].best:
         return ""
     return f"Neither high nor low values of '{name}' are better: the highest comes first, and counts as best."

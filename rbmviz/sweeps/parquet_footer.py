@@ -1,11 +1,9 @@
-"""The footer of a Parquet file, read far enough to check that no page is compressed and how many bytes
-columns take.
+"""The footer of a Parquet file, read to check that no page is compressed, and how large columns are.
 
 pyarrow can read it, too, but its column metadata crash the process if the footer is damaged, for example if
 it names an unknown compression method (pyarrow 26): 6 of 1,920 damaged files did. A damaged file must not
-crash a server. The footer
-is a structure in the compact protocol of Apache Thrift; every loop below is bounded by the bytes that are
-there.
+crash a server. The footer is a structure in the compact protocol of Apache Thrift; every loop below is
+bounded by the bytes that are there.
 """
 
 from typing import Any

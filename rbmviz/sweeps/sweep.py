@@ -80,7 +80,7 @@ class SweepResult(Mapping[str, np.ndarray]):
         return self.choice.region
 
     def plot(self) -> Any:
-        """Return a chart of Altair: mean scores over one or two knobs, and the settings tied with the best.
+        """Return an Altair chart: mean scores over one or two knobs, and the settings tied with the best.
 
         Raises
         ------

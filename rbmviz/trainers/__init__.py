@@ -334,7 +334,7 @@ class Training(Iterator[Progress]):
         return {name: np.array([record[name] for record in self._records]) for name in names}
 
     def history_frame(self) -> Any:
-        """Return the history as a pandas DataFrame, a row for each progress."""
+        """Return the history as a pandas DataFrame, one row per progress."""
         return data_frame(self.history)
 
     @property

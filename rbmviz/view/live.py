@@ -1,7 +1,7 @@
 """The page in which samplers run: a replay file with the kernels, the chains and the data for scores.
 
-The recording is what browsers without WebAssembly SIMD play. All else is one more frame, ``live``, with the
-worker's script as a text, which the page starts from a blob.
+The recording is what browsers without WebAssembly SIMD play. Everything else is one more frame, ``live``,
+with the worker's script as a text, which the page starts from a blob.
 """
 
 from collections.abc import Mapping, Sequence

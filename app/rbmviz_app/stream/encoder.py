@@ -152,8 +152,7 @@ class FrameEncoder:
         """Whether a frame is due although nothing is new.
 
         It has what the last frame omitted because it followed another too soon, or the numbers at another
-        point
-        of the chart.
+        point of the chart.
         """
         now = time.monotonic()
         if self._numbers_left_out:

@@ -1,7 +1,7 @@
 """The route of the download buttons: a click asks for a file, and is answered with it or with one sentence.
 
-Nothing is kept: the file is made after the click, on a thread, and sent at once. What a button makes is what
-the last script run that drew it has said, for as long as the session lives.
+Nothing is kept: the file is made after the click, on a thread, and sent at once. A button makes what the last
+script run that drew it has declared, as long as the session lives.
 """
 
 import asyncio

@@ -32,7 +32,7 @@ class Restarts(CommonKnobs):
         label="Restarts",
         symbol=r"\rho",
         front=True,
-        help="Share of the chains that begin anew at each update: with 0 this is PCD, with 1 it is CD.",
+        help="Share of the chains that restart at each update: with 0 this is PCD, with 1 it is CD.",
     )
     k: int = common_knobs.k()
     n_chains: int = common_knobs.n_chains()

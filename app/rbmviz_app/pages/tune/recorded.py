@@ -1,4 +1,4 @@
-"""The sweep that the page opens on: computed in advance, by ``.ci/record-sweep``, and shipped."""
+"""The sweep that the page opens with: computed in advance by ``.ci/record-sweep``, and shipped."""
 
 import functools
 import json
