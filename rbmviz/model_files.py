@@ -92,8 +92,7 @@ def load_model(name: str | Path, names: Names | None = None, update: int | None 
 
 
 def from_arrays(arrays: Mapping[str, Any], names: Names | None = None) -> Model:
-    """Return a model made of another program's arrays: a ``state_dict`` of torch, the ``vars`` of a PyDeep
-    model.
+    """Return a model of another program's arrays: torch's ``state_dict``, the ``vars`` of a PyDeep model.
 
     Parameters
     ----------
