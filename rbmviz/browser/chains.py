@@ -64,10 +64,10 @@ def leaves(path: str, state: Any) -> dict[str, Any]:
         parts = state._asdict()  # type: ignore[attr-defined]
     else:
         return {path: state}
-    found: dict[str, Any] = {}
+    by_path: dict[str, Any] = {}
     for name, part in parts.items():
-        found |= leaves(f"{path}.{name}" if path else name, part)
-    return found
+        by_path |= leaves(f"{path}.{name}" if path else name, part)
+    return by_path
 
 
 def check_runs(sampler: Sampler) -> None:

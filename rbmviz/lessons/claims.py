@@ -146,13 +146,13 @@ def read_claim(text: str, state: PageState) -> StepClaim:
     Raises BadInput if it is not a claim, or about a panel or a number that the page does not have.
     """
     unit = PAGES[state.page].steps
-    known = [name for name in PAGES[state.page].numbers(None) if name not in MEASURED_BY_THE_CLOCK]
-    claim = parse_claim(text, f"panel1.{known[0]} > 3 at 600 {unit}")
+    measurable = [name for name in PAGES[state.page].numbers(None) if name not in MEASURED_BY_THE_CLOCK]
+    claim = parse_claim(text, f"panel1.{measurable[0]} > 3 at 600 {unit}")
     for panel, name in claim.about + (() if claim.control is None else claim.of_control().about):
         if panel >= (most := len(state.panels) + len(state.branches)):
             raise BadInput(f"the claim {quoted(text)} is about panel {panel + 1} of {most}.")
-        if name not in known:
-            raise unknown(f"number of the page {state.page}", name, known)
+        if name not in measurable:
+            raise unknown(f"number of the page {state.page}", name, measurable)
     if claim.unit != unit or not (1 <= claim.n <= MAX_STEPS and 1 <= claim.n_of <= MAX_STEPS):
         raise BadInput(f"the claim {quoted(text)} has to end in 1 to {MAX_STEPS:,} {unit}.")
     return claim
